@@ -1,0 +1,156 @@
+"""Connectors: plug-ins, a file each, that bind ``CONNECTOR``.
+
+A connector says which WITH options it takes (a table, checked by the planner before
+anything runs), which columns it brings by itself, how its source is recorded, and
+how a micro-batch is written to its sink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from arroyo_nb.registry import Registry
+from arroyo_nb.schema import Schema
+from arroyo_nb.tape import Recorder
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Kind(Enum):
+    """How an option's value is written (arroyo-semantics: option value syntax)."""
+
+    STRING = "a single-quoted string"
+    BOOL = "a boolean"
+    UINT = "an unsigned integer"
+    INT = "an integer"
+    DOUBLE = "a double"
+    DURATION = "an interval"
+    SIZE = "a data size"
+    FIELD = "a field"
+    ARRAY = "a list"
+    ENUM = "one of its values"
+
+
+OptionValue: TypeAlias = str | bool | int | float | timedelta | tuple[str, ...]
+
+
+class Direction(Enum):
+    """Which way rows go through a table."""
+
+    SOURCE = "source"
+    SINK = "sink"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One WITH option of a connector or a format.
+
+    Parameters
+    ----------
+    name
+        As written, dots included.
+    kind
+        How its value is parsed.
+    doc
+        One line for completion and help, with the unit of a number.
+    required
+        The script is refused without it.
+    default
+        What holds where it is not given.
+    choices
+        The values of an ENUM, in the spelling that is accepted.
+    """
+
+    name: str
+    kind: Kind
+    doc: str
+    required: bool = False
+    default: OptionValue | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """What a connector needs to know of a CREATE TABLE.
+
+    Parameters
+    ----------
+    name
+        Table name as declared.
+    physical
+        Columns that are read or written; no generated column is among them. For a
+        sink without declared columns: those of the query that inserts.
+    options
+        Checked and typed values of the connector's and the format's options, with
+        the defaults filled in. Common ones: ``format``, ``bad_data`` ('fail' or
+        'drop').
+    event_time
+        Physical column that is the event time, where it is one: a record in which it
+        is missing is bad data.
+    """
+
+    name: str
+    physical: Schema
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    event_time: str | None = None
+
+
+class Writer(Protocol):
+    """Writes the micro-batches of one sink; one per run, used by one thread.
+
+    A batch is given again, with the same id and the same rows, after a crash between
+    its write and Spark's commit: writing must be idempotent per ``batch_id``.
+    """
+
+    native: str | None
+    """A Spark sink format that does the work (``noop``); ``write`` is then unused."""
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Write one micro-batch; exactly one Spark action."""
+
+    def close(self) -> None:
+        """Let go of what it holds; called once, also after a failure."""
+
+
+class Connector(Protocol):
+    """A kind of table."""
+
+    name: str
+    doc: str
+    directions: frozenset[Direction]
+    typed: bool
+    """Whether ``type = 'source' | 'sink'`` must be given (else it is unknown)."""
+    formats: tuple[str, ...]
+    """Formats that ``format`` may name; empty: the option is unknown."""
+    options: tuple[Option, ...]
+
+    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:
+        """Columns that the source brings by itself; None: they must be declared.
+
+        Raises
+        ------
+        CatalogProblem
+            When an option's value makes no sense; without a span, the planner adds
+            the option's.
+        """
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """How the source is recorded.
+
+        Raises
+        ------
+        RunProblem
+            When it can be told at once that the source cannot be read.
+        """
+
+    def writer(self, spec: TableSpec, state: Path) -> Writer:
+        """How the sink is written; ``state`` is a folder of its own that survives."""
+
+
+CONNECTORS: Registry[Connector] = Registry("connector", __name__, "CONNECTOR")

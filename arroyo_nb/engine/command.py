@@ -1,0 +1,152 @@
+"""The command line that starts Spark's JVM, and what an archive of it depends on.
+
+Spark's own launcher is a shell script and a second JVM; both only compute this
+command. The flags are those of Spark's ``JavaModuleOptions``. The class path names
+jars only, each by itself: a class-data archive refuses folders, and is valid for any
+class path that begins with the one it was made with, so further jars go last.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from arroyo_nb.engine.config import heap_mib
+from arroyo_nb.engine.java import VECTOR_MODULE, Java
+from arroyo_nb.engine.problem import EngineProblem
+
+_OPEN_IN_BASE = (
+    "java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util "
+    "java.util.concurrent java.util.concurrent.atomic jdk.internal.ref sun.nio.ch "
+    "sun.nio.cs sun.security.action sun.util.calendar"
+).split()
+
+# What Spark's launcher passes, for every Java that it supports.
+_SPARK_FLAGS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPEN_IN_BASE),
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "-Djdk.reflect.useDirectMethodHandle=false",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+    "--sun-misc-unsafe-memory-access=allow",
+    "--enable-native-access=ALL-UNNAMED",
+    "-Dderby.connection.requireAuthentication=false",
+)
+
+# What a notebook adds.
+_OUR_FLAGS = (
+    # Stopping a run inside a Python batch function overflowed the default stack.
+    "-Xss16m",
+    # A JVM out of memory lingers half dead; one that ends is noticed and replaced.
+    "-XX:+ExitOnOutOfMemoryError",
+    # One small heap, few cores: no concurrent collector threads, a faster start.
+    "-XX:+UseSerialGC",
+    "-XX:-UsePerfData",
+    "-Dfile.encoding=UTF-8",
+    "-Djava.awt.headless=true",
+)
+
+
+def spark_home() -> Path:
+    """PySpark's folder, found without importing it.
+
+    Raises
+    ------
+    EngineProblem
+        When PySpark, or its jars, is not installed.
+    """
+    spec = importlib.util.find_spec("pyspark")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if (Path(place) / "jars").is_dir():
+            return Path(place)
+    raise EngineProblem(
+        "PySpark with its jars is not installed here",
+        hint='pip install "pyspark>=4.3,<4.4"; pyspark-client alone has no engine',
+    )
+
+
+def spark_version() -> str:
+    """The version of the installed PySpark."""
+    return version("pyspark")
+
+
+def class_path(home: Path, extra: Iterable[Path] = ()) -> list[Path]:
+    """Spark's jars in a fixed order, then the extra ones.
+
+    The logging API goes first, as Spark's own launcher puts it.
+    """
+    jars = sorted((home / "jars").glob("*.jar"))
+    return [*sorted(jars, key=lambda jar: not jar.name.startswith("slf4j-api"))] + [
+        Path(jar) for jar in extra
+    ]
+
+
+def java_flags(java: Java) -> list[str]:
+    """Flags for the JVM itself, all but the archive's."""
+    vector = [f"--add-modules={VECTOR_MODULE}"] if java.has_vector_module else []
+    asked = os.environ.get("ARROYO_NB_JAVA_OPTS", "").split()
+    return [*vector, *_SPARK_FLAGS, *_OUR_FLAGS, f"-Xmx{heap_mib()}m", *asked]
+
+
+def java_command(
+    java: Java,
+    work: Path,
+    settings: dict[str, str],
+    *,
+    archive_flags: Iterable[str] = (),
+    jars: Iterable[Path] = (),
+) -> list[str]:
+    """The whole command; writes its arguments to a file in the work folder.
+
+    280 jars make 30 kB: the file keeps the process list readable.
+    """
+    paths = os.pathsep.join(map(str, class_path(spark_home(), jars)))
+    logging = _write_logging(work)
+    arguments = [
+        *("-cp", paths),
+        *java_flags(java),
+        *archive_flags,
+        f"-Djava.io.tmpdir={work}",
+        f"-Dlog4j2.configurationFile={logging}",
+        "org.apache.spark.deploy.SparkSubmit",
+        *(part for pair in settings.items() for part in ("--conf", "=".join(pair))),
+        "pyspark-shell",
+    ]
+    file = work / "java.args"
+    file.write_text("\n".join(map(_quoted, arguments)) + "\n", encoding="utf-8")
+    return [str(java.command), f"@{file}"]
+
+
+def _quoted(argument: str) -> str:
+    # In java's argument files a backslash escapes, also inside quotes.
+    escaped = argument.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+_LOGGING = """\
+rootLogger.level = {level}
+rootLogger.appenderRef.file.ref = file
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = {work}/spark.log
+appender.file.filePattern = {work}/spark-%i.log
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yy/MM/dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 20MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 1
+"""
+
+
+def _write_logging(work: Path) -> Path:
+    level = os.environ.get("ARROYO_NB_LOG_LEVEL", "warn")
+    file = work / "log4j2.properties"
+    file.write_text(_LOGGING.format(level=level, work=work), encoding="utf-8")
+    return file

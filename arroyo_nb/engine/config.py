@@ -1,0 +1,139 @@
+"""The settings of a notebook's Spark, one table with the reason for each.
+
+Static settings are fixed when the JVM starts; SQL settings belong to a session and
+are all that a session derived from a user's own gets.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+LOOPBACK = "127.0.0.1"
+
+
+class Setting(NamedTuple):
+    """One Spark setting; a value may name ``{cores}`` and ``{work}``."""
+
+    key: str
+    value: str
+    why: str
+
+
+STATIC = (
+    Setting("spark.master", "local[{cores}]", "the notebook's own machine"),
+    Setting("spark.app.name", "arroyo_nb", "what lists of applications show"),
+    Setting("spark.submit.deployMode", "client", "the driver is this JVM"),
+    Setting("spark.ui.enabled", "false", "a web server: a port and 1 s of start"),
+    Setting("spark.ui.showConsoleProgress", "false", "it would draw into the log"),
+    Setting("spark.driver.host", LOOPBACK, "no listener off loopback"),
+    Setting("spark.driver.bindAddress", LOOPBACK, "no listener off loopback"),
+    Setting("spark.authenticate", "true", "loopback is shared with other users"),
+    Setting(
+        "spark.python.unix.domain.socket.enabled",
+        "true",
+        "Python workers need no port: sockets in a folder of mode 0700",
+    ),
+    Setting("spark.python.unix.domain.socket.dir", "{work}", "that folder"),
+    Setting("spark.local.dir", "{work}", "swept when the kernel is gone"),
+    Setting("spark.sql.warehouse.dir", "{work}/warehouse", "none in the user's folder"),
+    Setting("spark.sql.catalogImplementation", "in-memory", "no Hive metastore"),
+    Setting("spark.locality.wait", "0", "one machine: nothing to wait for"),
+    Setting("spark.shutdown.timeout", "2s", "the JVM must go with its kernel"),
+    Setting("spark.ui.retainedJobs", "50", "bounded history"),
+    Setting("spark.ui.retainedStages", "50", "bounded history"),
+    Setting("spark.ui.retainedTasks", "1000", "bounded history"),
+    Setting("spark.ui.retainedDeadExecutors", "1", "bounded history"),
+    Setting("spark.sql.ui.retainedExecutions", "20", "bounded history"),
+    Setting("spark.sql.streaming.ui.enabled", "false", "history kept for a UI"),
+    Setting("spark.ui.liveUpdate.period", "-1", "status is kept for a UI only"),
+    Setting("spark.python.factory.idleWorkerMaxPoolSize", "{cores}", "bounded pool"),
+)
+
+_STREAMING = "spark.sql.streaming."
+
+SQL = (
+    Setting("spark.sql.shuffle.partitions", "{cores}", "200 is for clusters"),
+    Setting("spark.sql.session.timeZone", "UTC", "Arroyo's time is UTC"),
+    Setting("spark.sql.ansi.enabled", "true", "overflow is an error, not a null"),
+    Setting("spark.sql.caseSensitive", "true", "Arroyo tells a from A"),
+    Setting("spark.sql.variable.substitute", "false", "${..} in text is text"),
+    Setting("spark.sql.adaptive.enabled", "false", "it re-plans each micro-batch"),
+    Setting(
+        _STREAMING + "checkpointFileManagerClass",
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager",
+        "the default forks a chmod for each file: 445 ms a batch against 271",
+    ),
+    Setting(_STREAMING + "stopTimeout", "10s", "0 waits for ever"),
+    Setting(_STREAMING + "minBatchesToRetain", "10", "100 keeps hundreds of files"),
+    Setting(_STREAMING + "numRecentProgressUpdates", "20", "bounded history"),
+    Setting(
+        _STREAMING + "stateStore.rocksdb.changelogCheckpointing.enabled",
+        "true",
+        "for runs that choose RocksDB: no snapshot at each commit",
+    ),
+    Setting(
+        "spark.sql.execution.arrow.pyspark.enabled", "true", "rows leave as Arrow"
+    ),
+)
+
+
+def cores() -> int:
+    """Cores to use: those this process may run on, or ``ARROYO_NB_CORES``."""
+    asked = os.environ.get("ARROYO_NB_CORES", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    # One slot alone would starve a run whose sources occupy it; so two at least.
+    if hasattr(os, "sched_getaffinity"):
+        return max(2, len(os.sched_getaffinity(0)))
+    return max(2, os.cpu_count() or 2)
+
+
+def static_settings(work: Path) -> dict[str, str]:
+    """Settings for the start of the JVM: static ones, then the SQL ones."""
+    return _filled((*STATIC, *SQL), work)
+
+
+def sql_settings(slots: int | None = None) -> dict[str, str]:
+    """Settings that a new session of a running Spark can take.
+
+    Parameters
+    ----------
+    slots
+        Tasks that run at once in that Spark; this machine's cores by default.
+    """
+    return _filled(SQL, Path(), slots)
+
+
+def _filled(table: tuple[Setting, ...], work: Path, n: int | None = None) -> dict[str, str]:
+    names = {"{cores}": str(n or cores()), "{work}": str(work)}
+    filled = {}
+    for setting in table:
+        value = setting.value
+        for name, text in names.items():
+            value = value.replace(name, text)
+        filled[setting.key] = value
+    return filled
+
+
+def heap_mib() -> int:
+    """The JVM's heap in MiB: a quarter of the memory, 4 GiB at most.
+
+    ``ARROYO_NB_HEAP`` overrides it, as ``-Xmx`` writes it: ``2g`` or ``1500m``.
+    """
+    asked = os.environ.get("ARROYO_NB_HEAP", "").lower()
+    if asked[:-1].isdigit() and asked[-1] in "gm":
+        return int(asked[:-1]) * (1024 if asked[-1] == "g" else 1)
+    return max(512, min(4096, _memory_bytes() // 4 // 2**20))
+
+
+def _memory_bytes() -> int:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    # A container's limit is below the machine's memory, or the text "max".
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+    except OSError:
+        return total
+    return min(total, int(limit)) if limit.isdigit() else total

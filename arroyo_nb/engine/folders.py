@@ -1,0 +1,118 @@
+"""The work folder of this process, and sweeping those of processes that are gone.
+
+A folder's name carries the pid, the start time of the process and the pid namespace:
+``arroyo_nb-PID-START-NAMESPACE-RANDOM``. A pid alone is not enough, since pids are
+reused; and a container that shares the temporary folder cannot see our pids, so a
+folder of another namespace is left alone. State folders are named by the user, carry
+no such stamp and are therefore never swept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+_NAME = re.compile(r"arroyo_nb-(\d+)-(\d+)-([0-9a-z]+)-\w+\Z")
+
+# A Unix socket's path has at most 104 bytes on macOS, 108 on Linux; Spark's sockets
+# are ".<uuid>.sock" inside the work folder, whose own name has up to 50 characters.
+_LONGEST_BASE = 104 - 1 - 42 - 1 - 50
+
+
+class Owner(NamedTuple):
+    """Who made a work folder.
+
+    Attributes
+    ----------
+    pid
+        Its process.
+    start
+        When that process started, in a unit of the system's own; 0 when unknown.
+    namespace
+        Where the pid means something.
+    """
+
+    pid: int
+    start: int
+    namespace: str
+
+
+def make_work_folder(base: Path | None = None) -> Path:
+    """A new private folder of this process (mode 0700), under the temporary folder."""
+    me = Owner(os.getpid(), process_start(os.getpid()) or 0, _namespace())
+    prefix = f"arroyo_nb-{me.pid}-{me.start}-{me.namespace}-"
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=base or default_base()))
+
+
+def default_base() -> Path:
+    """The temporary folder, or /tmp where that one's path is too long for sockets."""
+    base = Path(tempfile.gettempdir())
+    short = Path("/tmp")
+    return short if len(str(base)) > _LONGEST_BASE and short.is_dir() else base
+
+
+def sweep(base: Path | None = None) -> list[Path]:
+    """Delete the work folders of this user whose process is gone; returns them."""
+    swept = []
+    for folder in (base or default_base()).glob("arroyo_nb-*"):
+        if _is_mine(folder) and _is_orphan(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            swept.append(folder)
+    return swept
+
+
+def owner_of(folder: Path) -> Owner | None:
+    """Who made a folder, from its name; None when it is not a work folder."""
+    found = _NAME.match(folder.name)
+    return Owner(int(found[1]), int(found[2]), found[3]) if found else None
+
+
+def _is_mine(folder: Path) -> bool:
+    # lstat: a link of someone else's that points at a folder of ours is not ours.
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return status.st_uid == os.getuid() and not folder.is_symlink()
+
+
+def _is_orphan(folder: Path) -> bool:
+    owner = owner_of(folder)
+    if owner is None or owner.namespace != _namespace():
+        return False
+    start = process_start(owner.pid)
+    # Where start times are unknown (0) a living pid is enough to keep the folder.
+    return start is None or (0 not in (start, owner.start) and start != owner.start)
+
+
+def process_start(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot.
+
+    Returns
+    -------
+    int or None
+        None when there is no such process, 0 when the system does not tell.
+    """
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return None
+    except PermissionError:
+        pass  # it lives, and is someone else's
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return 0
+    # The second field is the command in parentheses and may hold spaces and ")".
+    return int(text.rpartition(")")[2].split()[19])
+
+
+def _namespace() -> str:
+    try:
+        return re.sub(r"\D", "", os.readlink("/proc/self/ns/pid")) or "0"
+    except OSError:
+        return "0"

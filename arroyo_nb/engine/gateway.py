@@ -1,0 +1,101 @@
+"""Connect PySpark to a JVM of ours, and make it forget one that is gone.
+
+PySpark keeps its gateway, context and session in class attributes, one of each for
+the whole process, and has no way to say that the JVM behind them has died.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.engine.launch import Jvm
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def import_pyspark() -> None:
+    """Import what a session needs; its own deprecation warnings are not the user's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pyspark.sql  # noqa: F401
+        import pyspark.sql.streaming  # noqa: F401
+
+
+def connect(jvm: Jvm) -> SparkSession:
+    """A session on a JVM that is up. Not to be called on the main thread.
+
+    On the main thread PySpark would take over SIGINT, and an interrupt would cancel
+    the jobs of every run.
+    """
+    from pyspark.core.context import SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    found = {
+        "PYSPARK_GATEWAY_PORT": str(jvm.port),
+        "PYSPARK_GATEWAY_SECRET": jvm.secret,
+    }
+    with _environ(found), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        SparkContext._ensure_initialized(gateway=launch_gateway())
+        # The mode is named: a SPARK_REMOTE of the user's must not win.
+        session = SparkSession.builder.config("spark.api.mode", "classic").getOrCreate()
+    # What workers run on; without PYSPARK_PYTHON it would be any python3 of the path.
+    context: Any = session.sparkContext
+    context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return session
+
+
+def forget() -> None:
+    """Clear what PySpark's classes remember of a JVM, without talking to it.
+
+    Otherwise the next getOrCreate() returns the dead session.
+    """
+    from pyspark import SparkFiles
+    from pyspark.core.context import SparkContext
+    from pyspark.sql import SparkSession
+    from pyspark.sql.context import SQLContext
+
+    context: Any = SparkContext._active_spark_context
+    gateway: Any = SparkContext._gateway
+    session_class: Any = SparkSession
+    if context is not None:
+        context._jsc = None
+        server, context._accumulatorServer = context._accumulatorServer, None
+        with suppress(Exception):
+            server.shutdown()
+            server.server_close()
+    if gateway is not None:
+        # Finalizers of Java objects look at this before they call the dead JVM.
+        gateway._gateway_client.is_connected = False
+        with suppress(Exception):
+            gateway.shutdown()
+    with SparkContext._lock:
+        SparkContext._active_spark_context = None
+        SparkContext._gateway = None
+        SparkContext._jvm = None
+        SparkContext._python_includes = None
+    session_class._instantiatedSession = None
+    session_class._activeSession = None
+    SQLContext._instantiatedContext = None
+    SparkFiles._sc = None
+
+
+@contextmanager
+def _environ(values: Mapping[str, str]) -> Iterator[None]:
+    before = {key: os.environ.get(key) for key in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value

@@ -1,0 +1,167 @@
+"""Start and end the JVM process; no py4j here.
+
+The JVM's stdin is a pipe that only this process holds: when the kernel is gone, even
+by kill -9, the pipe closes and Spark's gateway server exits. The child is a session
+of its own, so that Ctrl-C in a terminal and Jupyter's interrupt do not reach it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from arroyo_nb.engine import command
+from arroyo_nb.engine.java import Java
+from arroyo_nb.engine.problem import EngineProblem
+
+# Spark and PySpark read these; one left over from the user's shell changes the mode.
+_FOREIGN = (
+    "PYSPARK_GATEWAY_PORT",
+    "PYSPARK_GATEWAY_SECRET",
+    "PYSPARK_SUBMIT_ARGS",
+    "SPARK_REMOTE",
+    "SPARK_CONNECT_MODE_ENABLED",
+)
+
+
+class Jvm:
+    """A running JVM.
+
+    Attributes
+    ----------
+    port
+        Where its gateway listens on loopback; 0 until it is up.
+    secret
+        What the gateway asks for.
+    """
+
+    def __init__(self, arguments: list[str], work: Path, java: Java) -> None:
+        self.port = 0
+        self.secret = ""
+        self._log = work / "jvm.log"
+        self._spark_log = work / "spark.log"
+        self._answer = work / f"gateway-{time.monotonic_ns()}"
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                arguments,
+                env=_environment(os.environ, self._answer, java),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                cwd=work,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is also its process group."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Does the process run? Asked of the system, never over the gateway."""
+        return self._process.poll() is None
+
+    def wait_until_up(self, timeout_s: float = 60) -> None:
+        """Wait for the gateway's port and secret.
+
+        Raises
+        ------
+        EngineProblem
+            When the process ends, or is not up in time; it is then killed.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not self._read_answer():
+            if not self.alive:
+                raise self.problem("java ended before Spark was up")
+            if time.monotonic() > deadline:
+                self.kill()
+                raise self.problem(f"java was not up after {timeout_s:.0f} s")
+            time.sleep(0.005)
+
+    def _read_answer(self) -> bool:
+        # Spark writes another file and renames it, so what is here is complete.
+        try:
+            data = self._answer.read_bytes()
+        except FileNotFoundError:
+            return False
+        self._answer.unlink()
+        self.port, length = struct.unpack("!ii", data[:8])
+        self.secret = data[8 : 8 + length].decode()
+        return True
+
+    def problem(self, message: str) -> EngineProblem:
+        """An error that carries the end of the log."""
+        status = self._process.poll()
+        ended = "" if status is None else f" ({_how_it_ended(status)})"
+        tail = self.tail()
+        hint = f"the end of its log, {self._log}:\n{tail}" if tail else None
+        return EngineProblem(message + ended, hint=hint)
+
+    def tail(self, lines: int = 15) -> str:
+        """The last lines of what the JVM and Spark have logged."""
+        kept: list[str] = []
+        for path in (self._spark_log, self._log):
+            with suppress(OSError), path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - 20_000))
+                text = file.read().decode("utf-8", "replace")
+                kept += text.splitlines()[-lines:]
+        return "\n".join(kept)
+
+    def close(self, timeout_s: float = 2.5) -> None:
+        """End it politely by closing its stdin, then by force."""
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout_s)
+        self.kill()
+
+    def kill(self) -> None:
+        """End it and the Python workers of its group now."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def start(
+    java: Java,
+    work: Path,
+    settings: dict[str, str],
+    *,
+    archive_flags: Iterable[str] = (),
+    jars: Iterable[Path] = (),
+) -> Jvm:
+    """Start a JVM; returns at once, see :meth:`Jvm.wait_until_up`."""
+    arguments = command.java_command(
+        java, work, settings, archive_flags=archive_flags, jars=jars
+    )
+    return Jvm(arguments, work, java)
+
+
+def _environment(
+    environ: Mapping[str, str], answer: Path, java: Java
+) -> dict[str, str]:
+    kept = {key: value for key, value in environ.items() if key not in _FOREIGN}
+    return kept | {
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(answer),
+        "JAVA_HOME": str(java.home),
+        "PYSPARK_PYTHON": environ.get("PYSPARK_PYTHON", sys.executable),
+        "SPARK_CONNECT_MODE": "0",
+        "SPARK_HOME": str(command.spark_home()),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
+def _how_it_ended(status: int) -> str:
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}"
+    # 3 is what ExitOnOutOfMemoryError gives.
+    return "out of memory" if status == 3 else f"exit status {status}"

@@ -1,0 +1,129 @@
+"""What can go wrong, as a tree.
+
+::
+
+    ArroyoError
+    ├── SyntaxProblem      the text is not a script of the dialect
+    ├── CatalogProblem     a name, a type or an option is not known
+    ├── PlanProblem        the query has no streaming plan
+    │   └── Unsupported    the grammar knows it, this version does not run it
+    ├── RunProblem         a plan failed while it ran
+    └── Problems           several independent errors of one script
+
+An error is one lower-case sentence that names the thing and the rule, a hint that
+says what to write instead, and the place in the script. A notebook shows that and
+no Python traceback; a bug of ours is not an ArroyoError and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from arroyo_nb.source import Source, Span
+
+
+class ArroyoError(Exception):
+    """An error of the user's script or of its run.
+
+    Parameters
+    ----------
+    message
+        One sentence, lower case, without a full stop.
+    span
+        The place in the script, where there is one.
+    hint
+        What to write instead, as one sentence.
+    """
+
+    def __init__(
+        self, message: str, *, span: Span | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+        self.source: Source | None = None
+
+    @property
+    def problems(self) -> tuple[ArroyoError, ...]:
+        """The independent errors that this one stands for; itself when single."""
+        return (self,)
+
+    def at(self, source: Source) -> ArroyoError:
+        """Say which script the span points into; returns the error itself."""
+        self.source = source
+        return self
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        lines = [self.message]
+        if self.span is not None and self.source is not None:
+            line, column = self.source.line_and_column(self.span.start)
+            lines[0] = f"{self.source.name}:{line}:{column}: {self.message}"
+            lines.append(self.source.excerpt(self.span))
+        if self.hint is not None:
+            lines.append(f"  hint: {self.hint}")
+        return lines
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints in place of a traceback."""
+        return [str(self)]
+
+
+class SyntaxProblem(ArroyoError):
+    """The text is not a script of the dialect."""
+
+
+class CatalogProblem(ArroyoError):
+    """A table, column, type, function or option that is not known or not allowed."""
+
+
+class PlanProblem(ArroyoError):
+    """A well-formed query that has no streaming plan."""
+
+
+class Unsupported(PlanProblem):
+    """The dialect's grammar knows it, this version does not run it."""
+
+
+class RunProblem(ArroyoError):
+    """A plan failed while it was started or while it ran."""
+
+
+class Problems(ArroyoError):
+    """Several independent errors of one script, in the order of their places."""
+
+    def __init__(self, problems: Iterable[ArroyoError]) -> None:
+        self._problems = tuple(problems)
+        super().__init__(f"{len(self._problems)} errors in the script")
+
+    @property
+    def problems(self) -> tuple[ArroyoError, ...]:
+        """The errors, in the order of their places."""
+        return self._problems
+
+    def at(self, source: Source) -> ArroyoError:
+        """Say which script the spans point into; returns the error itself."""
+        for problem in self._problems:
+            problem.at(source)
+        return super().at(source)
+
+    def _lines(self) -> list[str]:
+        return [line for problem in self._problems for line in problem._lines()]
+
+
+def raise_all(problems: Iterable[ArroyoError]) -> None:
+    """Raise what was collected: nothing, the only error, or :class:`Problems`.
+
+    Raises
+    ------
+    ArroyoError
+        When there is at least one problem.
+    """
+    found = sorted(problems, key=lambda p: p.span.start if p.span else -1)
+    if len(found) == 1:
+        raise found[0]
+    if found:
+        raise Problems(found)

@@ -1,0 +1,80 @@
+"""One small registry for every plug-in folder, and the did-you-mean.
+
+A plug-in is a module of a folder that binds one agreed name. Folders are listed
+without importing anything; a module is imported when its plug-in is asked for, so
+a heavy library is loaded only by the script that uses it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.source import Span
+
+T = TypeVar("T")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the nearest known name, or lists the few there are.
+
+    >>> did_you_mean("flihgts", ["flights", "airports"])
+    "did you mean 'flights'?"
+    """
+    names = sorted(known)
+    lowered = {candidate.lower(): candidate for candidate in names}
+    near = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean '{lowered[near[0]]}'?"
+    if names and len(names) <= 12:
+        return "known: " + ", ".join(names)
+    return None
+
+
+class Registry(Generic[T]):
+    """The plug-ins of one folder, by name.
+
+    Parameters
+    ----------
+    kind
+        The word for one plug-in in errors, such as ``connector``.
+    package
+        Dotted name of the folder; each module in it is one plug-in of that name.
+    attribute
+        The name that each module binds.
+    """
+
+    def __init__(self, kind: str, package: str, attribute: str) -> None:
+        self._kind = kind
+        self._package = package
+        self._attribute = attribute
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All plug-in names, sorted; found without importing them."""
+        package = importlib.import_module(self._package)
+        found = (module.name for module in pkgutil.iter_modules(package.__path__))
+        return tuple(sorted(name for name in found if not name.startswith("_")))
+
+    def get(self, name: str, *, span: Span | None = None) -> T:
+        """The plug-in of that name.
+
+        Raises
+        ------
+        CatalogProblem
+            When there is none; the hint names the nearest.
+        """
+        if name not in self.names:
+            raise CatalogProblem(
+                f"Unknown {self._kind} '{name}'",
+                span=span,
+                hint=did_you_mean(name, self.names),
+            )
+        module = importlib.import_module(f"{self._package}.{name}")
+        plugin: T = getattr(module, self._attribute)
+        return plugin

@@ -1,0 +1,115 @@
+"""One picture of a run, as plain values: what every view draws and nothing else.
+
+A snapshot is made under the run's lock and never changes; views never touch Spark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Any
+
+
+class RunState(Enum):
+    """starting -> running -> finished | stopped | failed."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will change any more."""
+        return self in (RunState.FINISHED, RunState.STOPPED, RunState.FAILED)
+
+
+class WindowState(Enum):
+    """open: may change; closing: the watermark has passed its end, its row is on the
+    way; closed: final."""
+
+    OPEN = "open"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class WindowBar:
+    """One window on the event-time axis, all keys together.
+
+    ``rows`` counts the rows that were put into it, ``late_rows`` those that came
+    after it had closed; ``closed_in`` is the batch that closed it.
+    """
+
+    start: datetime
+    end: datetime
+    rows: int
+    late_rows: int
+    state: WindowState
+    closed_in: int | None = None
+
+
+@dataclass(frozen=True)
+class SourceProgress:
+    """One source of the run: rows so far, newest event time, pace."""
+
+    name: str
+    rows: int
+    max_event_time: datetime | None
+    delay: timedelta
+    bounded: bool
+    ended: bool = False
+    paused: bool = False
+    dropped_rows: int = 0
+    bad: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MarkPoint:
+    """Where event time stood after one batch: arrival side and watermark side."""
+
+    batch_id: int
+    elapsed_s: float
+    max_event_time: datetime | None
+    watermark: datetime | None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything a panel shows of one run at one moment.
+
+    ``columns`` and ``rows`` are the newest result rows (newest first, cells as Python
+    values: str, int, float, bool, bytes, datetime (naive, UTC), dict for a struct,
+    list, None); ``rows_out`` counts all of them, shown or not. ``note`` says in one
+    line why the run stopped, or what it waits for (engine start-up progress included).
+    ``windowed`` is false where the query has no window; ``window_text`` is like
+    ``tumble 1 hour``.
+    """
+
+    name: str
+    state: RunState
+    sql: str = ""
+    note: str = ""
+    error: str | None = None
+    elapsed_s: float = 0.0
+    rows_in: int = 0
+    rows_out: int = 0
+    rows_per_s: float = 0.0
+    late_rows: int = 0
+    batch_id: int | None = None
+    batch_ms: float | None = None
+    watermark: datetime | None = None
+    max_event_time: datetime | None = None
+    windowed: bool = False
+    window_text: str = ""
+    windows: tuple[WindowBar, ...] = ()
+    history: tuple[MarkPoint, ...] = ()
+    sources: tuple[SourceProgress, ...] = ()
+    columns: tuple[str, ...] = ()
+    numeric: tuple[bool, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = field(default=())
+    rows_kept: int = 0
+    can_pause: bool = False
+    paused: bool = False

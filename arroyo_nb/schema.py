@@ -1,0 +1,235 @@
+"""Columns and their types, in Arroyo's words, with their Arrow and Spark counterparts.
+
+A type prints as the SQL that declares it. Arrow is imported only when it is asked
+for, so that planning a script stays light.
+
+Event time is the field ``_timestamp``: part of every plan schema, hidden from ``*``
+and from name resolution, never written to a sink. Spark keeps microseconds, so a
+``TIMESTAMP`` (nanoseconds in Arroyo) is stored with microseconds here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TIMESTAMP = "_timestamp"
+"""Name of the hidden event-time field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """A type without parameters; ``name`` is a key of :data:`PRIMITIVES`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """DECIMAL(precision, scale); 0 < precision <= 38, scale <= precision."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return f"DECIMAL({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """TIMESTAMP without zone; ``digits`` of fraction declared: 0, 3, 6 or 9."""
+
+    digits: int = 9
+
+    def __str__(self) -> str:
+        return "TIMESTAMP" if self.digits == 9 else f"TIMESTAMP({self.digits})"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """``element[]``; elements are nullable."""
+
+    element: Type
+
+    def __str__(self) -> str:
+        return f"{self.element}[]"
+
+
+@dataclass(frozen=True, slots=True)
+class StructOf:
+    """STRUCT of named fields."""
+
+    fields: tuple[Field, ...]
+
+    def __str__(self) -> str:
+        return f"STRUCT<{', '.join(f'{f.name} {f.type}' for f in self.fields)}>"
+
+    def field(self, name: str) -> Field | None:
+        """The field of that exact name."""
+        return next((f for f in self.fields if f.name == name), None)
+
+
+Type: TypeAlias = "Primitive | Decimal | Timestamp | ListOf | StructOf"
+
+BOOLEAN = Primitive("BOOLEAN")
+TINYINT, SMALLINT = Primitive("TINYINT"), Primitive("SMALLINT")
+INT, BIGINT = Primitive("INT"), Primitive("BIGINT")
+INT_UNSIGNED, BIGINT_UNSIGNED = Primitive("INT UNSIGNED"), Primitive("BIGINT UNSIGNED")
+FLOAT, DOUBLE = Primitive("FLOAT"), Primitive("DOUBLE")
+TEXT, BYTEA, JSON = Primitive("TEXT"), Primitive("BYTEA"), Primitive("JSON")
+DATE, TIME, INTERVAL = Primitive("DATE"), Primitive("TIME"), Primitive("INTERVAL")
+NULL = Primitive("NULL")
+
+# name -> (Arrow type, Spark type). Spark has no unsigned integers and no time of
+# day that every operator takes: they are widened, and checked where they are read.
+PRIMITIVES: dict[str, tuple[str, str]] = {
+    "BOOLEAN": ("bool", "boolean"),
+    "TINYINT": ("int8", "tinyint"),
+    "SMALLINT": ("int16", "smallint"),
+    "INT": ("int32", "int"),
+    "BIGINT": ("int64", "bigint"),
+    "TINYINT UNSIGNED": ("uint8", "smallint"),
+    "SMALLINT UNSIGNED": ("uint16", "int"),
+    "INT UNSIGNED": ("uint32", "bigint"),
+    "BIGINT UNSIGNED": ("uint64", "decimal(20,0)"),
+    "FLOAT": ("float32", "float"),
+    "DOUBLE": ("float64", "double"),
+    "TEXT": ("string", "string"),
+    "JSON": ("string", "string"),
+    "BYTEA": ("binary", "binary"),
+    "DATE": ("date32", "date"),
+    "TIME": ("time64", "bigint"),
+    "INTERVAL": ("month_day_nano_interval", "interval day to second"),
+    "NULL": ("null", "void"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column: its name as it is written to a sink, type, and nullability."""
+
+    name: str
+    type: Type
+    nullable: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.type}" + ("" if self.nullable else " NOT NULL")
+
+
+WINDOW_STRUCT = StructOf(
+    (Field("start", Timestamp(), False), Field("end", Timestamp(), False))
+)
+"""Type of a window column: half open ``[start, end)``."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns in order, names unique. The hidden ``_timestamp`` is not listed.
+
+    >>> print(Schema((Field("a", INT), Field("w", WINDOW_STRUCT, False))))
+    a INT, w STRUCT<start TIMESTAMP, end TIMESTAMP> NOT NULL
+    """
+
+    fields: tuple[Field, ...] = ()
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def __getitem__(self, name: str) -> Field:
+        return self._by_name[name]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.fields))
+
+    def get(self, name: str) -> Field | None:
+        """The column of that exact name."""
+        return self._by_name.get(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return tuple(f.name for f in self.fields)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Field]:
+        return {f.name: f for f in self.fields}
+
+
+def arrow_type(type_: Type) -> pa.DataType:
+    """The Arrow type that holds a value; timestamps are naive UTC microseconds."""
+    import pyarrow as pa
+
+    match type_:
+        case Primitive("TIME"):
+            return pa.time64("us")
+        case Primitive(name):
+            return getattr(pa, PRIMITIVES[name][0])()
+        case Decimal(precision, scale):
+            return pa.decimal128(precision, scale)
+        case Timestamp():
+            return pa.timestamp("us")
+        case ListOf(element):
+            return pa.list_(arrow_type(element))
+        case StructOf(fields):
+            return pa.struct([_arrow_field(f) for f in fields])
+
+
+def arrow_schema(schema: Schema) -> pa.Schema:
+    """The Arrow schema of a relation's visible columns."""
+    import pyarrow as pa
+
+    return pa.schema([_arrow_field(f) for f in schema])
+
+
+def _arrow_field(field: Field) -> pa.Field:
+    import pyarrow as pa
+
+    return pa.field(field.name, arrow_type(field.type), field.nullable)
+
+
+def spark_type(type_: Type) -> str:
+    """The Spark SQL type that holds a value, as DDL text.
+
+    >>> spark_type(WINDOW_STRUCT)
+    'struct<`start`: timestamp, `end`: timestamp>'
+    """
+    match type_:
+        case Primitive(name):
+            return PRIMITIVES[name][1]
+        case Decimal(precision, scale):
+            return f"decimal({precision},{scale})"
+        case Timestamp():
+            return "timestamp"
+        case ListOf(element):
+            return f"array<{spark_type(element)}>"
+        case StructOf(fields):
+            inner = ", ".join(f"{quoted(f.name)}: {spark_type(f.type)}" for f in fields)
+            return f"struct<{inner}>"
+
+
+def spark_schema(schema: Schema) -> str:
+    """The Spark DDL of a relation's visible columns."""
+    return ", ".join(f"{quoted(f.name)} {spark_type(f.type)}" for f in schema)
+
+
+def quoted(name: str) -> str:
+    """A Spark identifier: the one place where a name is quoted for Spark.
+
+    >>> quoted("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,80 @@
+"""The text of a script and places in it.
+
+Every error and every plan node points into a :class:`Source` through a
+:class:`Span`. Offsets count characters from 0 and spans are half-open; sqlglot's
+token ends are inclusive, so :meth:`Span.of_token` is the one place that converts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Characters ``[start, end)`` of a script.
+
+    >>> Span(3, 5) | Span(9, 12)
+    Span(start=3, end=12)
+    """
+
+    start: int
+    end: int
+
+    @classmethod
+    def of_token(cls, start: int, inclusive_end: int) -> Span:
+        """Span of a sqlglot token or of an identifier's meta."""
+        return cls(start, inclusive_end + 1)
+
+    def __or__(self, other: Span) -> Span:
+        return Span(min(self.start, other.start), max(self.end, other.end))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A script and where it came from.
+
+    Parameters
+    ----------
+    text
+        The script as typed, line ends included.
+    name
+        What an error calls it: a path, or ``<cell>``.
+    """
+
+    text: str
+    name: str = "<cell>"
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        starts.extend(i + 1 for i, char in enumerate(self.text) if char == "\n")
+        return starts
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """Line and column of a character, both counted from 1.
+
+        >>> Source("ab\\ncd").line_and_column(4)
+        (2, 2)
+        """
+        offset = max(0, min(offset, len(self.text)))
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def excerpt(self, span: Span) -> str:
+        """The span's first line with carets under it, two spaces in.
+
+        Tabs are kept in the caret line, so the carets stay below their text.
+
+        >>> print(Source("SELECT a, bb FROM t").excerpt(Span(10, 12)))
+          SELECT a, bb FROM t
+                    ^^
+        """
+        line, column = self.line_and_column(span.start)
+        start = self._line_starts[line - 1]
+        text = self.text[start:].split("\n", 1)[0].rstrip("\r")
+        lead = "".join("\t" if char == "\t" else " " for char in text[: column - 1])
+        width = max(1, min(span.end, start + len(text)) - span.start)
+        return f"  {text}\n  {lead}{'^' * width}"

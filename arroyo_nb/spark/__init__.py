@@ -1,0 +1,1 @@
+"""The streaming plan on Spark: expressions as SQL text, nodes as DataFrames."""

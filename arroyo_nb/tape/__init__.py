@@ -1,0 +1,81 @@
+"""Recorded streams: every source that is not Kafka is a tape.
+
+A tape is an ordered run of Arrow chunks, each row with its arrival time. A recorder
+makes the chunks of one source, vectorised and in arrival order; the conductor moves
+them, at the chosen pace, into the folder that Spark watches. One chunk is one
+micro-batch, so the same tape gives the same batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ARRIVAL = "_arrival"
+"""Column of a chunk: when the row arrived, timestamp[us, UTC]."""
+
+END_OF_TIME_US = 253_370_764_800_000_000
+"""9999-01-01T00:00:00Z in microseconds: the ``_timestamp`` of the one row of an
+end-of-stream chunk. It moves the watermark past every window and is then removed by
+a predicate on ``_timestamp``; its other columns are NULL."""
+
+Position: TypeAlias = Mapping[str, Any]
+"""Where a recorder stands, as plain JSON values: enough to go on after a chunk."""
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A record that could not be read: where it stood, its text (cut), and why."""
+
+    place: str
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows that arrive together.
+
+    Parameters
+    ----------
+    rows
+        The source's columns, then ``_arrival`` and ``_timestamp`` (both
+        timestamp[us, UTC]; the latter is the source's own event time, the arrival
+        where it has none).
+    position
+        Where the recorder stands after these rows.
+    dropped_rows
+        How many bad records were left out since the chunk before.
+    bad
+        A bounded sample of them.
+    """
+
+    rows: pa.Table
+    position: Position
+    dropped_rows: int = 0
+    bad: tuple[BadRow, ...] = field(default=())
+
+
+class Recorder(Protocol):
+    """What turns one source into chunks."""
+
+    bounded: bool
+    """Whether the stream ends by itself."""
+
+    def chunks(self, after: Position | None) -> Iterator[Chunk]:
+        """The chunks after a position (None: from the start), in arrival order.
+
+        Deterministic for a bounded source: the same position gives the same chunks.
+        A live source blocks between chunks for at most 0.1 s at a time and then
+        yields an empty chunk, so that a stop is heard.
+
+        Raises
+        ------
+        RunProblem
+            When the source cannot be read, or holds bad data and ``bad_data`` is
+            ``fail``; the message has the place.
+        """
