@@ -10,6 +10,9 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
+LAST_YEAR = 9990
+"""A watermark from this year on is the end of a bounded stream, not a time."""
+
 
 class RunState(Enum):
     """starting -> running -> finished | stopped | failed."""
@@ -113,3 +116,8 @@ class Snapshot:
     rows_kept: int = 0
     can_pause: bool = False
     paused: bool = False
+
+    @property
+    def at_end_of_stream(self) -> bool:
+        """Whether the watermark has passed every window: all sources have ended."""
+        return self.watermark is not None and self.watermark.year >= LAST_YEAR

@@ -1,0 +1,128 @@
+"""The folder that a run lives in: what survives it, and who may use it.
+
+::
+
+    run.json            which query this state belongs to
+    lock                held (flock) by the process that runs it; names its owner
+    sources/TABLE/      chunks that the conductor released
+    outputs/N/          one query: checkpoint/ of Spark, sink/ of the writer
+
+A folder is one query's: state of another query is refused, never misread.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from arroyo_nb.errors import RunProblem
+
+
+def fingerprint(text: str) -> str:
+    """Short name of a plan's text; equal plans have equal state."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class RunFolder:
+    """A run's folder, locked by this process from construction to :meth:`release`.
+
+    Parameters
+    ----------
+    path
+        Made where it is missing, with access for its owner only.
+    plan_text
+        Text of the plan whose state it holds or will hold.
+    name
+        The run's name, told to whoever meets the lock.
+
+    Raises
+    ------
+    RunProblem
+        When another run holds it, when it holds the state of another query, or when
+        it cannot be made.
+    """
+
+    def __init__(self, path: Path, *, plan_text: str, name: str) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = self._acquire(name)
+        except OSError as error:
+            raise RunProblem(
+                f"state folder '{path}' cannot be used: {error.strerror}",
+                hint="name a folder that this user may write",
+            ) from error
+        try:
+            self.resumed = self._claim(fingerprint(plan_text), name)
+        except BaseException:
+            self.release()
+            raise
+
+    def source(self, table: str) -> Path:
+        """Where the chunks of a source are released."""
+        return self._made("sources", table)
+
+    def checkpoint(self, output: int) -> Path:
+        """Spark's checkpoint of an output."""
+        return self._made("outputs", str(output), "checkpoint")
+
+    def sink(self, output: int) -> Path:
+        """What an output's writer keeps."""
+        return self._made("outputs", str(output), "sink")
+
+    def release(self) -> None:
+        """Let another run have it; harmless twice."""
+        self._lock.close()
+
+    def _made(self, *parts: str) -> Path:
+        folder = self.path.joinpath(*parts)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder
+
+    def _acquire(self, name: str) -> IO[str]:
+        # flock ends with its process, however it dies: no stale lock is possible.
+        lock = (self.path / "lock").open("a+")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            owner = lock.read().strip() or "another run"
+            lock.close()
+            raise RunProblem(
+                f"state folder '{self.path}' is in use by {owner}",
+                hint="stop that run, or give this one a state folder of its own",
+            ) from None
+        lock.truncate(0)
+        lock.write(f"run '{name}' of process {os.getpid()}")
+        lock.flush()
+        return lock
+
+    def _claim(self, query: str, name: str) -> bool:
+        stamp = self.path / "run.json"
+        with suppress(FileNotFoundError):
+            found = _read_stamp(stamp)
+            if found != query:
+                raise RunProblem(
+                    f"state folder '{self.path}' holds the state of another query",
+                    hint="name another folder, or remove this one to start afresh",
+                )
+            return True
+        draft = stamp.with_suffix(".draft")
+        draft.write_text(json.dumps({"version": 1, "name": name, "query": query}))
+        draft.replace(stamp)
+        return False
+
+
+def _read_stamp(stamp: Path) -> object:
+    try:
+        return json.loads(stamp.read_text())["query"]
+    except (ValueError, KeyError, TypeError):
+        raise RunProblem(
+            f"'{stamp}' is not a run's stamp",
+            hint="name another state folder, or remove this one to start afresh",
+        ) from None

@@ -1,0 +1,154 @@
+"""What a preview keeps of its output: the newest rows, and exact counts of all.
+
+The buffer is bounded in rows; :attr:`Preview.cut_rows` says how many older ones were
+let go. Batches come on Spark's callback thread and are read from any other.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.schema import Schema, arrow_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+PREVIEW_ROWS = 10_000
+"""Newest rows kept of an output, as Arroyo's own preview does."""
+
+
+class Preview:
+    """A writer that keeps rows in memory (see :class:`arroyo_nb.connectors.Writer`).
+
+    Parameters
+    ----------
+    schema
+        Columns of the output.
+    limit_rows
+        How many of the newest rows are kept.
+    """
+
+    native: str | None = None
+
+    def __init__(self, schema: Schema, *, limit_rows: int = PREVIEW_ROWS) -> None:
+        self.schema = schema
+        self.total_rows = 0
+        self._limit_rows = limit_rows
+        self._batches: deque[tuple[int, pa.Table]] = deque()
+        self._lock = Lock()
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Take one micro-batch; a replayed one takes the place of its first try."""
+        self.put(batch.toArrow().cast(arrow_schema(_nullable(self.schema))), batch_id)
+
+    def put(self, rows: pa.Table, batch_id: int) -> None:
+        """Take the rows of one micro-batch."""
+        with self._lock:
+            if self._batches and self._batches[-1][0] == batch_id:
+                self.total_rows -= self._batches.pop()[1].num_rows
+            self.total_rows += rows.num_rows
+            if rows.num_rows:
+                self._batches.append((batch_id, rows))
+            self._cut()
+
+    def close(self) -> None:
+        """Nothing is held open; the rows stay readable."""
+
+    @property
+    def kept_rows(self) -> int:
+        """How many rows are still here."""
+        with self._lock:
+            return sum(rows.num_rows for _, rows in self._batches)
+
+    @property
+    def cut_rows(self) -> int:
+        """How many older rows were let go."""
+        return self.total_rows - self.kept_rows
+
+    def table(self) -> pa.Table:
+        """The kept rows, oldest first."""
+        return self._concatenated(self._kept())
+
+    def changelog(self) -> pa.Table:
+        """The kept rows as changes: op, batch, before, after.
+
+        An append-only output only creates: every op is ``c`` and every before NULL.
+        """
+        import pyarrow as pa
+
+        batches = self._kept()
+        table = self._concatenated(batches)
+        row = pa.struct(list(table.schema))
+        ids = [i for i, rows in batches for _ in range(rows.num_rows)]
+        chunks = [b.to_struct_array() for b in table.to_batches()]
+        after = pa.chunked_array(chunks, row)
+        return pa.table(
+            {
+                "op": pa.array(["c"] * len(table), pa.string()),
+                "batch": pa.array(ids, pa.int64()),
+                "before": pa.nulls(len(table), row),
+                "after": after,
+            }
+        )
+
+    def newest(self, count: int) -> list[tuple[Any, ...]]:
+        """The newest rows as Python values, newest first."""
+        taken: list[tuple[Any, ...]] = []
+        for _, rows in reversed(self._kept()):
+            tail = rows.slice(max(0, rows.num_rows - (count - len(taken))))
+            columns = [column.to_pylist() for column in tail.columns]
+            taken.extend(reversed(list(zip(*columns, strict=True))))
+            if len(taken) >= count:
+                break
+        return taken
+
+    def _kept(self) -> list[tuple[int, pa.Table]]:
+        with self._lock:
+            return list(self._batches)
+
+    def _concatenated(self, batches: list[tuple[int, pa.Table]]) -> pa.Table:
+        import pyarrow as pa
+
+        empty = arrow_schema(_nullable(self.schema)).empty_table()
+        return pa.concat_tables([empty, *(rows for _, rows in batches)])
+
+    def _cut(self) -> None:
+        kept = sum(rows.num_rows for _, rows in self._batches)
+        while kept > self._limit_rows:
+            batch_id, rows = self._batches.popleft()
+            surplus = min(kept - self._limit_rows, rows.num_rows)
+            if surplus < rows.num_rows:
+                self._batches.appendleft((batch_id, rows.slice(surplus)))
+            kept -= surplus
+
+
+class Tee:
+    """Writes a batch to a sink and keeps it for a preview beside it."""
+
+    native: str | None = None
+
+    def __init__(self, sink: Any, preview: Preview) -> None:
+        self._sink = sink
+        self._preview = preview
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Write, then keep; the batch is computed once."""
+        batch.persist()
+        try:
+            self._sink.write(batch, batch_id)
+            self._preview.write(batch, batch_id)
+        finally:
+            batch.unpersist()
+
+    def close(self) -> None:
+        """Close the sink."""
+        self._sink.close()
+
+
+def _nullable(schema: Schema) -> Schema:
+    # Spark's outputs of stateful operators are always nullable.
+    return Schema(tuple(replace(f, nullable=True) for f in schema))

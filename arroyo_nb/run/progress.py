@@ -1,0 +1,86 @@
+"""One trigger of a streaming query as plain numbers with units.
+
+Nothing else reads Spark's progress dictionary (spark.sql.streaming's
+StreamingQueryProgress), so a change of its spelling is a change of this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import Any
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one micro-batch did.
+
+    Parameters
+    ----------
+    batch_id
+        Spark's, counted from 0 over restarts.
+    input_rows
+        Rows read, the end-of-stream row among them.
+    batch_ms
+        Duration of the whole trigger.
+    watermark
+        The watermark that this batch closed windows with, aware UTC; None before the
+        first.
+    chunks
+        Per source folder name: how many chunks have been read so far.
+    state_rows
+        Rows held by all stateful operators.
+    observed
+        Observed metrics by name, as Spark gives them.
+    """
+
+    batch_id: int
+    input_rows: int
+    batch_ms: float
+    watermark: datetime | None
+    chunks: Mapping[str, int] = field(default=NOTHING)
+    state_rows: int = 0
+    observed: Mapping[str, Any] = field(default=NOTHING)
+
+
+def read_progress(raw: Mapping[str, Any]) -> Progress:
+    """Read Spark's dictionary of one trigger.
+
+    >>> read_progress({"batchId": 3, "numInputRows": 7, "sources": []}).batch_id
+    3
+    """
+    sources = raw.get("sources", ())
+    return Progress(
+        batch_id=int(raw["batchId"]),
+        input_rows=int(raw.get("numInputRows", 0)),
+        batch_ms=float(raw.get("durationMs", NOTHING).get("triggerExecution", 0)),
+        watermark=_instant(raw.get("eventTime", NOTHING).get("watermark")),
+        chunks={_folder_name(s): _chunks_read(s) for s in sources},
+        state_rows=sum(
+            int(s.get("numRowsTotal", 0)) for s in raw.get("stateOperators", ())
+        ),
+        observed=raw.get("observedMetrics", NOTHING),
+    )
+
+
+def _instant(text: str | None) -> datetime | None:
+    # Spark says the epoch where it means "no watermark yet".
+    if not text or text.startswith("1970-01-01T00:00:00.000"):
+        return None
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _folder_name(source: Mapping[str, Any]) -> str:
+    # "FileStreamSource[file:/work/sources/flights]" -> "flights"
+    return PurePosixPath(str(source["description"]).rstrip("]")).name
+
+
+def _chunks_read(source: Mapping[str, Any]) -> int:
+    # One chunk is one entry of the file source's log, and logOffset counts from 0.
+    end = source.get("endOffset") or NOTHING
+    return int(end.get("logOffset", -1)) + 1
