@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
+from arroyo_nb.options import Kind as Kind
+from arroyo_nb.options import Option as Option
+from arroyo_nb.options import OptionValue as OptionValue
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
@@ -22,57 +24,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Kind(Enum):
-    """How an option's value is written (arroyo-semantics: option value syntax)."""
-
-    STRING = "a single-quoted string"
-    BOOL = "a boolean"
-    UINT = "an unsigned integer"
-    INT = "an integer"
-    DOUBLE = "a double"
-    DURATION = "an interval"
-    SIZE = "a data size"
-    FIELD = "a field"
-    ARRAY = "a list"
-    ENUM = "one of its values"
-
-
-OptionValue: TypeAlias = str | bool | int | float | timedelta | tuple[str, ...]
-
-
 class Direction(Enum):
     """Which way rows go through a table."""
 
     SOURCE = "source"
     SINK = "sink"
-
-
-@dataclass(frozen=True)
-class Option:
-    """One WITH option of a connector or a format.
-
-    Parameters
-    ----------
-    name
-        As written, dots included.
-    kind
-        How its value is parsed.
-    doc
-        One line for completion and help, with the unit of a number.
-    required
-        The script is refused without it.
-    default
-        What holds where it is not given.
-    choices
-        The values of an ENUM, in the spelling that is accepted.
-    """
-
-    name: str
-    kind: Kind
-    doc: str
-    required: bool = False
-    default: OptionValue | None = None
-    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
