@@ -233,3 +233,17 @@ def quoted(name: str) -> str:
     '`a``b`'
     """
     return "`" + name.replace("`", "``") + "`"
+
+
+# Spark reads these inside a literal; ``$`` is there because Spark replaces ``${x}``
+# before it parses, wherever it stands.
+_ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "$": "\\u0024", "\0": "\\u0000"})
+
+
+def quoted_text(value: str) -> str:
+    """A Spark string literal: the one place where a text is quoted for Spark.
+
+    >>> print(quoted_text("it's"))
+    'it\\'s'
+    """
+    return "'" + value.translate(_ESCAPES) + "'"
