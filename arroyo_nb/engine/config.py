@@ -52,6 +52,7 @@ STATIC = (
 )
 
 _STREAMING = "spark.sql.streaming."
+_CHECKPOINT_WRITER = _STREAMING + "checkpointFileManagerClass"
 
 SQL = (
     Setting("spark.sql.shuffle.partitions", "{cores}", "200 is for clusters"),
@@ -61,7 +62,7 @@ SQL = (
     Setting("spark.sql.variable.substitute", "false", "${..} in text is text"),
     Setting("spark.sql.adaptive.enabled", "false", "it re-plans each micro-batch"),
     Setting(
-        _STREAMING + "checkpointFileManagerClass",
+        _CHECKPOINT_WRITER,
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager",
         "the default forks a chmod for each file: 445 ms a batch against 271",
@@ -74,9 +75,7 @@ SQL = (
         "true",
         "for runs that choose RocksDB: no snapshot at each commit",
     ),
-    Setting(
-        "spark.sql.execution.arrow.pyspark.enabled", "true", "rows leave as Arrow"
-    ),
+    Setting("spark.sql.execution.arrow.pyspark.enabled", "true", "rows leave as Arrow"),
 )
 
 
@@ -96,18 +95,25 @@ def static_settings(work: Path) -> dict[str, str]:
     return _filled((*STATIC, *SQL), work)
 
 
-def sql_settings(slots: int | None = None) -> dict[str, str]:
+def sql_settings(slots: int | None = None, *, local: bool = True) -> dict[str, str]:
     """Settings that a new session of a running Spark can take.
 
     Parameters
     ----------
     slots
         Tasks that run at once in that Spark; this machine's cores by default.
+    local
+        Does it run on this machine? A cluster keeps its own checkpoint writer.
     """
-    return _filled(SQL, Path(), slots)
+    filled = _filled(SQL, Path(), slots)
+    if not local:
+        del filled[_CHECKPOINT_WRITER]
+    return filled
 
 
-def _filled(table: tuple[Setting, ...], work: Path, n: int | None = None) -> dict[str, str]:
+def _filled(
+    table: tuple[Setting, ...], work: Path, n: int | None = None
+) -> dict[str, str]:
     names = {"{cores}": str(n or cores()), "{work}": str(work)}
     filled = {}
     for setting in table:

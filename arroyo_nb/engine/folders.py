@@ -113,6 +113,6 @@ def process_start(pid: int) -> int | None:
 
 def _namespace() -> str:
     try:
-        return re.sub(r"\D", "", os.readlink("/proc/self/ns/pid")) or "0"
+        return re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink())) or "0"
     except OSError:
         return "0"

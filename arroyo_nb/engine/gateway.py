@@ -23,7 +23,7 @@ def import_pyspark() -> None:
     """Import what a session needs; its own deprecation warnings are not the user's."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pyspark.sql  # noqa: F401
+        import pyspark.sql
         import pyspark.sql.streaming  # noqa: F401
 
 
