@@ -1,0 +1,120 @@
+"""The sentence under the picture: what is to be seen, and why.
+
+The first rule that holds for the snapshot speaks. A sentence names the numbers of
+the user's own run wherever it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from arroyo_nb.run.snapshot import RunState, Snapshot, WindowState
+from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.words import clock, count, duration
+
+Rule: TypeAlias = Callable[[Snapshot], str | None]
+
+WATERMARK = "The watermark is the newest event time less the delay you allowed."
+
+
+def lesson(snapshot: Snapshot) -> str:
+    """One or two sentences of plain text; empty where there is nothing to say."""
+    said = (rule(snapshot) for rule in RULES)
+    first = next((text for text in said if text), "")
+    late = _late(snapshot)
+    return f"{first} {late}".strip()
+
+
+def _failed(snapshot: Snapshot) -> str | None:
+    if snapshot.state is not RunState.FAILED:
+        return None
+    kept = count(snapshot.rows_out, "row")
+    return f"The run failed; the {kept} it had given stay." if snapshot.rows_out else ""
+
+
+def _starting(snapshot: Snapshot) -> str | None:
+    if snapshot.state is not RunState.STARTING:
+        return None
+    return "Spark starts once for the notebook; the next cells begin at once."
+
+
+def _stopped(snapshot: Snapshot) -> str | None:
+    if snapshot.state is not RunState.STOPPED:
+        return None
+    left = sum(w.state is not WindowState.CLOSED for w in snapshot.windows)
+    if not left:
+        return "Stopped: no more rows are read."
+    were = "was" if left == 1 else "were"
+    return (
+        f"{count(left, 'window')} {were} still open when the run stopped: without the "
+        "watermark passing its end, a window has no final row."
+    )
+
+
+def _finished(snapshot: Snapshot) -> str | None:
+    if snapshot.state is not RunState.FINISHED:
+        return None
+    if not snapshot.windowed:
+        return "The input has ended: every row is here."
+    return (
+        "The input has ended, so the watermark went to the end of time: every window "
+        "that was still open has closed."
+    )
+
+
+def _no_watermark(snapshot: Snapshot) -> str | None:
+    if snapshot.watermark is not None:
+        return None
+    return f"{WATERMARK} It starts with the first rows."
+
+
+def _unwindowed(snapshot: Snapshot) -> str | None:
+    if snapshot.windowed:
+        return None
+    return (
+        "Without a window each row goes out as it comes. The watermark moves all the "
+        "same: it is the newest event time less the delay you allowed."
+    )
+
+
+def _next_window(snapshot: Snapshot) -> str | None:
+    mark = snapshot.watermark
+    ends = [w.end for w in snapshot.windows if w.state is WindowState.OPEN]
+    if mark is None or mark >= END_OF_TIME or not ends or min(ends) <= mark:
+        return None
+    end = min(ends)
+    return (
+        f"{WATERMARK} When it passes a window's end, the window closes and its row is "
+        f"final. Next: {clock(end)}, {duration(end - mark)} to go."
+    )
+
+
+def _windowed(_: Snapshot) -> str:
+    return (
+        f"{WATERMARK} When it passes a window's end, the window closes and its row is "
+        "final."
+    )
+
+
+def _late(snapshot: Snapshot) -> str:
+    if not snapshot.late_rows or not snapshot.windowed:
+        return ""
+    were, their = ("was", "its") if snapshot.late_rows == 1 else ("were", "their")
+    rows = count(snapshot.late_rows, "row")
+    return (
+        f"{rows} {were} late: {their} window had already closed. A longer delay keeps "
+        "more rows and shows every window later."
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    _failed,
+    _starting,
+    _stopped,
+    _finished,
+    _no_watermark,
+    _unwindowed,
+    _next_window,
+    _windowed,
+)

@@ -1,0 +1,308 @@
+"""The panel of a run: head, pictures, newest rows, sources, and one sentence.
+
+:func:`frame` makes one self-contained, script-free piece of HTML from a snapshot.
+The same snapshot gives the same text, so an unchanged frame need not be sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from enum import Enum
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress
+from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.lesson import lesson
+from arroyo_nb.views.timeline import hidden_windows, timeline
+from arroyo_nb.views.watermark import strip
+from arroyo_nb.views.words import (
+    CELL_CHARS,
+    clock,
+    column,
+    count,
+    duration,
+    escaped,
+    lines,
+    pace,
+)
+
+MOST_BYTES = 250_000
+"""A frame above this has its rows halved until it fits."""
+
+MOST_ROWS, MOST_COLUMNS, MOST_SOURCES, MOST_BAD = 20, 40, 12, 5
+NAME_CHARS, NOTE_CHARS, BAD_CHARS, ERROR_CHARS, PLAN_CHARS = 80, 300, 200, 6_000, 40_000
+
+GLYPHS = {
+    RunState.STARTING: "◌",
+    RunState.RUNNING: "●",
+    RunState.FINISHED: "✓",
+    RunState.STOPPED: "■",
+    RunState.FAILED: "✕",
+}
+
+
+class View(Enum):
+    """What a panel shows between its head and its last sentence."""
+
+    TABLE = "table"
+    WINDOWS = "windows"
+    WATERMARK = "watermark"
+    PLAN = "plan"
+    ALL = "all"
+
+
+def frame(
+    snapshot: Snapshot,
+    *,
+    view: View | None = None,
+    plan: str = "",
+    rows: int = MOST_ROWS,
+) -> str:
+    """The panel with its style, ready for any page.
+
+    Parameters
+    ----------
+    snapshot
+        What to draw.
+    view
+        One view; None: the picture that suits the query, and the newest rows.
+    plan
+        Text of the plan, for the views that show it.
+    rows
+        Newest rows to show.
+    """
+    return f"<style>{style()}</style>{body(snapshot, view=view, plan=plan, rows=rows)}"
+
+
+@cache
+def style() -> str:
+    """The panel's style sheet."""
+    static = files("arroyo_nb.views") / "static"
+    return "".join(
+        (static / f"{name}.css").read_text("utf-8") for name in ("picture", "panel")
+    )
+
+
+def body(
+    snapshot: Snapshot,
+    *,
+    view: View | None = None,
+    plan: str = "",
+    rows: int = MOST_ROWS,
+) -> str:
+    """The panel without its style; at most :data:`MOST_BYTES` long."""
+    views = _views(view, snapshot)
+    while True:
+        cut = replace(snapshot, rows=snapshot.rows[:rows])
+        drawn = "".join(SECTIONS[v](cut, plan) for v in views)
+        made = _wrapped(cut, drawn)
+        if len(made.encode()) <= MOST_BYTES or rows == 0:
+            return made
+        rows //= 2
+
+
+def _views(view: View | None, snapshot: Snapshot) -> tuple[View, ...]:
+    if view is View.ALL:
+        return (View.WINDOWS, View.WATERMARK, View.TABLE, View.PLAN)
+    if view is not None:
+        return (view,)
+    return (View.WINDOWS if snapshot.windowed else View.WATERMARK, View.TABLE)
+
+
+def _wrapped(snapshot: Snapshot, drawn: str) -> str:
+    label = escaped(f"Run {snapshot.name}", NAME_CHARS)
+    said = lesson(snapshot)
+    parts = (
+        _head(snapshot),
+        f'<p class="note">{escaped(snapshot.note, NOTE_CHARS)}</p>'
+        if snapshot.note
+        else "",
+        f'<pre class="error">{lines(snapshot.error, ERROR_CHARS)}</pre>'
+        if snapshot.error
+        else "",
+        drawn,
+        _sources(snapshot.sources),
+        f'<p class="lesson">{escaped(said, 600)}</p>' if said else "",
+    )
+    return f'<section class="arroyo" aria-label="{label}">{"".join(parts)}</section>'
+
+
+def _head(snapshot: Snapshot) -> str:
+    numbers = "".join(_numbers(snapshot))
+    return (
+        f'<header><span class="name">{escaped(snapshot.name, NAME_CHARS)}</span>'
+        f"{_state(snapshot)}{numbers}</header>"
+    )
+
+
+def _state(snapshot: Snapshot) -> str:
+    """Glyph, colour and word: the state is never told by colour alone."""
+    state = snapshot.state
+    word, glyph = state.value, GLYPHS[state]
+    if snapshot.paused and state is RunState.RUNNING:
+        word, glyph = "paused", "‖"
+    return f'<span class="state {word}"><i aria-hidden="true">{glyph}</i>{word}</span>'
+
+
+def _numbers(snapshot: Snapshot) -> list[str]:
+    took = duration(timedelta(seconds=snapshot.elapsed_s))
+    numbers = [
+        f"took <b>{took}</b>"
+        if snapshot.state.ended
+        else f"<b>{pace(snapshot.rows_per_s)}</b> rows/s",
+        f"<b>{snapshot.rows_in:,}</b> rows in",
+        f"<b>{snapshot.rows_out:,}</b> out",
+    ]
+    made = [f'<span class="num">{number}</span>' for number in numbers]
+    if snapshot.late_rows:
+        made.append(
+            f'<span class="num bad"><b>× {snapshot.late_rows:,}</b> late</span>'
+        )
+    if snapshot.batch_id is not None:
+        ms = "" if snapshot.batch_ms is None else f" · {snapshot.batch_ms:.0f} ms"
+        made.append(f'<span class="num">batch <b>{snapshot.batch_id}</b>{ms}</span>')
+    return made
+
+
+def _windows(snapshot: Snapshot, _: str) -> str:
+    if not snapshot.windowed:
+        return '<p class="soft">This query has no window.</p>'
+    if not (drawn := timeline(snapshot)):
+        return '<p class="soft">No window yet: the first row opens one.</p>'
+    hidden = hidden_windows(snapshot)
+    caption = [escaped(snapshot.window_text)] if snapshot.window_text else []
+    if hidden:
+        caption.append(f"{count(hidden, 'earlier window')} not drawn")
+    told = f'<p class="soft">{" · ".join(caption)}</p>' if caption else ""
+    return told + drawn
+
+
+def _watermark(snapshot: Snapshot, _: str) -> str:
+    return strip(snapshot) or '<p class="soft">No event time seen yet.</p>'
+
+
+def _plan(_: Snapshot, plan: str) -> str:
+    return f'<pre class="plan">{lines(plan, PLAN_CHARS)}</pre>' if plan else ""
+
+
+def _table(snapshot: Snapshot, _: str) -> str:
+    if not snapshot.rows:
+        return f'<p class="soft">{_no_rows(snapshot)}</p>'
+    names = snapshot.columns[:MOST_COLUMNS]
+    numeric = numeric_columns(snapshot)
+    head = "".join(
+        f'<th scope="col"{" class=r" if right else ""}>{escaped(name)}</th>'
+        for name, right in zip(names, numeric, strict=True)
+    )
+    cells = cell_texts(snapshot)
+    rows = "".join(_row(row, numeric) for row in zip(*cells, strict=True))
+    more = len(snapshot.columns) - len(names)
+    told = f'<p class="soft">{count(more, "more column")} not shown</p>' if more else ""
+    return (
+        f'<div class="rows"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>{told}{_row_count(snapshot)}"
+    )
+
+
+def numeric_columns(snapshot: Snapshot) -> tuple[bool, ...]:
+    """Which shown columns are numbers; told by the values where it is not given."""
+    names = snapshot.columns[:MOST_COLUMNS]
+    if len(snapshot.numeric) == len(snapshot.columns):
+        return snapshot.numeric[: len(names)]
+    return tuple(
+        all(isinstance(row[i], int | float | None) for row in snapshot.rows)
+        for i in range(len(names))
+    )
+
+
+def cell_texts(snapshot: Snapshot) -> list[list[str | None]]:
+    """The shown cells as text, column by column."""
+    shown = range(len(snapshot.columns[:MOST_COLUMNS]))
+    return [column([row[i] for row in snapshot.rows]) for i in shown]
+
+
+def _row(cells: Sequence[str | None], numeric: Sequence[bool]) -> str:
+    made = "".join(_cell(c, right) for c, right in zip(cells, numeric, strict=True))
+    return f"<tr>{made}</tr>"
+
+
+def _cell(text: str | None, right: bool) -> str:
+    align = ' class="r"' if right else ""
+    if text is None:
+        return f'<td{align}><span class="null">NULL</span></td>'
+    title = f' title="{escaped(text, 300)}"' if len(text) > CELL_CHARS else ""
+    return f"<td{align}{title}>{escaped(text)}</td>"
+
+
+def _row_count(snapshot: Snapshot) -> str:
+    shown = len(snapshot.rows)
+    if shown >= snapshot.rows_out:
+        return ""
+    kept = (
+        f"; {count(snapshot.rows_kept)} kept"
+        if snapshot.rows_kept < snapshot.rows_out
+        else ""
+    )
+    return (
+        f'<p class="soft">newest {shown} of {count(snapshot.rows_out, "row")}{kept}</p>'
+    )
+
+
+def _no_rows(snapshot: Snapshot) -> str:
+    if snapshot.state.ended:
+        return "No row came out."
+    if snapshot.windowed:
+        return "No row yet: a window gives its rows when the watermark passes its end."
+    return "No row yet."
+
+
+def _sources(sources: Sequence[SourceProgress]) -> str:
+    if not sources:
+        return ""
+    made = "".join(_source(source) for source in sources[:MOST_SOURCES])
+    more = len(sources) - MOST_SOURCES
+    told = f"<div>{count(more, 'more source')}</div>" if more > 0 else ""
+    return f'<div class="sources">{made}{told}</div>'
+
+
+def _source(source: SourceProgress) -> str:
+    parts = [f"{count(source.rows, 'row')} read"]
+    if source.max_event_time is not None and source.max_event_time < END_OF_TIME:
+        parts.append(f"newest {clock(source.max_event_time)}")
+    parts.append(f"delay allowed {_delay(source.delay)}")
+    if source.ended:
+        parts.append("ended")
+    elif source.paused:
+        parts.append("paused")
+    line = f"<b>{escaped(source.name, NAME_CHARS)}</b> {' · '.join(parts)}"
+    return f"<div>{line}{_dropped(source)}</div>"
+
+
+def _delay(delay: timedelta) -> str:
+    return duration(delay) if delay else "none"
+
+
+def _dropped(source: SourceProgress) -> str:
+    if not source.dropped_rows:
+        return ""
+    told = f"{count(source.dropped_rows, 'bad row')} dropped"
+    if not source.bad:
+        return f' · <span class="bad">{told}</span>'
+    sample = "".join(f"<li>{escaped(b, BAD_CHARS)}</li>" for b in source.bad[:MOST_BAD])
+    key = escaped(source.name, NAME_CHARS)
+    return (
+        f'<details data-key="bad-{key}"><summary class="bad">{told}</summary>'
+        f"<ul>{sample}</ul></details>"
+    )
+
+
+SECTIONS: dict[View, Callable[[Snapshot, str], Any]] = {
+    View.TABLE: _table,
+    View.WINDOWS: _windows,
+    View.WATERMARK: _watermark,
+    View.PLAN: _plan,
+}

@@ -1,0 +1,309 @@
+"""The windows of a query on the event-time axis, with the watermark between them.
+
+Event time runs across. A window is a bar from its start to its end: closed (final),
+closing (the watermark has passed its end) or open (it may change). The watermark and
+the newest event are lines; a window closes when the watermark passes its end. Bars
+that overlap, as hop windows and sessions do, lie in lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from arroyo_nb.run.snapshot import Snapshot, WindowBar, WindowState
+from arroyo_nb.views.axis import END_OF_TIME, EPOCH, Axis
+from arroyo_nb.views.words import clock, count, duration, interval
+
+WIDTH = 880
+MARGIN = 14
+TOP = 50
+"""Pixels above the first lane: two rows of labels and a gap."""
+
+COMFORTABLE = (56, 6)
+"""Mean pixels a bar and lanes at which every window can carry its count."""
+
+POSSIBLE = (7, 24)
+"""The same, at which windows can still be told apart."""
+
+CHAR = 6.3
+"""Pixels a character of the labels takes, on the safe side."""
+
+LEGEND = (
+    ("closed", "closed: final"),
+    ("closing", "closing: its row is on the way"),
+    ("open", "open: may change"),
+    ("late", "late: came after its window had closed"),
+)
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Bars in lanes, such that no two of one lane overlap."""
+
+    bars: tuple[tuple[int, WindowBar], ...]
+    number: int
+
+    @property
+    def height(self) -> int:
+        """Pixels of a bar."""
+        if self.number == 1:
+            return 34
+        return 22 if self.number <= 3 else 16 if self.number <= COMFORTABLE[1] else 6
+
+    @property
+    def labelled(self) -> bool:
+        """Whether a bar is high enough for text."""
+        return self.number <= COMFORTABLE[1]
+
+    @property
+    def pitch(self) -> int:
+        """Pixels from one lane to the next; room for late marks where there are any."""
+        late = self.labelled and any(bar.late_rows for _, bar in self.bars)
+        return self.height + (16 if late else 5 if self.labelled else 2)
+
+
+def lanes(windows: Iterable[WindowBar]) -> Lanes:
+    """Each window into the first lane that is free at its start."""
+    free: list[datetime] = []
+    placed = []
+    for bar in sorted(windows, key=lambda w: (w.start, w.end)):
+        lane = next((i for i, end in enumerate(free) if end <= bar.start), len(free))
+        free[lane : lane + 1] = [bar.end]
+        placed.append((lane, bar))
+    return Lanes(tuple(placed), max(len(free), 1))
+
+
+def newest_that_fit(
+    windows: Sequence[WindowBar], watermark: datetime | None
+) -> tuple[WindowBar, ...]:
+    """The newest windows, as many as are readable; more where the watermark needs it.
+
+    Bars become narrower than their labels only to bring the last closed window into
+    the picture: open and closed must be seen side by side.
+    """
+    shown: list[WindowBar] = []
+    for bar in sorted(windows, key=lambda w: (w.end, w.start), reverse=True):
+        reached = watermark is None or any(w.end <= watermark for w in shown)
+        if shown and not _fits([*shown, bar], COMFORTABLE if reached else POSSIBLE):
+            break
+        shown.append(bar)
+    return tuple(reversed(shown))
+
+
+def _fits(windows: list[WindowBar], limits: tuple[int, int]) -> bool:
+    pixels, most_lanes = limits
+    span = max(w.end for w in windows) - min(w.start for w in windows)
+    mean = sum((w.end - w.start for w in windows), timedelta()) / len(windows)
+    wide_enough = mean * (WIDTH - 2 * MARGIN) >= span * pixels
+    return wide_enough and lanes(windows).number <= most_lanes
+
+
+def timeline(snapshot: Snapshot) -> str:
+    """The picture as one ``<svg>`` element; empty where there is no window yet."""
+    if not snapshot.windows:
+        return ""
+    shown = newest_that_fit(snapshot.windows, snapshot.watermark)
+    axis, placed = _axis(shown, snapshot), lanes(shown)
+    bottom = TOP + placed.number * placed.pitch + 2
+    parts = [
+        _delay_band(axis, snapshot, bottom),
+        *_ticks(axis, bottom),
+        *(_bar(axis, placed, lane, bar, snapshot) for lane, bar in placed.bars),
+        *_lines(axis, snapshot, bottom),
+        *_legend(bottom + 34, late=snapshot.late_rows > 0),
+    ]
+    return svg(bottom + 42, _told(snapshot), parts)
+
+
+def svg(height: int, label: str, parts: Iterable[str]) -> str:
+    """A picture of the panel's width; ``label`` is escaped by the caller or plain."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+        f'class="picture" role="img" aria-label="{label}">'
+        '<defs><pattern id="arroyo-stripes" width="6" height="6" '
+        'patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        '<rect class="fill-closed" width="3.5" height="6"/></pattern></defs>'
+        + "".join(parts)
+        + "</svg>"
+    )
+
+
+def hidden_windows(snapshot: Snapshot) -> int:
+    """How many windows the picture leaves out because they do not fit."""
+    shown = newest_that_fit(snapshot.windows, snapshot.watermark)
+    return len(snapshot.windows) - len(shown)
+
+
+def _axis(shown: Sequence[WindowBar], snapshot: Snapshot) -> Axis:
+    low, high = min(w.start for w in shown), max(w.end for w in shown)
+    newest = snapshot.max_event_time
+    if newest is not None and high < newest <= high + (high - low):
+        high = newest
+    return Axis(low, high, MARGIN, WIDTH - MARGIN)
+
+
+def _ticks(axis: Axis, bottom: int) -> list[str]:
+    return [
+        f'<g data-key="t{moment.isoformat()}" style="transform:'
+        f'translate({axis.at(moment)}px,0)">'
+        f'<line class="tick" y1="{TOP - 6}" y2="{bottom}"/>'
+        f'<text y="{bottom + 13}" x="2">{text}</text></g>'
+        for moment, text in axis.ticks(apart=82)
+        if axis.at(moment) < axis.right - 24
+    ]
+
+
+def _bar(
+    axis: Axis, placed: Lanes, lane: int, bar: WindowBar, snapshot: Snapshot
+) -> str:
+    x, y = axis.at(bar.start), TOP + lane * placed.pitch
+    width = max(axis.at(bar.end) - x - 2, 2)
+    body = [
+        f"<title>{_title(bar)}</title>",
+        _rect("hull", width, placed.height),
+        _rect(bar.state.value, width * _passed(bar, snapshot), placed.height),
+    ]
+    if placed.labelled:
+        body += _label(bar, width, placed.height)
+        body += _late(bar, width, placed.height)
+    key = f"w{(bar.start - EPOCH).total_seconds()}-{(bar.end - EPOCH).total_seconds()}"
+    inner = "".join(body)
+    at = f"transform:translate({x + 1:.1f}px,{y}px)"
+    return f'<g data-key="{key}" style="{at}">{inner}</g>'
+
+
+def _rect(kind: str, width: float, height: int) -> str:
+    radius = 3 if height > 8 else 1
+    return (
+        f'<rect class="bar {kind}" width="{width:.1f}" height="{height}" '
+        f'rx="{radius}"/>'
+    )
+
+
+def _passed(bar: WindowBar, snapshot: Snapshot) -> float:
+    """The share of an open window that event time has covered; else all of it."""
+    newest = snapshot.max_event_time
+    if bar.state is not WindowState.OPEN or newest is None:
+        return 1.0
+    return min(max((newest - bar.start) / (bar.end - bar.start), 0.0), 1.0)
+
+
+def _label(bar: WindowBar, width: float, height: int) -> list[str]:
+    texts = [count(bar.rows), f"{bar.rows}"]
+    if bar.state is WindowState.OPEN:
+        texts.insert(0, f"{bar.rows:,} so far")
+    text = next((t for t in texts if len(t) * CHAR + 8 <= width), None)
+    if text is None:
+        return []
+    return [
+        f'<text class="on-{bar.state.value}" x="{width / 2:.1f}" '
+        f'y="{height / 2 + 4:.0f}" text-anchor="middle">{text}</text>'
+    ]
+
+
+def _late(bar: WindowBar, width: float, height: int) -> list[str]:
+    if not bar.late_rows:
+        return []
+    texts = (f"× {bar.late_rows:,} late", f"×{bar.late_rows}", "×")
+    text = next((t for t in texts if len(t) * CHAR <= width), "×")
+    return [
+        f'<text class="late" x="{width / 2:.1f}" y="{height + 12}" '
+        f'text-anchor="middle">{text}</text>'
+    ]
+
+
+def _title(bar: WindowBar) -> str:
+    late = f", {count(bar.late_rows)} late" if bar.late_rows else ""
+    closed = f" in batch {bar.closed_in}" if bar.closed_in is not None else ""
+    span = interval(bar.start, bar.end)
+    return f"{span}: {count(bar.rows, 'row')}{late}, {bar.state.value}{closed}"
+
+
+def _lines(axis: Axis, snapshot: Snapshot, bottom: int) -> list[str]:
+    mark, newest = snapshot.watermark, snapshot.max_event_time
+    parts = []
+    if newest is not None:
+        text = f"newest event {clock(newest)}"
+        parts.append(_line(axis, newest, "newest", text, 14, bottom, before=False))
+    if mark is not None:
+        over = mark >= END_OF_TIME
+        text = "end of input: all closed" if over else f"watermark {clock(mark)}"
+        parts.append(_line(axis, mark, "watermark", text, 30, bottom, before=True))
+    return parts
+
+
+def _line(
+    axis: Axis,
+    moment: datetime,
+    kind: str,
+    text: str,
+    y: int,
+    bottom: int,
+    *,
+    before: bool,
+) -> str:
+    """A line across the lanes; its label on the side that has the room."""
+    x, wide = axis.at(moment), len(text) * CHAR + 10
+    if moment < axis.low:
+        text = f"← {text}"
+    elif moment > axis.high:
+        text = f"{text} →"
+    left = before if WIDTH - wide > x > wide else x > wide
+    anchor, shift = ("end", -5) if left else ("start", 5)
+    return (
+        f'<g data-key="{kind}" class="{kind}" style="transform:translate({x}px,0)">'
+        f'<line y1="{y - 10}" y2="{bottom}"/>'
+        f'<text x="{shift}" y="{y}" text-anchor="{anchor}">{text}</text></g>'
+    )
+
+
+def _delay_band(axis: Axis, snapshot: Snapshot, bottom: int) -> str:
+    """What lies between the watermark and the newest event: not final yet."""
+    mark, newest = snapshot.watermark, snapshot.max_event_time
+    if mark is None or newest is None or newest <= mark:
+        return ""
+    x, width = axis.at(mark), axis.at(newest) - axis.at(mark)
+    text = f"{duration(newest - mark)} behind"
+    label = (
+        f'<text x="{width / 2:.1f}" y="30" text-anchor="middle">{text}</text>'
+        if len(text) * CHAR + 12 <= width and x > len("watermark 00:00") * CHAR + 10
+        else ""
+    )
+    return (
+        f'<g data-key="delay" style="transform:translate({x}px,0)">'
+        f'<rect class="delay" y="18" width="{width:.1f}" height="{bottom - 18}"/>'
+        f"{label}</g>"
+    )
+
+
+def _legend(y: int, *, late: bool) -> list[str]:
+    parts, x = [], float(MARGIN)
+    for kind, text in LEGEND if late else LEGEND[:-1]:
+        mark = (
+            f'<text class="late" x="{x}" y="{y}">×</text>'
+            if kind == "late"
+            else f'<rect class="bar {kind}" x="{x}" y="{y - 9}" width="14" height="10"'
+            ' rx="2"/>'
+        )
+        shift = 12 if kind == "late" else 19
+        parts.append(f'{mark}<text x="{x + shift}" y="{y}">{text}</text>')
+        x += shift + len(text) * CHAR + 14
+    return parts
+
+
+def _told(snapshot: Snapshot) -> str:
+    """The picture in one sentence, for who does not see it."""
+    states = [w.state for w in snapshot.windows]
+    parts = [f"{count(len(states), 'window')}"]
+    parts += [
+        f"{states.count(state)} {state.value}"
+        for state in WindowState
+        if state in states
+    ]
+    if snapshot.watermark is not None and snapshot.watermark < END_OF_TIME:
+        parts.append(f"watermark {clock(snapshot.watermark)}")
+    if snapshot.max_event_time is not None:
+        parts.append(f"newest event {clock(snapshot.max_event_time)}")
+    return ", ".join(parts)

@@ -1,0 +1,121 @@
+"""The watermark against the newest event, as they moved.
+
+Time since the start runs across, event time up. The newest event is a dashed line,
+the watermark a line of steps below it: it moves between batches, never back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from arroyo_nb.run.snapshot import MarkPoint, Snapshot
+from arroyo_nb.views.axis import END_OF_TIME, Axis
+from arroyo_nb.views.timeline import CHAR, WIDTH, svg
+from arroyo_nb.views.words import clock, duration
+
+LEFT, RIGHT = 92, WIDTH - 152
+TOP, BOTTOM = 16, 122
+MOST_POINTS = 240
+"""A longer history is thinned; the last point always stays."""
+
+
+def strip(snapshot: Snapshot) -> str:
+    """The picture as one ``<svg>`` element; empty before the first event time."""
+    points = _thinned([p for p in snapshot.history if p.max_event_time is not None])
+    if not points:
+        return ""
+    seconds = max(points[-1].elapsed_s, 0.001)
+    xs = [round(LEFT + p.elapsed_s / seconds * (RIGHT - LEFT), 1) for p in points]
+    axis = _axis(points)
+    parts = [
+        *_grid(axis),
+        *_curves(points, xs, axis),
+        *_ends(points[-1], axis),
+        f'<text x="{LEFT}" y="{BOTTOM + 16}">start</text>',
+        f'<text x="{RIGHT}" y="{BOTTOM + 16}" text-anchor="end">'
+        f"{duration(timedelta(seconds=seconds))} later →</text>",
+    ]
+    return svg(BOTTOM + 24, _told(points[-1]), parts)
+
+
+def _thinned(points: Sequence[MarkPoint]) -> list[MarkPoint]:
+    every = -(-len(points) // MOST_POINTS) or 1
+    return list(reversed(points[::-1][::every]))
+
+
+def _mark(point: MarkPoint) -> datetime | None:
+    """The watermark as far as it can be drawn: not the end of time."""
+    mark = point.watermark
+    return point.max_event_time if mark is not None and mark >= END_OF_TIME else mark
+
+
+def _axis(points: Sequence[MarkPoint]) -> Axis:
+    """Event time up: high moments have small pixels."""
+    moments = [p.max_event_time for p in points if p.max_event_time is not None]
+    moments += [mark for p in points if (mark := _mark(p)) is not None]
+    return Axis(min(moments), max(moments), BOTTOM, TOP)
+
+
+def _grid(axis: Axis) -> list[str]:
+    return [
+        f'<line class="tick" x1="{LEFT}" x2="{RIGHT}" y1="{axis.at(moment)}" '
+        f'y2="{axis.at(moment)}"/><text x="{LEFT - 8}" y="{axis.at(moment) + 4}" '
+        f'text-anchor="end">{text}</text>'
+        for moment, text in axis.ticks(apart=26)
+    ]
+
+
+def _curves(points: Sequence[MarkPoint], xs: list[float], axis: Axis) -> list[str]:
+    front = [
+        (x, axis.at(p.max_event_time))
+        for x, p in zip(xs, points, strict=True)
+        if p.max_event_time is not None
+    ]
+    steps = [
+        (x, axis.at(mark))
+        for x, p in zip(xs, points, strict=True)
+        if (mark := _mark(p)) is not None
+    ]
+    newest = "M" + "L".join(f"{x},{y}" for x, y in front)
+    parts = [f'<path class="newest" d="{newest}"/>']
+    if steps:
+        stairs = f"M{steps[0][0]},{steps[0][1]}" + "".join(
+            f"H{x}V{y}" for x, y in steps[1:]
+        )
+        back = "L".join(f"{x},{y}" for x, y in reversed(front) if x >= steps[0][0])
+        parts.insert(0, f'<path class="delay" d="{stairs}L{back}Z"/>')
+        parts.append(f'<path class="watermark" d="{stairs}"/>')
+    return parts
+
+
+def _ends(last: MarkPoint, axis: Axis) -> list[str]:
+    """Labels at the right end of the two lines, kept apart."""
+    newest, mark = last.max_event_time, _mark(last)
+    assert newest is not None
+    y = axis.at(newest)
+    parts = [_end("newest", y, f"newest event {clock(newest)}")]
+    if mark is not None:
+        over = last.watermark is not None and last.watermark >= END_OF_TIME
+        text = "end of input" if over else f"watermark {clock(mark)}"
+        parts.append(_end("watermark", max(axis.at(mark), y + 14), text))
+        gap = axis.at(mark) - y
+        if gap > 40 and len(text) * CHAR < WIDTH - RIGHT:
+            behind = f"{duration(newest - mark)} behind"
+            parts.append(
+                f'<text x="{RIGHT + 8}" y="{y + gap / 2 + 4:.1f}">{behind}</text>'
+            )
+    return parts
+
+
+def _end(kind: str, y: float, text: str) -> str:
+    return f'<g class="{kind}"><text x="{RIGHT + 8}" y="{y + 4:.1f}">{text}</text></g>'
+
+
+def _told(last: MarkPoint) -> str:
+    newest, mark = last.max_event_time, last.watermark
+    assert newest is not None
+    told = f"newest event {clock(newest)}"
+    if mark is not None and mark < END_OF_TIME:
+        told += f", watermark {clock(mark)}, {duration(newest - mark)} behind"
+    return told

@@ -1,0 +1,203 @@
+"""Values as words: the one place where data becomes text on a page.
+
+Everything a view shows of the user's data, names and errors goes through
+:func:`escaped`. Instants are naive UTC; a clock shows as many digits as the moments
+around it need.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, TypeAlias
+
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
+
+CELL_CHARS = 80
+"""A longer cell is cut on the page."""
+
+# Control characters are drawn, not obeyed: XML refuses them, terminals act on them.
+# Bidirectional overrides would let a value reorder the text around it.
+_CONTROLS = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421}
+_BIDI = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
+_DRAWN = _CONTROLS | _BIDI | dict.fromkeys((*range(0x80, 0xA0), 0xFFFE, 0xFFFF), 0xFFFD)
+
+FLOAT_DIGITS = 3
+"""Digits after the point at most; fewer where the whole column needs fewer."""
+
+
+def plain(text: str, limit: int = CELL_CHARS) -> str:
+    """One line of text that any page, XML file or terminal can hold.
+
+    >>> plain("a\\tb")
+    'a␉b'
+    >>> plain("abcdef", 4)
+    'abc…'
+    """
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    return cut.translate(_DRAWN).encode("utf-8", "replace").decode("utf-8")
+
+
+def escaped(text: str, limit: int = CELL_CHARS) -> str:
+    """Text for HTML and SVG, in an element or in a double-quoted attribute.
+
+    >>> escaped('<b title="x">')
+    '&lt;b title=&quot;x&quot;&gt;'
+    """
+    return html.escape(plain(text, limit))
+
+
+def lines(text: str, limit: int) -> str:
+    """Like :func:`escaped`, for a block that keeps its line ends."""
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    return "\n".join(escaped(line, limit) for line in cut.splitlines())
+
+
+def count(number: int, noun: str = "") -> str:
+    """A counter with its noun.
+
+    >>> count(1815), count(1, "row"), count(2, "row")
+    ('1,815', '1 row', '2 rows')
+    """
+    if not noun:
+        return f"{number:,}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def pace(per_s: float) -> str:
+    """A rate with three digits.
+
+    >>> pace(0.0), pace(7.25), pace(12_430), pace(2_500_000)
+    ('0', '7.2', '12.4k', '2.5M')
+    """
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if per_s >= size:
+            return f"{per_s / size:.3g}{unit}"
+    return "0" if per_s <= 0 else f"{per_s:.2g}" if per_s < 10 else f"{per_s:.0f}"
+
+
+def duration(length: timedelta) -> str:
+    """A length of time in its two largest units.
+
+    >>> duration(timedelta(hours=1, minutes=9, seconds=3))
+    '1 h 9 min'
+    >>> duration(timedelta(seconds=1.25)), duration(timedelta(milliseconds=40))
+    ('1.2 s', '40 ms')
+    """
+    if length < timedelta():
+        return f"-{duration(-length)}"
+    if length < SECOND:
+        return f"{length / timedelta(milliseconds=1):.0f} ms"
+    if length < 10 * SECOND:
+        return f"{length.total_seconds():.1f}".removesuffix(".0") + " s"
+    parts = []
+    for size, unit in UNITS:
+        number, length = divmod(length, size)
+        if number or parts:
+            parts.append(f"{number} {unit}" if number else "")
+    return " ".join(part for part in parts[:2] if part)
+
+
+def clock(moment: datetime, like: Iterable[datetime] = ()) -> str:
+    """Time of day, with the digits that it and the moments like it need.
+
+    >>> clock(datetime(2013, 1, 1, 10)), clock(datetime(2013, 1, 1, 10, 0, 30))
+    ('10:00', '10:00:30')
+    >>> clock(datetime(2013, 1, 1, 10), like=[datetime(2013, 1, 1, 10, 0, 0, 5000)])
+    '10:00:00.000'
+    """
+    moments = (moment, *like)
+    if any(m.microsecond % 1000 for m in moments):
+        return f"{moment:%H:%M:%S.%f}"
+    if any(m.microsecond for m in moments):
+        return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
+    return f"{moment:%H:%M:%S}" if any(m.second for m in moments) else f"{moment:%H:%M}"
+
+
+def instant(moment: datetime) -> str:
+    """Date and time.
+
+    >>> instant(datetime(2013, 1, 1, 10))
+    '2013-01-01 10:00'
+    """
+    return f"{moment:%Y-%m-%d} {clock(moment)}"
+
+
+def interval(start: datetime, end: datetime, *, dated: bool = True) -> str:
+    """A window ``[start, end)``.
+
+    >>> interval(datetime(2013, 1, 1, 10), datetime(2013, 1, 1, 11))
+    '2013-01-01 10:00 – 11:00'
+    >>> interval(datetime(2013, 1, 1, 23), datetime(2013, 1, 2), dated=False)
+    '23:00 – 00:00'
+    """
+    first, last = clock(start, [end]), clock(end, [start])
+    if not dated:
+        return f"{first} – {last}"
+    day = "" if end.date() == start.date() or end - start <= DAY else f"{end:%m-%d} "
+    return f"{start:%Y-%m-%d} {first} – {day}{last}"
+
+
+Shown: TypeAlias = str | None
+"""A cell as text; None is SQL's NULL, which a view marks as such."""
+
+
+def column(values: Sequence[Any], *, dated: bool = True) -> list[Shown]:
+    """The cells of one column, with floats at the same number of digits.
+
+    >>> column([9.5, 12.25, None])
+    ['9.50', '12.25', None]
+    """
+    digits = max((_digits(v) for v in values if isinstance(v, float)), default=0)
+    return [None if v is None else _cell(v, digits, dated) for v in values]
+
+
+def _digits(value: float) -> int:
+    if not math.isfinite(value) or abs(value) >= 1e15:
+        return 0
+    text = f"{value:.{FLOAT_DIGITS}f}".rstrip("0")
+    return len(text.partition(".")[2])
+
+
+def _cell(value: Any, digits: int, dated: bool) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return _float(value, digits)
+        case datetime():
+            return instant(value) if dated else clock(value)
+        case date():
+            return value.isoformat()
+        case timedelta():
+            return duration(value)
+        case bytes():
+            return "0x" + value[:CELL_CHARS].hex()
+        case {"start": datetime() as start, "end": datetime() as end, **rest} if (
+            not rest
+        ):
+            return interval(start, end, dated=dated)
+        case Mapping():
+            inner = (f"{k}: {_inner(v, dated)}" for k, v in value.items())
+            return "{" + ", ".join(inner) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(_inner(v, dated) for v in value) + "]"
+        case _:
+            return str(value)
+
+
+def _inner(value: Any, dated: bool) -> str:
+    return "NULL" if value is None else _cell(value, FLOAT_DIGITS, dated)
+
+
+def _float(value: float, digits: int) -> str:
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("∞" if value > 0 else "-∞")
+    tiny = value != 0 and abs(value) < 10**-FLOAT_DIGITS
+    return f"{value:.3g}" if tiny or abs(value) >= 1e15 else f"{value:.{digits}f}"
