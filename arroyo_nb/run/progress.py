@@ -31,6 +31,8 @@ class Progress:
     watermark
         The watermark that this batch closed windows with, aware UTC; None before the
         first.
+    max_event_time
+        Newest event time of this batch at the first watermark; None without rows.
     chunks
         Per source folder name: how many chunks have been read so far.
     state_rows
@@ -43,6 +45,7 @@ class Progress:
     input_rows: int
     batch_ms: float
     watermark: datetime | None
+    max_event_time: datetime | None = None
     chunks: Mapping[str, int] = field(default=NOTHING)
     state_rows: int = 0
     observed: Mapping[str, Any] = field(default=NOTHING)
@@ -60,6 +63,7 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         input_rows=int(raw.get("numInputRows", 0)),
         batch_ms=float(raw.get("durationMs", NOTHING).get("triggerExecution", 0)),
         watermark=_instant(raw.get("eventTime", NOTHING).get("watermark")),
+        max_event_time=_instant(raw.get("eventTime", NOTHING).get("max")),
         chunks={_folder_name(s): _chunks_read(s) for s in sources},
         state_rows=sum(
             int(s.get("numRowsTotal", 0)) for s in raw.get("stateOperators", ())

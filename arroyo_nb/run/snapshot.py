@@ -6,7 +6,7 @@ A snapshot is made under the run's lock and never changes; views never touch Spa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import Any
 
@@ -121,3 +121,10 @@ class Snapshot:
     def at_end_of_stream(self) -> bool:
         """Whether the watermark has passed every window: all sources have ended."""
         return self.watermark is not None and self.watermark.year >= LAST_YEAR
+
+
+def naive(instant: datetime | None) -> datetime | None:
+    """The instant as the dialect writes it: UTC, without a zone."""
+    if instant is None:
+        return None
+    return instant.astimezone(timezone.utc).replace(tzinfo=None)

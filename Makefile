@@ -1,0 +1,53 @@
+# Every target does its own set-up on a fresh machine: a Python 3.11+ is all it needs.
+# The environment is .venv, pinned by constraints.txt; delete it to start over.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP := PYTHON=$(PYTHON) sh scripts/setup.sh
+NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+
+.PHONY: demo lab test test-long bench lint clean
+
+# Runs the quickstart notebook on recorded flights, and says where to look at it.
+demo: $(VENV)/.user
+	@echo "running notebooks/00_quickstart.ipynb (recorded flights, real lateness)"
+	@$(BIN)/python -m arroyo_nb.engine.archive
+	@mkdir -p build
+	@$(BIN)/jupyter nbconvert --to html --execute --output-dir build \
+		--output quickstart notebooks/00_quickstart.ipynb
+	@echo "done: open build/quickstart.html, or try it yourself with: make lab"
+
+lab: $(VENV)/.user
+	$(BIN)/jupyter lab --ip=127.0.0.1 notebooks/00_quickstart.ipynb
+
+test: $(VENV)/.dev lint
+	@sh scripts/chromium.sh
+	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest --nbmake --nbmake-timeout=300 $(NOTEBOOKS)
+
+test-long: $(VENV)/.dev
+	@sh scripts/chromium.sh
+	$(BIN)/python -m pytest -m long
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	@status=0; for name in startup plan first_row throughput; do \
+		$(BIN)/python -m benchmarks.$$name || status=1; done; exit $$status
+
+# Two stamps: what a user needs, and what the tests need on top.
+$(VENV)/.user: pyproject.toml constraints.txt scripts/setup.sh
+	@$(SETUP) browser
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt scripts/setup.sh
+	@$(SETUP) browser,dev
+	@touch $@ $(VENV)/.user
+
+clean:
+	rm -rf $(VENV) build dist

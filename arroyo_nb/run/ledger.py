@@ -1,0 +1,89 @@
+"""Tables that are made from a trace when they are asked for.
+
+Late rows are found by a batch query: the lowered input of the window aggregate over
+the chunks of each batch in which the trace counted a late row, kept where the window
+had closed before. The stream itself pays nothing for it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial, reduce
+from typing import TYPE_CHECKING
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.schema import TIMESTAMP
+from arroyo_nb.spark.late import late_rows as late_frame
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from arroyo_nb.engine import Engine
+    from arroyo_nb.plan import nodes
+    from arroyo_nb.run.feeds import Feeds
+    from arroyo_nb.run.output import Output
+    from arroyo_nb.run.trace import Trace, TracedBatch
+
+UNION_BATCHES = 16
+"""Batches asked for in one Spark job: few jobs, and plans that stay small."""
+
+
+def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
+    """Each late row of an output, in the order of arrival; on the worker.
+
+    Raises
+    ------
+    RunProblem
+        When the run was not traced, or a window's input cannot be read again.
+    """
+    import pyarrow as pa
+
+    if not output.traces:
+        raise RunProblem(
+            f"'{output.sink.name}' puts no rows into windows: none can be late",
+            hint="late rows are those whose tumble, hop or session has closed",
+        )
+    found = [
+        table
+        for aggregate, trace in zip(output.aggregates, output.traces, strict=True)
+        for table in _late_tables(engine, aggregate, trace, feeds)
+    ]
+    return pa.concat_tables(found, promote_options="default")
+
+
+def windows_table(output: Output) -> pa.Table:
+    """The windows that rows came for, by start; naive UTC times."""
+    import pyarrow as pa
+
+    bars = [bar for trace in output.traces for bar in trace.windows()]
+    time = pa.timestamp("us")
+    return pa.table(
+        {
+            "start": pa.array([_utc(b.start) for b in bars], time),
+            "end": pa.array([_utc(b.end) for b in bars], time),
+            "rows": pa.array([b.rows for b in bars], pa.int64()),
+            "late_rows": pa.array([b.late_rows for b in bars], pa.int64()),
+            "state": pa.array([b.state.value for b in bars], pa.string()),
+            "closed_in_batch": pa.array([b.closed_in for b in bars], pa.int64()),
+        }
+    )
+
+
+def _late_tables(
+    engine: Engine, aggregate: nodes.WindowAggregate, trace: Trace, feeds: Feeds
+) -> list[pa.Table]:
+    batches = list(trace.late_batches())
+    if not batches:
+        return [_late_frame(engine, aggregate, _nothing(trace), feeds).toArrow()]
+    groups = range(0, len(batches), UNION_BATCHES)
+    return [
+        reduce(
+            lambda left, right: left.unionByName(right),
+            [
+                _late_frame(engine, aggregate, batch, feeds)
+                for batch in batches[start : start + UNION_BATCHES]
+            ],
+        ).toArrow()
+        for start in groups
+    ]

@@ -1,0 +1,226 @@
+"""One streaming query of a run: a sink, what feeds it, and what it did so far.
+
+Every method that touches Spark says so and is called on the engine's worker thread;
+the batch function is called on Spark's callback thread.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
+from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.run.preview import Preview, Tee
+from arroyo_nb.run.progress import Progress, read_progress
+from arroyo_nb.run.snapshot import LAST_YEAR
+from arroyo_nb.run.trace import Trace, TracedBatch
+from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.spark.observe import read_observed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming import StreamingQuery
+
+IDLE = "Waiting for data to arrive"
+"""Spark's status once a trigger found neither new rows nor a reason to run again."""
+
+
+class Output:
+    """A sink of the plan as a query.
+
+    Parameters
+    ----------
+    sink
+        What to write.
+    keep
+        Whether rows are (also) kept for a preview.
+    write
+        Whether the sink's own table is written.
+    traced
+        Whether the rows of windows are counted (see :mod:`arroyo_nb.spark.observe`).
+    printed
+        Whether rows without a table go to standard output as JSON lines.
+    """
+
+    def __init__(
+        self,
+        sink: nodes.Sink,
+        *,
+        keep: bool,
+        write: bool,
+        traced: bool,
+        printed: bool = False,
+    ) -> None:
+        self.sink = sink
+        self.input_rows = 0
+        self.preview = Preview(sink.schema) if keep else None
+        self.aggregates = tuple(windowed_inputs(sink)) if traced else ()
+        self.traces = tuple(Trace(_width(node)) for node in self.aggregates)
+        self.progress: Progress | None = None
+        self.max_event_time: datetime | None = None
+        self.error: BaseException | None = None
+        self._write = write
+        self._printed = printed
+        self._writer: Writer | None = None
+        self._query: StreamingQuery | None = None
+        self._started = time.monotonic()
+
+    @property
+    def late_rows(self) -> int:
+        """Rows that came after their window had closed, once per window."""
+        return sum(trace.late_rows for trace in self.traces)
+
+    def start(
+        self,
+        read: Callable[[nodes.Source], DataFrame],
+        *,
+        checkpoint: Path,
+        state: Path,
+        trigger: timedelta | None,
+    ) -> None:
+        """Start the query; on the worker."""
+        rows = lower(self.sink.input, read, observed=bool(self.aggregates))
+        stream = visible(rows, self.sink.input).writeStream.outputMode("append")
+        stream = stream.option("checkpointLocation", checkpoint.as_uri())
+        if trigger is not None:
+            stream = stream.trigger(
+                processingTime=f"{trigger // timedelta(milliseconds=1)} milliseconds"
+            )
+        self._writer = writer = self._make_writer(state)
+        if writer.native is not None:
+            stream = stream.format(writer.native)
+        else:
+            stream = stream.foreachBatch(self._write_batch)
+        self._started = time.monotonic()
+        self._query = stream.start()
+
+    def poll(self) -> bool:
+        """Take over what Spark did since the last poll; on the worker.
+
+        Returns
+        -------
+        bool
+            Whether there was anything new.
+        """
+        news = list(self._new_progress())
+        for progress in news:
+            self._take(progress)
+        return bool(news)
+
+    def failure(self) -> BaseException | None:
+        """Why the query ended by itself, where it did; on the worker."""
+        if self._query is None or self._query.isActive:
+            return None
+        return self.error or self._query.exception() or RuntimeError("query ended")
+
+    def is_idle(self) -> bool:
+        """Whether all released chunks are read and no window is left to close;
+        on the worker. Read after :meth:`poll`: the status is then not older."""
+        return self._query is not None and self._query.status["message"] == IDLE
+
+    def stop(self) -> None:
+        """End the query and its writer; on the worker, harmless twice."""
+        query, self._query = self._query, None
+        if query is not None:
+            query.stop()
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the writer only: what is left to do once the engine is gone."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def _make_writer(self, state: Path) -> Writer:
+        table = self.sink.table
+        if self._write and table is not None:
+            writer = CONNECTORS.get(table.connector).writer(table.spec, state)
+            if self.preview is None or writer.native is not None:
+                return writer
+            return Tee(writer, self.preview)
+        if self._printed:
+            spec = TableSpec(self.sink.name, self.sink.schema, {"format": "json"})
+            return CONNECTORS.get("stdout").writer(spec, state)
+        assert self.preview is not None
+        return self.preview
+
+    def _write_batch(self, batch: DataFrame, batch_id: int) -> None:
+        assert self._writer is not None
+        try:
+            self._writer.write(batch, batch_id)
+        except Exception as error:
+            # Spark wraps what is raised here in its own words; ours are kept.
+            self.error = error
+            raise
+
+    def _new_progress(self) -> Iterator[Progress]:
+        if self._query is None:
+            return
+        last = self._query.lastProgress
+        if last is None:
+            return
+        newest = read_progress(json.loads(last.json))
+        seen = self.progress.batch_id if self.progress else None
+        if seen is not None and newest.batch_id > seen + 1:
+            for raw in self._query.recentProgress:
+                between = read_progress(json.loads(raw.json))
+                if seen < between.batch_id < newest.batch_id:
+                    yield between
+        if seen is None or newest.batch_id > seen:
+            yield newest
+
+    def _take(self, progress: Progress) -> None:
+        before = self.progress
+        for index, trace in enumerate(self.traces):
+            observed = read_observed(progress.observed, index)
+            self._advance(observed.max_event_time)
+            trace.add(
+                TracedBatch(
+                    batch_id=progress.batch_id,
+                    elapsed_s=time.monotonic() - self._started,
+                    watermark=progress.watermark,
+                    late_watermark=before.watermark if before else None,
+                    chunks=_read_between(before, progress),
+                    max_event_time=self.max_event_time,
+                    window_rows=observed.window_rows,
+                )
+            )
+        self._advance(progress.max_event_time)
+        self.input_rows += progress.input_rows
+        self.progress = progress
+
+    def _advance(self, seen: datetime | None) -> None:
+        # The end-of-stream row is not an event.
+        if seen is not None and seen.year < LAST_YEAR:
+            self.max_event_time = max(self.max_event_time or seen, seen)
+
+
+def windowed_inputs(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:
+    """The aggregates that put rows into windows, in the order they are lowered."""
+    for node in walk(sink):
+        if isinstance(node, nodes.WindowAggregate) and node.assign is not None:
+            yield node
+
+
+def _width(node: nodes.WindowAggregate) -> timedelta:
+    match node.assign:
+        case nodes.Tumble(width) | nodes.Hop(_, width):
+            return width
+        case nodes.Session(gap):
+            return gap
+        case None:
+            raise AssertionError("only aggregates that assign windows are traced")
+
+
+def _read_between(
+    before: Progress | None, after: Progress
+) -> Mapping[str, tuple[int, int]]:
+    start = before.chunks if before else {}
+    ends: dict[str, Any] = dict(after.chunks)
+    return {name: (start.get(name, 0), end) for name, end in ends.items()}

@@ -1,0 +1,338 @@
+"""What one kernel knows: a catalog, an engine, and the runs that were started.
+
+A script happens or it doesn't: its declarations land in the catalog only when the
+whole script is good. Everything the magics and the command line do is here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.engine import Engine
+from arroyo_nb.errors import RunProblem
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from arroyo_nb.plan import Plan
+    from arroyo_nb.run.run import Run, RunOptions
+
+DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
+UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
+
+
+class Session:
+    """A catalog, an engine and runs; a context manager that stops them all.
+
+    Parameters
+    ----------
+    spark
+        A SparkSession to run on, local or on a cluster. It is never reconfigured and
+        never stopped. None: an engine of our own, started when it is first needed.
+    state_dir
+        Folder under which runs keep their checkpoints, one folder per run name. None:
+        a temporary folder that ends with the process.
+    strict
+        Refuse what Arroyo itself would refuse, though it could be run here.
+    engine
+        An engine to share with other sessions, in place of one of its own.
+
+    Examples
+    --------
+    ::
+
+        with Session() as session:
+            run = session.run("SELECT ...", wait=True)
+            print(run.table())
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        state_dir: str | Path | None = None,
+        strict: bool = False,
+        *,
+        engine: Engine | None = None,
+    ) -> None:
+        self.catalog = Catalog()
+        self.strict = strict
+        self.engine = engine or Engine(spark)
+        self._owns_engine = engine is None
+        self._state_dir = Path(state_dir) if state_dir is not None else None
+        self._runs: dict[str, Run] = {}
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """The newest run of each name, oldest first."""
+        return MappingProxyType(self._runs)
+
+    def plan(
+        self, sql: str, *, strict: bool | None = None, source: str = "<cell>"
+    ) -> Plan:
+        """Plan a script against the catalog, which stays as it is.
+
+        Parameters
+        ----------
+        sql
+            Statements of the dialect, separated by semicolons.
+        strict
+            Overrides the session's.
+        source
+            What errors call the script.
+
+        Raises
+        ------
+        ArroyoError
+            With every independent error of the script.
+        """
+        # sqlglot is heavy: a kernel that only loads the extension never imports it.
+        from arroyo_nb.plan import plan_script
+
+        chosen = self.strict if strict is None else strict
+        return plan_script(sql, self.catalog, strict=chosen, name=source)
+
+    def run(
+        self,
+        sql: str,
+        *,
+        name: str | None = None,
+        sinks: bool = True,
+        wait: bool = False,
+        speed: float | str = "max",
+        strict: bool | None = None,
+        ttl: str | timedelta | None = None,
+        trigger: str | timedelta | None = None,
+        state_dir: str | Path | None = None,
+        keep: bool = False,
+        stop_after: str | timedelta | None = None,
+        until: str | datetime | None = None,
+        step: bool = False,
+        traced: bool = True,
+        printed: bool = False,
+        source: str = "<cell>",
+    ) -> Run | None:
+        """Plan a script, take over its declarations, start its INSERTs and SELECTs.
+
+        Parameters
+        ----------
+        sql
+            The script.
+        name
+            The run's name; by default one made from the script's text. A run of the
+            same name is stopped and replaced.
+        sinks
+            Write to the tables of INSERTs; False previews their rows instead.
+        wait
+            Return when the run has ended; an interrupt stops it first.
+        speed
+            ``"max"``, or a factor on event time: 60 shows a minute in a second.
+        strict
+            Refuse what Arroyo would refuse.
+        ttl
+            How long an updating query keeps an idle key.
+        trigger
+            Least time between micro-batches, such as ``"250ms"``.
+        state_dir
+            Folder that survives the process; the same script on it goes on where it
+            stopped.
+        keep
+            Keep rows for a preview beside the sinks that are written.
+        stop_after, until
+            Stop after a wall time such as ``"30s"``, or once the watermark reaches an
+            event time such as ``"2013-02-08 12:00"``.
+        step
+            Release chunks one by one, by ``Run.step()``.
+        traced
+            Count the rows of windows and late rows.
+        printed
+            Print the rows of bare SELECTs as JSON lines instead of keeping them.
+        source
+            What errors call the script.
+
+        Returns
+        -------
+        Run or None
+            None where the script only declares.
+
+        Raises
+        ------
+        ArroyoError
+            When the script is wrong; with ``wait`` also when the run fails.
+        """
+        from arroyo_nb.run.run import RunOptions
+
+        if ttl is not None:
+            raise RunProblem(
+                "ttl is for updating queries, which this version does not run",
+                hint="leave it out",
+            )
+        plan = self.plan(sql, strict=strict, source=source)
+        self.catalog = plan.catalog
+        if not plan.sinks:
+            return None
+        options = RunOptions(
+            sinks=sinks,
+            keep=keep,
+            speed=_speed(speed),
+            trigger=duration(trigger),
+            stop_after=duration(stop_after),
+            until=datetime.fromisoformat(until) if isinstance(until, str) else until,
+            stepping=step,
+            traced=traced,
+            printed=printed,
+        )
+        run = self._start(name or script_name(sql), plan, options, state_dir)
+        return self._waited(run) if wait else run
+
+    def resume(self, name: str) -> Run:
+        """Go on with an ended run from its checkpoint, with the options it had.
+
+        Raises
+        ------
+        RunProblem
+            When there is no run of that name, or it is still running.
+        """
+        from arroyo_nb.run.run import Run
+
+        old = self.get(name)
+        if not old.state.ended:
+            raise RunProblem(f"run '{name}' has not ended", hint="stop it first")
+        run = Run(
+            name,
+            old.plan,
+            self.engine,
+            old.folder,
+            replace(old.options, stepping=False),
+            temporary=old.temporary,
+        )
+        self._runs[name] = run
+        return run.start()
+
+    def get(self, name: str) -> Run:
+        """The newest run of that name.
+
+        Raises
+        ------
+        RunProblem
+            When there is none; the hint names the nearest.
+        """
+        from arroyo_nb.registry import did_you_mean
+
+        if name not in self._runs:
+            raise RunProblem(
+                f"there is no run '{name}'", hint=did_you_mean(name, self._runs)
+            )
+        return self._runs[name]
+
+    def close(self) -> None:
+        """Stop every run, then the engine (one that was handed in goes on)."""
+        for run in self._runs.values():
+            run.discard()
+        if self._owns_engine:
+            self.engine.close()
+
+    def _start(
+        self, name: str, plan: Plan, options: RunOptions, state_dir: str | Path | None
+    ) -> Run:
+        from arroyo_nb.run.run import Run
+
+        if (old := self._runs.pop(name, None)) is not None:
+            old.discard()
+        base = Path(state_dir) if state_dir is not None else self._state_dir
+        folder = self._temporary(name) if base is None else base / safe_name(name)
+        run = Run(name, plan, self.engine, folder, options, temporary=base is None)
+        self._runs[name] = run
+        return run.start()
+
+    def _temporary(self, name: str) -> Path:
+        runs = self.engine.work_folder / "runs"
+        runs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=runs))
+
+    def _waited(self, run: Run) -> Run:
+        try:
+            run.wait()
+        except KeyboardInterrupt:
+            run.stop("stopped by interrupt").wait(timeout=10)
+            raise
+        return run
+
+
+def script_name(sql: str) -> str:
+    """A name for a script that has none: the same text has the same name."""
+    return "run-" + hashlib.sha256(sql.encode()).hexdigest()[:8]
+
+
+def safe_name(name: str) -> str:
+    """The name as one path component, distinct for distinct names.
+
+    >>> safe_name("flights by hour")
+    'flights_by_hour-5a9dfdb1'
+    >>> safe_name("plain")
+    'plain'
+    """
+    cleaned = re.sub(r"[^\w-]", "_", name, flags=re.ASCII)[:60]
+    if cleaned == name and name:
+        return name
+    return f"{cleaned}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def duration(value: str | timedelta | None) -> timedelta | None:
+    """A duration such as ``250ms``, ``30s``, ``1.5 h``; a bare number is seconds.
+
+    Raises
+    ------
+    RunProblem
+        When it is not one, or not positive.
+
+    >>> duration("250ms")
+    datetime.timedelta(microseconds=250000)
+    """
+    if value is None:
+        return None
+    if isinstance(value, timedelta):
+        length = value
+    elif match := DURATION.match(value):
+        length = timedelta(seconds=float(match[1]) * UNIT_S[match[2] or "s"])
+    else:
+        raise RunProblem(
+            f"'{value}' is not a duration", hint="write one like 250ms, 30s, 5m or 2h"
+        )
+    if length <= timedelta():
+        raise RunProblem("a duration must be positive", hint="leave it out instead")
+    return length
+
+
+def _speed(value: float | str) -> float | str:
+    if value == "max":
+        return "max"
+    try:
+        factor = float(value)
+    except ValueError:
+        factor = 0.0
+    if not 0 < factor < float("inf"):
+        raise RunProblem(
+            f"speed '{value}' is not a positive number",
+            hint="write 'max', or how many seconds of event time a second shows",
+        )
+    return factor

@@ -1,0 +1,49 @@
+"""What all tests share: one engine for the whole process, and deadlines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from arroyo_nb.engine import Engine
+    from arroyo_nb.session import Session
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """The one engine of this test process; tests that kill one use a subprocess."""
+    from arroyo_nb.engine import Engine
+
+    engine = Engine()
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def session(engine: Engine) -> Iterator[Session]:
+    """A fresh catalog on the shared engine; its runs end with the test."""
+    from arroyo_nb.session import Session
+
+    session = Session(engine=engine)
+    yield session
+    for run in session.runs.values():
+        run.discard()
+    engine.worker.call(lambda: None)
+
+
+@pytest.fixture
+def eventually() -> Callable[..., None]:
+    """Waits for a condition with a deadline; fails with what it waited for."""
+
+    def wait(condition: Callable[[], object], within_s: float = 30.0) -> None:
+        deadline = time.monotonic() + within_s
+        while not condition():
+            if time.monotonic() > deadline:
+                pytest.fail(f"not within {within_s:g} s: {condition}")
+            time.sleep(0.01)
+
+    return wait
