@@ -1,0 +1,275 @@
+"""The conductor moves one source's chunks into the folder that Spark watches.
+
+One thread per source. It never runs further ahead of Spark than the look-ahead, in
+chunks and in bytes, so a source may be far larger than memory and disk; it is the
+only writer of its folder; and all it needs to go on after a kill is in that folder.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.schema import Schema
+from arroyo_nb.tape import BadRow, Recorder
+from arroyo_nb.tape.format import (
+    KEPT_BAD_ROWS,
+    Header,
+    Mark,
+    TapeWriter,
+    chunk_numbers,
+    chunk_path,
+    read_mark,
+)
+from arroyo_nb.tape.pace import MAX, Pace, Schedule, released
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the conductor may hold.
+
+    Parameters
+    ----------
+    lookahead_chunks
+        Chunks written and not yet consumed.
+    lookahead_bytes
+        Their size; one chunk may always be there.
+    keep_rows
+        Rows of consumed chunks that stay, the first ones, for the trace; None: all.
+    """
+
+    lookahead_chunks: int = 8
+    lookahead_bytes: int = 256 * 2**20
+    keep_rows: int | None = 1_000_000
+
+
+@dataclass(frozen=True)
+class Playing:
+    """Where a source stands; ``bad`` is a bounded sample of its unreadable records."""
+
+    chunks: int = 0
+    consumed_chunks: int = 0
+    rows: int = 0
+    dropped_rows: int = 0
+    bad: tuple[BadRow, ...] = ()
+    max_event_time: datetime | None = None
+    ended: bool = False
+    paused: bool = False
+    error: ArroyoError | None = None
+
+
+class Conductor:
+    """Plays one source into a folder.
+
+    Parameters
+    ----------
+    recorder
+        Makes the chunks.
+    folder
+        Where chunk files go; made if need be. Chunks that are there already are
+        those of the run that is resumed.
+    schema
+        The source's columns.
+    source
+        Its name, for the header and for errors.
+    pace
+        How fast rows are released.
+    limits
+        What may be held.
+    paused
+        Start paused: nothing is released until :meth:`resume` or :meth:`step`.
+    on_change
+        Called without arguments, from any thread, after the state has changed.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        folder: Path,
+        *,
+        schema: Schema,
+        source: str,
+        pace: Pace = MAX,
+        limits: Limits | None = None,
+        paused: bool = False,
+        on_change: Callable[[], None] | None = None,
+    ) -> None:
+        self._recorder = recorder
+        self._folder = folder
+        self._schema = schema
+        self._source = source
+        self._pace = pace
+        # A live or paced source shows the present: far ahead means far behind.
+        live = pace.clock is not None or not recorder.bounded
+        self._limits = limits or Limits(lookahead_chunks=2 if live else 8)
+        self._on_change = on_change or (lambda: None)
+        self._schedule = Schedule(pace)
+        self._changed = threading.Condition()
+        self._playing = Playing(paused=paused)
+        self._files: deque[Mark] = deque()
+        self._steps = 0
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def state(self) -> Playing:
+        """Where the source stands now."""
+        with self._changed:
+            return self._playing
+
+    @property
+    def error(self) -> ArroyoError | None:
+        """What ended the source early."""
+        return self.state.error
+
+    def start(self) -> None:
+        """Start the thread; what a killed run left is taken up first.
+
+        Raises
+        ------
+        RunProblem
+            When the folder cannot be made or written.
+        """
+        header = Header(str(self._schema), self._source, self._recorder.bounded)
+        try:
+            writer = TapeWriter(self._folder, header)
+        except OSError as problem:
+            raise self._problem(problem) from problem
+        for number in chunk_numbers(self._folder):
+            self._written(read_mark(self._folder, number))
+        self._thread = threading.Thread(
+            target=self._run, args=(writer,), name=f"tape {self._source}", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self, timeout_s: float = 10.0) -> bool:
+        """Stop releasing rows; True when the thread has ended in time."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        return self.join(timeout_s)
+
+    def join(self, timeout_s: float | None = None) -> bool:
+        """Wait until everything has been written; True when it has."""
+        if self._thread is None:
+            return True
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def pause(self) -> None:
+        """Release nothing more until :meth:`resume` or :meth:`step`."""
+        self._change(paused=True)
+
+    def resume(self) -> None:
+        """Release rows again; the time of the pause is not caught up."""
+        self._schedule.restart()
+        self._change(paused=False)
+
+    def step(self, chunks: int = 1) -> None:
+        """Release chunks while paused, without regard to when they are due."""
+        with self._changed:
+            self._steps += chunks
+            self._changed.notify_all()
+
+    def consumed(self, number: int) -> None:
+        """Spark has committed this chunk and all before it: there is room for more."""
+        done = []
+        with self._changed:
+            number = max(number, self._playing.consumed_chunks)
+            # The last file stays: its footer says where to go on after a kill.
+            while len(self._files) > 1 and self._files[0].number <= number:
+                done.append(self._files.popleft())
+        for mark in done:
+            self._remove(mark)
+        self._change(consumed_chunks=number)
+
+    def _remove(self, mark: Mark) -> None:
+        keep_rows = self._limits.keep_rows
+        if keep_rows is not None and mark.totals.rows > keep_rows:
+            chunk_path(self._folder, mark.number).unlink(missing_ok=True)
+
+    def _run(self, writer: TapeWriter) -> None:
+        try:
+            if writer.last is None or not writer.last.end:
+                self._play(writer)
+        except ArroyoError as problem:
+            self._change(error=problem)
+        except Exception as problem:  # what ends this thread must reach the run
+            self._change(error=self._problem(problem))
+
+    def _play(self, writer: TapeWriter) -> None:
+        with closing(released(self._recorder, self._pace, writer.last)) as pieces:
+            for tick, piece in pieces:
+                if not self._admitted(tick, empty=piece.rows.num_rows == 0):
+                    return
+                if (mark := writer.append(piece)) is not None:
+                    self._written(mark)
+        if self._recorder.bounded and self._admitted(None):
+            self._written(writer.end(self._schema))
+
+    def _admitted(self, tick: int | None, *, empty: bool = False) -> bool:
+        """Wait until a slice may go; False when the conductor was stopped."""
+        with self._changed:
+            while not self._stopping:
+                if empty:
+                    return True
+                wait_s = self._wait_s(tick)
+                if wait_s == 0:
+                    self._steps = max(0, self._steps - 1)
+                    return True
+                self._changed.wait(wait_s)
+            return False
+
+    def _wait_s(self, tick: int | None) -> float | None:
+        """Seconds to wait, 0 for none, None until something changes."""
+        if not self._has_room():
+            return None
+        if self._playing.paused:
+            return 0 if self._steps else None
+        return self._schedule.wait_s(tick, time.monotonic())
+
+    def _has_room(self) -> bool:
+        done = self._playing.consumed_chunks
+        ahead = [mark.size_bytes for mark in self._files if mark.number > done]
+        return not ahead or (
+            len(ahead) < self._limits.lookahead_chunks
+            and sum(ahead) < self._limits.lookahead_bytes
+        )
+
+    def _written(self, mark: Mark) -> None:
+        with self._changed:
+            self._files.append(mark)
+            bad = (self._playing.bad + mark.bad)[:KEPT_BAD_ROWS]
+        self._change(
+            chunks=mark.number,
+            rows=mark.totals.rows,
+            dropped_rows=mark.totals.dropped_rows,
+            bad=bad,
+            max_event_time=_instant(mark.totals.max_event_time_us),
+            ended=mark.end,
+        )
+
+    def _change(self, **changes: Any) -> None:
+        with self._changed:
+            self._playing = replace(self._playing, **changes)
+            self._changed.notify_all()
+        self._on_change()
+
+    def _problem(self, problem: Exception) -> RunProblem:
+        found = RunProblem(f"the source '{self._source}' stopped: {problem}")
+        found.__cause__ = problem
+        return found
+
+
+def _instant(us: int | None) -> datetime | None:
+    return None if us is None else _EPOCH + timedelta(microseconds=us)

@@ -1,0 +1,156 @@
+"""How fast a tape plays: as fast as Spark takes it, or by its event or arrival time.
+
+A paced tape is cut into slices of stream time, one tick each. Ticks are counted from
+the epoch, not from the start of the run, and a slice never crosses a recorder's
+chunk: the same tape at the same speed gives the same batches, whatever the wall
+clock did and wherever a killed run went on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from arroyo_nb.schema import TIMESTAMP
+from arroyo_nb.tape import ARRIVAL, Chunk, Recorder
+from arroyo_nb.tape.format import Mark, newest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Clock(Enum):
+    """The time that a paced tape follows; its value is the column."""
+
+    EVENT_TIME = TIMESTAMP
+    ARRIVAL = ARRIVAL
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Rows ``[start, start + rows)`` of a chunk, due together in ``tick``."""
+
+    start: int
+    rows: int
+    tick: int | None
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast rows are released.
+
+    Parameters
+    ----------
+    clock
+        Which time paces the rows; None: none does, a chunk goes when there is room.
+    speed
+        Seconds of stream time per second of wall time; above 0.
+    tick_s
+        Seconds of wall time between two slices.
+    """
+
+    clock: Clock | None = None
+    speed: float = 1.0
+    tick_s: float = 0.25
+
+    def __post_init__(self) -> None:
+        if self.speed <= 0 or self.tick_s <= 0:
+            raise ValueError("speed and tick_s must be above 0")
+
+    @property
+    def tick_us(self) -> int:
+        """Microseconds of stream time in one tick."""
+        return max(1, round(self.speed * self.tick_s * 1e6))
+
+    def slices(self, rows: pa.Table, newest_us: int | None = None) -> list[Slice]:
+        """Cut a chunk into the slices that are due together.
+
+        Rows keep their order: one that is older than a row before it is released
+        with that row, which is what makes it late.
+
+        Parameters
+        ----------
+        rows
+            A chunk's rows.
+        newest_us
+            Newest event time of the rows before them, in microseconds.
+        """
+        if self.clock is None or rows.num_rows == 0:
+            return [Slice(0, rows.num_rows, None)]
+        import numpy as np
+        import pyarrow as pa
+
+        times = rows[self.clock.value].cast(pa.int64()).to_numpy()
+        if newest_us is not None and self.clock is Clock.EVENT_TIME:
+            times = np.maximum(times, newest_us)
+        ticks = np.maximum.accumulate(times) // self.tick_us
+        starts = np.flatnonzero(np.diff(ticks, prepend=ticks[0] - 1))
+        ends = np.append(starts[1:], rows.num_rows)
+        return [
+            Slice(int(start), int(end - start), int(ticks[start]))
+            for start, end in zip(starts, ends, strict=True)
+        ]
+
+
+MAX = Pace()
+"""As fast as Spark takes it."""
+
+
+def released(
+    recorder: Recorder, pace: Pace, last: Mark | None
+) -> Generator[tuple[int | None, Chunk], None, None]:
+    """A recorder's chunks cut into slices, each with the tick in which it is due.
+
+    A slice's position is the recorder's before the chunk that it is of (``at``), and
+    how many rows of that chunk have been released (``skip``). What the recorder
+    dropped is counted with a chunk's last slice.
+
+    Parameters
+    ----------
+    recorder
+        Makes the chunks.
+    pace
+        How they are cut.
+    last
+        The last slice that was released, None to begin at the start.
+    """
+    at, skip = (last.position["at"], last.position["skip"]) if last else (None, 0)
+    newest_us = last.totals.max_event_time_us if last else None
+    for chunk in recorder.chunks(at):
+        rows = chunk.rows.slice(skip)
+        *others, final = pace.slices(rows, newest_us)
+        for cut in others:
+            position = {"at": at, "skip": skip + cut.start + cut.rows}
+            yield cut.tick, Chunk(rows.slice(cut.start, cut.rows), position)
+        at, skip = chunk.position, 0
+        newest_us = newest(newest_us, rows)
+        rest = rows.slice(final.start)
+        position = {"at": at, "skip": 0}
+        yield final.tick, Chunk(rest, position, chunk.dropped_rows, chunk.bad)
+
+
+class Schedule:
+    """When slices are due, in seconds of a monotonic clock.
+
+    The first slice is due at once, and so is the first one after :meth:`restart`:
+    a pause makes what follows later, it is not caught up.
+    """
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace = pace
+        self._origin_s: float | None = None
+
+    def wait_s(self, tick: int | None, now_s: float) -> float:
+        """Seconds until a slice is due; 0 where it is."""
+        if tick is None:
+            return 0.0
+        offset_s = tick * self._pace.tick_s
+        if self._origin_s is None:
+            self._origin_s = now_s - offset_s
+        return max(0.0, self._origin_s + offset_s - now_s)
+
+    def restart(self) -> None:
+        """Make the next slice due at once."""
+        self._origin_s = None
