@@ -1,0 +1,32 @@
+"""The scalar functions of the dialect, a table for each family.
+
+A row says what Arroyo's function takes and gives, and what it is in Spark SQL; the
+differences between the engines (arroyo-semantics: functions) live in the templates.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from arroyo_nb.functions import math
+from arroyo_nb.functions.signature import Argument, ScalarFunction, SignatureProblem
+
+__all__ = ["Argument", "ScalarFunction", "SignatureProblem", "names", "scalar"]
+
+_FAMILIES = (math.FUNCTIONS,)
+
+
+@cache
+def _by_name() -> dict[str, ScalarFunction]:
+    rows = [function for family in _FAMILIES for function in family]
+    return {name: row for row in rows for name in (row.name, *row.aliases)}
+
+
+def scalar(name: str) -> ScalarFunction | None:
+    """The function of that lower-case name or alias."""
+    return _by_name().get(name)
+
+
+def names() -> tuple[str, ...]:
+    """All names, aliases among them, sorted."""
+    return tuple(sorted(_by_name()))

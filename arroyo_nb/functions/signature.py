@@ -1,0 +1,215 @@
+"""What a scalar function takes, gives and becomes in Spark SQL.
+
+A function is a row of a table: its name, its signatures, a Spark SQL template and one
+line of documentation. The first signature that fits the argument types wins; then
+arguments are cast to the types that it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.types import common_type, fits, is_integer, is_number
+from arroyo_nb.schema import NULL, TEXT, ListOf, Timestamp, Type
+
+
+class SignatureProblem(CatalogProblem):
+    """A function called with arguments that it does not take."""
+
+
+class Kind(Enum):
+    """A parameter that takes several types and keeps the argument's own."""
+
+    ANY = "any"
+    NUMBER = "number"
+    INTEGER = "integer"
+    LIST = "list"
+    TIME = "TIMESTAMP"
+
+
+class Result(Enum):
+    """A result type that depends on the arguments."""
+
+    FIRST = "the first argument's"
+    COMMON = "common to all arguments"
+    ELEMENT = "the list's element"
+    LIST_OF_COMMON = "a list of what is common to all arguments"
+
+
+Parameter: TypeAlias = "Type | Kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call: its Spark SQL, its type, and a text literal's value."""
+
+    sql: str
+    type: Type
+    literal: str | None = None
+
+
+Template: TypeAlias = str | Callable[[Sequence[Argument]], str]
+"""Spark SQL with ``{0}``, ``{1}``; ``{all}`` is all arguments. Or a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Parameters in order, and the result.
+
+    Parameters
+    ----------
+    parameters
+        What each argument must be.
+    result
+        The result's type.
+    optional
+        How many of the last parameters may be left out.
+    repeats
+        Whether the last parameter takes any number of further arguments.
+    """
+
+    parameters: tuple[Parameter, ...]
+    result: Type | Result
+    optional: int = 0
+    repeats: bool = False
+
+    def accepts(self, types: Sequence[Type]) -> bool:
+        """Do arguments of these types fit?"""
+        most = len(self.parameters)
+        if len(types) < most - self.optional or (
+            len(types) > most and not self.repeats
+        ):
+            return False
+        if not all(map(_fits, types, self._parameters(len(types)))):
+            return False
+        return self.result is not Result.COMMON or common_type(types) is not None
+
+    def result_type(self, types: Sequence[Type]) -> Type:
+        """The result for arguments that it accepts."""
+        match self.result:
+            case Result.FIRST:
+                return types[0]
+            case Result.COMMON:
+                return common_type(types) or NULL
+            case Result.LIST_OF_COMMON:
+                return ListOf(common_type(types) or NULL)
+            case Result.ELEMENT:
+                return types[0].element if isinstance(types[0], ListOf) else NULL
+            case _:
+                return self.result
+
+    def targets(self, types: Sequence[Type]) -> list[Type]:
+        """What each argument is cast to."""
+        common = common_type(types) if self.result in _UNIFYING else None
+        return [
+            (common or given) if isinstance(wanted, Kind) else wanted
+            for given, wanted in zip(types, self._parameters(len(types)), strict=True)
+        ]
+
+    def _parameters(self, n: int) -> tuple[Parameter, ...]:
+        if n <= len(self.parameters):
+            return self.parameters[:n]
+        return self.parameters + self.parameters[-1:] * (n - len(self.parameters))
+
+    def __str__(self) -> str:
+        required = len(self.parameters) - self.optional
+        words = [str(p.value if isinstance(p, Kind) else p) for p in self.parameters]
+        words[required:] = [f"[{word}]" for word in words[required:]]
+        return ", ".join(words + (["..."] if self.repeats else []))
+
+
+_UNIFYING = (Result.COMMON, Result.LIST_OF_COMMON)
+
+
+def _fits(given: Type, wanted: Parameter) -> bool:
+    if given == NULL:
+        return True
+    match wanted:
+        case Kind.ANY:
+            return True
+        case Kind.NUMBER:
+            return is_number(given)
+        case Kind.INTEGER:
+            return is_integer(given)
+        case Kind.LIST:
+            return isinstance(given, ListOf)
+        case Kind.TIME:
+            return isinstance(given, Timestamp)
+        case _:
+            return fits(given, wanted)
+
+
+class Nulls(Enum):
+    """When a function's result may be NULL."""
+
+    STRICT = "when an argument is"
+    NEVER = "never"
+    ALWAYS = "whatever the arguments are"
+    ALL = "when all arguments are"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarFunction:
+    """A function of the dialect; ``aliases`` are names accepted beside ``name``."""
+
+    name: str
+    signatures: tuple[Signature, ...]
+    template: Template
+    doc: str
+    nulls: Nulls = Nulls.STRICT
+    aliases: tuple[str, ...] = ()
+
+    def check(self, types: Sequence[Type]) -> Type:
+        """The type of the result.
+
+        Raises
+        ------
+        SignatureProblem
+            When no signature takes arguments of these types.
+        """
+        return self._signature(types).result_type(types)
+
+    def nullable(self, nullables: Sequence[bool]) -> bool:
+        """May the result be NULL, given which arguments may be?"""
+        match self.nulls:
+            case Nulls.STRICT:
+                return any(nullables)
+            case Nulls.ALL:
+                return all(nullables)
+            case Nulls.ALWAYS:
+                return True
+            case Nulls.NEVER:
+                return False
+
+    def spark(self, arguments: Sequence[Argument]) -> str:
+        """The Spark SQL of a call."""
+        types = [a.type for a in arguments]
+        targets = self._signature(types).targets(types)
+        ready = [
+            Argument(cast(a.sql, a.type, target), target, a.literal)
+            for a, target in zip(arguments, targets, strict=True)
+        ]
+        if not isinstance(self.template, str):
+            return self.template(ready)
+        texts = [a.sql for a in ready]
+        return self.template.format(*texts, all=", ".join(texts))
+
+    def _signature(self, types: Sequence[Type]) -> Signature:
+        for signature in self.signatures:
+            if signature.accepts(types):
+                return signature
+        given = ", ".join(map(str, types))
+        known = " or ".join(f"{self.name}({s})" for s in self.signatures)
+        raise SignatureProblem(
+            f"{self.name}() does not take ({given})", hint=f"write {known}"
+        )
+
+
+def text_of(argument: Argument) -> str:
+    """An argument as text, whatever its type is."""
+    return cast(argument.sql, argument.type, TEXT)

@@ -1,0 +1,58 @@
+"""Aggregate functions as Spark SQL text.
+
+DISTINCT cannot be a two-level plan in a windowed stream, where one row per window and
+key must come out of one operator: distinct values are collected as a set.
+"""
+
+from __future__ import annotations
+
+from arroyo_nb.plan.nodes import Measure
+from arroyo_nb.schema import spark_type
+from arroyo_nb.spark.expressions import spark_sql
+
+_PLAIN = {
+    "count": "count({0}){1}",
+    "sum": "sum({0}){1}",
+    "min": "min({0}){1}",
+    "max": "max({0}){1}",
+    "avg": "avg({0}){1}",
+}
+_SUM_OF_SET = (
+    "aggregate({set}, CAST(NULL AS {type}), (total, value) -> "
+    "coalesce(total + CAST(value AS {type}), CAST(value AS {type})))"
+)
+_DISTINCT = {
+    "count": "size({set})",
+    "sum": _SUM_OF_SET,
+    "avg": "({sum} / nullif(size({set}), 0))",
+}
+AGGREGATES = frozenset(_PLAIN)
+"""The functions that a measure may name."""
+
+
+def measure_sql(measure: Measure, *, row_time: str) -> str:
+    """The Spark SQL text of a measure, of the measure's type.
+
+    Parameters
+    ----------
+    measure
+        Bound over the aggregate's input.
+    row_time
+        What ``row_time()`` is on that input.
+    """
+    arguments = [spark_sql(a, row_time=row_time) for a in measure.arguments]
+    argument = arguments[0] if arguments else "1"
+    where = ""
+    if measure.where is not None:
+        where = f" FILTER (WHERE {spark_sql(measure.where, row_time=row_time)})"
+    type_ = spark_type(measure.type)
+    if measure.distinct and measure.function in _DISTINCT:
+        text = _distinct(measure.function, f"collect_set({argument}){where}", type_)
+    else:
+        text = _PLAIN[measure.function].format(argument, where)
+    return f"CAST({text} AS {type_})"
+
+
+def _distinct(function: str, values: str, type_: str) -> str:
+    total = _SUM_OF_SET.format(set=values, type=type_)
+    return _DISTINCT[function].format(set=values, type=type_, sum=total)

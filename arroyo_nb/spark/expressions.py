@@ -1,0 +1,272 @@
+"""Bound expressions as Spark SQL text.
+
+Every operator is a row of :data:`_WRITERS`; a class that is not in it is a bug of the
+planner and raises :class:`TypeError`. Text is always parenthesised, so no rule of
+precedence is repeated here. The session is ANSI, UTC and case-sensitive; where the
+two engines differ (arroyo-semantics: functions) the difference is taken care of in
+the row of the operator.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeAlias
+
+from sqlglot import exp
+
+from arroyo_nb.functions import Argument, scalar
+from arroyo_nb.functions.casts import cast
+from arroyo_nb.schema import (
+    BIGINT,
+    DOUBLE,
+    FLOAT,
+    PRIMITIVES,
+    Decimal,
+    Primitive,
+    Type,
+    quoted,
+    quoted_text,
+    spark_type,
+)
+
+Write: TypeAlias = Callable[[exp.Expr], str]
+"""Writes a sub-expression."""
+
+_FLOATING = (FLOAT, DOUBLE)
+_UNSIGNED_64 = Primitive("BIGINT UNSIGNED")
+
+
+def spark_sql(expression: exp.Expr, *, row_time: str) -> str:
+    """The Spark SQL text of a bound expression.
+
+    Parameters
+    ----------
+    expression
+        Bound: columns are bare names of the input, and each sub-expression has its
+        type in ``meta["arroyo_type"]``.
+    row_time
+        What ``row_time()`` is on this input.
+
+    Raises
+    ------
+    TypeError
+        For a class that the planner should have refused.
+    """
+
+    def write(node: exp.Expr) -> str:
+        if isinstance(node, exp.Anonymous) and node.name == "row_time":
+            return row_time
+        writer = _WRITERS.get(type(node))
+        if writer is None:
+            raise TypeError(f"no Spark text for {type(node).__name__}: {node!r}")
+        return writer(node, write)
+
+    return write(expression)
+
+
+def _type(node: exp.Expr) -> Type:
+    found: Type = node.meta["arroyo_type"]
+    return found
+
+
+def _infix(operator: str) -> Callable[[Any, Write], str]:
+    def writer(node: exp.Binary, write: Write) -> str:
+        return f"({write(node.left)} {operator} {write(node.right)})"
+
+    return writer
+
+
+def _arithmetic(operator: str) -> Callable[[Any, Write], str]:
+    plain = _infix(operator)
+
+    def writer(node: exp.Binary, write: Write) -> str:
+        return _narrowed(plain(node, write), _type(node))
+
+    return writer
+
+
+def _narrowed(text: str, type_: Type) -> str:
+    """Spark widens a decimal with each operation; Arroyo's type is the declared one."""
+    if isinstance(type_, Decimal) or type_ == _UNSIGNED_64:
+        return f"CAST({text} AS {spark_type(type_)})"
+    return text
+
+
+def _div(node: exp.Div, write: Write) -> str:
+    left, right, type_ = write(node.left), write(node.right), _type(node)
+    if type_ in _FLOATING:
+        # ANSI Spark refuses what IEEE 754 defines: x / 0 is an infinity or NaN.
+        quotient = f"({left} / {right})"
+        if _is_nonzero_literal(node.right):
+            return quotient
+        infinite = f"{left} * {_double_text(math.inf)}"
+        return f"(CASE WHEN {right} = 0 THEN {infinite} ELSE {quotient} END)"
+    if isinstance(type_, Decimal):
+        return _narrowed(f"({left} / {right})", type_)
+    # Integers truncate toward zero; div gives a BIGINT whatever its operands are.
+    quotient = f"({left} div {right})"
+    return quotient if type_ == BIGINT else f"CAST({quotient} AS {spark_type(type_)})"
+
+
+def _mod(node: exp.Mod, write: Write) -> str:
+    left, right = write(node.left), write(node.right)
+    remainder = _narrowed(f"({left} % {right})", _type(node))
+    if _type(node) not in _FLOATING or _is_nonzero_literal(node.right):
+        return remainder
+    return f"(CASE WHEN {right} = 0 THEN double('NaN') ELSE {remainder} END)"
+
+
+def _is_nonzero_literal(node: exp.Expr) -> bool:
+    while isinstance(node, exp.Cast | exp.Paren):
+        node = node.this
+    return (
+        isinstance(node, exp.Literal) and not node.is_string and float(node.this) != 0
+    )
+
+
+def _literal(node: exp.Literal, _write: Write) -> str:
+    if node.is_string:
+        return quoted_text(node.this)
+    type_ = _type(node)
+    text = node.this.replace("_", "")
+    match type_:
+        case Primitive("BIGINT"):
+            return f"{text}L"
+        case Primitive("DOUBLE" | "FLOAT" as name):
+            return f"CAST({_double_text(float(text))} AS {PRIMITIVES[name][1]})"
+        case _:
+            return f"CAST({text} AS {spark_type(type_)})"
+
+
+def _double_text(value: float) -> str:
+    return f"{value!r}D" if math.isfinite(value) else f"double('{value!r}')"
+
+
+def _interval(node: exp.Interval, _write: Write) -> str:
+    """A day-time literal, exact to the microsecond.
+
+    Spark's fields carry no sign of their own: the whole is negated.
+    """
+    duration: timedelta = node.meta["interval"]
+    sign, size = ("-", -duration) if duration < timedelta() else ("", duration)
+    minutes, seconds = divmod(size.seconds, 60)
+    clock = f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}.{size.microseconds:06}"
+    return f"INTERVAL '{sign}{size.days} {clock}' DAY TO SECOND"
+
+
+def _cast(node: exp.Cast, write: Write) -> str:
+    tries = isinstance(node, exp.TryCast)
+    return cast(write(node.this), _type(node.this), _type(node), tries=tries)
+
+
+def _case(node: exp.Case, write: Write) -> str:
+    subject = "" if node.this is None else f" {write(node.this)}"
+    arms = (
+        f" WHEN {write(arm.this)} THEN {write(arm.args['true'])}"
+        for arm in node.args["ifs"]
+    )
+    default = node.args.get("default")
+    otherwise = "" if default is None else f" ELSE {write(default)}"
+    return f"(CASE{subject}{''.join(arms)}{otherwise} END)"
+
+
+def _if(node: exp.If, write: Write) -> str:
+    default = node.args.get("false")
+    otherwise = "NULL" if default is None else write(default)
+    return f"IF({write(node.this)}, {write(node.args['true'])}, {otherwise})"
+
+
+def _between(node: exp.Between, write: Write) -> str:
+    low, high = write(node.args["low"]), write(node.args["high"])
+    return f"({write(node.this)} BETWEEN {low} AND {high})"
+
+
+def _in(node: exp.In, write: Write) -> str:
+    return f"({write(node.this)} IN ({', '.join(map(write, node.expressions))}))"
+
+
+def _escape(node: exp.Escape, write: Write) -> str:
+    operator = "ILIKE" if isinstance(node.this, exp.ILike) else "LIKE"
+    text, pattern = write(node.this.left), write(node.this.right)
+    return f"({text} {operator} {pattern} ESCAPE {write(node.right)})"
+
+
+def _regexp_ilike(node: exp.RegexpILike, write: Write) -> str:
+    return f"({write(node.this)} RLIKE ('(?i)' || {write(node.expression)}))"
+
+
+def _element(node: exp.Bracket, write: Write) -> str:
+    (index,) = node.expressions
+    return element(write(node.this), write(index))
+
+
+def element(array: str, index: str) -> str:
+    """The element at a place counted from 1, NULL where there is none; 0 is none."""
+    return f"try_element_at({array}, CAST(nullif({index}, 0) AS INT))"
+
+
+def _call(node: exp.Anonymous, write: Write) -> str:
+    function = scalar(node.name)
+    if function is None:
+        raise TypeError(f"no Spark text for the function {node.name}")
+    return function.spark([_argument(a, write) for a in node.expressions])
+
+
+def _argument(node: exp.Expr, write: Write) -> Argument:
+    literal = node.this if isinstance(node, exp.Literal) and node.is_string else None
+    return Argument(write(node), _type(node), literal)
+
+
+_WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
+    exp.Column: lambda node, _write: quoted(node.name),
+    exp.Dot: lambda node, write: f"{write(node.this)}.{quoted(node.expression.name)}",
+    exp.Bracket: _element,
+    exp.Literal: _literal,
+    exp.Boolean: lambda node, _write: "TRUE" if node.this else "FALSE",
+    exp.Null: lambda _node, _write: "NULL",
+    exp.Interval: _interval,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Paren: lambda node, write: write(node.this),
+    exp.Add: _arithmetic("+"),
+    exp.Sub: _arithmetic("-"),
+    exp.Mul: _arithmetic("*"),
+    exp.Div: _div,
+    exp.Mod: _mod,
+    exp.Neg: lambda node, write: f"(- {write(node.this)})",
+    exp.BitwiseAnd: _infix("&"),
+    exp.BitwiseOr: _infix("|"),
+    exp.BitwiseXor: _infix("^"),
+    exp.BitwiseNot: lambda node, write: f"(~ {write(node.this)})",
+    exp.BitwiseLeftShift: lambda node, write: _shift("shiftleft", node, write),
+    exp.BitwiseRightShift: lambda node, write: _shift("shiftright", node, write),
+    exp.EQ: _infix("="),
+    exp.NEQ: _infix("<>"),
+    exp.GT: _infix(">"),
+    exp.GTE: _infix(">="),
+    exp.LT: _infix("<"),
+    exp.LTE: _infix("<="),
+    exp.NullSafeEQ: _infix("<=>"),
+    exp.NullSafeNEQ: lambda node, write: f"(NOT {_infix('<=>')(node, write)})",
+    exp.Is: _infix("IS"),
+    exp.And: _infix("AND"),
+    exp.Or: _infix("OR"),
+    exp.Not: lambda node, write: f"(NOT {write(node.this)})",
+    exp.DPipe: _infix("||"),
+    exp.Like: _infix("LIKE"),
+    exp.ILike: _infix("ILIKE"),
+    exp.Escape: _escape,
+    exp.RegexpLike: _infix("RLIKE"),
+    exp.RegexpILike: _regexp_ilike,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Anonymous: _call,
+}
+
+
+def _shift(function: str, node: exp.Binary, write: Write) -> str:
+    return f"{function}({write(node.left)}, CAST({write(node.right)} AS INT))"

@@ -1,0 +1,214 @@
+"""The streaming plan as Spark DataFrames: one function per node.
+
+A lowered relation has its visible columns and one hidden column: ``_timestamp``
+where rows have no window, ``_window`` (the window struct) where they have one. The
+hidden column carries the watermark, so it stays a plain column all the way.
+
+Spark moves a predicate below ``withWatermark`` unless it reads the event time. Below
+it, rows that a query filters out would no longer move the watermark, and the
+end-of-stream row (all NULL) would be lost: :func:`lower_filter` prevents that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import reduce
+from itertools import count
+from typing import TYPE_CHECKING, TypeAlias
+
+from arroyo_nb.plan import nodes
+from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
+from arroyo_nb.spark.aggregates import measure_sql
+from arroyo_nb.spark.expressions import spark_sql
+from arroyo_nb.spark.observe import observed_input
+from arroyo_nb.spark.windows import WINDOW, assigned, finished, marked
+from arroyo_nb.tape import END_OF_TIME_US
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from sqlglot import exp
+
+Read: TypeAlias = "Callable[[nodes.Source], DataFrame]"
+"""Gives a source's physical columns and ``_timestamp``, streaming or not."""
+
+_WATERMARK = "_watermark"
+_END = f"timestamp_micros({END_OF_TIME_US}L)"
+
+
+@dataclass(frozen=True)
+class _Lowering:
+    """What is the same for all nodes of one plan; ``numbers`` is None to observe
+    nothing."""
+
+    read: Read
+    numbers: Iterator[int] | None
+
+
+def lower(node: nodes.Node, read: Read, *, observed: bool = False) -> DataFrame:
+    """A plan as a DataFrame: its visible columns and the hidden one.
+
+    Parameters
+    ----------
+    node
+        A streaming plan; without ``Scan`` and ``Aggregate``, which the rewrites
+        replace.
+    read
+        Gives each source's rows; a batch DataFrame makes the plan a batch query.
+    observed
+        Whether the input of each window aggregate reports its rows per window with
+        each micro-batch (:mod:`arroyo_nb.spark.observe`).
+    """
+    return _lower(node, _Lowering(read, count() if observed else None))
+
+
+def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:
+    """The columns that a sink sees, with the plan's names, order and types."""
+    columns = (
+        f"CAST({quoted(f.name)} AS {spark_type(f.type)}) AS {quoted(f.name)}"
+        for f in node.schema
+    )
+    return frame.selectExpr(*columns)
+
+
+def hidden(node: nodes.Node) -> str:
+    """The hidden column of a lowered relation."""
+    return TIMESTAMP if node.window is None else WINDOW
+
+
+def row_time(node: nodes.Node) -> str:
+    """What ``row_time()`` is on the rows of this node, as Spark SQL text."""
+    if node.window is None:
+        return quoted(TIMESTAMP)
+    return f"({_moment(node)} - INTERVAL '0.000001' SECOND)"
+
+
+def _moment(node: nodes.Node) -> str:
+    """The timestamp that the watermark is compared with."""
+    column = quoted(hidden(node))
+    return column if node.window is None else f"{column}.`end`"
+
+
+def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
+    match node:
+        case nodes.Source():
+            return lower_source(node, lowering)
+        case nodes.Watermark():
+            return lower_watermark(node, lowering)
+        case nodes.Project():
+            return lower_project(node, lowering)
+        case nodes.Filter():
+            return lower_filter(node, lowering)
+        case nodes.Union():
+            return lower_union(node, lowering)
+        case nodes.WindowAggregate():
+            return lower_window_aggregate(node, lowering)
+        case nodes.Sink():
+            return _lower(node.input, lowering)
+        case _:
+            # Node is open, so assert_never cannot say it: a bug of the rewrites.
+            raise TypeError(f"no lowering for {type(node).__name__}")
+
+
+def lower_source(node: nodes.Source, lowering: _Lowering) -> DataFrame:
+    """Physical columns and the connector's own event time."""
+    frame = lowering.read(node)
+    return frame.select(*map(quoted, (*node.schema.names, TIMESTAMP)))
+
+
+def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
+    """Sets event time and watermark, then removes the end-of-stream row."""
+    frame = _lower(node.input, lowering)
+    columns = [quoted(name) for name in node.schema.names]
+    time = quoted(TIMESTAMP)
+    if node.event_time is not None:
+        frame = frame.select(*columns, _at_end_kept(node.event_time, TIMESTAMP))
+    if node.expression is None:
+        delay = f"{node.delay // timedelta(milliseconds=1)} milliseconds"
+        return frame.withWatermark(TIMESTAMP, delay).filter(f"{time} < {_END}")
+    # Spark follows one column: _timestamp is marked as if it were that column, so
+    # that windows over it close by the newest value of the expression.
+    follows = _at_end_kept(node.expression, _WATERMARK)
+    frame = frame.select(*columns, time, follows).withWatermark(_WATERMARK, "0 seconds")
+    frame = frame.filter(f"{quoted(_WATERMARK)} < {_END}")
+    return frame.select(*columns, marked(time, TIMESTAMP))
+
+
+def _at_end_kept(expression: exp.Expression, name: str) -> Column:
+    """A time of the row that leaves the end of the stream where it is."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    time = quoted(TIMESTAMP)
+    value = spark_sql(expression, row_time=time)
+    return F.expr(f"IF({time} = {_END}, {time}, {value})").alias(name)
+
+
+def lower_project(node: nodes.Project, lowering: _Lowering) -> DataFrame:
+    """The items under their names, and the hidden column."""
+    items = [_named(item, node.input) for item in node.items]
+    return _lower(node.input, lowering).select(*items, quoted(hidden(node)))
+
+
+def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
+    """Keeps the rows for which the predicate is true, above the watermark.
+
+    ``p <=> not ended`` is ``p is true`` for every row there is. It reads the event
+    time and is no conjunction, so Spark can neither split nor move it; and as NULL
+    has a value in it, Spark infers no ``IS NOT NULL`` that it could move.
+    """
+    predicate = spark_sql(node.predicate, row_time=row_time(node.input))
+    not_ended = f"({_moment(node)} < {_END})"
+    return _lower(node.input, lowering).filter(f"({predicate} <=> {not_ended})")
+
+
+def lower_union(node: nodes.Union, lowering: _Lowering) -> DataFrame:
+    """All rows of all branches, columns by position."""
+    names = [quoted(name) for name in (*node.schema.names, hidden(node))]
+    frames = (_lower(branch, lowering).toDF(*_bare(node)) for branch in node.branches)
+    return reduce(lambda left, right: left.union(right), frames).select(*names)
+
+
+def _bare(node: nodes.Node) -> Iterable[str]:
+    return (*node.schema.names, hidden(node))
+
+
+def lower_window_aggregate(
+    node: nodes.WindowAggregate, lowering: _Lowering
+) -> DataFrame:
+    """One row per key and window: the window, the keys, the measures."""
+    number = _next_number(node, lowering)
+    frame = _lower(node.input, lowering)
+    if number is not None:
+        frame = observed_input(frame, node, number)
+    keys = [_named(key, node.input) for key in node.keys]
+    names = [quoted(f.name) for f in node.schema.fields[1:]]
+    groups = frame.groupBy(*assigned(node.assign, alone=not keys), *keys)
+    window = finished(node.assign)
+    return groups.agg(*_measures(node)).select(
+        window.alias(node.window_name), *names, window
+    )
+
+
+def _next_number(node: nodes.WindowAggregate, lowering: _Lowering) -> int | None:
+    if lowering.numbers is None or node.assign is None:
+        return None
+    return next(lowering.numbers)
+
+
+def _named(item: nodes.Named, over: nodes.Node) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    value = spark_sql(item.expression, row_time=row_time(over))
+    return F.expr(value).alias(item.name)
+
+
+def _measures(node: nodes.WindowAggregate) -> list[Column]:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    time = row_time(node.input)
+    # agg() must be given something; Spark prunes what is not selected.
+    return [
+        F.expr(measure_sql(measure, row_time=time)).alias(measure.name)
+        for measure in node.measures
+    ] or [F.count(F.lit(1))]
