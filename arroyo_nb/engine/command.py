@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Iterable
-from importlib.metadata import version
 from pathlib import Path
 
 from arroyo_nb.engine.config import heap_mib
@@ -81,6 +80,9 @@ def spark_home() -> Path:
 
 def spark_version() -> str:
     """The version of the installed PySpark."""
+    # Imported late: it costs a quarter of what loading the extension may cost.
+    from importlib.metadata import version
+
     return version("pyspark")
 
 
@@ -121,6 +123,7 @@ def java_command(
         *java_flags(java),
         *archive_flags,
         f"-Djava.io.tmpdir={work}",
+        f"-XX:ErrorFile={work}/crash.log",
         f"-Dlog4j2.configurationFile={logging}",
         "org.apache.spark.deploy.SparkSubmit",
         *(part for pair in settings.items() for part in ("--conf", "=".join(pair))),

@@ -6,6 +6,7 @@ the whole process, and has no way to say that the JVM behind them has died.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
 
 
 def import_pyspark() -> None:
-    """Import what a session needs; its own deprecation warnings are not the user's."""
+    """Import what a session needs; its warnings and its noise are not the user's."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        import py4j.java_gateway
         import pyspark.sql
         import pyspark.sql.streaming  # noqa: F401
+    # A call that is under way when the JVM dies is reported there through the root
+    # logger, whose first use also gives it a handler: a traceback in the notebook.
+    py4j.java_gateway.logging = logging.getLogger("py4j.java_gateway")
 
 
 def connect(jvm: Jvm) -> SparkSession:
@@ -49,6 +54,8 @@ def connect(jvm: Jvm) -> SparkSession:
     # What workers run on; without PYSPARK_PYTHON it would be any python3 of the path.
     context: Any = session.sparkContext
     context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    # It prints a traceback when the JVM at its other end goes, which is no error.
+    context._accumulatorServer.handle_error = _say_nothing
     return session
 
 
@@ -85,6 +92,10 @@ def forget() -> None:
     session_class._activeSession = None
     SQLContext._instantiatedContext = None
     SparkFiles._sc = None
+
+
+def _say_nothing(*_: object) -> None:
+    pass
 
 
 @contextmanager

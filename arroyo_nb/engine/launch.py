@@ -55,7 +55,6 @@ class Jvm:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                cwd=work,
                 start_new_session=True,
             )
 
@@ -117,18 +116,22 @@ class Jvm:
 
     def close(self, timeout_s: float = 2.5) -> None:
         """End it politely by closing its stdin, then by force."""
-        if self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.close()
+        self._close_stdin()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout_s)
         self.kill()
 
     def kill(self) -> None:
-        """End it and the Python workers of its group now."""
+        """End it now; its Python workers see their pipe close and go too."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
+        self._close_stdin()
+
+    def _close_stdin(self) -> None:
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
 
 
 def start(
@@ -150,10 +153,16 @@ def _environment(
     environ: Mapping[str, str], answer: Path, java: Java
 ) -> dict[str, str]:
     kept = {key: value for key, value in environ.items() if key not in _FOREIGN}
+    if "PYSPARK_PYTHON" not in kept:
+        # The workers run on the kernel's Python, so what it can import they can: the
+        # folder of the notebook too, which is on no path of a fresh interpreter.
+        kept["PYSPARK_PYTHON"] = sys.executable
+        kept["PYTHONPATH"] = os.pathsep.join(
+            path or str(Path.cwd()) for path in sys.path
+        )
     return kept | {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(answer),
         "JAVA_HOME": str(java.home),
-        "PYSPARK_PYTHON": environ.get("PYSPARK_PYTHON", sys.executable),
         "SPARK_CONNECT_MODE": "0",
         "SPARK_HOME": str(command.spark_home()),
         "SPARK_LOCAL_IP": "127.0.0.1",

@@ -199,7 +199,8 @@ class Worker:
             poll = min(self._polls, key=lambda poll: poll.due, default=None)
             if poll is not None and poll.due <= time.monotonic():
                 poll.run()
-            elif self._ready:
+            # Not "else": polls that are always due must not starve the calls.
+            if self._ready:
                 self._ready.popleft().run()
             elif self._idle:
                 self._idle.popleft().run()

@@ -1,0 +1,274 @@
+"""The engine of one kernel: a worker thread, and the SparkSession that it makes.
+
+The session comes from a JVM of our own, which is replaced when it has died; or from a
+session that the user handed in, which is never reconfigured, stopped or replaced.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from arroyo_nb.engine import archive, folders, gateway, given, launch, warm
+from arroyo_nb.engine.config import static_settings
+from arroyo_nb.engine.java import Java, find_java
+from arroyo_nb.engine.launch import Jvm
+from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.engine.worker import Worker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
+
+
+class Event(NamedTuple):
+    """Something happened to the engine.
+
+    Attributes
+    ----------
+    kind
+        ``starting``, ``ready``, ``died``, ``failed`` or ``closed``.
+    text
+        For the user: one lower-case sentence.
+    elapsed_s
+        Since the start that it belongs to began.
+    """
+
+    kind: str
+    text: str
+    elapsed_s: float
+
+
+class Engine:
+    """Starts Spark when it is first wanted, and again when it has died.
+
+    Parameters
+    ----------
+    spark
+        A session of the user's to work beside. Without one a JVM is started.
+    on_event
+        Is told of every :class:`Event`, mostly on the worker thread.
+    jars
+        Further jars for the JVM's class path, such as a connector's.
+
+    Attributes
+    ----------
+    worker
+        The thread that makes all Spark calls.
+    restarts
+        How often a dead JVM has been replaced: a session of an earlier number is dead.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        *,
+        jars: Iterable[Path] = (),
+    ) -> None:
+        self.worker = Worker()
+        self.restarts = 0
+        self._given = spark
+        self._on_event = on_event
+        self._jars = tuple(jars)
+        self._jvm: Jvm | None = None
+        self._work: Path | None = None
+        self._session: SparkSession | None = None
+        self._builder: subprocess.Popen[bytes] | None = None
+        self._state = "not started"
+        self._since = time.monotonic()
+        self._closed = False
+        self._pid = os.getpid()
+        atexit.register(self.close)
+
+    @property
+    def alive(self) -> bool:
+        """Is there a Spark that can answer? Does not ask it, so never waits."""
+        if self._given is not None:
+            return given.is_alive(self._given)
+        return self._jvm is not None and self._jvm.alive
+
+    @property
+    def status(self) -> str:
+        """One line for a progress display: ``starting spark, 1.4 s`` or ``ready``."""
+        if self._session is not None and not (self.alive or self._closed):
+            return "died"
+        if not self._state.startswith("starting"):
+            return self._state
+        return f"{self._state}, {time.monotonic() - self._since:.1f} s"
+
+    @property
+    def pid(self) -> int | None:
+        """The JVM's process id, where it is ours."""
+        return self._jvm.pid if self._jvm is not None else None
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, started if need be. To be asked for on the worker thread.
+
+        Raises
+        ------
+        EngineProblem
+            When there is no Java, when Spark does not start, or when the session that
+            was handed in has been stopped.
+        """
+        if not self.worker.is_current:
+            # Elsewhere py4j could be hit by an interrupt, or take over SIGINT.
+            raise RuntimeError("Engine.session is for tasks of Engine.worker")
+        if self._closed:
+            raise EngineProblem("the engine is closed")
+        if self._session is not None and not (
+            self.alive and given.is_on(self._session)
+        ):
+            self._bury()
+        if self._session is None:
+            self._session = self._start()
+            self._tell("ready", "ready")
+        return self._session
+
+    def warm_up(self) -> None:
+        """Start, then run a small stream, in the background; returns at once.
+
+        What fails here fails again, and is then told, when a session is wanted.
+        """
+        self.worker.when_idle(self._step, self._warming())
+
+    def kill(self) -> None:
+        """End a JVM of ours that does not answer; the next use starts another."""
+        if self._jvm is not None:
+            self._jvm.kill()
+
+    def close(self) -> None:
+        """End everything that is ours. May be called on any thread, and again."""
+        # A forked child must not end its parent's JVM when it exits.
+        if self._closed or self._pid != os.getpid():
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        self._stop_builder()
+        if self._jvm is not None:
+            self._jvm.close()
+            with suppress(EngineProblem, TimeoutError):
+                self.worker.call(gateway.forget, timeout=2)
+        self.worker.close()
+        self._remove_work()
+        self._tell("closed", "closed")
+
+    def _start(self) -> SparkSession:
+        self._since = time.monotonic()
+        self._given = self._given or given.active_session()
+        if self._given is not None:
+            return given.derive(self._given)
+        java = find_java()
+        fitting = archive.archive_for(java)
+        try:
+            return self._connect(java, fitting.use())
+        except EngineProblem:
+            if not fitting.exists:
+                raise
+            # An archive is never needed: without it, whatever was wrong with it.
+            fitting.discard()
+            return self._connect(java, [])
+
+    def _connect(self, java: Java, archive_flags: list[str]) -> SparkSession:
+        self._remove_work()
+        self._work = folders.make_work_folder()
+        self._tell("starting", "starting java")
+        self._jvm = jvm = launch.start(
+            java,
+            self._work,
+            static_settings(self._work),
+            archive_flags=archive_flags,
+            jars=self._jars,
+        )
+        try:
+            gateway.import_pyspark()  # while java starts
+            jvm.wait_until_up()
+            self._tell("starting", "starting spark")
+            return gateway.connect(jvm)
+        except Exception as error:
+            self._state = "failed"
+            gateway.forget()
+            jvm.kill()
+            if isinstance(error, EngineProblem):
+                raise
+            raise jvm.problem("spark did not start") from error
+
+    def _bury(self) -> None:
+        """Make everyone forget a session whose JVM, or context, is gone."""
+        if self._given is not None:
+            raise EngineProblem(
+                "the SparkSession that was handed in has been stopped",
+                hint="make a new session with a new SparkSession",
+            )
+        self._session = None
+        self.restarts += 1
+        why = "spark was stopped" if self.alive else "java has died"
+        if self._jvm is not None:
+            self._jvm.kill()
+            why = str(self._jvm.problem(why).message)
+        gateway.forget()
+        self._tell("died", f"{why}; starting a new engine")
+
+    def _warming(self) -> Iterator[None]:
+        """Warm-up in steps, between which the worker serves others."""
+        session = self.session
+        yield
+        if self._given is not None or self._work is None:
+            return
+        folder = self._work / f"warm-{self.restarts}"
+        yield from warm.steps(session, folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        folders.sweep()
+        yield
+        self._start_builder()
+
+    def _step(self, steps: Iterator[None]) -> None:
+        if self._closed:
+            return
+        try:
+            next(steps)
+        except StopIteration:
+            return
+        except Exception as error:
+            self._tell("failed", str(error))
+            _log.debug("warm-up ended early", exc_info=error)
+            return
+        with suppress(EngineProblem):  # closed meanwhile
+            self.worker.when_idle(self._step, steps)
+
+    def _start_builder(self) -> None:
+        if os.environ.get("ARROYO_NB_ARCHIVE", "on") == "off" or self._builder:
+            return
+        if archive.archive_for(find_java()).is_wanted:
+            self._builder = archive.start_builder()
+
+    def _stop_builder(self) -> None:
+        if self._builder is None or self._builder.stdin is None:
+            return
+        self._builder.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._builder.wait(2)
+
+    def _remove_work(self) -> None:
+        if self._work is not None:
+            shutil.rmtree(self._work, ignore_errors=True)
+            self._work = None
+
+    def _tell(self, kind: str, text: str) -> None:
+        self._state = text if kind != "died" else kind
+        if self._on_event is None:
+            return
+        try:
+            self._on_event(Event(kind, text, time.monotonic() - self._since))
+        except Exception:
+            _log.exception("on_event failed")

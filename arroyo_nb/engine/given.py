@@ -1,0 +1,67 @@
+"""Work beside a SparkSession of the user's, without changing it.
+
+A new session of the same Spark has SQL settings, views and functions of its own, so
+ours are set there; the user's session keeps what it has.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.engine.config import sql_settings
+from arroyo_nb.engine.problem import EngineProblem
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def derive(session: SparkSession) -> SparkSession:
+    """A new session of the same Spark, with our SQL settings.
+
+    Raises
+    ------
+    EngineProblem
+        When it has been stopped, or is a Spark Connect session.
+    """
+    if not hasattr(session, "_jsparkSession"):
+        raise EngineProblem(
+            "a Spark Connect session cannot run these streams: their results are "
+            "handed to this kernel batch by batch",
+            hint='hand in a session made with .config("spark.api.mode", "classic")',
+        )
+    if not is_on(session):
+        raise EngineProblem("the SparkSession that was handed in has been stopped")
+    context = session.sparkContext
+    ours: SparkSession = session.newSession()
+    local = context.master.startswith("local")
+    for key, value in sql_settings(context.defaultParallelism, local=local).items():
+        ours.conf.set(key, value)
+    return ours
+
+
+def is_on(session: SparkSession) -> bool:
+    """Has nobody stopped its Spark? Told by PySpark, without asking the JVM."""
+    context: Any = getattr(session, "_sc", None)
+    return context is not None and context._jsc is not None
+
+
+def is_alive(session: SparkSession) -> bool:
+    """Is its Spark on, and its JVM, where PySpark started it, a living process?"""
+    context: Any = getattr(session, "_sc", None)
+    gateway = getattr(context, "_gateway", None)
+    process = getattr(gateway, "proc", None)
+    return is_on(session) and (process is None or process.poll() is None)
+
+
+def active_session() -> SparkSession | None:
+    """The session that the user has made in this kernel, if there is one.
+
+    PySpark has one Spark in a process: beside it no other can be started.
+    """
+    if "pyspark.sql" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    session: SparkSession | None = SparkSession._instantiatedSession
+    return session if session is not None and is_on(session) else None

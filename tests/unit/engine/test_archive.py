@@ -1,0 +1,111 @@
+"""Archives: what their name depends on, when one is used, and the lock."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from arroyo_nb.engine import archive
+from arroyo_nb.engine.archive import archive_for, lock, remove_unused
+from arroyo_nb.engine.java import Java
+
+JAVA_17 = Java(Path("/jdk"), "17.0.1", "Maker 17.0.1+1", frozenset())
+DAY_S = 86_400
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ARROYO_NB_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    return tmp_path / "cache"
+
+
+def made(java: Java = JAVA_17) -> archive.Archive:
+    found = archive_for(java)
+    found.path.write_bytes(b"archive")
+    found.path.chmod(0o600)
+    return found
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        JAVA_17._replace(build="Maker 17.0.1+2"),
+        JAVA_17._replace(home=Path("/other")),
+        JAVA_17._replace(modules=frozenset({"jdk.incubator.vector"})),
+    ],
+)
+def test_another_java_has_another_archive(other: Java) -> None:
+    assert archive_for(other) != archive_for(JAVA_17)
+
+
+def test_another_spark_has_another_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = archive_for(JAVA_17)
+    monkeypatch.setattr(archive, "spark_version", lambda: "4.3.1")
+    assert archive_for(JAVA_17) != before
+
+
+def test_a_changed_jar_has_another_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jar = tmp_path / "a.jar"
+    jar.write_text("1")
+    monkeypatch.setattr(archive, "class_path", lambda home: [jar])
+    before = archive_for(JAVA_17)
+    jar.write_text("22")
+    assert archive_for(JAVA_17) != before
+
+
+def test_a_missing_archive_is_wanted_and_gives_no_flags() -> None:
+    found = archive_for(JAVA_17)
+    assert found.is_wanted
+    assert found.use() == []
+
+
+def test_an_archive_is_used_and_stays_young() -> None:
+    found = made()
+    os.utime(found.path, (1, 1))
+    assert f"-XX:SharedArchiveFile={found.path}" in found.use()
+    assert time.time() - found.path.stat().st_mtime < DAY_S
+    assert not found.is_wanted
+
+
+def test_java_25_uses_an_aot_cache() -> None:
+    found = made(JAVA_17._replace(version="25.0.2"))
+    assert found.use()[0] == f"-XX:AOTCache={found.path}"
+    assert found.make(Path("/p")) == ["-XX:AOTCacheOutput=/p"]
+
+
+def test_an_archive_that_others_can_write_is_not_used() -> None:
+    found = made()
+    found.path.chmod(0o666)
+    assert found.use() == []
+
+
+def test_after_a_failure_it_is_tried_again_a_day_later() -> None:
+    found = archive_for(JAVA_17)
+    found.failed.write_text("no base archive")
+    assert not found.is_wanted
+    os.utime(found.failed, (time.time() - 2 * DAY_S,) * 2)
+    assert found.is_wanted
+
+
+def test_only_one_holds_the_lock() -> None:
+    found = archive_for(JAVA_17)
+    with lock(found) as first, lock(found) as second:
+        assert (first, second) == (True, False)
+    with lock(found) as again:
+        assert again
+
+
+def test_what_nobody_uses_is_removed(cache: Path) -> None:
+    used, unused, torn = (
+        cache / name for name in ("spark-a.jsa", "spark-b.jsa", "spark-c.part-1")
+    )
+    for path in (used, unused, torn):
+        path.write_text("x")
+    os.utime(unused, (1, 1))
+    os.utime(torn, (1, 1))
+    remove_unused(cache)
+    assert list(cache.iterdir()) == [used]

@@ -1,0 +1,81 @@
+"""Work folders: private, stamped, and swept only when their process is gone."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from arroyo_nb.engine import folders
+from arroyo_nb.engine.folders import make_work_folder, owner_of, process_start, sweep
+
+
+def gone_pid() -> int:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def folder_of(base: Path, pid: int, start: int, namespace: str | None = None) -> Path:
+    space = folders._namespace() if namespace is None else namespace
+    folder = base / f"arroyo_nb-{pid}-{start}-{space}-abc"
+    folder.mkdir()
+    return folder
+
+
+def test_a_work_folder_is_private_and_stamped(tmp_path: Path) -> None:
+    folder = make_work_folder(tmp_path)
+    owner = owner_of(folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert owner is not None
+    assert (owner.pid, owner.start) == (os.getpid(), process_start(os.getpid()))
+
+
+def test_the_folder_of_a_living_process_stays(tmp_path: Path) -> None:
+    mine = make_work_folder(tmp_path)
+    assert sweep(tmp_path) == []
+    assert mine.exists()
+
+
+def test_the_folder_of_a_process_that_is_gone_goes(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, gone_pid(), 1)
+    (folder / "state").write_text("x")
+    assert sweep(tmp_path) == [folder]
+    assert not folder.exists()
+
+
+def test_a_reused_pid_does_not_keep_a_folder(tmp_path: Path) -> None:
+    # Our own pid lives, but the process that made the folder started at another time.
+    folder = folder_of(tmp_path, os.getpid(), 1)
+    assert sweep(tmp_path) == [folder]
+
+
+def test_a_folder_of_another_pid_namespace_stays(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, gone_pid(), 1, namespace="1")
+    assert sweep(tmp_path) == []
+    assert folder.exists()
+
+
+@pytest.mark.parametrize("name", ["arroyo_nb-state", "arroyo_nb-1-2", "state-1-2-3-x"])
+def test_a_folder_that_a_user_named_stays(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    assert sweep(tmp_path) == []
+    assert (tmp_path / name).exists()
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    name = f"arroyo_nb-{gone_pid()}-1-{folders._namespace()}-abc"
+    (tmp_path / name).symlink_to(precious)
+    assert sweep(tmp_path) == []
+    assert precious.exists()
+
+
+def test_a_long_temporary_folder_is_avoided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A Unix socket's path must fit into about 100 bytes.
+    monkeypatch.setattr(folders.tempfile, "gettempdir", lambda: "/var/" + "x" * 90)
+    assert folders.default_base() == Path("/tmp")
