@@ -10,8 +10,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.session import Session
@@ -68,7 +66,8 @@ def _read(file: str) -> Source:
 
 
 def _run(arguments: argparse.Namespace, script: Source) -> int:
-    signal.signal(signal.SIGTERM, _interrupt)
+    # A supervisor's stop is a stop with a final checkpoint, as an interrupt is.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     name = arguments.name or (Path(arguments.file).stem if script.name else None)
     with Session(state_dir=arguments.state_dir, strict=arguments.strict) as session:
         run = session.run(
@@ -106,7 +105,3 @@ def _one_line(problem: ArroyoError, script: Source) -> str:
     line, column = script.line_and_column(start)
     hint = f" ({problem.hint})" if problem.hint else ""
     return f"{script.name}:{line}:{column}: {problem.message}{hint}"
-
-
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
+from arroyo_nb.engine.folders import make_work_folder
 from arroyo_nb.errors import RunProblem
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from arroyo_nb.run.run import Run, RunOptions
 
 DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
+CLOSE_S = 10.0
+"""How long closing waits for a run to stop."""
+
 UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 
@@ -69,6 +74,7 @@ class Session:
         self._owns_engine = engine is None
         self._state_dir = Path(state_dir) if state_dir is not None else None
         self._runs: dict[str, Run] = {}
+        self._work: Path | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -247,7 +253,9 @@ class Session:
     def close(self) -> None:
         """Stop every run, then the engine (one that was handed in goes on)."""
         for run in self._runs.values():
-            run.discard()
+            run.discard().wait_quietly(CLOSE_S)
+        if self._work is not None:
+            shutil.rmtree(self._work, ignore_errors=True)
         if self._owns_engine:
             self.engine.close()
 
@@ -265,9 +273,10 @@ class Session:
         return run.start()
 
     def _temporary(self, name: str) -> Path:
-        runs = self.engine.work_folder / "runs"
-        runs.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=runs))
+        # Not in the engine's folder: a run can go on after its engine has died.
+        if self._work is None:
+            self._work = make_work_folder()
+        return Path(tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=self._work))
 
     def _waited(self, run: Run) -> Run:
         try:

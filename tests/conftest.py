@@ -7,6 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
+
+# Machines are noisy: a slow example is not a wrong one.
+settings.register_profile("default", deadline=None)
+settings.load_profile("default")
 
 if TYPE_CHECKING:
     from arroyo_nb.engine import Engine

@@ -7,23 +7,31 @@ had closed before. The stream itself pays nothing for it.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from functools import partial, reduce
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.schema import TIMESTAMP
-from arroyo_nb.spark.late import late_rows as late_frame
+from arroyo_nb.run.snapshot import naive
+from arroyo_nb.run.trace import TracedBatch
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from arroyo_nb.engine import Engine
     from arroyo_nb.plan import nodes
     from arroyo_nb.run.feeds import Feeds
     from arroyo_nb.run.output import Output
-    from arroyo_nb.run.trace import Trace, TracedBatch
+    from arroyo_nb.run.trace import Trace
+
+NOTHING = TracedBatch(
+    batch_id=-1,
+    elapsed_s=0,
+    watermark=None,
+    late_watermark=datetime(1970, 1, 1, tzinfo=UTC),
+    chunks={},
+    max_event_time=None,
+)
+"""A batch without rows."""
 
 UNION_BATCHES = 16
 """Batches asked for in one Spark job: few jobs, and plans that stay small."""
@@ -60,8 +68,8 @@ def windows_table(output: Output) -> pa.Table:
     time = pa.timestamp("us")
     return pa.table(
         {
-            "start": pa.array([_utc(b.start) for b in bars], time),
-            "end": pa.array([_utc(b.end) for b in bars], time),
+            "start": pa.array([naive(b.start) for b in bars], time),
+            "end": pa.array([naive(b.end) for b in bars], time),
             "rows": pa.array([b.rows for b in bars], pa.int64()),
             "late_rows": pa.array([b.late_rows for b in bars], pa.int64()),
             "state": pa.array([b.state.value for b in bars], pa.string()),
@@ -72,18 +80,35 @@ def windows_table(output: Output) -> pa.Table:
 
 def _late_tables(
     engine: Engine, aggregate: nodes.WindowAggregate, trace: Trace, feeds: Feeds
-) -> list[pa.Table]:
-    batches = list(trace.late_batches())
-    if not batches:
-        return [_late_frame(engine, aggregate, _nothing(trace), feeds).toArrow()]
-    groups = range(0, len(batches), UNION_BATCHES)
-    return [
-        reduce(
-            lambda left, right: left.unionByName(right),
-            [
-                _late_frame(engine, aggregate, batch, feeds)
-                for batch in batches[start : start + UNION_BATCHES]
-            ],
-        ).toArrow()
-        for start in groups
+) -> Iterator[pa.Table]:
+    spark = engine.session
+    frames = [
+        _late_frame(spark, aggregate, batch, feeds) for batch in trace.late_batches()
     ]
+    # Without a late row, the query over nothing still names the columns.
+    frames = frames or [_late_frame(spark, aggregate, NOTHING, feeds)]
+    for start in range(0, len(frames), UNION_BATCHES):
+        group = frames[start : start + UNION_BATCHES]
+        yield _naive(reduce(lambda above, below: above.union(below), group).toArrow())
+
+
+def _late_frame(
+    spark: SparkSession,
+    aggregate: nodes.WindowAggregate,
+    batch: TracedBatch,
+    feeds: Feeds,
+) -> DataFrame:
+    assert batch.late_watermark is not None
+    read = partial(feeds.read_chunks, spark, batch.chunks)
+    frame = late_frame(aggregate, read, batch.late_watermark)
+    return frame.withColumnRenamed(TIMESTAMP, "event_time")
+
+
+def _naive(table: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    fields = [
+        f.with_type(pa.timestamp("us")) if pa.types.is_timestamp(f.type) else f
+        for f in table.schema
+    ]
+    return table.cast(pa.schema(fields))

@@ -61,7 +61,9 @@ class Output:
         self.input_rows = 0
         self.preview = Preview(sink.schema) if keep else None
         self.aggregates = tuple(windowed_inputs(sink)) if traced else ()
-        self.traces = tuple(Trace(_width(node)) for node in self.aggregates)
+        self.traces = tuple(
+            Trace(node.assign) for node in self.aggregates if node.assign is not None
+        )
         self.progress: Progress | None = None
         self.max_event_time: datetime | None = None
         self.error: BaseException | None = None
@@ -188,7 +190,7 @@ class Output:
                     late_watermark=before.watermark if before else None,
                     chunks=_read_between(before, progress),
                     max_event_time=self.max_event_time,
-                    window_rows=observed.window_rows,
+                    pane_rows=observed.pane_rows,
                 )
             )
         self._advance(progress.max_event_time)
@@ -206,16 +208,6 @@ def windowed_inputs(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:
     for node in walk(sink):
         if isinstance(node, nodes.WindowAggregate) and node.assign is not None:
             yield node
-
-
-def _width(node: nodes.WindowAggregate) -> timedelta:
-    match node.assign:
-        case nodes.Tumble(width) | nodes.Hop(_, width):
-            return width
-        case nodes.Session(gap):
-            return gap
-        case None:
-            raise AssertionError("only aggregates that assign windows are traced")
 
 
 def _read_between(

@@ -46,9 +46,9 @@ class Progress:
     batch_ms: float
     watermark: datetime | None
     max_event_time: datetime | None = None
-    chunks: Mapping[str, int] = field(default=NOTHING)
+    chunks: Mapping[str, int] = field(default_factory=dict)
     state_rows: int = 0
-    observed: Mapping[str, Any] = field(default=NOTHING)
+    observed: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_progress(raw: Mapping[str, Any]) -> Progress:

@@ -106,9 +106,7 @@ class Run:
         self.options = options
         self.outputs = tuple(self._output(sink) for sink in plan.sinks)
         self.note = "waiting for the engine"
-        self.feeds = Feeds(
-            plan.sinks, speed=options.speed, stepping=options.stepping
-        )
+        self.feeds = Feeds(plan.sinks, speed=options.speed, stepping=options.stepping)
         self._engine = engine
         self.temporary = temporary
         self._state = RunState.STARTING
@@ -121,6 +119,7 @@ class Run:
         self._listeners: list[Callable[[], None]] = []
         self._claim: RunFolder | None = None
         self._stop_polling: Callable[[], None] | None = None
+        self._generation = -1
         self._rate: deque[tuple[float, int]] = deque(maxlen=20)
 
     def __enter__(self) -> Run:
@@ -132,7 +131,7 @@ class Run:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.stop().wait(timeout=30)
+        self.stop().wait_quietly(timeout=30)
 
     def __repr__(self) -> str:
         rows = sum(o.preview.total_rows for o in self.outputs if o.preview)
@@ -250,10 +249,15 @@ class Run:
         """Call a function, from any thread, whenever the state changes."""
         self._listeners.append(listener)
 
-    def discard(self) -> None:
-        """Stop it and remove its folder where no user named it."""
+    def discard(self) -> Run:
+        """Stop it and remove its folder where no user named it; returns at once."""
         self.stop("replaced")
         self._engine.worker.post(self._remove)
+        return self
+
+    def wait_quietly(self, timeout: float) -> bool:
+        """Wait like :meth:`wait`, and leave its error to whoever touches it next."""
+        return self._over.wait(timeout)
 
     @property
     def elapsed_s(self) -> float:
@@ -270,13 +274,19 @@ class Run:
 
     @property
     def rows_per_s(self) -> float:
-        """Input rows a second over the last two seconds; of the whole run at the end."""
+        """Input rows a second, of the last two seconds; over all once it has ended."""
         if self._state.ended:
             return self.rows_in / max(self.elapsed_s, 1e-3)
         if len(self._rate) < 2:
             return 0.0
         (t0, n0), (t1, n1) = self._rate[0], self._rate[-1]
         return (n1 - n0) / max(t1 - t0, 1e-3)
+
+    @property
+    def _engine_lives(self) -> bool:
+        # A later engine knows nothing of the queries of one that died.
+        same = self._generation == self._engine.restarts
+        return same and self._engine.alive
 
     def _output(self, sink: nodes.Sink) -> Output:
         options = self.options
@@ -313,6 +323,7 @@ class Run:
                 self.folder, plan_text=self.plan.identity, name=self.name
             )
             spark = self._engine.session
+            self._generation = self._engine.restarts
             self.feeds.start(claim, on_change=self._changed)
             for index, output in enumerate(self.outputs):
                 output.start(
@@ -328,18 +339,18 @@ class Run:
         self._stop_polling = self._engine.worker.every(POLL_S, self._poll)
 
     def _poll(self) -> None:
-        if not self._engine.alive:
+        if not self._engine_lives:
             self._fail(RunProblem("the engine died: its Java process has ended"))
             return
         try:
-            news = any([output.poll() for output in self.outputs])
+            news = [output for output in self.outputs if output.poll()]
             failure = next(filter(None, (o.failure() for o in self.outputs)), None)
             failure = self.feeds.error or failure
             over = failure is None and self._is_over()
         except Exception as error:
             self._fail(error)
             return
-        self._look(news)
+        self._look(bool(news))
         if failure is not None:
             self._fail(failure)
         elif over:
@@ -372,7 +383,7 @@ class Run:
 
     def _fail(self, error: BaseException) -> None:
         problem = run_problem(error)
-        if not self._engine.alive and problem.hint is None:
+        if not self._engine_lives and problem.hint is None:
             problem.hint = (
                 f"run it again to start afresh, or go on from its checkpoint with "
                 f"resume('{self.name}')"
@@ -398,7 +409,7 @@ class Run:
     def _end_outputs(self) -> None:
         for output in self.outputs:
             try:
-                if self._engine.alive:
+                if self._engine_lives:
                     output.poll()
                     output.stop()
                 else:

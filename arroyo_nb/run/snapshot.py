@@ -6,7 +6,7 @@ A snapshot is made under the run's lock and never changes; views never touch Spa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
@@ -127,4 +127,4 @@ def naive(instant: datetime | None) -> datetime | None:
     """The instant as the dialect writes it: UTC, without a zone."""
     if instant is None:
         return None
-    return instant.astimezone(timezone.utc).replace(tzinfo=None)
+    return instant.astimezone(UTC).replace(tzinfo=None)

@@ -11,11 +11,15 @@ the batch's own (spark.sql.streaming's StateStoreWriter), which is why both are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
+from typing import assert_never
 
+from arroyo_nb.plan import nodes
 from arroyo_nb.run.snapshot import WindowBar, WindowState
+
+EPOCH = datetime(1970, 1, 1)
 
 TRACE_BATCHES = 10_000
 """Batches recorded; a longer run goes on, its trace says where it stopped."""
@@ -43,8 +47,9 @@ class TracedBatch:
         Per source, the chunk numbers [first, after last) that it read.
     max_event_time
         Newest event time at the aggregate's input (or of the sources) so far.
-    window_rows
-        Rows that arrived for each window start; late ones among them.
+    pane_rows
+        Rows that arrived for each pane, by its start; late ones among them. A pane is
+        the piece of event time that lies in the same windows as a whole.
     """
 
     batch_id: int
@@ -53,7 +58,7 @@ class TracedBatch:
     late_watermark: datetime | None
     chunks: Mapping[str, tuple[int, int]]
     max_event_time: datetime | None
-    window_rows: Mapping[datetime, int] = field(default_factory=dict)
+    pane_rows: Mapping[datetime, int] = field(default_factory=dict)
 
     def is_late(self, end: datetime) -> bool:
         """Whether rows of a window that ends then were dropped in this batch."""
@@ -61,14 +66,20 @@ class TracedBatch:
 
 
 class Trace:
-    """The batches of one output, in order; appended by one thread, read by any."""
+    """The batches of one window aggregate; appended by one thread, read by any.
 
-    def __init__(self, width: timedelta | None) -> None:
-        self.width = width
-        self.cut_after: int | None = None
+    Parameters
+    ----------
+    window
+        What the aggregate puts its rows into.
+    """
+
+    def __init__(self, window: nodes.Window) -> None:
+        self.window = window
         self.late_rows = 0
+        self.cut_after: int | None = None
         self._batches: list[TracedBatch] = []
-        self._windows: dict[datetime, WindowBar] = {}
+        self._bars: dict[datetime, WindowBar] = {}
         self._open: set[datetime] = set()
 
     @property
@@ -82,8 +93,8 @@ class Trace:
             self._batches.append(batch)
         elif self.cut_after is None:
             self.cut_after = self._batches[-1].batch_id
-        for start, rows in batch.window_rows.items():
-            self._count(batch, start, rows)
+        for pane, rows in batch.pane_rows.items():
+            self._count(batch, pane, rows)
         self._close(batch)
 
     def windows(self, closing_at: datetime | None = None) -> tuple[WindowBar, ...]:
@@ -95,37 +106,38 @@ class Trace:
             Where the watermark will stand in the next batch: open windows that end
             by then are shown as closing.
         """
-        bars = sorted(self._windows.values(), key=lambda bar: bar.start)
+        bars = sorted(self._bars.values(), key=lambda bar: bar.start)
         return tuple(_closing(bar, closing_at) for bar in bars)
 
-    def late_batches(self) -> Iterable[TracedBatch]:
-        """The recorded batches in which at least one row was late."""
+    def late_batches(self) -> Iterator[TracedBatch]:
+        """The recorded batches in which at least one row was late for a window."""
         for batch in self._batches:
-            if any(batch.is_late(self._end(start)) for start in batch.window_rows):
+            ends = (e for p in batch.pane_rows for _, e in windows_of(p, self.window))
+            if any(batch.is_late(end) for end in ends):
                 yield batch
 
-    def _end(self, start: datetime) -> datetime:
-        return start + (self.width or timedelta())
-
-    def _count(self, batch: TracedBatch, start: datetime, rows: int) -> None:
-        end = self._end(start)
-        late = rows if batch.is_late(end) else 0
-        self.late_rows += late
-        bar = self._windows.get(start)
-        if bar is None:
-            bar = WindowBar(start, end, 0, 0, WindowState.OPEN)
-            self._open.add(start)
-        self._windows[start] = replace(
-            bar, rows=bar.rows + rows - late, late_rows=bar.late_rows + late
-        )
+    def _count(self, batch: TracedBatch, pane: datetime, rows: int) -> None:
+        missed = 0
+        for start, end in windows_of(pane, self.window):
+            late = rows if batch.is_late(end) else 0
+            missed = max(missed, late)
+            bar = self._bars.get(start)
+            if bar is None:
+                bar = WindowBar(start, end, 0, 0, WindowState.OPEN)
+                self._open.add(start)
+            self._bars[start] = replace(
+                bar, rows=bar.rows + rows - late, late_rows=bar.late_rows + late
+            )
+        # A row that several of its windows missed is one late row.
+        self.late_rows += missed
 
     def _close(self, batch: TracedBatch) -> None:
         if batch.watermark is None:
             return
-        for start in [s for s in self._open if self._end(s) <= batch.watermark]:
+        for start in [s for s in self._open if self._bars[s].end <= batch.watermark]:
             self._open.remove(start)
-            self._windows[start] = replace(
-                self._windows[start],
+            self._bars[start] = replace(
+                self._bars[start],
                 state=WindowState.CLOSED,
                 closed_in=batch.batch_id,
             )
@@ -133,13 +145,38 @@ class Trace:
 
     def _forget(self) -> None:
         # Closed windows are let go oldest first, so hours of running stay bounded.
-        if len(self._windows) > TRACE_WINDOWS:
-            closed = sorted(self._windows.keys() - self._open)
-            for start in closed[: len(self._windows) - TRACE_WINDOWS]:
-                del self._windows[start]
+        if len(self._bars) > TRACE_WINDOWS:
+            closed = sorted(self._bars.keys() - self._open)
+            for start in closed[: len(self._bars) - TRACE_WINDOWS]:
+                del self._bars[start]
 
 
 def _closing(bar: WindowBar, closing_at: datetime | None) -> WindowBar:
     if bar.state is WindowState.OPEN and closing_at and bar.end <= closing_at:
         return replace(bar, state=WindowState.CLOSING)
     return bar
+
+
+def windows_of(
+    pane: datetime, window: nodes.Window
+) -> Iterator[tuple[datetime, datetime]]:
+    """The windows [start, end) that the rows of a pane lie in, by start.
+
+    For a session the pane itself stands for the sessions that it is part of.
+
+    >>> from datetime import timedelta
+    >>> hop = nodes.Hop(slide=timedelta(hours=1), width=timedelta(hours=2))
+    >>> [s.hour for s, _ in windows_of(datetime(2013, 1, 1, 5), hop)]
+    [4, 5]
+    """
+    match window:
+        case nodes.Tumble(width) | nodes.Session(width):
+            yield pane, pane + width
+        case nodes.Hop(slide, width):
+            newest = pane - (pane - EPOCH.replace(tzinfo=pane.tzinfo)) % slide
+            for back in reversed(range(-(-width // slide))):
+                start = newest - back * slide
+                if start + width > pane:
+                    yield start, start + width
+        case _:
+            assert_never(window)

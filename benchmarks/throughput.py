@@ -1,0 +1,160 @@
+"""Rows a second of planned queries against the same queries written by hand.
+
+Both read the same Parquet chunks in the same engine, one after the other in turn, and
+write to a sink that discards them; so what is compared is the plan alone. Beside it,
+for colour: whole runs from a JSON file, decoding and conductor included, against
+Spark's own JSON stream.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from benchmarks.report import Report
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.plan import plan_script
+from arroyo_nb.session import Session
+from arroyo_nb.spark.lower import lower, visible
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CHUNKS, CHUNK_ROWS = 6, 500_000
+ROUNDS = 5
+COLUMNS = "k BIGINT, v BIGINT, ts TIMESTAMP, _timestamp TIMESTAMP"
+
+TABLE = """
+CREATE TABLE events (
+    k BIGINT, v BIGINT, ts TIMESTAMP NOT NULL,
+    WATERMARK FOR ts AS ts - INTERVAL '10 seconds'
+) WITH (connector = 'single_file', path = '{path}', type = 'source', format = 'json');
+"""
+QUERIES = {
+    "filter": "SELECT k, v * 2 AS w FROM events WHERE v > 500",
+    "tumble count": (
+        "SELECT tumble(INTERVAL '10 seconds') AS window, k, count(*) AS n "
+        "FROM events GROUP BY window, k"
+    ),
+    "hop count": (
+        "SELECT hop(INTERVAL '10 seconds', INTERVAL '30 seconds') AS window, k, "
+        "count(*) AS n FROM events GROUP BY window, k"
+    ),
+    "session": (
+        "SELECT session(INTERVAL '1 second') AS window, k, count(*) AS n "
+        "FROM events GROUP BY window, k"
+    ),
+}
+
+
+def by_hand(name: str, stream: DataFrame) -> DataFrame:
+    """The query as an experienced PySpark author writes it."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = stream.withWatermark("ts", "10 seconds")
+    match name:
+        case "filter":
+            return rows.where("v > 500").select("k", (F.col("v") * 2).alias("w"))
+        case "tumble count":
+            window = F.window("ts", "10 seconds")
+        case "hop count":
+            window = F.window("ts", "30 seconds", "10 seconds")
+        case _:
+            window = F.session_window("ts", "1 second")
+    return rows.groupBy(window.alias("window"), "k").agg(F.count("*").alias("n"))
+
+
+def make_chunks(folder: Path) -> None:
+    """Events of ten minutes: 1,000 keys, up to five seconds out of order."""
+    random = np.random.default_rng(7)
+    total = CHUNKS * CHUNK_ROWS
+    base = np.datetime64("2024-01-01T00:00:00", "us").astype("int64")
+    for number in range(CHUNKS):
+        order = np.arange(CHUNK_ROWS) + number * CHUNK_ROWS
+        ts = base + order * 600_000_000 // total
+        ts = ts - random.integers(0, 5_000_000, CHUNK_ROWS)
+        ts = pa.array(ts, pa.int64()).cast(pa.timestamp("us", "UTC"))
+        table = pa.table(
+            {
+                "k": random.integers(0, 1000, CHUNK_ROWS),
+                "v": random.integers(0, 1000, CHUNK_ROWS),
+                "ts": ts,
+                "_timestamp": ts,
+            }
+        )
+        pq.write_table(table, folder / f"chunk-{number}.parquet", compression="lz4")
+
+
+def read(spark: SparkSession, folder: Path) -> DataFrame:
+    """The chunks as a stream, one a micro-batch."""
+    reader = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
+    return reader.parquet(folder.as_uri())
+
+
+def seconds(make: Callable[[], DataFrame]) -> float:
+    """How long a query takes from start to its end."""
+    checkpoint = tempfile.mkdtemp()
+    began = time.perf_counter()
+    query = (
+        make()
+        .writeStream.format("noop")
+        .outputMode("append")
+        .option("checkpointLocation", Path(checkpoint).as_uri())
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    took = time.perf_counter() - began
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    return took
+
+
+def compare(report: Report, session: Session, folder: Path) -> None:
+    """Measure each query both ways, in turn."""
+    spark = session.engine.session
+    table = TABLE.format(path=folder)
+    for name, query in QUERIES.items():
+        plan = plan_script(table + query, Catalog())
+        sink = plan.sinks[0]
+
+        def planned(sink=sink):  # type: ignore[no-untyped-def]
+            rows = lower(sink.input, lambda _: read(spark, folder))
+            return visible(rows, sink.input)
+
+        def handwritten(name: str = name) -> DataFrame:
+            return by_hand(name, read(spark, folder))
+
+        seconds(planned), seconds(handwritten)
+        ours, theirs = [], []
+        for turn in range(ROUNDS):
+            pair = [(planned, ours), (handwritten, theirs)]
+            for make, times in pair if turn % 2 else reversed(pair):
+                times.append(seconds(make))
+        rows = CHUNKS * CHUNK_ROWS
+        ratio = statistics.median(t / o for o, t in zip(ours, theirs, strict=True))
+        report.add(f"{name}: planned", rows / min(ours), "rows/s")
+        report.add(f"{name}: by hand", rows / min(theirs), "rows/s")
+        report.add(f"{name}: ratio", ratio, "x", target=0.97, at_most=False)
+
+
+def main() -> None:
+    """Run the benchmark."""
+    report = Report("throughput")
+    with tempfile.TemporaryDirectory() as name, Session() as session:
+        folder = Path(name)
+        make_chunks(folder)
+        session.engine.worker.call(compare, report, session, folder)
+    report.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.folder import RunFolder
+
+HOLD = """
+import sys
+from pathlib import Path
+from arroyo_nb.run.folder import RunFolder
+folder = RunFolder(Path(sys.argv[1]), plan_text="plan", name="first")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_folder_is_made_private_and_remembers_its_query(tmp_path):
+    folder = RunFolder(tmp_path / "run", plan_text="plan", name="a")
+    assert not folder.resumed
+    assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700
+    folder.release()
+    again = RunFolder(tmp_path / "run", plan_text="plan", name="a")
+    assert again.resumed
+    again.release()
+
+
+def test_state_of_another_query_is_refused_and_the_lock_let_go(tmp_path):
+    RunFolder(tmp_path, plan_text="one", name="a").release()
+    with pytest.raises(RunProblem, match="state of another query"):
+        RunFolder(tmp_path, plan_text="two", name="a")
+    RunFolder(tmp_path, plan_text="one", name="a").release()
+
+
+def test_a_torn_stamp_is_refused(tmp_path):
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(RunProblem, match="not a run's stamp"):
+        RunFolder(tmp_path, plan_text="one", name="a")
+
+
+def test_a_second_run_is_refused_with_its_owner_and_a_killed_owner_frees_it(tmp_path):
+    owner = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with owner:
+        assert owner.stdout.readline() == "held\n"
+        with pytest.raises(RunProblem) as refusal:
+            RunFolder(tmp_path, plan_text="plan", name="second")
+        assert f"run 'first' of process {owner.pid}" in str(refusal.value)
+        owner.kill()
+    second = RunFolder(tmp_path, plan_text="plan", name="second")
+    assert second.resumed
+    second.release()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_told(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(RunProblem, match="cannot be used"):
+        RunFolder(tmp_path / "run", plan_text="plan", name="a")
+
+
+def test_a_file_in_its_place_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunProblem, match="cannot be used"):
+        RunFolder(tmp_path / "file", plan_text="plan", name="a")

@@ -1,0 +1,51 @@
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arroyo_nb.run.preview import Preview
+from arroyo_nb.schema import BIGINT, Field, Schema
+
+SCHEMA = Schema((Field("v", BIGINT),))
+
+
+def rows(*values):
+    return pa.table({"v": pa.array(values, pa.int64())})
+
+
+@given(st.lists(st.lists(st.integers(0, 99), max_size=7), max_size=8))
+def test_the_newest_rows_are_kept_in_order_and_all_are_counted(batches):
+    preview = Preview(SCHEMA, limit_rows=5)
+    for batch_id, values in enumerate(batches):
+        preview.put(rows(*values), batch_id)
+    flat = [v for values in batches for v in values]
+    assert preview.table()["v"].to_pylist() == flat[-5:]
+    assert preview.total_rows == len(flat)
+    assert preview.cut_rows == len(flat) - len(flat[-5:])
+    assert preview.newest(3) == [(v,) for v in reversed(flat[-3:])]
+
+
+def test_a_replayed_batch_takes_the_place_of_its_first_try():
+    preview = Preview(SCHEMA)
+    preview.put(rows(1), 0)
+    preview.put(rows(2, 3), 1)
+    preview.put(rows(3, 2), 1)
+    assert preview.table()["v"].to_pylist() == [1, 3, 2]
+    assert preview.total_rows == 3
+
+
+def test_an_append_only_changelog_only_creates():
+    preview = Preview(SCHEMA)
+    preview.put(rows(1, 2), 0)
+    preview.put(rows(), 1)
+    preview.put(rows(3), 2)
+    assert preview.changelog().to_pylist() == [
+        {"op": "c", "batch": 0, "before": None, "after": {"v": 1}},
+        {"op": "c", "batch": 0, "before": None, "after": {"v": 2}},
+        {"op": "c", "batch": 2, "before": None, "after": {"v": 3}},
+    ]
+
+
+@pytest.mark.parametrize("read", [Preview.table, Preview.changelog])
+def test_an_empty_preview_has_its_columns(read):
+    assert read(Preview(SCHEMA)).num_rows == 0

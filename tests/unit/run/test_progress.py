@@ -1,0 +1,41 @@
+from datetime import UTC, datetime
+
+from arroyo_nb.run.progress import read_progress
+
+RAW = {
+    "batchId": 7,
+    "numInputRows": 120,
+    "durationMs": {"triggerExecution": 181, "addBatch": 120},
+    "eventTime": {
+        "max": "2013-02-08T12:21:00.000Z",
+        "watermark": "2013-02-08T11:12:00.000Z",
+    },
+    "stateOperators": [{"numRowsTotal": 4}, {"numRowsTotal": 3}],
+    "sources": [
+        {
+            "description": "FileStreamSource[file:/tmp/run/sources/flights]",
+            "endOffset": {"logOffset": 6},
+        },
+        {"description": "FileStreamSource[file:/x/weather]", "endOffset": None},
+    ],
+    "observedMetrics": {"window:0": {"rows": 120}},
+}
+
+
+def test_a_trigger_is_read_as_plain_numbers():
+    progress = read_progress(RAW)
+    assert (progress.batch_id, progress.input_rows) == (7, 120)
+    assert (progress.batch_ms, progress.state_rows) == (181.0, 7)
+    assert progress.watermark == datetime(2013, 2, 8, 11, 12, tzinfo=UTC)
+    assert progress.max_event_time == datetime(2013, 2, 8, 12, 21, tzinfo=UTC)
+    assert progress.chunks == {"flights": 7, "weather": 0}
+    assert progress.observed == {"window:0": {"rows": 120}}
+
+
+def test_the_epoch_is_no_watermark():
+    raw = RAW | {"eventTime": {"watermark": "1970-01-01T00:00:00.000Z"}}
+    assert read_progress(raw).watermark is None
+
+
+def test_a_trigger_without_rows_is_read():
+    assert read_progress({"batchId": 0}).chunks == {}
