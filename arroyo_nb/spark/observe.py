@@ -7,46 +7,53 @@ the watermark that Spark used, the run tells the late *rows* of each window.
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, assert_never
 
 from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window, WindowAggregate
 from arroyo_nb.schema import TIMESTAMP, quoted
+from arroyo_nb.spark.windows import MICROSECOND
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PREFIX = "window:"
-"""Observations are named ``window:0``, ``window:1`` .. in the plan's order."""
-
 PANES = 512
-"""Most panes that one batch reports exactly."""
+"""Most panes of one batch that are counted exactly."""
 
-_MICROSECOND = timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def observed_input(frame: DataFrame, node: WindowAggregate, number: int) -> DataFrame:
-    """The rows, observed; one observation per micro-batch and window aggregate."""
-    from pyspark.sql import functions as F  # noqa: N812
+@dataclass(frozen=True)
+class Observed:
+    """What one micro-batch put into a window aggregate; instants are aware UTC.
 
-    assert node.assign is not None
-    time = f"unix_micros({quoted(TIMESTAMP)})"
-    pane_us = pane(node.assign) // _MICROSECOND
-    start = f"{time} - pmod({time}, {pane_us}L)"
-    return frame.observe(
-        f"{PREFIX}{number}",
-        F.expr("count(1)").alias("rows"),
-        F.expr(f"min({time})").alias("min_us"),
-        F.expr(f"max({time})").alias("max_us"),
-        # A histogram of at most PANES bins is exact until a bin would be the next.
-        F.expr(f"histogram_numeric({start}, {PANES})").alias("panes"),
-    )
+    Parameters
+    ----------
+    rows
+        All of them, late ones too.
+    min_event_time, max_event_time
+        None without rows.
+    pane_rows
+        Rows by the start of their pane (see :func:`pane`).
+    exact
+        False where the batch spread over more than :data:`PANES` panes: neighbours
+        are then counted together.
+    """
+
+    rows: int = 0
+    min_event_time: datetime | None = None
+    max_event_time: datetime | None = None
+    pane_rows: Mapping[datetime, int] = field(default_factory=dict)
+    exact: bool = True
 
 
 def pane(window: Window) -> timedelta:
     """The piece of event time that lies in the same windows as a whole.
 
-    For a session, which has no fixed windows, pieces of the gap's width.
+    A hop's slide; its width is a multiple of it. A session has no fixed windows: for
+    it, pieces of the gap's width stand in.
     """
     match window:
         case Tumble(width):
@@ -57,3 +64,52 @@ def pane(window: Window) -> timedelta:
             return gap
         case _:
             assert_never(window)
+
+
+def observed_input(frame: DataFrame, node: WindowAggregate, number: int) -> DataFrame:
+    """The rows, observed; aggregates are numbered from the sink down, inputs left to
+    right."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    assert node.assign is not None
+    time = f"unix_micros({quoted(TIMESTAMP)})"
+    start = f"{time} - pmod({time}, {pane(node.assign) // MICROSECOND}L)"
+    return frame.observe(
+        _name(number),
+        F.expr("count(1)").alias("rows"),
+        F.expr(f"min({time})").alias("min_us"),
+        F.expr(f"max({time})").alias("max_us"),
+        # A histogram is exact until it needs one bin more than it has, and bounded.
+        F.expr(f"histogram_numeric({start}, {PANES})").alias("panes"),
+    )
+
+
+def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
+    """What a window aggregate observed in one batch.
+
+    Parameters
+    ----------
+    observed
+        ``observedMetrics`` of Spark's progress JSON.
+    number
+        Which aggregate.
+    """
+    values = observed.get(_name(number))
+    if not values or not values["rows"]:
+        return Observed()
+    panes = values["panes"]
+    return Observed(
+        rows=values["rows"],
+        min_event_time=_instant(values["min_us"]),
+        max_event_time=_instant(values["max_us"]),
+        pane_rows={_instant(bin_["x"]): round(bin_["y"]) for bin_ in panes},
+        exact=len(panes) < PANES,
+    )
+
+
+def _name(number: int) -> str:
+    return f"window:{number}"
+
+
+def _instant(micros: float) -> datetime:
+    return _EPOCH + timedelta(microseconds=int(micros))

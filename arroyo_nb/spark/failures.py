@@ -1,0 +1,205 @@
+"""Spark's exceptions as problems of the run, in the dialect's words.
+
+Spark wraps what went wrong: a task's error in a job's, a job's in a query's, a query's
+in Py4J's. The text names each layer's error class in brackets, so the innermost class
+that this table knows decides; the original stays as ``__cause__`` and in ``detail``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from arroyo_nb.errors import ArroyoError, RunProblem
+
+
+class SparkProblem(RunProblem):
+    """What Spark failed with; ``error_class`` is Spark's name for it, where known,
+    and ``detail`` the whole of its text."""
+
+    def __init__(
+        self, message: str, *, hint: str | None, error_class: str | None, detail: str
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.error_class = error_class
+        self.detail = detail
+
+
+class _Rule(NamedTuple):
+    """What a user is told of an error class.
+
+    ``sentence`` is filled with the named groups of ``pattern`` in Spark's text.
+    """
+
+    error_class: str
+    sentence: str
+    hint: str | None = None
+    pattern: str = ""
+
+
+_TRY_CAST = "write TRY_CAST to get NULL where a value cannot be converted"
+_STATE = "start with another state folder, or run the query as it was before"
+_RULES = (
+    _Rule(
+        "DIVIDE_BY_ZERO|REMAINDER_BY_ZERO",
+        "an integer was divided by zero",
+        "write x / nullif(y, 0) to get NULL instead",
+    ),
+    _Rule(
+        "CAST_INVALID_INPUT",
+        "the value {value} is no {target}",
+        _TRY_CAST,
+        r"The value (?P<value>'.*?') of the type .*? cannot be cast to "
+        r'"(?P<target>[^"]+)"',
+    ),
+    _Rule(
+        "CAST_OVERFLOW|CAST_OVERFLOW_IN_TABLE_INSERT",
+        "the value {value} is out of the range of {target}",
+        _TRY_CAST,
+        r"[Tt]he value (?P<value>\S+) .*?cannot be cast to \"(?P<target>[^\"]+)\"",
+    ),
+    _Rule(
+        "NUMERIC_VALUE_OUT_OF_RANGE",
+        "the number {value} does not fit into {target}",
+        "declare more digits, or cast to DOUBLE",
+        r"(?P<value>-?[\d.E+-]+) cannot be represented as (?P<target>Decimal\([^)]*\))",
+    ),
+    _Rule(
+        "ARITHMETIC_OVERFLOW|BINARY_ARITHMETIC_OVERFLOW|INTERVAL_ARITHMETIC_OVERFLOW",
+        "a number became too large for its type",
+        "cast to a wider type first, such as x::DOUBLE",
+    ),
+    _Rule(
+        "DATETIME_OVERFLOW",
+        "a date or time is out of the range that can be stored",
+        "years 0001 to 9999 can be",
+    ),
+    _Rule(
+        "CANNOT_PARSE_TIMESTAMP|CANNOT_PARSE_TIME",
+        "a text is no timestamp of that pattern: {reason}",
+        _TRY_CAST,
+        r"(?P<reason>Text '.*?' could not be parsed[^.]*)",
+    ),
+    _Rule(
+        "INVALID_PARAMETER_VALUE",
+        "{problem}",
+        None,
+        r"(?P<problem>The value of parameter\(s\) .*?)\. SQLSTATE",
+    ),
+    _Rule("USER_RAISED_EXCEPTION", "{said}", None, r"(?P<said>.*?)(?: SQLSTATE|$)"),
+    _Rule(
+        "FAILED_READ_FILE|FILE_NOT_EXIST|PATH_NOT_FOUND",
+        "a file that the run was reading is gone or cannot be read",
+        "files of a run's state folder must not be touched while it runs",
+    ),
+    _Rule(
+        "STATE_STORE_(KEY|VALUE)_SCHEMA_NOT_COMPATIBLE"
+        "|STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
+        "|STATE_STORE_INVALID_PROVIDER",
+        "the state of this run was kept by another query",
+        _STATE,
+    ),
+    _Rule(
+        "STREAMING_CHECKPOINT_MISSING_METADATA_FILE|CANNOT_LOAD_CHECKPOINT_FILE_MANAGER"
+        "|CANNOT_LOAD_STATE_STORE|CHECKPOINT_FILE|INVALID_LOG_VERSION"
+        "|MALFORMED_LOG_FILE",
+        "the checkpoint of this run cannot be read",
+        _STATE,
+    ),
+    _Rule(
+        "CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY",
+        "another run uses the same state folder",
+        "stop it, or give this run a folder of its own",
+    ),
+    _Rule(
+        "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE",
+        "the event time is not a TIMESTAMP",
+        "cast it in a generated column and name that in WATERMARK FOR",
+    ),
+    _Rule(
+        "PYTHON_EXCEPTION",
+        "a Python function failed: {said}",
+        None,
+        r"(?s:.*?)\n(?P<said>[\w.]+(?:Error|Exception|Warning)\b[^\n]*)",
+    ),
+)
+_WORDLESS = (
+    _Rule(
+        "python worker",
+        "a Python worker of Spark ended by itself",
+        "a UDF may have crashed its process or run out of memory",
+        r"Python worker (exited unexpectedly|failed to connect)",
+    ),
+    _Rule(
+        "java is gone",
+        "the Spark process is gone",
+        "the next cell starts a new one; a run with a state folder resumes there",
+        r"Answer from Java side is empty|Connection refused|py4j\.protocol\.Py4JNetwork"
+        r"|Error while (?:receiving|sending)|SparkContext was (?:shut down|stopped)"
+        r"|stopped SparkContext",
+    ),
+    _Rule(
+        "memory",
+        "the Spark process ran out of memory",
+        "ARROYO_NB_HEAP=4g gives it more",
+        r"OutOfMemoryError",
+    ),
+    _Rule("disk", "the disk is full", "make space and run again", r"No space left on"),
+)
+_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+)((?:\.[A-Z0-9_]+)*)\] ?")
+
+
+def run_problem(error: BaseException) -> ArroyoError:
+    """What to tell a user of an exception; one of ours is itself.
+
+    Raises nothing: an unknown error is told by the first line of its text.
+    """
+    if isinstance(error, ArroyoError):
+        return error
+    text = f"{type(error).__module__}.{type(error).__name__}: {error}"
+    problem = _by_class(text) or _by_words(text) or _first_line(error, text)
+    problem.__cause__ = error
+    return problem
+
+
+def _by_class(text: str) -> SparkProblem | None:
+    # Layers are wrapped outside in, so the last class that is known is the cause.
+    for found in reversed(list(_CLASS.finditer(text))):
+        for rule in _RULES:
+            if re.fullmatch(rule.error_class, found[1]):
+                return _told(rule, found[1] + found[2], text, found.end())
+    return None
+
+
+def _by_words(text: str) -> SparkProblem | None:
+    for rule in _WORDLESS:
+        if re.search(rule.pattern, text):
+            return SparkProblem(
+                rule.sentence, hint=rule.hint, error_class=None, detail=text
+            )
+    return None
+
+
+def _told(rule: _Rule, name: str, text: str, start: int) -> SparkProblem:
+    words = re.compile(rule.pattern).search(text, start) if rule.pattern else None
+    values = words.groupdict() if words else {}
+    try:
+        sentence = rule.sentence.format(**values)
+    except KeyError:
+        # Spark's wording changed: its own first line is still true.
+        sentence = _line(text[start:])
+    return SparkProblem(sentence, hint=rule.hint, error_class=name, detail=text)
+
+
+def _first_line(error: BaseException, text: str) -> SparkProblem:
+    found = list(_CLASS.finditer(text))
+    name = found[-1][1] + found[-1][2] if found else None
+    said = _line(text[found[-1].end() :]) if found else _line(str(error))
+    return SparkProblem(
+        said or type(error).__name__, hint=None, error_class=name, detail=text
+    )
+
+
+def _line(text: str) -> str:
+    first = text.strip().split("\n", 1)[0]
+    return re.sub(r" SQLSTATE: \w+.*$", "", first).rstrip(". ")
