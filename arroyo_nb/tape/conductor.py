@@ -128,6 +128,11 @@ class Conductor:
             return self._playing
 
     @property
+    def bounded(self) -> bool:
+        """Whether the stream ends by itself."""
+        return self._recorder.bounded
+
+    @property
     def error(self) -> ArroyoError | None:
         """What ended the source early."""
         return self.state.error
