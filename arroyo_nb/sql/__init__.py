@@ -1,0 +1,1 @@
+"""Text -> statements: the dialect, the statements and the parser."""

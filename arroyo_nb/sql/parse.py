@@ -1,0 +1,232 @@
+"""Text -> statements; every statement with a syntax error is reported.
+
+The script is cut at its semicolons before anything is parsed, so an error in one
+statement hides none in the next. Nesting is bounded on the tokens, before the
+recursive parser sees them, and once more on the tree, where a long chain of
+operators is as deep as it is long: no later stage can run out of stack.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
+
+from sqlglot import exp
+from sqlglot.errors import TokenError
+from sqlglot.tokens import Token, TokenType
+
+from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported, raise_all
+from arroyo_nb.source import Source, Span
+from arroyo_nb.sql.dialect import Arroyo, GrammarError, span_of
+from arroyo_nb.sql.statements import (
+    CreateTable,
+    CreateView,
+    Insert,
+    Query,
+    SetOption,
+    Statement,
+)
+
+MAX_BRACKETS = 100
+"""How deep brackets, CASE and prefix operators may nest in the text."""
+
+MAX_DEPTH = 250
+"""How deep a syntax tree may be; each operator of a flat chain is one level."""
+
+_FRAMES = 20_000
+_LOCK = RLock()
+_DIALECT = Arroyo()
+
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+_PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.RLIKE}
+_NESTED_TYPES = {TokenType.ARRAY, TokenType.STRUCT}
+
+# What Arroyo's parser knows and its planner refuses -> the planner's words.
+_REFUSED = {
+    "ANALYZE": "ANALYZE is not supported",
+    "COPY": "COPY is not supported",
+    "DESCRIBE": "DESCRIBE is not supported",
+    "EXPLAIN": "EXPLAIN is not supported",
+    **{
+        word: f"Unsupported statement: {word}"
+        for word in """
+        ALTER BEGIN CALL COMMIT DELETE DROP EXECUTE GRANT MERGE PREPARE REVOKE ROLLBACK
+        SHOW TRUNCATE UPDATE USE VALUES
+        """.split()
+    },
+}
+_REFUSED_CREATES = {
+    *("DATABASE", "EXTERNAL", "FUNCTION", "INDEX", "MATERIALIZED", "SCHEMA"),
+    *("SECRET", "SEQUENCE", "SOURCE", "SINK", "TYPE"),
+}
+_QUERY_STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.INSERT}
+
+
+@contextmanager
+def deep_stack() -> Iterator[None]:
+    """Room for the recursion that :data:`MAX_BRACKETS` levels of nesting need.
+
+    Python's limit belongs to the process; frames of pure Python code live on the heap,
+    so a higher limit costs nothing. The lock keeps two threads from restoring it under
+    each other.
+    """
+    with _LOCK:
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(before, _FRAMES))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(before)
+
+
+def parse(source: Source) -> tuple[Statement, ...]:
+    """The statements of a script, in order.
+
+    Raises
+    ------
+    SyntaxProblem
+        Where the text is not of the dialect, is nested too deeply, or is blank.
+    Unsupported
+        Where a statement is of a kind that is not run here.
+    Problems
+        For several such statements.
+    """
+    chunks = _statements(_tokens(source))
+    if not chunks:
+        raise SyntaxProblem("Query is empty!").at(source)
+    statements: list[Statement] = []
+    problems: list[ArroyoError] = []
+    with deep_stack():
+        for chunk in chunks:
+            try:
+                statements.append(_parse_one(chunk, source.text))
+            except ArroyoError as problem:
+                problems.append(problem.at(source))
+    raise_all(problems)
+    return tuple(statements)
+
+
+def _tokens(source: Source) -> list[Token]:
+    try:
+        return _DIALECT.tokenize(source.text)
+    except TokenError as error:
+        raise _unreadable(source, str(error)) from None
+
+
+def _unreadable(source: Source, message: str) -> SyntaxProblem:
+    """sqlglot says ``Missing ' from 3:14``: the quote or comment that never ends."""
+    found = re.search(r"Missing (\S+) from (\d+):(\d+)", message)
+    if found is None:
+        return SyntaxProblem("the text cannot be read as SQL")
+    mark, offset = found[1], int(found[3])
+    lines = source.text.split("\n")
+    start = min(offset, len(source.text) - 1)
+    if mark == "*/":
+        start = source.text.rfind("/*")
+    elif offset >= len(source.text) or not lines:
+        start = source.text.rfind(mark)
+    problem = SyntaxProblem(
+        f"unterminated text: the closing {mark} is missing",
+        span=Span(max(start, 0), max(start, 0) + 1),
+    )
+    problem.at(source)
+    return problem
+
+
+def _statements(tokens: list[Token]) -> list[list[Token]]:
+    chunks: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            chunks.append([])
+        else:
+            chunks[-1].append(token)
+    return [chunk for chunk in chunks if chunk]
+
+
+def _parse_one(tokens: list[Token], text: str) -> Statement:
+    span = Span.of_token(tokens[0].start, tokens[-1].end)
+    _check_start(tokens)
+    _check_nesting(tokens)
+    try:
+        (expression,) = _DIALECT.parser().parse(tokens, text)
+    except GrammarError as error:
+        raise SyntaxProblem(error.message, span=error.span) from None
+    except RecursionError:
+        raise _too_deep(span) from None
+    assert expression is not None
+    _check_depth(expression, span)
+    return _classify(expression, span)
+
+
+def _check_start(tokens: list[Token]) -> None:
+    first = tokens[0]
+    span = Span.of_token(first.start, first.end)
+    word = first.text.upper()
+    if word in _REFUSED:
+        raise Unsupported(_REFUSED[word], span=span)
+    if first.token_type is TokenType.CREATE:
+        words = [token.text.upper() for token in tokens[1:4]]
+        kind = next((w for w in words if w not in ("OR", "REPLACE")), "")
+        if kind in _REFUSED_CREATES:
+            raise Unsupported(f"Unsupported statement: CREATE {kind}", span=span)
+    elif first.token_type not in _QUERY_STARTS | {TokenType.SET}:
+        raise SyntaxProblem(
+            f"syntax error at '{first.text}'",
+            span=span,
+            hint="a statement starts with CREATE, INSERT, SELECT, WITH or SET",
+        )
+
+
+def _check_nesting(tokens: list[Token]) -> None:
+    brackets = prefixes = angles = 0
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        kind = token.token_type
+        prefixes = prefixes + 1 if kind in _PREFIX else 0
+        opens_type = (
+            kind in _NESTED_TYPES
+            and following is not None
+            and following.token_type is TokenType.LT
+        )
+        brackets += (kind in _OPENING) - (kind in _CLOSING)
+        angles += opens_type - (kind is TokenType.GT and angles > 0)
+        if max(brackets, prefixes, angles) > MAX_BRACKETS:
+            raise _too_deep(Span.of_token(token.start, token.end))
+
+
+def _check_depth(expression: exp.Expr, statement: Span) -> None:
+    """A walk without recursion; chains hang to the left, so this counts operators."""
+    level: list[exp.Expr] = [expression]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in node.iter_expressions()]
+        if not level:
+            return
+    raise _too_deep(span_of(level[0]) or statement)
+
+
+def _too_deep(span: Span) -> SyntaxProblem:
+    return SyntaxProblem(
+        f"the statement is nested deeper than {MAX_BRACKETS} brackets "
+        f"or chains more than {MAX_DEPTH} operators",
+        span=span,
+        hint="split it into views, or use IN (...) in place of a long chain",
+    )
+
+
+def _classify(expression: exp.Expr, span: Span) -> Statement:
+    match expression:
+        case exp.Create(expression=None):
+            return CreateTable(expression, span, expression.find(exp.Table).name)
+        case exp.Create():
+            return CreateView(expression, span, expression.find(exp.Table).name)
+        case exp.Insert():
+            return Insert(expression, span, expression.find(exp.Table).name)
+        case exp.Set(expressions=[item]):
+            return SetOption(expression, span, item.name)
+        case exp.Query():
+            return Query(expression, span, "")
+        case _:
+            raise SyntaxProblem("the statement is not a query", span=span)
