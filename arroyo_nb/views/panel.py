@@ -93,13 +93,17 @@ def body(
     view: View | None = None,
     plan: str = "",
     rows: int = MOST_ROWS,
+    keys: bool = False,
 ) -> str:
-    """The panel without its style; at most :data:`MOST_BYTES` long."""
+    """The panel without its style; at most :data:`MOST_BYTES` long.
+
+    ``keys`` adds the buttons, for a page that listens to them.
+    """
     views = _views(view, snapshot)
     while True:
         cut = replace(snapshot, rows=snapshot.rows[:rows])
         drawn = "".join(SECTIONS[v](cut, plan) for v in views)
-        made = _wrapped(cut, drawn)
+        made = _wrapped(cut, drawn, keys=keys)
         if len(made.encode()) <= MOST_BYTES or rows == 0:
             return made
         rows //= 2
@@ -113,11 +117,11 @@ def _views(view: View | None, snapshot: Snapshot) -> tuple[View, ...]:
     return (View.WINDOWS if snapshot.windowed else View.WATERMARK, View.TABLE)
 
 
-def _wrapped(snapshot: Snapshot, drawn: str) -> str:
+def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool) -> str:
     label = escaped(f"Run {snapshot.name}", NAME_CHARS)
     said = lesson(snapshot)
     parts = (
-        _head(snapshot),
+        _head(snapshot, keys=keys),
         f'<p class="note">{escaped(snapshot.note, NOTE_CHARS)}</p>'
         if snapshot.note
         else "",
@@ -128,24 +132,66 @@ def _wrapped(snapshot: Snapshot, drawn: str) -> str:
         _sources(snapshot.sources),
         f'<p class="lesson">{escaped(said, 600)}</p>' if said else "",
     )
-    return f'<section class="arroyo" aria-label="{label}">{"".join(parts)}</section>'
+    return (
+        f'<section class="arroyo" aria-label="{label}" '
+        f'data-told="{escaped(told(snapshot), 300)}">{"".join(parts)}</section>'
+    )
 
 
-def _head(snapshot: Snapshot) -> str:
+def told(snapshot: Snapshot) -> str:
+    """The run in one line, for who listens instead of looking."""
+    parts = [
+        f"{snapshot.name} {_word(snapshot)}",
+        f"{count(snapshot.rows_in, 'row')} in",
+        f"{count(snapshot.rows_out, 'row')} out",
+    ]
+    if snapshot.late_rows:
+        parts.append(f"{count(snapshot.late_rows)} late")
+    if snapshot.watermark is not None and snapshot.watermark < END_OF_TIME:
+        parts.append(f"watermark {clock(snapshot.watermark)}")
+    return ", ".join(parts)
+
+
+def _head(snapshot: Snapshot, *, keys: bool) -> str:
     numbers = "".join(_numbers(snapshot))
     return (
         f'<header><span class="name">{escaped(snapshot.name, NAME_CHARS)}</span>'
-        f"{_state(snapshot)}{numbers}</header>"
+        f"{_state(snapshot)}{numbers}{_keys(snapshot) if keys else ''}</header>"
     )
 
 
 def _state(snapshot: Snapshot) -> str:
     """Glyph, colour and word: the state is never told by colour alone."""
-    state = snapshot.state
-    word, glyph = state.value, GLYPHS[state]
-    if snapshot.paused and state is RunState.RUNNING:
-        word, glyph = "paused", "‖"
-    return f'<span class="state {word}"><i aria-hidden="true">{glyph}</i>{word}</span>'
+    word = _word(snapshot)
+    return (
+        f'<span class="state {word}"><i aria-hidden="true">{glyph(snapshot)}</i>'
+        f"{word}</span>"
+    )
+
+
+def _word(snapshot: Snapshot) -> str:
+    waits = snapshot.paused and not snapshot.state.ended
+    return "paused" if waits else snapshot.state.value
+
+
+def glyph(snapshot: Snapshot) -> str:
+    """The sign of the state."""
+    return "‖" if _word(snapshot) == "paused" else GLYPHS[snapshot.state]
+
+
+def _keys(snapshot: Snapshot) -> str:
+    if snapshot.state.ended:
+        return ""
+    keys = [("stop", "Stop", "Stop this run")]
+    if snapshot.can_pause:
+        pause = ("resume", "Resume") if snapshot.paused else ("pause", "Pause")
+        keys.insert(0, ("step", "Step", "Read one more chunk, then pause"))
+        keys.insert(0, (*pause, "Key: P"))
+    made = "".join(
+        f'<button type="button" data-do="{do}" title="{title}">{text}</button>'
+        for do, text, title in keys
+    )
+    return f'<span class="keys">{made}</span>'
 
 
 def _numbers(snapshot: Snapshot) -> list[str]:

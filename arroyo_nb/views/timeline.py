@@ -24,7 +24,7 @@ TOP = 50
 COMFORTABLE = (56, 6)
 """Mean pixels a bar and lanes at which every window can carry its count."""
 
-POSSIBLE = (7, 24)
+POSSIBLE = (10, 24)
 """The same, at which windows can still be told apart."""
 
 CHAR = 6.3
@@ -112,6 +112,7 @@ def timeline(snapshot: Snapshot) -> str:
         *_ticks(axis, bottom),
         *(_bar(axis, placed, lane, bar, snapshot) for lane, bar in placed.bars),
         *_lines(axis, snapshot, bottom),
+        *(_words(axis, placed, lane, bar) for lane, bar in placed.bars),
         *_legend(bottom + 34, late=snapshot.late_rows > 0),
     ]
     return svg(bottom + 42, _told(snapshot), parts)
@@ -158,20 +159,38 @@ def _ticks(axis: Axis, bottom: int) -> list[str]:
 def _bar(
     axis: Axis, placed: Lanes, lane: int, bar: WindowBar, snapshot: Snapshot
 ) -> str:
-    x, y = axis.at(bar.start), TOP + lane * placed.pitch
-    width = max(axis.at(bar.end) - x - 2, 2)
-    body = [
-        f"<title>{_title(bar)}</title>",
-        _rect("hull", width, placed.height),
-        _rect(bar.state.value, width * _passed(bar, snapshot), placed.height),
-    ]
-    if placed.labelled:
-        body += _label(bar, width, placed.height)
-        body += _late(bar, width, placed.height)
-    key = f"w{(bar.start - EPOCH).total_seconds()}-{(bar.end - EPOCH).total_seconds()}"
-    inner = "".join(body)
-    at = f"transform:translate({x + 1:.1f}px,{y}px)"
-    return f'<g data-key="{key}" style="{at}">{inner}</g>'
+    width = _width(axis, bar)
+    hull = _rect("hull", width, placed.height)
+    fill = _rect(bar.state.value, width * _passed(bar, snapshot), placed.height)
+    inner = f"<title>{_title(bar)}</title>{hull}{fill}"
+    return _placed("w", axis, placed, lane, bar, inner)
+
+
+def _words(axis: Axis, placed: Lanes, lane: int, bar: WindowBar) -> str:
+    """What stands in and under a bar: drawn last, so that no line crosses it out."""
+    if not placed.labelled:
+        return ""
+    width = _width(axis, bar)
+    inner = _label(bar, width, placed.height) + _late(bar, width, placed.height)
+    return _placed("l", axis, placed, lane, bar, inner) if inner else ""
+
+
+def _placed(
+    layer: str, axis: Axis, placed: Lanes, lane: int, bar: WindowBar, inner: str
+) -> str:
+    """A group at the bar's corner; its key lets a page move it when the axis moves."""
+    start, end = (
+        (m - EPOCH) // timedelta(microseconds=1) for m in (bar.start, bar.end)
+    )
+    x, y = axis.at(bar.start) + 1, TOP + lane * placed.pitch
+    return (
+        f'<g data-key="{layer}{start}-{end}" '
+        f'style="transform:translate({x:.1f}px,{y}px)">{inner}</g>'
+    )
+
+
+def _width(axis: Axis, bar: WindowBar) -> float:
+    return max(axis.at(bar.end) - axis.at(bar.start) - 2, 2.0)
 
 
 def _rect(kind: str, width: float, height: int) -> str:
@@ -190,28 +209,26 @@ def _passed(bar: WindowBar, snapshot: Snapshot) -> float:
     return min(max((newest - bar.start) / (bar.end - bar.start), 0.0), 1.0)
 
 
-def _label(bar: WindowBar, width: float, height: int) -> list[str]:
+def _label(bar: WindowBar, width: float, height: int) -> str:
     texts = [count(bar.rows), f"{bar.rows}"]
     if bar.state is WindowState.OPEN:
         texts.insert(0, f"{bar.rows:,} so far")
-    text = next((t for t in texts if len(t) * CHAR + 8 <= width), None)
-    if text is None:
-        return []
-    return [
+    text = next((t for t in texts if len(t) * CHAR + 8 <= width), "")
+    return text and (
         f'<text class="on-{bar.state.value}" x="{width / 2:.1f}" '
         f'y="{height / 2 + 4:.0f}" text-anchor="middle">{text}</text>'
-    ]
+    )
 
 
-def _late(bar: WindowBar, width: float, height: int) -> list[str]:
+def _late(bar: WindowBar, width: float, height: int) -> str:
     if not bar.late_rows:
-        return []
+        return ""
     texts = (f"× {bar.late_rows:,} late", f"×{bar.late_rows}", "×")
     text = next((t for t in texts if len(t) * CHAR <= width), "×")
-    return [
+    return (
         f'<text class="late" x="{width / 2:.1f}" y="{height + 12}" '
         f'text-anchor="middle">{text}</text>'
-    ]
+    )
 
 
 def _title(bar: WindowBar) -> str:
@@ -289,7 +306,7 @@ def _legend(y: int, *, late: bool) -> list[str]:
         )
         shift = 12 if kind == "late" else 19
         parts.append(f'{mark}<text x="{x + shift}" y="{y}">{text}</text>')
-        x += shift + len(text) * CHAR + 14
+        x += shift + len(text) * 5.4 + 20
     return parts
 
 

@@ -96,7 +96,7 @@ def duration(length: timedelta) -> str:
         return f"{length / timedelta(milliseconds=1):.0f} ms"
     if length < 10 * SECOND:
         return f"{length.total_seconds():.1f}".removesuffix(".0") + " s"
-    parts = []
+    parts: list[str] = []
     for size, unit in UNITS:
         number, length = divmod(length, size)
         if number or parts:

@@ -1,0 +1,248 @@
+"""The live view of a run in its cell, and what stays of it.
+
+A cell has two outputs while its run goes on: the live panel (a widget) and beside it
+the snapshot that survives a killed kernel, which the live panel hides. When the run
+ends, the widget's place is taken by the last snapshot and nothing of the widget is
+left in the notebook.
+
+One thread refreshes all panels: a frame is sent when it differs from the last one,
+at most four times a second each, and only while somebody looks (the page says so
+every few seconds), so a closed browser fills no queue.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock, RLock, Thread
+from typing import Any, Protocol
+from uuid import uuid4
+
+from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.views import still
+from arroyo_nb.views.panel import MOST_ROWS, View, body
+
+LOG = logging.getLogger("arroyo_nb")
+LOG.addHandler(logging.NullHandler())
+
+FRAME_S = 0.25
+"""Least time between two frames of a panel."""
+
+STILL_S = 5.0
+"""Least time between two refreshes of the snapshot beside it."""
+
+UNSEEN_S = 15.0
+"""A page that has been silent for so long is taken as closed."""
+
+Data = Mapping[str, Any]
+
+
+class Showable(Protocol):
+    """What a panel needs of a run."""
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+
+    def snapshot(self, rows: int = ...) -> Snapshot:
+        """Its picture; cheap."""
+
+    def stop(self, note: str = ...) -> Any:
+        """End it; returns at once."""
+
+    def pause(self) -> None:
+        """Hold it."""
+
+    def resume(self) -> None:
+        """Let it go on."""
+
+    def step(self) -> None:
+        """One more chunk."""
+
+
+class Slot(Protocol):
+    """An output of a cell that can be replaced later, from any thread."""
+
+    def update(self, data: Data) -> None:
+        """Replace what it shows."""
+
+
+class Screen(Protocol):
+    """A widget that shows frames."""
+
+    frame: str
+    beats: bool
+
+    def view(self) -> Data:
+        """The MIME bundle that shows it."""
+
+    def close(self) -> None:
+        """Take it off the page."""
+
+
+class Stage(Protocol):
+    """Where panels are displayed: the notebook, or a test's stand-in."""
+
+    def show(self, data: Data) -> Slot:
+        """A new output below the cell that is being executed."""
+
+    def screen(self, marker: str, pressed: Callable[[str], None]) -> Screen:
+        """A new widget, not shown yet."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a cell is being executed, so that no page can be heard."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the cell asked to see: a view, how many rows, the plan's text."""
+
+    view: View | None = None
+    rows: int = MOST_ROWS
+    plan: str = ""
+
+
+class Panel:
+    """The live panel of one run."""
+
+    def __init__(self, run: Showable, stage: Stage, wish: Wish | None = None) -> None:
+        self._run, self._stage, self._wish = run, stage, wish or Wish()
+        self._marker = f"arroyo-still-{uuid4().hex[:12]}"
+        self._lock = RLock()
+        self._seen_s = self._still_s = time.monotonic()
+        self._open = True
+        snapshot = self._snapshot()
+        self._screen = stage.screen(self._marker, self._pressed)
+        self._screen.frame = self._frame(snapshot)
+        self._live = stage.show(self._screen.view())
+        self._still = stage.show(still.bundle(snapshot, marker=self._marker))
+
+    def refresh(self) -> bool:
+        """Bring the page up to date; returns whether there is more to come."""
+        with self._lock:
+            if not self._open:
+                return False
+            snapshot = self._snapshot()
+            if snapshot.state.ended:
+                self._finish(snapshot)
+                return False
+            now = time.monotonic()
+            if self._is_seen(now):
+                self._draw(snapshot)
+                self._draw_still(snapshot, now)
+            return True
+
+    def close(self) -> None:
+        """Leave the newest snapshot in the place of the widget."""
+        with self._lock:
+            if self._open:
+                self._finish(self._snapshot())
+
+    def _snapshot(self) -> Snapshot:
+        return self._run.snapshot(self._wish.rows)
+
+    def _frame(self, snapshot: Snapshot) -> str:
+        wish = self._wish
+        return body(snapshot, view=wish.view, plan=wish.plan, rows=wish.rows, keys=True)
+
+    def _is_seen(self, now: float) -> bool:
+        if self._stage.busy or not self._screen.beats:
+            self._seen_s = now
+        return now - self._seen_s < UNSEEN_S
+
+    def _draw(self, snapshot: Snapshot) -> None:
+        frame = self._frame(snapshot)
+        if frame != self._screen.frame:
+            self._screen.frame = frame
+
+    def _draw_still(self, snapshot: Snapshot, now: float) -> None:
+        if now - self._still_s >= STILL_S:
+            self._still_s = now
+            self._still.update(still.bundle(snapshot, marker=self._marker))
+
+    def _finish(self, snapshot: Snapshot) -> None:
+        self._open = False
+        self._live.update(still.bundle(snapshot))
+        self._still.update(NOTHING)
+        self._screen.close()
+
+    def _pressed(self, name: str) -> None:
+        """A message of the page, on whatever thread it comes."""
+        self._seen_s = time.monotonic()
+        if (act := ACTS.get(name)) is not None:
+            act(self._run)
+
+
+NOTHING: Data = {"text/html": "", "text/plain": ""}
+
+ACTS: Mapping[str, Callable[[Showable], Any]] = {
+    "stop": lambda run: run.stop(),
+    "pause": lambda run: run.pause(),
+    "resume": lambda run: run.resume(),
+    "step": lambda run: run.step(),
+}
+
+
+class Refresher:
+    """The one thread that refreshes every live panel; it ends with the last one."""
+
+    def __init__(self) -> None:
+        self._panels: list[Panel] = []
+        self._lock = Lock()
+        self._thread: Thread | None = None
+
+    def add(self, panel: Panel) -> None:
+        """Refresh a panel from now on, until its run has ended."""
+        with self._lock:
+            self._panels.append(panel)
+            if self._thread is None:
+                self._thread = Thread(
+                    target=self._loop, name="arroyo-nb panels", daemon=True
+                )
+                self._thread.start()
+
+    def close(self) -> None:
+        """Leave snapshots in the place of all panels."""
+        with self._lock:
+            panels, self._panels = self._panels, []
+        for panel in panels:
+            panel.close()
+
+    def _loop(self) -> None:
+        while True:
+            begun = time.monotonic()
+            with self._lock:
+                panels = list(self._panels)
+            over = [panel for panel in panels if not _refreshed(panel)]
+            with self._lock:
+                self._panels = [p for p in self._panels if p not in over]
+                if not self._panels:
+                    self._thread = None
+                    return
+            time.sleep(max(begun + FRAME_S - time.monotonic(), 0.0))
+
+
+def _refreshed(panel: Panel) -> bool:
+    try:
+        return panel.refresh()
+    except Exception:
+        # Not printed: from this thread it would land in another cell.
+        LOG.exception("a panel could not be refreshed")
+        return False
+
+
+REFRESHER = Refresher()
+"""Refreshes the panels of this process."""
+
+atexit.register(REFRESHER.close)
+
+
+def show(run: Showable, stage: Stage, wish: Wish | None = None) -> Panel:
+    """Show a run live below the cell that is being executed; returns at once."""
+    panel = Panel(run, stage, wish)
+    REFRESHER.add(panel)
+    return panel

@@ -1,0 +1,93 @@
+"""Where panels are displayed in a kernel, and whether somebody can look at them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, TypeAlias
+
+from IPython.display import display
+
+from arroyo_nb.views.live import Data, Screen, Slot
+
+HEADLESS = "ARROYO_NB_HEADLESS"
+"""Environment variable: 1 waits and draws still pictures, 0 shows live panels."""
+
+
+Shell: TypeAlias = Any
+"""IPython's shell; a kernel's has ``kernel`` and ``get_parent`` besides."""
+
+
+def is_interactive(shell: Shell) -> bool:
+    """Whether a person looks at the cell that is being executed.
+
+    A front end with a person says in each request that it can be asked for input;
+    nbclient, and so nbconvert, papermill and nbmake, say that they cannot. A shell
+    without a kernel has no page to draw on.
+    """
+    if (forced := os.environ.get(HEADLESS, "")) != "":
+        return forced == "0"
+    if getattr(shell, "kernel", None) is None:
+        return False
+    request: Any = shell.get_parent()
+    return bool(request.get("content", {}).get("allow_stdin", False))
+
+
+class NotebookSlot:
+    """An output of a cell."""
+
+    def __init__(self, data: Data) -> None:
+        self._handle: Any = display(  # type: ignore[no-untyped-call]
+            dict(data), raw=True, display_id=True
+        )
+
+    def update(self, data: Data) -> None:
+        """Replace what it shows; the front end finds it by its display id."""
+        self._handle.update(dict(data), raw=True)
+
+
+class NotebookStage:
+    """The cells of an IPython kernel.
+
+    Parameters
+    ----------
+    shell
+        The kernel's shell; told apart by its events is whether it is busy.
+    """
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self._busy = True
+        shell.events.register("pre_execute", self._begin)
+        shell.events.register("post_execute", self._end)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a cell is being executed: messages of a page then wait."""
+        return self._busy
+
+    def show(self, data: Data) -> Slot:
+        """A new output below the cell that is being executed."""
+        return NotebookSlot(data)
+
+    def screen(self, marker: str, pressed: Callable[[str], None]) -> Screen:
+        """A new widget; of ipywidgets alone where anywidget is missing."""
+        if find_spec("anywidget") is not None:
+            from arroyo_nb.views.widget import PanelWidget
+
+            return PanelWidget(marker, pressed)
+        from arroyo_nb.views.core_widget import CorePanel
+
+        return CorePanel(marker, pressed)
+
+    def close(self) -> None:
+        """Listen to the shell no more."""
+        self._shell.events.unregister("pre_execute", self._begin)
+        self._shell.events.unregister("post_execute", self._end)
+
+    def _begin(self) -> None:
+        self._busy = True
+
+    def _end(self) -> None:
+        self._busy = False

@@ -1,0 +1,118 @@
+// The live panel: receives frames of escaped HTML from the kernel and changes the page
+// where they differ, so that open details, scroll positions and selections stay.
+
+const TELL_EVERY_MS = 5000;   // a screen reader hears the run at most this often
+const ALIVE_EVERY_MS = 4000;  // the kernel sends frames only while somebody looks
+
+function sameKind(a, b) {
+  return a && a.nodeType === b.nodeType && a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
+}
+
+function keyOf(node) {
+  return node.nodeType === Node.ELEMENT_NODE ? node.getAttribute("data-key") : null;
+}
+
+function morphAttributes(old, next) {
+  for (const { name, value } of next.attributes)
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const { name } of [...old.attributes])
+    if (!next.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS"))
+      old.removeAttribute(name);
+}
+
+function morph(old, next) {
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.nodeValue !== next.nodeValue) old.nodeValue = next.nodeValue;
+    return;
+  }
+  morphAttributes(old, next);
+  morphChildren(old, next);
+}
+
+function morphChildren(old, next) {
+  const keyed = new Map([...old.children].filter(keyOf).map((c) => [keyOf(c), c]));
+  let here = old.firstChild;
+  for (const child of [...next.childNodes]) {
+    const known = keyOf(child) ? keyed.get(keyOf(child)) : here;
+    if (sameKind(known, child)) {
+      if (known === here) here = here.nextSibling;
+      else old.insertBefore(known, here);
+      morph(known, child);
+    } else {
+      old.insertBefore(child, here);
+    }
+  }
+  while (here) {
+    const gone = here;
+    here = here.nextSibling;
+    gone.remove();
+  }
+}
+
+function themeOf(body) {
+  if (body.dataset.jpThemeLight) return body.dataset.jpThemeLight === "true" ? "light" : "dark";
+  if (body.dataset.vscodeThemeKind) return body.dataset.vscodeThemeKind.includes("light") ? "light" : "dark";
+  return "";
+}
+
+function render({ model, el }) {
+  const host = document.createElement("div");
+  host.className = "arroyo-live";
+  host.tabIndex = 0;
+  const root = host.attachShadow({ mode: "open" });
+  const style = document.createElement("style");
+  style.textContent = model.get("style");
+  const panel = document.createElement("div");
+  const said = document.createElement("div");
+  said.className = "arroyo-said";
+  said.setAttribute("aria-live", "polite");
+  root.append(style, panel, said);
+
+  // While the live panel is on the page, the snapshot beside it is not shown.
+  const hide = document.createElement("style");
+  hide.textContent = `.${model.get("still")} { display: none !important }`;
+  el.append(hide, host);
+
+  let lastTold = 0;
+  const tell = () => {
+    const now = Date.now();
+    if (now - lastTold < TELL_EVERY_MS) return;
+    lastTold = now;
+    said.textContent = panel.firstElementChild?.dataset.told ?? "";
+  };
+  const draw = () => {
+    const next = document.createElement("template");
+    next.innerHTML = model.get("frame");
+    morphChildren(panel, next.content);
+    tell();
+  };
+  const alive = () => { if (!document.hidden) model.send({ do: "alive" }); };
+  const paint = () => { host.dataset.theme = themeOf(document.body); };
+
+  root.addEventListener("click", (event) => {
+    const key = event.target.closest("[data-do]");
+    if (key) model.send({ do: key.dataset.do });
+  });
+  host.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.key.toLowerCase() !== "p") return;
+    event.stopPropagation();
+    panel.querySelector(`[data-do="pause"], [data-do="resume"]`)?.click();
+  });
+
+  const themes = new MutationObserver(paint);
+  themes.observe(document.body, { attributes: true });
+  const beat = setInterval(alive, ALIVE_EVERY_MS);
+  document.addEventListener("visibilitychange", alive);
+  model.on("change:frame", draw);
+  paint();
+  draw();
+  alive();
+  return () => {
+    clearInterval(beat);
+    themes.disconnect();
+    document.removeEventListener("visibilitychange", alive);
+    model.off("change:frame", draw);
+  };
+}
+
+export default { render };

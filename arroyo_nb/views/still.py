@@ -1,0 +1,180 @@
+"""The picture of a run that stays in the notebook when the kernel is gone.
+
+Neither script nor style sheet: inline styles, a picture as a data address, a real
+table and plain text. That is what GitHub, nbviewer, nbconvert and an untrusted
+notebook all show.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.lesson import lesson
+from arroyo_nb.views.panel import (
+    ERROR_CHARS,
+    NAME_CHARS,
+    NOTE_CHARS,
+    cell_texts,
+    glyph,
+    numeric_columns,
+    told,
+)
+from arroyo_nb.views.timeline import timeline
+from arroyo_nb.views.watermark import strip
+from arroyo_nb.views.words import count, escaped, instant, lines, plain
+
+MOST_BYTES = 60_000
+"""What a live cell adds to a saved notebook at most, whatever the run's length."""
+
+MOST_ROWS = 20
+TEXT_COLUMN_CHARS = 40
+
+BOX = "border:1px solid #8886;border-radius:6px;padding:8px 14px;max-width:932px"
+CELL = "padding:2px 12px 2px 0;white-space:nowrap;text-align:"
+SOFT = "opacity:.75;margin:4px 0"
+
+
+def bundle(snapshot: Snapshot, *, marker: str = "") -> dict[str, str]:
+    """The MIME bundle to display: ``text/html`` and ``text/plain``.
+
+    Parameters
+    ----------
+    snapshot
+        What to draw.
+    marker
+        A class on the outermost element, by which a live panel hides it.
+    """
+    cut, size = snapshot, min(len(snapshot.rows), MOST_ROWS)
+    while True:
+        cut = replace(cut, rows=cut.rows[:size])
+        made = {"text/html": _html(cut, marker), "text/plain": text(cut)}
+        if size == 0 or sum(len(v.encode()) for v in made.values()) <= MOST_BYTES:
+            return made
+        size //= 2
+
+
+def text(snapshot: Snapshot) -> str:
+    """The run for a terminal: one line, what went wrong, and the newest rows."""
+    parts = [plain(told(snapshot), 300), _why(snapshot)]
+    if snapshot.error:
+        parts += [plain(line, 400) for line in snapshot.error.splitlines()[:60]]
+    return "\n".join(part for part in (*parts, *_text_table(snapshot)) if part)
+
+
+def _why(snapshot: Snapshot) -> str:
+    """Of which moment the picture is, why it ends there, and how to see it move."""
+    mark = snapshot.watermark
+    if mark is None:
+        at = "snapshot before the first watermark"
+    elif mark >= END_OF_TIME:
+        at = "snapshot at the end of the input"
+    else:
+        at = f"snapshot at watermark {instant(mark)}"
+    said = f"{snapshot.state.value}: {snapshot.note}" if snapshot.note else ""
+    if not snapshot.state.ended:
+        said = f"taken after {snapshot.elapsed_s:.0f} s while it was running"
+    parts = (at, said or snapshot.state.value, "run the cell again for the live view")
+    return plain("; ".join(parts), NOTE_CHARS + 120)
+
+
+def _html(snapshot: Snapshot, marker: str) -> str:
+    said = lesson(snapshot)
+    parts = (
+        _head(snapshot),
+        _error(snapshot),
+        _picture(snapshot),
+        _table(snapshot),
+        f'<p style="{SOFT}">{escaped(said, 600)}</p>' if said else "",
+        f'<p style="{SOFT}"><em>{escaped(_why(snapshot), 500)}</em></p>',
+    )
+    name = f' class="{escaped(marker)}"' if marker else ""
+    return f'<div{name} style="{BOX}">{"".join(parts)}</div>'
+
+
+def _head(snapshot: Snapshot) -> str:
+    numbers = [
+        f"{count(snapshot.rows_in, 'row')} in",
+        f"{snapshot.rows_out:,} out",
+        *([f"× {snapshot.late_rows:,} late"] if snapshot.late_rows else []),
+    ]
+    state = f"{glyph(snapshot)} {snapshot.state.value}"
+    name = escaped(snapshot.name, NAME_CHARS)
+    return (
+        f'<p style="margin:0 0 4px"><b>{name}</b> &nbsp; <b>{state}</b> &nbsp; '
+        f"{' · '.join(numbers)}</p>"
+    )
+
+
+def _error(snapshot: Snapshot) -> str:
+    if not snapshot.error:
+        return ""
+    style = "white-space:pre-wrap;border-left:4px solid #cf222e;padding:4px 10px"
+    return f'<pre style="{style}">{lines(snapshot.error, ERROR_CHARS)}</pre>'
+
+
+def _picture(snapshot: Snapshot) -> str:
+    drawn = timeline(snapshot) if snapshot.windowed else strip(snapshot)
+    if not drawn:
+        return ""
+    inside = drawn.replace("<defs>", f"<style>{_style()}</style><defs>", 1)
+    data = b64encode(inside.encode()).decode()
+    what = "windows on event time" if snapshot.windowed else "watermark"
+    return (
+        f'<img alt="{what}: {escaped(told(snapshot), 300)}" width="880" '
+        f'style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+    )
+
+
+@cache
+def _style() -> str:
+    """The style sheet of the pictures, as a drawing of its own carries it."""
+    sheet = files("arroyo_nb.views") / "static" / "picture.css"
+    return sheet.read_text("utf-8").replace("<", "").strip()
+
+
+def _table(snapshot: Snapshot) -> str:
+    if not snapshot.rows:
+        return ""
+    numeric = numeric_columns(snapshot)
+    aligned = [CELL + ("right" if right else "left") for right in numeric]
+    head = "".join(
+        f'<th style="{style}">{escaped(name)}</th>'
+        for name, style in zip(snapshot.columns, aligned, strict=False)
+    )
+    rows = "".join(
+        "<tr>" + "".join(map(_cell, row, aligned)) + "</tr>"
+        for row in zip(*cell_texts(snapshot), strict=True)
+    )
+    shown = len(snapshot.rows)
+    more = (
+        f'<p style="{SOFT}">newest {shown} of {count(snapshot.rows_out, "row")}</p>'
+        if shown < snapshot.rows_out
+        else ""
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _cell(text: str | None, style: str) -> str:
+    shown = "<em>NULL</em>" if text is None else escaped(text)
+    return f'<td style="{style}">{shown}</td>'
+
+
+def _text_table(snapshot: Snapshot) -> list[str]:
+    if not snapshot.rows:
+        return []
+    numeric = numeric_columns(snapshot)
+    columns = [
+        [plain(cell or "NULL", TEXT_COLUMN_CHARS) for cell in (name, *cells)]
+        for name, cells in zip(snapshot.columns, cell_texts(snapshot), strict=False)
+    ]
+    widths = [max(map(len, cells)) for cells in columns]
+    padded = [
+        [c.rjust(w) if right else c.ljust(w) for c in cells]
+        for cells, w, right in zip(columns, widths, numeric, strict=True)
+    ]
+    return ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]

@@ -1,0 +1,131 @@
+"""A run made of a scripted sequence of snapshots: a stream of flights by the hour."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from arroyo_nb.run.snapshot import (
+    MarkPoint,
+    RunState,
+    Snapshot,
+    SourceProgress,
+    WindowBar,
+    WindowState,
+)
+
+START = datetime(2013, 1, 1, 5)
+HOUR, DELAY = timedelta(hours=1), timedelta(minutes=30)
+
+
+def picture(step: int) -> Snapshot:
+    """The run after ``step`` batches of six minutes of event time each."""
+    newest = START + step * timedelta(minutes=6)
+    mark = newest - DELAY if step > 5 else None
+    bars = tuple(
+        _bar(START + i * HOUR, newest, mark)
+        for i in range((newest - START) // HOUR + 1)
+    )
+    closed = [bar for bar in bars if bar.state is WindowState.CLOSED]
+    rows = [
+        ({"start": b.start, "end": b.end}, origin, b.rows // 3 + n, 9.25 + n)
+        for b in reversed(closed)
+        for n, origin in enumerate(("EWR", "JFK", "LGA"))
+    ]
+    late = sum(bar.late_rows for bar in bars)
+    return Snapshot(
+        name="departures_by_hour",
+        state=RunState.RUNNING,
+        elapsed_s=step * 0.2,
+        rows_in=40 * step,
+        rows_out=len(rows),
+        rows_per_s=200.0,
+        late_rows=late,
+        batch_id=step,
+        batch_ms=180.0,
+        watermark=mark,
+        max_event_time=newest,
+        windowed=True,
+        window_text="tumble 1 h",
+        windows=bars,
+        history=tuple(_point(i) for i in range(step + 1)),
+        sources=(
+            SourceProgress(
+                "flights",
+                40 * step,
+                newest,
+                DELAY,
+                True,
+                False,
+                False,
+                2,
+                ("line 7: x",),
+            ),
+        ),
+        columns=("window", "origin", "flights", "mean_delay"),
+        numeric=(False, False, True, True),
+        rows=tuple(rows[:20]),
+        rows_kept=len(rows),
+        can_pause=True,
+    )
+
+
+def _bar(start: datetime, newest: datetime, mark: datetime | None) -> WindowBar:
+    end = start + HOUR
+    rows = min((newest - start) // timedelta(minutes=6) + 1, 10) * 40
+    state = WindowState.CLOSED if mark and end <= mark else WindowState.OPEN
+    late = start.hour if state is WindowState.CLOSED and start.hour % 2 else 0
+    return WindowBar(start, end, rows, late, state)
+
+
+def _point(step: int) -> MarkPoint:
+    newest = START + step * timedelta(minutes=6)
+    return MarkPoint(step, step * 0.2, newest, newest - DELAY if step > 5 else None)
+
+
+class ScriptedRun:
+    """Five batches a second until it is stopped, or all ``steps`` are through."""
+
+    name = "departures_by_hour"
+
+    def __init__(self, steps: int = 100_000) -> None:
+        self.steps = steps
+        self.note = ""
+        self.calls: list[str] = []
+        self._at, self._since = 0.0, time.monotonic()
+        self._paused = self._stopped = False
+
+    def snapshot(self, rows: int = 20) -> Snapshot:
+        made = replace(picture(min(self._step(), self.steps)), paused=self._paused)
+        if self._stopped:
+            return replace(made, state=RunState.STOPPED, note=self.note)
+        if self._step() >= self.steps:
+            return replace(made, state=RunState.FINISHED, note="the sources have ended")
+        return made
+
+    def stop(self, note: str = "stopped") -> None:
+        self._hold("stop")
+        self._stopped, self.note = True, note
+
+    def pause(self) -> None:
+        self._hold("pause")
+        self._paused = True
+
+    def resume(self) -> None:
+        self.calls.append("resume")
+        self._since, self._paused = time.monotonic(), False
+
+    def step(self) -> None:
+        self._hold("step")
+        self._at += 1
+        self._paused = True
+
+    def _hold(self, call: str) -> None:
+        self.calls.append(call)
+        self._at, self._since = float(self._step()), time.monotonic()
+
+    def _step(self) -> int:
+        if self._paused or self._stopped:
+            return int(self._at)
+        return int(self._at + 5 * (time.monotonic() - self._since))

@@ -1,0 +1,118 @@
+"""The live panel alone, on a scripted run: no Spark in it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from conftest import Lab, Tab, write_notebook
+
+SHOW = """
+from IPython import get_ipython
+from scripted import ScriptedRun
+from arroyo_nb.views import live
+from arroyo_nb.views.notebook import NotebookStage
+live.STILL_S = 0.5
+run = ScriptedRun({steps})
+panel = live.show(run, NotebookStage(get_ipython()))
+"""
+LIVE = ".arroyo-live"
+MARK = f"{LIVE} .watermark text"
+STILL = "img[src^='data:image/svg']"
+OURS = ("arroyo", "Error displaying widget", "panel.js", "anywidget")
+
+
+@pytest.fixture
+def notebook(lab: Lab, request: pytest.FixtureRequest) -> str:
+    """A notebook whose first cell shows the scripted run."""
+    name = f"{request.node.name}.ipynb"
+    write_notebook(lab.folder / name, [SHOW.format(steps=100_000)])
+    return name
+
+
+def begun(lab: Lab, tab: Tab, notebook: str) -> None:
+    tab.open(lab, notebook)
+    tab.command("notebook:run-all-cells")
+    tab.page.wait_for_selector(MARK, timeout=30_000)
+
+
+def outputs(lab: Lab, notebook: str) -> list[dict[str, object]]:
+    """The MIME bundles that are saved in the first cell."""
+    cell = json.loads((lab.folder / notebook).read_text())["cells"][0]
+    return [output["data"] for output in cell["outputs"]]
+
+
+def test_moves_pauses_steps_and_stops(lab: Lab, tab: Tab, notebook: str) -> None:
+    begun(lab, tab, notebook)
+    tab.until_other(MARK, tab.text(MARK))
+    assert not tab.page.locator(STILL).is_visible()  # one picture, not two
+    tab.shot("live-light")
+
+    tab.page.locator(f"{LIVE} summary").click()
+    tab.page.locator(LIVE).press("p")
+    tab.page.wait_for_selector(f"{LIVE} .state.paused")
+    held = tab.text(f"{LIVE} .num:nth-of-type(4) b")
+    assert tab.page.locator(f"{LIVE} details[open]").count() == 1  # frames keep it open
+    tab.page.locator(f"{LIVE} [data-do=step]").click()
+    tab.until_other(f"{LIVE} .num:nth-of-type(4) b", held)
+
+    tab.page.locator(f"{LIVE} [data-do=stop]").click()
+    tab.page.wait_for_selector(STILL)
+    assert tab.page.locator(LIVE).count() == 0
+    assert tab.page.locator(STILL).count() == 1
+    tab.shot("stopped-light")
+    assert [error for error in tab.errors if any(word in error for word in OURS)] == []
+
+
+def test_ended_run_stays_readable(lab: Lab, tab: Tab, notebook: str) -> None:
+    write_notebook(lab.folder / notebook, [SHOW.format(steps=12)])
+    begun(lab, tab, notebook)
+    tab.page.wait_for_selector(STILL)
+    tab.save()
+    saved = outputs(lab, notebook)
+    assert not any("widget" in mime for data in saved for mime in data)
+    assert len(json.dumps(saved)) <= 64_000
+
+    for trusted in (True, False):
+        if not trusted:  # a changed file no longer has the signature it was saved with
+            text = (lab.folder / notebook).read_text()
+            (lab.folder / notebook).write_text(text.replace(" batch", " Batch"))
+        tab.open(lab, notebook)
+        tab.page.wait_for_selector(STILL)
+        shown = tab.page.locator(".jp-OutputArea").inner_text()
+        assert "snapshot at watermark" in shown
+        assert "run the cell again for the live view" in shown
+        assert "Error displaying widget" not in tab.page.content()
+        tab.shot(f"reopened-{'trusted' if trusted else 'untrusted'}")
+
+
+def test_killed_kernel_leaves_a_snapshot(lab: Lab, tab: Tab, notebook: str) -> None:
+    begun(lab, tab, notebook)
+    tab.page.wait_for_function(
+        "() => document.querySelector('[class^=arroyo-still]')"
+        "?.innerText.includes('snapshot at watermark')"
+    )
+    tab.save()
+    tab.command("kernelmenu:shutdown")
+    tab.open(lab, notebook)
+    tab.page.wait_for_selector(STILL)
+    assert any("text/html" in data for data in outputs(lab, notebook))
+    tab.shot("killed")
+
+
+def test_dark(lab: Lab, tab: Tab, notebook: str) -> None:
+    begun(lab, tab, notebook)
+    theme = "{ theme: 'JupyterLab Dark' }"
+    tab.page.evaluate(
+        f"() => {{ jupyterapp.commands.execute('apputils:change-theme', {theme}) }}"
+    )
+    tab.page.wait_for_selector(f"{LIVE}[data-theme=dark]")
+    paper = tab.page.locator(f"{LIVE} .picture").evaluate(
+        "element => getComputedStyle(element).backgroundColor"
+    )
+    assert paper == "rgb(17, 17, 17)"
+    tab.until_other(MARK, tab.text(MARK))
+    tab.shot("live-dark")
+    tab.page.locator(f"{LIVE} [data-do=stop]").click()
+    tab.page.wait_for_selector(STILL)
+    tab.shot("stopped-dark")
