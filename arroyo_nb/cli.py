@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from arroyo_nb.errors import ArroyoError
@@ -46,7 +46,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands, name, text, do):  # type: ignore[no-untyped-def]
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    text: str,
+    do: Callable[[argparse.Namespace, Source], int],
+) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text)
     command.add_argument("file", metavar="FILE.sql", help="the script; - reads stdin")
     command.add_argument(
@@ -105,3 +110,7 @@ def _one_line(problem: ArroyoError, script: Source) -> str:
     line, column = script.line_and_column(start)
     hint = f" ({problem.hint})" if problem.hint else ""
     return f"{script.name}:{line}:{column}: {problem.message}{hint}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

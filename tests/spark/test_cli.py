@@ -1,0 +1,89 @@
+"""The command line as a shell meets it: output and exit status."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from arroyo_nb.cli import main
+
+FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');\n"
+SELECT = "SELECT flight, dest FROM flights WHERE dest = 'HNL';\n"
+SLOW = """
+CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10);
+SELECT counter FROM ticks;
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(text):
+        path = tmp_path / "script.sql"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def command(*arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "arroyo_nb.cli", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def test_run_prints_rows_as_json_lines(script):
+    with command("run", script(FLIGHTS + SELECT)) as process:
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert rows
+    assert {row["dest"] for row in rows} == {"HNL"}
+
+
+def test_run_that_fails_says_why_and_exits_1(script):
+    text = FLIGHTS + "SELECT 1 / (flight - flight) AS broken FROM flights;"
+    with command("run", script(text)) as process:
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (1, "")
+    assert "divi" in err
+    assert "Traceback" not in err
+
+
+def test_run_interrupted_exits_130(script):
+    with command("run", script(SLOW)) as process:
+        assert json.loads(process.stdout.readline()) == {"counter": 0}
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+
+
+def test_check_lists_every_error_with_its_place(script, capsys):
+    path = script(FLIGHTS + "SELECT nope FROM flights;\nSELECT * FROM flihgts;\n")
+    assert main(["check", path]) == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{path}:2:8: ")
+    assert second.startswith(f"{path}:3:15: ")
+    assert "flights" in second
+
+
+def test_check_of_a_good_script_is_silent(script, capsys):
+    assert main(["check", script(FLIGHTS + SELECT)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_explain_prints_the_plan(script, capsys):
+    assert main(["explain", script(FLIGHTS + SELECT)]) == 0
+    assert "Filter" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", ["missing.sql", "."])
+def test_a_file_that_cannot_be_read_is_told(path, capsys):
+    assert main(["check", path]) == 1
+    assert f"cannot read '{path}'" in capsys.readouterr().err

@@ -1,0 +1,196 @@
+"""Runs from SQL to rows: what a caller of the session meets."""
+
+import json
+
+import pyarrow.compute as pc
+import pytest
+
+from arroyo_nb.connectors.sample import FOLDER
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.run.run import Run, RunOptions
+from arroyo_nb.run.snapshot import RunState, WindowState
+from arroyo_nb.tape.format import Tape
+
+FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');"
+PATIENT = """
+CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '{delay}')
+WITH (connector = 'sample', dataset = 'flights');
+"""
+BY_HOUR = """
+SELECT tumble(INTERVAL '1 hour') AS window, origin, count(*) AS n
+FROM flights GROUP BY window, origin;
+"""
+ALL_FLIGHTS = Tape.open(FOLDER / "flights").table()
+
+
+def test_every_row_is_counted_once_in_its_window_or_as_late(session):
+    run = session.run(PATIENT.format(delay="30 minutes") + BY_HOUR)
+    assert run.wait(120)
+    assert run.state is RunState.FINISHED
+    counted = pc.sum(run.table()["n"]).as_py()
+    late = run.late()
+    assert late.num_rows > 20, "the sample is late in earnest"
+    assert counted + late.num_rows == ALL_FLIGHTS.num_rows == run.snapshot().rows_in
+    windows = run.windows()
+    assert pc.sum(windows["rows"]).as_py() == counted
+    assert pc.sum(windows["late_rows"]).as_py() == late.num_rows
+    assert run.snapshot().late_rows == late.num_rows
+    assert set(windows["state"].to_pylist()) == {"closed"}
+    missed = pc.subtract(
+        late["late_by"], pc.subtract(late["window_end"], late["event_time"])
+    )
+    assert pc.min(missed).as_py().total_seconds() >= 0
+
+
+def test_a_patient_watermark_loses_nothing(session):
+    run = session.run(PATIENT.format(delay="1 day") + BY_HOUR, wait=True)
+    assert run.late().num_rows == 0
+    assert pc.sum(run.table()["n"]).as_py() == ALL_FLIGHTS.num_rows
+
+
+def test_a_stateless_query_keeps_rows_in_arrival_order(session):
+    run = session.run(
+        FLIGHTS
+        + "SELECT flight, upper(dest) AS dest FROM flights WHERE carrier = 'UA'",
+        wait=True,
+    )
+    expected = ALL_FLIGHTS.filter(pc.equal(ALL_FLIGHTS["carrier"], "UA"))
+    assert run.table()["flight"].to_pylist() == expected["flight"].to_pylist()
+    assert run.table().column_names == ["flight", "dest"]
+    assert run.changelog()["op"].unique().to_pylist() == ["c"]
+    with pytest.raises(RunProblem, match="no rows into windows"):
+        run.late()
+
+
+def test_declarations_stay_and_a_bad_script_changes_nothing(session):
+    assert session.run(FLIGHTS) is None
+    with pytest.raises(ArroyoError):
+        session.run(
+            "CREATE TABLE b WITH (connector = 'sample', dataset = 'weather');\nSELECT nope FROM flights"
+        )
+    with pytest.raises(ArroyoError, match="b"):
+        session.plan("SELECT * FROM b")
+    assert session.plan("SELECT flight FROM flights").sinks
+
+
+def test_stepping_releases_one_chunk_at_a_time(session, eventually):
+    run = session.run(FLIGHTS + BY_HOUR, step=True)
+    eventually(lambda: run.state is RunState.RUNNING)
+    for chunk in (1, 2):
+        run.step()
+        eventually(lambda rows=165 * chunk: run.rows_in == rows)
+    assert run.snapshot().paused
+    states = {bar.state for bar in run.snapshot().windows}
+    assert WindowState.OPEN in states
+    run.resume()
+    assert run.wait(120)
+    assert run.rows_in == ALL_FLIGHTS.num_rows
+
+
+def test_a_stopped_run_keeps_what_it_has(session, eventually):
+    run = session.run(FLIGHTS + BY_HOUR, step=True)
+    eventually(lambda: run.state is RunState.RUNNING)
+    run.step()
+    eventually(lambda: run.rows_in == 165)
+    assert run.stop().wait(10)
+    assert run.state is RunState.STOPPED
+    assert run.rows_in == 165
+    assert "open" in run.windows()["state"].to_pylist()
+
+
+def test_a_run_of_the_same_name_is_replaced(session):
+    first = session.run(FLIGHTS + BY_HOUR, name="same", step=True)
+    second = session.run(BY_HOUR, name="same", step=True)
+    assert first.wait(20)
+    assert first.state is RunState.STOPPED
+    assert session.get("same") is second
+    with pytest.raises(RunProblem, match="did you mean 'same'"):
+        session.get("sane")
+
+
+def test_limits_stop_a_run(session):
+    run = session.run(FLIGHTS + BY_HOUR, until="2013-03-05", wait=True)
+    assert run.state is RunState.STOPPED
+    assert "2013-03-05" in run.snapshot().note
+    slow = session.run(BY_HOUR, speed=60, stop_after="500ms", wait=True)
+    assert slow.state is RunState.STOPPED
+
+
+def test_a_failing_run_tells_why_once_and_keeps_its_rows(session):
+    run = session.run(
+        FLIGHTS + "SELECT flight, 1 / (flight - flight) AS broken FROM flights",
+    )
+    with pytest.raises(RunProblem, match="divi"):
+        run.wait(60)
+    assert run.state is RunState.FAILED
+    assert run.table().num_rows == 0
+
+
+def test_two_sinks_share_one_source(session, tmp_path):
+    target = tmp_path / "late.json"
+    run = session.run(
+        FLIGHTS
+        + f"""
+        CREATE TABLE out (flight BIGINT, delay INT) WITH (
+            connector = 'single_file', path = '{target}', type = 'sink',
+            format = 'json');
+        INSERT INTO out SELECT flight, dep_delay FROM flights WHERE dep_delay > 120;
+        SELECT origin, flight FROM flights;
+        """,
+        wait=True,
+    )
+    written = [json.loads(line) for line in target.read_text().splitlines()]
+    delayed = ALL_FLIGHTS.filter(pc.greater(ALL_FLIGHTS["dep_delay"], 120))
+    assert [row["delay"] for row in written] == delayed["dep_delay"].to_pylist()
+    assert run.table(1).num_rows == ALL_FLIGHTS.num_rows
+    with pytest.raises(RunProblem, match="went to its table"):
+        run.table(0)
+
+
+def test_without_sinks_an_insert_is_previewed(session, tmp_path):
+    target = tmp_path / "out.json"
+    script = (
+        FLIGHTS
+        + f"""
+        CREATE TABLE out WITH (
+            connector = 'single_file', path = '{target}', type = 'sink',
+            format = 'json');
+        INSERT INTO out SELECT flight FROM flights;
+        """
+    )
+    run = session.run(script, sinks=False, wait=True)
+    assert run.table().num_rows == ALL_FLIGHTS.num_rows
+    assert not target.exists()
+
+
+def test_state_is_locked_bound_to_its_query_and_resumed(session, tmp_path, eventually):
+    target = tmp_path / "out.json"
+    script = (
+        FLIGHTS
+        + f"""
+        CREATE TABLE out WITH (
+            connector = 'single_file', path = '{target}', type = 'sink',
+            format = 'json');
+        INSERT INTO out SELECT tumble(INTERVAL '3 hours') AS w, count(*) AS n
+        FROM flights GROUP BY w;
+        """
+    )
+    undisturbed = session.run(script, state_dir=tmp_path / "one", wait=True)
+    expected = target.read_text()
+    assert expected.count("\n") == undisturbed.windows().num_rows
+
+    state = tmp_path / "two"
+    run = session.run(script, name="job", state_dir=state)
+    eventually(lambda: run.rows_in > 1000)
+    rival = Run("rival", run.plan, session.engine, run.folder, RunOptions()).start()
+    with pytest.raises(RunProblem, match="is in use by run 'job'"):
+        rival.wait(30)
+    run.stop().wait(20)
+    again = session.run(script, name="job", state_dir=state, wait=True)
+    assert again.rows_in < ALL_FLIGHTS.num_rows
+    assert target.read_text() == expected
+    changed = session.run(
+        script.replace("3 hours", "2 hours"), name="job", state_dir=state
+    )
+    with pytest.raises(RunProblem, match="state of another query"):
+        changed.wait(30)
