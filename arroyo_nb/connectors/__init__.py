@@ -13,6 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.options import Kind as Kind
 from arroyo_nb.options import Option as Option
 from arroyo_nb.options import OptionValue as OptionValue
@@ -107,6 +108,29 @@ class Connector(Protocol):
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:
         """How the sink is written; ``state`` is a folder of its own that survives."""
+
+
+class SourceOnly:
+    """A connector that is only read; the planner refuses an INSERT before."""
+
+    def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
+        """Refused."""
+        raise RunProblem(f"'{spec.name}' is a source: it cannot be written")
+
+
+class SinkOnly:
+    """A connector that is only written; the planner refuses a SELECT before."""
+
+    def columns(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Schema | None:
+        """None: a sink takes the columns that it is given."""
+        return None
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """Refused."""
+        raise RunProblem(f"'{spec.name}' is a sink: it cannot be read")
 
 
 CONNECTORS: Registry[Connector] = Registry("connector", __name__, "CONNECTOR")

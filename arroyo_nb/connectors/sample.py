@@ -17,18 +17,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import Direction, TableSpec
+from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import DOUBLE, INT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.tape import Recorder
 from arroyo_nb.tape.replay import Replay
-
-if TYPE_CHECKING:
-    from arroyo_nb.connectors import Writer
 
 FOLDER = Path(__file__).parent.parent / "datasets"
 """Where the tapes lie, a folder each."""
@@ -89,7 +85,7 @@ DATASETS: Mapping[str, Schema] = MappingProxyType(
 altitudes feet, temperatures degrees Fahrenheit, as the package has them."""
 
 
-class Sample:
+class Sample(SourceOnly):
     """The connector; its tables are sources, their columns need no declaration."""
 
     name = "sample"
@@ -130,10 +126,6 @@ class Sample:
                 hint="leave them out: the dataset brings its own",
             )
         return Replay(FOLDER / name)
-
-    def writer(self, spec: TableSpec, state: Path) -> Writer:
-        """Refused: a data set is only read."""
-        raise RunProblem(f"'{spec.name}' is a sample: it cannot be written")
 
 
 CONNECTOR = Sample()

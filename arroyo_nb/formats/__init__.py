@@ -1,0 +1,84 @@
+"""Formats: plug-ins, a file each, that bind ``FORMAT``.
+
+A format reads the records of a source, vectorised, and says which WITH options it
+takes. A record that cannot be read is bad data: with ``bad_data = 'fail'`` it ends
+the run with its place, with ``'drop'`` it is left out, counted and sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from arroyo_nb.options import Option, OptionValue
+from arroyo_nb.registry import Registry
+from arroyo_nb.schema import Schema
+from arroyo_nb.tape import BadRow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The rows of a block of records, and what was left out.
+
+    ``rows`` has the schema's columns; ``bad`` is a bounded sample of the
+    ``dropped_rows``.
+    """
+
+    rows: pa.Table
+    dropped_rows: int = 0
+    bad: tuple[BadRow, ...] = ()
+
+
+class Decoder(Protocol):
+    """Reads the records of one source."""
+
+    def decode(self, block: bytes, origin: str, first_line: int) -> Decoded:
+        """Read a block of records, one a line.
+
+        Parameters
+        ----------
+        block
+            Whole lines; the last one may lack its line end.
+        origin
+            What a place begins with: a path.
+        first_line
+            Number of the block's first line in it, counted from 1.
+
+        Raises
+        ------
+        RunProblem
+            When a record is bad and ``bad_data`` is ``fail``.
+        """
+
+
+class Format(Protocol):
+    """A way to write records down."""
+
+    name: str
+    doc: str
+    options: tuple[Option, ...]
+
+    def decoder(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        event_time: str | None,
+    ) -> Decoder:
+        """A reader of records.
+
+        Parameters
+        ----------
+        schema
+            The source's physical columns.
+        options
+            Checked options of the table, ``bad_data`` among them.
+        event_time
+            The column that may not be NULL because it is the event time.
+        """
+
+
+FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")

@@ -122,15 +122,15 @@ class Conductor:
         self._thread: threading.Thread | None = None
 
     @property
+    def bounded(self) -> bool:
+        """Whether the stream ends by itself."""
+        return self._recorder.bounded
+
+    @property
     def state(self) -> Playing:
         """Where the source stands now."""
         with self._changed:
             return self._playing
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the stream ends by itself."""
-        return self._recorder.bounded
 
     @property
     def error(self) -> ArroyoError | None:
@@ -177,7 +177,9 @@ class Conductor:
 
     def resume(self) -> None:
         """Release rows again; the time of the pause is not caught up."""
-        self._schedule.restart()
+        with self._changed:
+            self._schedule.restart()
+            self._steps = 0
         self._change(paused=False)
 
     def step(self, chunks: int = 1) -> None:

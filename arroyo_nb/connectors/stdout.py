@@ -1,0 +1,27 @@
+"""``stdout``: rows as JSON lines on the standard output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from arroyo_nb.connectors import Direction, SinkOnly, TableSpec, Writer
+from arroyo_nb.connectors._line_writers import StreamWriter
+from arroyo_nb.options import Option
+
+
+class Stdout(SinkOnly):
+    """The connector."""
+
+    name = "stdout"
+    doc = "rows as JSON lines on the standard output"
+    directions = frozenset({Direction.SINK})
+    typed = False
+    formats = ("json",)
+    options: tuple[Option, ...] = ()
+
+    def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
+        """Writes to whatever ``sys.stdout`` is when a batch is written."""
+        return StreamWriter(spec.physical, spec.options)
+
+
+CONNECTOR = Stdout()

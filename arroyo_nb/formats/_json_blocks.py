@@ -1,0 +1,245 @@
+"""The fast reader of JSON records: Arrow reads a whole block of lines, or refuses.
+
+It must never give other rows than the exact reader. So it refuses what Arrow reads
+otherwise: two documents on a line, NaN, infinities; and it reads timestamps and
+numbers in quotes as text, checks their form and converts them itself. A top-level
+``null`` crashes Arrow's reader, so it is looked for before.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.formats._json_records import (
+    FIRST_US,
+    LAST_US,
+    UNIT_NS,
+    BadRecord,
+    Number,
+    parse,
+)
+from arroyo_nb.schema import (
+    Decimal,
+    Field,
+    ListOf,
+    Primitive,
+    Schema,
+    StructOf,
+    Timestamp,
+    Type,
+    arrow_schema,
+    arrow_type,
+)
+from arroyo_nb.tape import END_OF_TIME_US
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NUMERIC = frozenset(
+    {"TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE"}
+    | {f"{name} UNSIGNED" for name in ("TINYINT", "SMALLINT", "INT", "BIGINT")}
+)
+_PLAIN = _NUMERIC | {"BOOLEAN", "TEXT"}
+
+# A line that does not begin with an object, or goes on with a second document.
+_ODD_LINE = re.compile(rb"^[ \t\r]*[^{ \t\r\n]|\}[ \t\r]*(?:\{|null)", re.MULTILINE)
+_ODD_NUMBER = re.compile(rb"(?:NaN|Inf|Infinity)[ \t\r\n]*[,\]}]")
+_FILLED_LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n]", re.MULTILINE)
+
+_WHOLE = r"^-?(?:0|[1-9][0-9]*)$"
+_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$"
+_INSTANT = (
+    r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}"
+    r"(?:\.[0-9]{1,9})?(?:Z|[-+][0-9]{2}:?[0-9]{2})?$"
+)
+_NO_ZONE = r"^(.{10}[T ][0-9:]{8}(?:\.[0-9]+)?)$"
+
+
+class Refused(Exception):
+    """The block must be read record by record."""
+
+
+class BlockReader:
+    """Reads blocks of lines of one schema.
+
+    The first record chooses how a column is read: a number or a number in quotes, an
+    instant as text or as a number. A block that mixes them is refused.
+    """
+
+    def __init__(self, schema: Schema, event_time: str | None) -> None:
+        self._schema = schema
+        self._event_time = event_time
+        self._suits = all(_is_suited(field) for field in schema)
+
+    def read(self, block: bytes) -> pa.Table | None:
+        """The block's rows; None where it must be read record by record."""
+        if not self._suits or _ODD_LINE.search(block) or _ODD_NUMBER.search(block):
+            return None
+        try:
+            block.decode("utf-8")  # Arrow does not check the text that it skips
+            first = parse(block.lstrip().split(b"\n", 1)[0])
+            rows = self._read(block, first)
+            return self._converted(rows) if _is_complete(rows, block) else None
+        except (BadRecord, Refused, UnicodeDecodeError):
+            return None
+
+    def _read(self, block: bytes, first: Any) -> pa.Table:
+        import pyarrow as pa
+        from pyarrow import json
+
+        names = self._schema.names
+        types = [_read_type(f.type, first.get(f.name)) for f in self._schema]
+        try:
+            return json.read_json(
+                pa.BufferReader(block),
+                json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+                json.ParseOptions(
+                    explicit_schema=pa.schema(zip(names, types, strict=True)),
+                    unexpected_field_behavior="ignore",
+                ),
+            )
+        except pa.ArrowInvalid as problem:
+            raise Refused from problem
+
+    def _converted(self, rows: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        columns = []
+        for field in self._schema:
+            column = _convert(field.type, rows[field.name])
+            required = not field.nullable or field.name == self._event_time
+            if required and column.null_count:
+                raise Refused
+            if field.name == self._event_time:
+                _check_range(column, FIRST_US, END_OF_TIME_US - 1)
+            columns.append(column)
+        try:
+            return pa.Table.from_arrays(columns, schema=arrow_schema(self._schema))
+        except pa.ArrowInvalid as problem:
+            raise Refused from problem
+
+
+def _is_suited(field: Field) -> bool:
+    return isinstance(field.type, Timestamp) or _is_plain(field.type)
+
+
+def _is_plain(type_: Type) -> bool:
+    match type_:
+        case Primitive(name):
+            return name in _PLAIN
+        case Decimal():
+            return True
+        case ListOf(element):
+            return _is_plain_inside(element)
+        case StructOf(fields):
+            return all(f.nullable and _is_plain_inside(f.type) for f in fields)
+        case _:
+            return False
+
+
+def _is_plain_inside(type_: Type) -> bool:
+    # Arrow reads 1e39 as an infinite FLOAT; inside a value that is not looked for.
+    return type_ != Primitive("FLOAT") and _is_plain(type_)
+
+
+def _read_type(type_: Type, first: Any) -> pa.DataType:
+    import pyarrow as pa
+
+    match type_:
+        case Timestamp():
+            return pa.int64() if isinstance(first, Number) else pa.string()
+        case Primitive(name) if name in _NUMERIC and _is_quoted(first):
+            return pa.string()
+        case Decimal():
+            return pa.string() if _is_quoted(first) else arrow_type(type_)
+        case _:
+            return arrow_type(type_)
+
+
+def _is_quoted(first: Any) -> bool:
+    return isinstance(first, str) and not isinstance(first, Number)
+
+
+def _convert(type_: Type, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(column.type)
+    try:
+        match type_:
+            case Timestamp(digits):
+                return _instants(column) if is_text else _counted(column, digits)
+            case Primitive("FLOAT" | "DOUBLE"):
+                return _finite(_cast(column, _NUMBER, type_) if is_text else column)
+            case Primitive(name) if name in _NUMERIC and is_text:
+                return _cast(column, _WHOLE, type_)
+            case Decimal() if is_text:
+                return column.cast(arrow_type(type_))
+            case _:
+                return column
+    except pa.ArrowInvalid as problem:
+        raise Refused from problem
+
+
+def _cast(column: pa.ChunkedArray, form: str, type_: Type) -> pa.ChunkedArray:
+    _check_form(column, form)
+    return column.cast(arrow_type(type_))
+
+
+def _finite(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow.compute as pc
+
+    if pc.all(pc.is_finite(column)).as_py() is False:
+        raise Refused
+    return column
+
+
+def _counted(column: pa.ChunkedArray, digits: int) -> pa.ChunkedArray:
+    """Instants from numbers in the column's unit."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if digits == 9:
+        # Arrow divides towards zero; an instant before the epoch must be floored.
+        numbers = column.combine_chunks()
+        floored = np.floor_divide(numbers.fill_null(0).to_numpy(), 1000)
+        column = pa.chunked_array([pa.array(floored, mask=numbers.is_null())])
+    else:
+        column = pc.multiply_checked(column, UNIT_NS[digits] // 1000)
+    _check_range(column, FIRST_US, LAST_US)
+    return column.cast(pa.timestamp("us"))
+
+
+def _instants(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Instants from text; without a zone it is UTC."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    _check_form(column, _INSTANT)
+    column = pc.replace_substring_regex(column, r"(\.\d{6})\d+", r"\1")
+    column = pc.replace_substring_regex(column, _NO_ZONE, r"\1Z")
+    return column.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
+
+
+def _check_form(column: pa.ChunkedArray, form: str) -> None:
+    import pyarrow.compute as pc
+
+    if pc.all(pc.match_substring_regex(column, form)).as_py() is False:
+        raise Refused
+
+
+def _check_range(column: pa.ChunkedArray, low: int, high: int) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.min_max(column.cast(pa.int64())).as_py()
+    if found["min"] is not None and not low <= found["min"] <= found["max"] <= high:
+        raise Refused
+
+
+def _is_complete(rows: pa.Table, block: bytes) -> bool:
+    """Whether there is one row a line; blank lines are none."""
+    lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    found: int = rows.num_rows
+    return found == lines or found == sum(1 for _ in _FILLED_LINE.finditer(block))
