@@ -64,10 +64,9 @@ def test_a_stateless_query_keeps_rows_in_arrival_order(session):
 
 def test_declarations_stay_and_a_bad_script_changes_nothing(session):
     assert session.run(FLIGHTS) is None
+    weather = "CREATE TABLE b WITH (connector = 'sample', dataset = 'weather');"
     with pytest.raises(ArroyoError):
-        session.run(
-            "CREATE TABLE b WITH (connector = 'sample', dataset = 'weather');\nSELECT nope FROM flights"
-        )
+        session.run(weather + "SELECT nope FROM flights")
     with pytest.raises(ArroyoError, match="b"):
         session.plan("SELECT * FROM b")
     assert session.plan("SELECT flight FROM flights").sinks
