@@ -91,7 +91,7 @@ NULL = Primitive("NULL")
 # name -> (Arrow type, Spark type). Spark has no unsigned integers and no time of
 # day that every operator takes: they are widened, and checked where they are read.
 PRIMITIVES: dict[str, tuple[str, str]] = {
-    "BOOLEAN": ("bool", "boolean"),
+    "BOOLEAN": ("bool_", "boolean"),
     "TINYINT": ("int8", "tinyint"),
     "SMALLINT": ("int16", "smallint"),
     "INT": ("int32", "int"),
