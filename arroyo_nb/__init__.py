@@ -1,8 +1,42 @@
-"""Explore data streams in Jupyter: Arroyo's streaming SQL, live on Spark."""
+"""Explore data streams in Jupyter: Arroyo's streaming SQL, live on Spark.
+
+In a notebook, ``%load_ext arroyo_nb`` brings the ``%%arroyo`` cell; anywhere else,
+:class:`Session` does the same. Importing the package starts and prints nothing and
+imports none of the heavy libraries.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from arroyo_nb.errors import ArroyoError
 
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from arroyo_nb.session import Session as Session
+
 __version__ = "0.1.0"
-__all__ = ["ArroyoError", "__version__"]
+__all__ = ["ArroyoError", "Session", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Session":
+        from arroyo_nb.session import Session
+
+        return Session
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """What ``%load_ext arroyo_nb`` does: magics, completion, a warm-up begun."""
+    from arroyo_nb import magics
+
+    magics.load(shell)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """What ``%unload_ext arroyo_nb`` does: every run and the engine end."""
+    from arroyo_nb import magics
+
+    magics.unload(shell)

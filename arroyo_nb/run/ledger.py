@@ -7,15 +7,20 @@ had closed before. The stream itself pays nothing for it.
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.snapshot import naive
 from arroyo_nb.run.trace import TracedBatch
+from arroyo_nb.schema import TIMESTAMP
+from arroyo_nb.spark.late import late_rows as late_frame
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
     from arroyo_nb.engine import Engine
     from arroyo_nb.plan import nodes
