@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from benchmarks.report import Report
+from benchmarks.report import Report, main
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan import plan_script
@@ -146,15 +147,13 @@ def compare(report: Report, session: Session, folder: Path) -> None:
         report.add(f"{name}: ratio", ratio, "x", target=0.97, at_most=False)
 
 
-def main() -> None:
-    """Run the benchmark."""
-    report = Report("throughput")
+def measure(report: Report) -> None:
+    """Make the events, then measure."""
     with tempfile.TemporaryDirectory() as name, Session() as session:
         folder = Path(name)
         make_chunks(folder)
         session.engine.worker.call(compare, report, session, folder)
-    report.main()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(measure))
