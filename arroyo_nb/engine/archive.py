@@ -1,157 +1,130 @@
-"""A class-data archive of Spark's JVM: halves the start, and is never needed.
+"""Make the class-data archive: start a JVM, work a little, let it write and exit.
 
-Java 17 and 21 write one with -XX:ArchiveClassesAtExit, Java 25 an AOT cache with
--XX:AOTCacheOutput. It is made once by a process of its own, at the lowest priority,
-and named after everything it depends on: another Spark, Java, class path or flag has
-another file. It is written under a temporary name and renamed, under a lock.
-
-``python -m arroyo_nb.engine.archive`` makes it in the foreground.
+``python -m arroyo_nb.engine.archive`` does it in the foreground and says how far it
+is; ``--force`` makes it anew. The engine starts it in the background, where it reads
+its stdin, which the kernel holds open. When the kernel is gone the JVM is killed with
+its group, also in the middle of writing, when it no longer looks at its own stdin.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
-import subprocess
+import shutil
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
-from arroyo_nb.engine.command import (
-    class_path,
-    java_flags,
-    spark_home,
-    spark_version,
-)
-from arroyo_nb.engine.java import Java
+from arroyo_nb.engine import folders, gateway, launch, warm
+from arroyo_nb.engine.class_data import Archive, archive_for, lock, remove_unused
+from arroyo_nb.engine.config import static_settings
+from arroyo_nb.engine.java import Java, find_java
+from arroyo_nb.engine.launch import Jvm
+from arroyo_nb.engine.problem import EngineProblem
 
-_KEEP_UNUSED_S = 30 * 86_400
-_RETRY_AFTER_S = 86_400
-_SUFFIXES = (".jsa", ".aot")
+_WRITING_S = 180
+
+Say = Callable[[str], None]
 
 
-class Archive(NamedTuple):
-    """Where the archive of a Java and a Spark is, whether it exists or not."""
-
-    path: Path
-    is_aot: bool
-
-    @property
-    def exists(self) -> bool:
-        """Is it there, and is it ours? Who can write it can run code as us."""
+def main(arguments: list[str] | None = None) -> int:
+    """Make the archive if it is missing; the exit status is 0 if it is there now."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    background = "--background" in arguments
+    java = find_java()
+    archive = archive_for(java)
+    if background:
+        os.nice(19)
+    if archive.exists and "--force" not in arguments:
+        _say(f"{archive.path.name} is there")
+        return 0
+    with lock(archive) as mine:
+        if not mine:
+            _say("another process is making it")
+            return 1
         try:
-            status = self.path.stat()
-        except OSError:
-            return False
-        return status.st_uid == os.getuid() and not status.st_mode & 0o022
-
-    @property
-    def failed(self) -> Path:
-        """Says why it could not be made; keeps every start from trying again."""
-        return self.path.with_suffix(".failed")
-
-    @property
-    def is_wanted(self) -> bool:
-        """Should it be made? Not when there is one, nor a day after a failure."""
-        try:
-            return time.time() - self.failed.stat().st_mtime > _RETRY_AFTER_S
-        except OSError:
-            return not self.exists
-
-    def use(self) -> list[str]:
-        """Flags that use it, where it exists; one that fits no longer is ignored."""
-        if not self.exists:
-            return []
-        with suppress(OSError):
-            os.utime(self.path)  # what is used is kept, see remove_unused
-        if self.is_aot:
-            return [f"-XX:AOTCache={self.path}", "-Xlog:aot=off", "-Xlog:cds=off"]
-        quiet = ["-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
-        return [f"-XX:SharedArchiveFile={self.path}", "-Xshare:auto", *quiet]
-
-    def make(self, path: Path) -> list[str]:
-        """Flags that write it to a path when the JVM exits."""
-        flag = "AOTCacheOutput" if self.is_aot else "ArchiveClassesAtExit"
-        return [f"-XX:{flag}={path}"]
-
-    def discard(self) -> None:
-        """Delete it: the JVM did not start with it."""
-        with suppress(OSError):
-            self.path.unlink()
+            _build(java, archive, background)
+        except Exception as error:
+            archive.failed.write_text(str(error), encoding="utf-8")
+            _say(f"no archive: {error}")
+            return 1
+    return 0
 
 
-def archive_for(java: Java) -> Archive:
-    """The archive that fits a Java, the installed Spark and the flags in use."""
-    is_aot = java.major >= 25
-    name = f"spark-{spark_version()}-java-{java.version}-{_key(java)}"
-    suffix = ".aot" if is_aot else ".jsa"
-    return Archive(cache_folder() / f"{name}{suffix}", is_aot)
-
-
-def cache_folder() -> Path:
-    """``ARROYO_NB_CACHE``, else a folder in the user's cache folder."""
-    named = os.environ.get("ARROYO_NB_CACHE")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "arroyo_nb"
-
-
-def _key(java: Java) -> str:
-    jars = class_path(spark_home())
-    status = [jar.stat() for jar in jars]
-    facts = [
-        *(spark_version(), java.build, str(java.home)),
-        *java_flags(java),
-        *(
-            f"{jar} {stat.st_size} {stat.st_mtime_ns}"
-            for jar, stat in zip(jars, status, strict=True)
-        ),
-    ]
-    return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
-
-
-def start_builder() -> subprocess.Popen[bytes]:
-    """Make the archive in a process of its own; it ends when its stdin closes."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "arroyo_nb.engine.build_archive", "--background"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
+def _build(java: Java, archive: Archive, background: bool) -> None:
+    started = time.monotonic()
+    remove_unused(archive.path.parent)
+    part = archive.path.with_name(f"{archive.path.stem}.part-{os.getpid()}")
+    work = folders.make_work_folder()
+    _say(f"starting Java {java.version} to record which classes Spark loads")
+    jvm = launch.start(
+        java, work, static_settings(work), archive_flags=archive.make(part)
     )
+    if background:
+        _end_with_stdin(jvm, work, part)
+    try:
+        _work(jvm, work)
+        _say("writing the archive")
+        jvm.close(_WRITING_S)
+        if not part.exists():
+            raise jvm.problem("java has written no archive")
+        part.chmod(0o600)
+        part.replace(archive.path)
+        with suppress(FileNotFoundError):
+            archive.failed.unlink()
+    finally:
+        _tidy(jvm, work, part)
+    size_mb = archive.path.stat().st_size / 1e6
+    _say(f"{archive.path.name}: {size_mb:.0f} MB in {time.monotonic() - started:.0f} s")
 
 
-@contextmanager
-def lock(archive: Archive) -> Iterator[bool]:
-    """Hold the lock on making an archive; gives False when another process does."""
-    archive.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with archive.path.with_suffix(".lock").open("w") as file:
+def _work(jvm: Jvm, work: Path) -> None:
+    failed: list[BaseException] = []
+
+    def run() -> None:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True  # closing the file lets go, and so does the end of the process
+            gateway.import_pyspark()
+            jvm.wait_until_up(180)
+            _say("starting Spark")
+            session = gateway.connect(jvm)
+            _say("running a small stream")
+            for _ in warm.more_steps(session, work / "warm"):
+                pass
+        except BaseException as error:
+            failed.append(error)
+
+    # On the main thread PySpark would take over SIGINT.
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    if failed:
+        raise EngineProblem(f"the sample stream failed: {failed[0]}") from failed[0]
 
 
-def remove_unused(folder: Path) -> None:
-    """Delete archives that no start has used for a month, and torn ones."""
-    for path in folder.glob("spark-*"):
-        torn = ".part" in path.name
-        age_s = time.time() - path.stat().st_mtime
-        if (torn or path.suffix in _SUFFIXES) and age_s > (
-            3600 if torn else _KEEP_UNUSED_S
-        ):
-            with suppress(OSError):
-                path.unlink()
+def _end_with_stdin(jvm: Jvm, work: Path, part: Path) -> None:
+    def watch() -> None:
+        with suppress(OSError):
+            while sys.stdin.buffer.read(1):
+                pass
+        _tidy(jvm, work, part)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _tidy(jvm: Jvm, work: Path, part: Path) -> None:
+    jvm.kill()
+    shutil.rmtree(work, ignore_errors=True)
+    with suppress(FileNotFoundError):
+        part.unlink()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"arroyo_nb archive: {text}\n")
+    sys.stderr.flush()
 
 
 if __name__ == "__main__":
-    from arroyo_nb.engine.build_archive import main
-
     sys.exit(main())

@@ -41,6 +41,11 @@ STATIC = (
     Setting("spark.sql.catalogImplementation", "in-memory", "no Hive metastore"),
     Setting("spark.locality.wait", "0", "one machine: nothing to wait for"),
     Setting("spark.shutdown.timeout", "2s", "the JVM must go with its kernel"),
+    Setting(
+        "spark.buffer.pageSize",
+        "2m",
+        "an aggregate takes a page for each task and batch: 64 MB with a 4 GB heap",
+    ),
     Setting("spark.ui.retainedJobs", "50", "bounded history"),
     Setting("spark.ui.retainedStages", "50", "bounded history"),
     Setting("spark.ui.retainedTasks", "1000", "bounded history"),

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from arroyo_nb.engine import archive, folders, gateway, given, launch, warm
+from arroyo_nb.engine import class_data, folders, gateway, given, launch, warm
 from arroyo_nb.engine.config import static_settings
 from arroyo_nb.engine.java import Java, find_java
 from arroyo_nb.engine.launch import Jvm
@@ -169,7 +169,7 @@ class Engine:
         if self._given is not None:
             return given.derive(self._given)
         java = find_java()
-        fitting = archive.archive_for(java)
+        fitting = class_data.archive_for(java)
         try:
             return self._connect(java, fitting.use())
         except EngineProblem:
@@ -249,8 +249,8 @@ class Engine:
     def _start_builder(self) -> None:
         if os.environ.get("ARROYO_NB_ARCHIVE", "on") == "off" or self._builder:
             return
-        if archive.archive_for(find_java()).is_wanted:
-            self._builder = archive.start_builder()
+        if class_data.archive_for(find_java()).is_wanted:
+            self._builder = class_data.start_builder()
 
     def _stop_builder(self) -> None:
         if self._builder is None or self._builder.stdin is None:

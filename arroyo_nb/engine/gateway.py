@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 
 def import_pyspark() -> None:
-    """Import what a session needs; its warnings and its noise are not the user's."""
+    """Import what a session needs; its warnings and its noise are not the user's.
+
+    pyarrow with it: results leave Spark as Arrow, and java is still starting.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import py4j.java_gateway
+        import pyarrow  # noqa: F401
         import pyspark.sql
         import pyspark.sql.streaming  # noqa: F401
     # A call that is under way when the JVM dies is reported there through the root

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from arroyo_nb.engine import archive
-from arroyo_nb.engine.archive import archive_for, lock, remove_unused
+from arroyo_nb.engine import class_data
+from arroyo_nb.engine.class_data import archive_for, lock, remove_unused
 from arroyo_nb.engine.java import Java
 
 JAVA_17 = Java(Path("/jdk"), "17.0.1", "Maker 17.0.1+1", frozenset())
@@ -21,7 +21,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def made(java: Java = JAVA_17) -> archive.Archive:
+def made(java: Java = JAVA_17) -> class_data.Archive:
     found = archive_for(java)
     found.path.write_bytes(b"archive")
     found.path.chmod(0o600)
@@ -42,7 +42,7 @@ def test_another_java_has_another_archive(other: Java) -> None:
 
 def test_another_spark_has_another_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     before = archive_for(JAVA_17)
-    monkeypatch.setattr(archive, "spark_version", lambda: "4.3.1")
+    monkeypatch.setattr(class_data, "spark_version", lambda: "4.3.1")
     assert archive_for(JAVA_17) != before
 
 
@@ -51,7 +51,7 @@ def test_a_changed_jar_has_another_archive(
 ) -> None:
     jar = tmp_path / "a.jar"
     jar.write_text("1")
-    monkeypatch.setattr(archive, "class_path", lambda home: [jar])
+    monkeypatch.setattr(class_data, "class_path", lambda home: [jar])
     before = archive_for(JAVA_17)
     jar.write_text("22")
     assert archive_for(JAVA_17) != before

@@ -1,0 +1,1 @@
+"""Measurements with targets; ``python -m benchmarks.NAME [--json FILE]``."""

@@ -1,0 +1,304 @@
+"""The engine against a real JVM, each test in a kernel process of its own.
+
+Engines are killed here, and PySpark has one Spark per process: a test in this process
+would end the JVM that the other tests share.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arroyo_nb.engine.folders import process_start
+
+START_S = 120
+GONE_S = 3
+
+
+class Kernel:
+    """A Python process that runs a script and answers in lines of JSON."""
+
+    def __init__(self, script: str, folder: Path) -> None:
+        file = folder / "kernel.py"
+        file.write_text(_PRELUDE + script, encoding="utf-8")
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "error", str(file)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env=os.environ
+            | {"ARROYO_NB_ARCHIVE": "off", "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+    def answer(self) -> Any:
+        """The next line; what it wrote to stderr when there is none."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            _, errors = self.process.communicate(timeout=START_S)
+            pytest.fail(f"the kernel ended: {errors}")
+        return json.loads(line)
+
+    def end(self) -> str:
+        """Wait for its end; gives what it wrote to stderr."""
+        _, errors = self.process.communicate(timeout=START_S)
+        assert self.process.returncode == 0, errors
+        return errors
+
+
+_PRELUDE = """
+import json, os, signal, sys, threading, time
+from pathlib import Path
+from arroyo_nb.engine import Engine, EngineProblem
+
+def answer(value):
+    print(json.dumps(value), flush=True)
+
+def processes():
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = int(fields[1])
+    return parents
+
+def family(pid):
+    parents = processes()
+    found = [pid]
+    for member in found:
+        found += [child for child, parent in parents.items() if parent == member]
+    return found
+
+def streaming(spark):
+    # Python workers: a stream of rows through mapInArrow, without end.
+    rows = spark.readStream.format("rate").option("rowsPerSecond", 100).load()
+    mapped = rows.mapInArrow(lambda batches: batches, rows.schema)
+    return mapped.writeStream.format("noop").start()
+
+def wait_until(condition, what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Iterator[Callable[[str], Kernel]]:
+    made: list[Kernel] = []
+
+    def make(script: str) -> Kernel:
+        made.append(Kernel(script, tmp_path))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.process.kill()
+        one.process.communicate()
+
+
+def are_gone(members: dict[int, int | None]) -> bool:
+    # A pid that was reused has another start.
+    return all(
+        process_start(pid) != start or _is_zombie(pid) for pid, start in members.items()
+    )
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return True
+    return text.rpartition(")")[2].split()[0] == "Z"
+
+
+def assert_gone_in_time(members: dict[int, int | None]) -> None:
+    deadline = time.monotonic() + GONE_S
+    while not are_gone(members):
+        left = [pid for pid in members if not are_gone({pid: members[pid]})]
+        assert time.monotonic() < deadline, f"alive after {GONE_S} s: {left}"
+        time.sleep(0.02)
+
+
+_STREAM = """
+engine = Engine()
+query = engine.worker.call(lambda: streaming(engine.session))
+wait_until(lambda: len(family(engine.pid)) > 2, "no Python worker")
+answer(family(engine.pid))
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM], ids=lambda s: s.name)
+def test_nothing_outlives_a_killed_kernel(
+    kernel: Callable[[str], Kernel], sent: signal.Signals
+) -> None:
+    started = kernel(_STREAM + "threading.Event().wait()")
+    pids = started.answer()
+    members = {pid: process_start(pid) for pid in pids}
+    assert len(members) >= 3  # the JVM, the daemon of the workers, a worker
+    started.process.send_signal(sent)
+    started.process.wait()
+    assert_gone_in_time(members)
+
+
+def test_a_kernel_that_ends_by_itself_ends_quietly(
+    kernel: Callable[[str], Kernel],
+) -> None:
+    started = kernel(_STREAM)
+    members = {pid: process_start(pid) for pid in started.answer()}
+    assert started.end() == ""
+    assert_gone_in_time(members)
+
+
+_SOCKETS = """
+engine = Engine()
+query = engine.worker.call(lambda: streaming(engine.session))
+wait_until(lambda: len(family(engine.pid)) > 2, "no Python worker")
+
+def listeners():
+    inodes = set()
+    for pid in family(os.getpid()):
+        for link in Path(f"/proc/{pid}/fd").glob("*"):
+            try:
+                target = os.readlink(link)
+            except OSError:
+                continue
+            inodes.add(target.removeprefix("socket:[").removesuffix("]"))
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            # 0A is LISTEN; a UDP socket that nobody has connected is 07.
+            if fields[3] in ("0A", "07") and fields[9] in inodes:
+                yield table, fields[1].split(":")[0]
+
+answer(list(listeners()))
+engine.close()
+"""
+
+# As /proc writes them: 127.0.0.1, and the same as an IPv6 address; ::1.
+_LOOPBACK = {
+    "0100007F",
+    "0000000000000000FFFF00000100007F",
+    "00000000000000000000000001000000",
+}
+
+
+def test_every_listener_is_on_loopback(kernel: Callable[[str], Kernel]) -> None:
+    found = kernel(_SOCKETS).answer()
+    assert len(found) >= 2  # the gateway and Spark's own
+    assert {address for _, address in found} <= _LOOPBACK
+
+
+_DEATH = """
+events = []
+engine = Engine(on_event=lambda event: events.append(event.kind))
+count = lambda: engine.session.range(5).count()
+engine.worker.call(count)
+old = engine.worker.call(lambda: engine.session)
+sleep = "select java_method('java.lang.Thread', 'sleep', 60000L)"
+for in_a_call in (True, False):
+    slow = None
+    if in_a_call:
+        slow = engine.worker.post(lambda: engine.session.sql(sleep).collect())
+    if slow is not None:
+        wait_until(slow.running, "the call has not begun")
+    os.kill(engine.pid, signal.SIGKILL)
+    wait_until(lambda: not engine.alive, "still alive", 5)
+    assert engine.status == "died", engine.status
+    if slow is not None:
+        assert slow.exception(10) is not None
+    answer([engine.worker.call(count), engine.restarts])
+answer(events)
+answer(engine.worker.call(lambda: engine.session is not old))
+engine.close()
+"""
+
+
+def test_a_dead_jvm_is_replaced(kernel: Callable[[str], Kernel]) -> None:
+    started = kernel(_DEATH)
+    assert started.answer() == [5, 1]
+    assert started.answer() == [5, 2]
+    starts = ["starting", "starting", "ready"]
+    assert started.answer() == [*starts, "died", *starts, "died", *starts]
+    assert started.answer() is True
+    assert started.end() == ""
+
+
+_INTERRUPT = """
+engine = Engine()
+engine.worker.call(lambda: engine.session)
+sleep = "select java_method('java.lang.Thread', 'sleep', 20L)"
+slow = lambda: [engine.session.sql(sleep).collect() for _ in range(4)]
+took = []
+for _ in range(20):
+    started = time.monotonic()
+    interrupt = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    try:
+        engine.worker.call(slow)
+        answer("not interrupted")
+    except KeyboardInterrupt:
+        took.append(time.monotonic() - started)
+    assert engine.worker.call(lambda: engine.session.range(3).count()) == 3
+answer([len(took), max(took), engine.restarts])
+engine.close()
+"""
+
+
+def test_an_interrupt_leaves_the_gateway_whole(
+    kernel: Callable[[str], Kernel],
+) -> None:
+    times, longest_s, restarts = kernel(_INTERRUPT).answer()
+    assert (times, restarts) == (20, 0)
+    assert longest_s < 1
+
+
+_GIVEN = """
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[2]").config(
+    "spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1").config(
+    "spark.driver.host", "127.0.0.1").getOrCreate()
+spark.conf.set("spark.sql.session.timeZone", "Europe/Rome")
+spark.range(1).createOrReplaceTempView("mine")
+settings = lambda: {row.key: row.value for row in spark.sql("set -v").collect()}
+before = settings()
+engine = Engine(spark)
+engine.warm_up()
+zone = lambda: engine.session.conf.get("spark.sql.session.timeZone")
+views = lambda: engine.session.catalog.tableExists("mine")
+answer([engine.worker.call(zone), engine.worker.call(views), engine.alive])
+answer(SparkSession.getActiveSession() is spark and SparkSession.active() is spark)
+engine.close()
+answer(settings() == before)
+answer(spark.sql("select count(*) n from mine").first().n)
+# Without one handed in, the Spark of this process is found.
+engine = Engine()
+answer([engine.worker.call(lambda: engine.session.range(2).count()), engine.pid])
+spark.stop()
+try:
+    engine.worker.call(lambda: engine.session)
+except EngineProblem as error:
+    answer(str(error))
+"""
+
+
+def test_a_session_that_is_handed_in_is_left_alone(
+    kernel: Callable[[str], Kernel],
+) -> None:
+    started = kernel(_GIVEN)
+    assert started.answer() == ["UTC", False, True]
+    assert started.answer() is True
+    assert started.answer() is True
+    assert started.answer() == 1
+    assert started.answer() == [2, None]
+    assert "has been stopped" in started.answer()
