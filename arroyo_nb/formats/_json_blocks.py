@@ -212,15 +212,13 @@ def _finite(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _counted(column: pa.ChunkedArray, digits: int) -> pa.ChunkedArray:
     """Instants from numbers in the column's unit."""
-    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if digits == 9:
         # Arrow divides towards zero; an instant before the epoch must be floored.
-        numbers = column.combine_chunks()
-        floored = np.floor_divide(numbers.fill_null(0).to_numpy(), 1000)
-        column = pa.chunked_array([pa.array(floored, mask=numbers.is_null())])
+        below = pc.if_else(pc.less(column, 0), 999, 0)
+        column = pc.divide(pc.subtract_checked(column, below), 1000)
     else:
         column = pc.multiply_checked(column, UNIT_NS[digits] // 1000)
     _check_range(column, FIRST_US, LAST_US)

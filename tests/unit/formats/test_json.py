@@ -6,7 +6,7 @@ from datetime import datetime as at
 from decimal import Decimal as Number10
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.errors import RunProblem
@@ -325,6 +325,11 @@ def exact_rows(block):
 
 @settings(max_examples=400, deadline=None)
 @given(lines)
+@example([b'{"s": "", "t": -1, "n": "1"}', b'{"s": "", "t": -1000}', b'{"s": ""}'])
+@example([b'{"s": "", "t": 1, "d": "1e3"}', b'{"s": "", "t": "2000-01-01"}'])
+@example([b'{"s": "", "t": -9223372036854775808}'])
+@example([b'{"s": "", "m": "+1.5", "u": "-0"}'])
+@example([b'{"s": "", "f": 1e39}', b'{"s": "", "f": "1e39"}'])
 def test_both_readers_agree(found):
     block = b"\n".join(found)
     fast = BlockReader(SCHEMA, None).read(block) if block.strip() else None

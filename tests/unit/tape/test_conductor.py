@@ -1,0 +1,292 @@
+"""The conductor: order, look-ahead, pause and step, errors, and being killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from time import monotonic
+
+import pyarrow as pa
+import pytest
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.schema import BIGINT, Field, Schema
+from arroyo_nb.tape import ARRIVAL, BadRow, Chunk
+from arroyo_nb.tape.conductor import Conductor, Limits
+from arroyo_nb.tape.format import Tape, chunk_numbers, read_mark
+from arroyo_nb.tape.pace import MAX, Clock, Pace
+
+SCHEMA = Schema((Field("n", BIGINT),))
+DEADLINE_S = 20.0
+
+
+class Counting:
+    """``chunks`` chunks of ``rows`` rows; a live one then yields empty chunks."""
+
+    def __init__(self, chunks, rows=3, *, bounded=True, fail_at=None, problem=None):
+        self.bounded = bounded
+        self.made = 0
+        self.closed = False
+        self._chunks, self._rows = chunks, rows
+        self._fail_at, self._problem = fail_at, problem
+
+    def chunks(self, after):
+        first = after["chunk"] if after else 0
+        try:
+            for number in range(first + 1, self._chunks + 1):
+                if number == self._fail_at:
+                    raise self._problem
+                self.made = number
+                yield self._chunk(number)
+            while not self.bounded:
+                yield Chunk(self._chunk(1).rows.slice(0, 0), {"chunk": self._chunks})
+        finally:
+            self.closed = True
+
+    def _chunk(self, number):
+        values = range((number - 1) * self._rows, number * self._rows)
+        times = pa.array([n * 1_000_000 for n in values], pa.timestamp("us", "UTC"))
+        numbers = pa.array(values, pa.int64())
+        table = pa.table({"n": numbers, ARRIVAL: times, "_timestamp": times})
+        bad = (BadRow(f"f:{number}", "{", "invalid JSON"),)
+        return Chunk(table, {"chunk": number}, dropped_rows=2, bad=bad)
+
+
+class Playing:
+    """A conductor and a way to wait for it."""
+
+    def __init__(self, recorder, folder, **options):
+        self._heard = threading.Condition()
+        self.conductor = Conductor(
+            recorder,
+            folder,
+            schema=SCHEMA,
+            source="numbers",
+            on_change=self._hear,
+            **options,
+        )
+
+    def _hear(self):
+        with self._heard:
+            self._heard.notify_all()
+
+    def until(self, holds):
+        """Wait until a condition on the state holds; the state."""
+        with self._heard:
+            assert self._heard.wait_for(lambda: holds(self.state), DEADLINE_S), (
+                self.state
+            )
+        return self.state
+
+    def consume_all(self):
+        """Commit chunk by chunk until the stream has ended."""
+        while not self.until(lambda s: s.chunks > s.consumed_chunks).ended:
+            self.conductor.consumed(self.state.consumed_chunks + 1)
+        return self.state
+
+    @property
+    def state(self):
+        return self.conductor.state
+
+    def __enter__(self):
+        self.conductor.start()
+        return self
+
+    def __exit__(self, *_):
+        assert self.conductor.stop(DEADLINE_S)
+
+
+def numbers_in(folder):
+    return Tape.open(folder).table()["n"].to_pylist()
+
+
+def test_all_rows_in_order_then_the_end(tmp_path):
+    with Playing(Counting(20), tmp_path) as playing:
+        state = playing.consume_all()
+    assert (state.chunks, state.rows, state.dropped_rows) == (21, 60, 40)
+    assert (len(state.bad), state.max_event_time.timestamp()) == (20, 59)
+    assert state.error is None
+    assert numbers_in(tmp_path) == list(range(60))
+    assert read_mark(tmp_path, 21).end
+
+
+def test_it_never_runs_further_ahead_than_it_may(tmp_path):
+    recorder = Counting(50)
+    limits = Limits(lookahead_chunks=3)
+    with Playing(recorder, tmp_path, limits=limits) as playing:
+        for consumed in range(10):
+            state = playing.until(lambda s, c=consumed: s.chunks == c + 3)
+            # One more chunk is in hand, waiting for its turn.
+            assert recorder.made <= state.chunks + 1
+            playing.conductor.consumed(consumed + 1)
+        assert len(chunk_numbers(tmp_path)) <= 13
+
+
+def test_look_ahead_in_bytes_lets_one_chunk_through(tmp_path):
+    limits = Limits(lookahead_chunks=8, lookahead_bytes=1)
+    with Playing(Counting(5), tmp_path, limits=limits) as playing:
+        playing.until(lambda s: s.chunks == 1)
+        playing.conductor.consumed(1)
+        playing.until(lambda s: s.chunks == 2)
+        state = playing.consume_all()
+    assert state.rows == 15
+
+
+def test_consumed_chunks_go_except_the_first_rows_and_the_last_file(tmp_path):
+    limits = Limits(lookahead_chunks=2, keep_rows=9)
+    with Playing(Counting(10), tmp_path, limits=limits) as playing:
+        last = playing.consume_all().chunks
+        playing.conductor.consumed(last)
+    assert chunk_numbers(tmp_path) == (1, 2, 3, 11)
+    with Playing(Counting(10), tmp_path, limits=limits) as again:
+        assert again.state.ended
+        assert again.state.rows == 30
+
+
+def test_pause_step_resume(tmp_path):
+    with Playing(Counting(9), tmp_path, paused=True) as playing:
+        playing.conductor.step()
+        assert playing.until(lambda s: s.chunks == 1).paused
+        playing.conductor.step(2)
+        playing.until(lambda s: s.chunks == 3)
+        playing.conductor.resume()
+        playing.until(lambda s: s.chunks == 8)
+        playing.conductor.pause()
+        playing.conductor.consumed(8)
+        playing.conductor.step(2)
+        state = playing.until(lambda s: s.ended)
+    assert (state.chunks, state.paused) == (10, True)
+    assert numbers_in(tmp_path) == list(range(27))
+
+
+def test_a_paced_tape_takes_its_time_and_a_step_does_not(tmp_path):
+    # A tick is a second of the rows and 40 ms of the wall.
+    pace = Pace(Clock.EVENT_TIME, speed=25, tick_s=0.04)
+    limits = Limits(lookahead_chunks=99)
+    began = monotonic()
+    with Playing(Counting(1, 6), tmp_path, pace=pace, limits=limits) as playing:
+        playing.until(lambda s: s.ended)
+    assert monotonic() - began >= 5 * 0.04
+    assert len(chunk_numbers(tmp_path)) == 7
+
+    slow = Pace(Clock.EVENT_TIME, speed=0.001)
+    folder = tmp_path / "slow"
+    with Playing(Counting(1, 6), folder, pace=slow, paused=True) as playing:
+        playing.conductor.step(2)
+        playing.until(lambda s: s.chunks == 2)
+    assert numbers_in(folder) == [0, 1]
+
+
+def test_a_live_source_hears_the_stop_and_has_no_end(tmp_path):
+    recorder = Counting(2, bounded=False)
+    with Playing(recorder, tmp_path) as playing:
+        playing.until(lambda s: s.chunks == 2)
+    assert recorder.closed
+    assert not playing.state.ended
+    assert chunk_numbers(tmp_path) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (RunProblem("f:7: invalid JSON"), "f:7: invalid JSON"),
+        (ZeroDivisionError("a bug"), "the source 'numbers' stopped: a bug"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+    ],
+)
+def test_what_ends_the_thread_is_the_conductors_error(tmp_path, problem, message):
+    recorder = Counting(9, fail_at=3, problem=problem)
+    with Playing(recorder, tmp_path) as playing:
+        state = playing.until(lambda s: s.error is not None)
+    assert message in state.error.message
+    assert problem in (state.error, state.error.__cause__)
+    assert (state.chunks, state.ended) == (2, False)
+
+
+def test_a_full_disk_stops_it_and_room_lets_it_go_on(tmp_path, monkeypatch):
+    from arroyo_nb.tape import format as on_disk
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(on_disk.os, "utime", full)
+        with Playing(Counting(4), tmp_path) as playing:
+            state = playing.until(lambda s: s.error is not None)
+    assert "No space left on device" in state.error.message
+    assert chunk_numbers(tmp_path) == ()
+    with Playing(Counting(4), tmp_path) as playing:
+        playing.consume_all()
+    assert numbers_in(tmp_path) == list(range(12))
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_folder_that_cannot_be_made_is_told_at_the_start(tmp_path):
+    (tmp_path / "file").write_text("")
+    playing = Playing(Counting(1), tmp_path / "file" / "tape")
+    with pytest.raises(RunProblem, match="the source 'numbers' stopped"):
+        playing.conductor.start()
+
+
+@pytest.mark.parametrize("pace", [MAX, Pace(Clock.EVENT_TIME, speed=4e6)])
+def test_stopped_anywhere_it_goes_on_with_the_same_chunks(tmp_path, pace):
+    limits = Limits(lookahead_chunks=99)
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    with Playing(Counting(12), whole, pace=pace, limits=limits) as playing:
+        playing.until(lambda s: s.ended)
+    for chunks in range(1, 14):
+        recorder = Counting(12)
+        with Playing(recorder, parts, pace=pace, limits=limits, paused=True) as playing:
+            assert playing.state.chunks == chunks - 1
+            playing.conductor.step()
+            playing.until(lambda s, c=chunks: s.chunks == c)
+    assert playing.state.ended
+    names = [path.name for path in sorted(whole.iterdir())]
+    assert names == [path.name for path in sorted(parts.iterdir())]
+    assert all((whole / n).read_bytes() == (parts / n).read_bytes() for n in names)
+
+
+def test_killed_while_writing_it_goes_on_without_loss_or_repetition(tmp_path):
+    done = 0
+    for kill in range(5):
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, str(tmp_path)],
+            cwd=Path(__file__).parent,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        # The kill falls somewhere in the writing of the chunks that follow.
+        for line in range(1, 8 + kill):
+            assert int(child.stdout.readline()) == done + line
+        child.send_signal(signal.SIGKILL)
+        child.communicate()
+        done = len(chunk_numbers(tmp_path))
+    limits = Limits(lookahead_chunks=99_999)
+    with Playing(Counting(done + 9), tmp_path, limits=limits) as playing:
+        state = playing.until(lambda s: s.ended)
+    assert (state.rows, state.dropped_rows) == (3 * done + 27, 2 * done + 18)
+    assert numbers_in(tmp_path) == list(range(3 * done + 27))
+    assert not list(tmp_path.glob(".*"))
+
+
+CHILD = """
+import sys, threading
+from pathlib import Path
+from test_conductor import Counting, Limits, Playing
+
+folder = Path(sys.argv[1])
+last = len(list(folder.glob("chunk-*")))
+
+def tell():
+    global last
+    if playing.state.chunks > last:
+        last = playing.state.chunks
+        print(last, flush=True)
+
+playing = Playing(Counting(99_999), folder, limits=Limits(99_999))
+playing.conductor._on_change = tell
+playing.conductor.start()
+threading.Event().wait()
+"""

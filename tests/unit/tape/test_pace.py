@@ -1,0 +1,121 @@
+"""Paces: a tape is cut by stream time, whatever the wall clock does."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arroyo_nb.tape import ARRIVAL, Chunk
+from arroyo_nb.tape.format import Mark, Totals
+from arroyo_nb.tape.pace import MAX, Clock, Pace, Schedule, released
+
+INSTANT = pa.timestamp("us", "UTC")
+SECOND = 1_000_000
+
+
+class Listed:
+    """A recorder of chunks given as lists of (event time, arrival) in seconds."""
+
+    bounded = True
+
+    def __init__(self, chunks):
+        self._chunks = chunks
+
+    def chunks(self, after):
+        first = after["chunk"] if after else 0
+        for number, times in enumerate(self._chunks[first:], first + 1):
+            event, arrival = zip(*times, strict=True) if times else ((), ())
+            yield Chunk(
+                pa.table(
+                    {
+                        ARRIVAL: pa.array([a * SECOND for a in arrival], INSTANT),
+                        "_timestamp": pa.array([e * SECOND for e in event], INSTANT),
+                    }
+                ),
+                {"chunk": number},
+                dropped_rows=1,
+            )
+
+
+def seconds(chunk):
+    return [t.timestamp() for t in chunk.rows["_timestamp"].to_pylist()]
+
+
+def test_event_time_pace_keeps_order_and_holds_old_rows_to_their_turn():
+    pace = Pace(Clock.EVENT_TIME, speed=40, tick_s=0.25)  # ten seconds a tick
+    recorder = Listed([[(1, 0), (9, 1), (10, 2), (3, 3), (31, 4)], [(29, 5), (40, 6)]])
+    pieces = list(released(recorder, pace, None))
+    # 3 waits behind 10; 29 comes after 31 and does not go back to an earlier tick.
+    assert [(tick, seconds(chunk)) for tick, chunk in pieces] == [
+        (0, [1, 9]),
+        (1, [10, 3]),
+        (3, [31]),
+        (3, [29]),
+        (4, [40]),
+    ]
+    assert [chunk.dropped_rows for _, chunk in pieces] == [0, 0, 1, 0, 1]
+
+
+def test_arrival_pace_follows_the_arrival():
+    pace = Pace(Clock.ARRIVAL, speed=4, tick_s=0.25)  # one second a tick
+    recorder = Listed([[(9, 1), (1, 1), (5, 2)]])
+    pieces = [(tick, seconds(chunk)) for tick, chunk in released(recorder, pace, None)]
+    assert pieces == [(1, [9, 1]), (2, [5])]
+
+
+def test_at_max_speed_chunks_stay_whole():
+    pieces = list(released(Listed([[(1, 1), (99, 2)], []]), MAX, None))
+    assert [(tick, seconds(chunk)) for tick, chunk in pieces] == [
+        (None, [1, 99]),
+        (None, []),
+    ]
+
+
+times = st.tuples(st.integers(-30, 60), st.integers(0, 60))
+tapes = st.lists(st.lists(times, max_size=8), max_size=4)
+paces = st.sampled_from(
+    [
+        MAX,
+        Pace(Clock.EVENT_TIME, 8),
+        Pace(Clock.EVENT_TIME, 37.5),
+        Pace(Clock.ARRIVAL, 20),
+    ]
+)
+
+
+@given(tapes, paces)
+def test_at_any_pace_nothing_is_lost_and_any_slice_can_be_gone_on_from(tape, pace):
+    for chunk in tape:
+        chunk.sort(key=lambda both: both[1])
+    recorder = Listed(tape)
+    pieces = list(released(recorder, pace, None))
+    assert [t for _, p in pieces for t in seconds(p)] == [e for c in tape for e, _ in c]
+    assert sum(piece.dropped_rows for _, piece in pieces) == len(tape)
+    totals = Totals()
+    for done, (_, piece) in enumerate(pieces, 1):
+        if piece.rows.num_rows:
+            totals = totals.after(piece.rows)
+        position = json.loads(json.dumps(piece.position))
+        rest = released(recorder, pace, Mark(done, 0, 0, position, totals))
+        assert [(t, p.rows, p.position) for t, p in rest] == [
+            (t, p.rows, p.position) for t, p in pieces[done:]
+        ]
+
+
+def test_the_schedule_counts_from_the_first_slice_and_again_after_a_break():
+    schedule = Schedule(Pace(Clock.EVENT_TIME, tick_s=0.25))
+    assert schedule.wait_s(1_000_000, now_s=50.0) == 0
+    assert schedule.wait_s(1_000_004, now_s=50.25) == 0.75
+    assert schedule.wait_s(1_000_004, now_s=99.0) == 0  # late: caught up
+    schedule.restart()
+    assert schedule.wait_s(1_000_008, now_s=200.0) == 0
+    assert schedule.wait_s(1_000_009, now_s=200.0) == 0.25
+    assert schedule.wait_s(None, now_s=0.0) == 0
+
+
+@pytest.mark.parametrize("wrong", [{"speed": 0}, {"speed": -1}, {"tick_s": 0}])
+def test_time_goes_forward(wrong):
+    with pytest.raises(ValueError, match="above 0"):
+        Pace(Clock.EVENT_TIME, **wrong)
