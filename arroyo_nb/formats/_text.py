@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+_SECONDS = "yyyy-MM-dd'T'HH:mm:ss"
+
 
 def timestamp_text(value: str) -> str:
     """``2023-01-01T00:00:00``, without a zone.
 
     The fraction is there only when it is not zero, and then has 3 or 6 digits.
-    Spark's own cast drops each trailing zero of a fraction, so a third or sixth digit
-    is put back.
 
     Parameters
     ----------
     value
         SQL text of a timestamp; the session is UTC.
     """
-    text = f"replace(CAST({value} AS STRING), ' ', 'T')"
-    micros = f"pmod(unix_micros({value}), 1000000L)"
-    digits = f"IF({micros} % 1000L = 0, 3, 6)"
-    padded = f"rpad({text}, 20 + {digits}, '0')"
-    return f"IF({micros} = 0, {text}, {padded})"
+    micros = f"unix_micros({value})"
+    return (
+        f"CASE WHEN {micros} % 1000000L = 0 THEN {_formatted(value, '')} "
+        f"WHEN {micros} % 1000L = 0 THEN {_formatted(value, '.SSS')} "
+        f"ELSE {_formatted(value, '.SSSSSS')} END"
+    )
+
+
+def _formatted(value: str, fraction: str) -> str:
+    return f'date_format({value}, "{_SECONDS}{fraction}")'

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from functools import cache
 
-from arroyo_nb.functions import math
+from arroyo_nb.functions import arrays, conditional, crypto, math, regex, text, time
 from arroyo_nb.functions.signature import Argument, ScalarFunction, SignatureProblem
 
 __all__ = ["Argument", "ScalarFunction", "SignatureProblem", "names", "scalar"]
 
-_FAMILIES = (math.FUNCTIONS,)
+_FAMILIES = (
+    math.FUNCTIONS,
+    conditional.FUNCTIONS,
+    text.FUNCTIONS,
+    regex.FUNCTIONS,
+    crypto.FUNCTIONS,
+    time.FUNCTIONS,
+    arrays.FUNCTIONS,
+)
 
 
 @cache

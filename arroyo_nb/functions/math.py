@@ -1,26 +1,150 @@
-"""Numbers."""
+"""Numbers. A result that depends on nothing but a DOUBLE is a DOUBLE, as IEEE 754
+has it: infinities and NaN where Spark gives NULL or fails."""
 
 from __future__ import annotations
 
 from arroyo_nb.functions.signature import (
     Kind,
+    Nulls,
     Result,
     ScalarFunction,
     Signature,
+    Template,
 )
-from arroyo_nb.schema import BIGINT, DOUBLE
+from arroyo_nb.schema import BIGINT, BOOLEAN, DOUBLE, INT
 
-_SAME = (Signature((Kind.NUMBER,), Result.FIRST),)
-_DOUBLE = (Signature((DOUBLE,), DOUBLE),)
-_DOUBLES = (Signature((DOUBLE, DOUBLE), DOUBLE),)
-_BIGINTS = (Signature((BIGINT, BIGINT), BIGINT),)
+_ONE = Signature((DOUBLE,), DOUBLE)
+_TWO = Signature((DOUBLE, DOUBLE), DOUBLE)
+_WHOLE_TWO = Signature((BIGINT, BIGINT), BIGINT)
+
+# Euclid's algorithm needs at most 92 steps for 64 bits.
+_GCD = (
+    "aggregate(sequence(1, 93), "
+    "named_struct('a', abs({0}), 'b', abs({1})), "
+    "(p, i) -> IF(p.b = 0, p, named_struct('a', p.b, 'b', p.a % p.b)), p -> p.a)"
+)
+# Beyond this a DOUBLE has no fraction, and Spark's result, a BIGINT, may not hold it.
+_WHOLE = "IF(abs({value}) < 9e15D, CAST({how}({value}) AS DOUBLE), {value})"
 
 
-def _plain(name: str, doc: str) -> ScalarFunction:
-    return ScalarFunction(name, _DOUBLE, f"{name}({{0}})", doc)
+def _whole(how: str, value: str = "{0}") -> str:
+    return _WHOLE.format(how=how, value=value)
+
+
+def _truncated(value: str) -> str:
+    return f"IF({value} < 0, {_whole('ceil', value)}, {_whole('floor', value)})"
+
+
+def _logarithm(spark: str, value: str = "{0}") -> str:
+    beyond = f"IF({value} = 0, double('-Infinity'), double('NaN'))"
+    return f"IF({value} <= 0, {beyond}, {spark})"
+
+
+def _row(
+    name: str, template: Template, doc: str, *signatures: Signature, **more: object
+) -> ScalarFunction:
+    aliases = tuple(str(more.get("alias", "")).split())
+    return ScalarFunction(name, signatures or (_ONE,), template, doc, aliases=aliases)
+
+
+def _same(name: str, doc: str) -> ScalarFunction:
+    return _row(name, f"{name}({{0}})", doc)
 
 
 FUNCTIONS = (
-    _plain("sqrt", "square root; NaN of a negative number"),
-    ScalarFunction("abs", _SAME, "abs({0})", "absolute value"),
+    _row("abs", "abs({0})", "absolute value", Signature((Kind.NUMBER,), Result.FIRST)),
+    _same("acos", "arc cosine, in radians"),
+    _same("acosh", "inverse hyperbolic cosine"),
+    _same("asin", "arc sine, in radians"),
+    _same("asinh", "inverse hyperbolic sine"),
+    _same("atan", "arc tangent, in radians"),
+    _same("atanh", "inverse hyperbolic tangent"),
+    _row("atan2", "atan2({0}, {1})", "angle of the point (x, y): atan2(y, x)", _TWO),
+    _same("cbrt", "cube root"),
+    _row("ceil", _whole("ceil"), "nearest whole number not below", alias="ceiling"),
+    _same("cos", "cosine of radians"),
+    _same("cosh", "hyperbolic cosine"),
+    _same("cot", "cotangent of radians"),
+    _same("degrees", "radians as degrees"),
+    _same("exp", "e to the power of x"),
+    _row(
+        "factorial",
+        "factorial(CAST({0} AS INT))",
+        "n!, for n up to 20",
+        Signature((BIGINT,), BIGINT),
+    ),
+    _row("floor", _whole("floor"), "nearest whole number not above"),
+    _row("gcd", _GCD, "greatest common divisor", _WHOLE_TWO),
+    _row(
+        "lcm",
+        f"IF({{0}} = 0 OR {{1}} = 0, 0L, abs({{0}} div {_GCD} * {{1}}))",
+        "least common multiple",
+        _WHOLE_TWO,
+    ),
+    _row(
+        "isnan",
+        "IF({0} IS NULL, NULL, isnan({0}))",
+        "is it not a number?",
+        Signature((DOUBLE,), BOOLEAN),
+    ),
+    _row("iszero", "({0} = 0)", "is it zero?", Signature((DOUBLE,), BOOLEAN)),
+    _row("ln", _logarithm("ln({0})"), "natural logarithm"),
+    _row(
+        "log",
+        lambda a: (
+            _logarithm("log10({0})").format(a[0].sql)
+            if len(a) == 1
+            else _logarithm("log({0}, {1})", "{1}").format(a[0].sql, a[1].sql)
+        ),
+        "logarithm: log(x) to the base 10, log(b, x) to the base b",
+        _ONE,
+        _TWO,
+    ),
+    _row("log10", _logarithm("log10({0})"), "logarithm to the base 10"),
+    _row("log2", _logarithm("log2({0})"), "logarithm to the base 2"),
+    _row("nanvl", "nanvl({0}, {1})", "the first, or the second where it is NaN", _TWO),
+    ScalarFunction(
+        "pi", (Signature((), DOUBLE),), "pi()", "the number pi", Nulls.NEVER
+    ),
+    _row(
+        "power",
+        lambda a: (
+            f"CAST(power({a[0].sql}, {a[1].sql}) AS BIGINT)"
+            if a[0].type == BIGINT
+            else f"power({a[0].sql}, {a[1].sql})"
+        ),
+        "x to the power of y; whole for whole numbers",
+        _WHOLE_TWO,
+        _TWO,
+        alias="pow",
+    ),
+    _same("radians", "degrees as radians"),
+    ScalarFunction(
+        "random", (Signature((), DOUBLE),), "rand()", "0 <= x < 1", Nulls.NEVER
+    ),
+    _row(
+        "round",
+        "round({all})",
+        "to n decimals, half away from zero",
+        Signature((DOUBLE, INT), DOUBLE, optional=1),
+    ),
+    _row("signum", "signum({0})", "-1, 0 or 1", alias="sign"),
+    _same("sin", "sine of radians"),
+    _same("sinh", "hyperbolic sine"),
+    _same("sqrt", "square root; NaN of a negative number"),
+    _same("tan", "tangent of radians"),
+    _same("tanh", "hyperbolic tangent"),
+    _row(
+        "trunc",
+        lambda a: (
+            _truncated(a[0].sql)
+            if len(a) == 1
+            else "({} / {})".format(
+                _truncated(f"({a[0].sql} * power(10D, {a[1].sql}))"),
+                f"power(10D, {a[1].sql})",
+            )
+        ),
+        "toward zero, to n decimals",
+        Signature((DOUBLE, INT), DOUBLE, optional=1),
+    ),
 )

@@ -33,13 +33,17 @@ class Kind(Enum):
 
 
 class Result(Enum):
-    """A result type that depends on the arguments."""
+    """A result type that depends on the argument types."""
 
     FIRST = "the first argument's"
     COMMON = "common to all arguments"
+    COMMON_OF_REST = "common to all arguments but the first"
     ELEMENT = "the list's element"
     LIST_OF_COMMON = "a list of what is common to all arguments"
 
+
+Literals: TypeAlias = "Sequence[str | None]"
+"""The values of those arguments that are text literals, None for the others."""
 
 Parameter: TypeAlias = "Type | Kind"
 
@@ -74,7 +78,7 @@ class Signature:
     """
 
     parameters: tuple[Parameter, ...]
-    result: Type | Result
+    result: Type | Result | Callable[[Literals], Type]
     optional: int = 0
     repeats: bool = False
 
@@ -87,29 +91,46 @@ class Signature:
             return False
         if not all(map(_fits, types, self._parameters(len(types)))):
             return False
-        return self.result is not Result.COMMON or common_type(types) is not None
+        return len(self._unified(types)) == 0 or self._common(types) is not None
 
-    def result_type(self, types: Sequence[Type]) -> Type:
+    def result_type(self, types: Sequence[Type], literals: Literals = ()) -> Type:
         """The result for arguments that it accepts."""
         match self.result:
             case Result.FIRST:
                 return types[0]
-            case Result.COMMON:
-                return common_type(types) or NULL
+            case Result.COMMON | Result.COMMON_OF_REST:
+                return self._common(types) or NULL
             case Result.LIST_OF_COMMON:
-                return ListOf(common_type(types) or NULL)
+                return ListOf(self._common(types) or NULL)
             case Result.ELEMENT:
                 return types[0].element if isinstance(types[0], ListOf) else NULL
-            case _:
-                return self.result
+            case result if callable(result):
+                return result(literals)
+            case result:
+                return result
 
     def targets(self, types: Sequence[Type]) -> list[Type]:
         """What each argument is cast to."""
-        common = common_type(types) if self.result in _UNIFYING else None
-        return [
-            (common or given) if isinstance(wanted, Kind) else wanted
-            for given, wanted in zip(types, self._parameters(len(types)), strict=True)
+        wanted = self._parameters(len(types))
+        own = [
+            given if isinstance(want, Kind) else want
+            for given, want in zip(types, wanted, strict=True)
         ]
+        first = len(own) - len(self._unified(types))
+        return own[:first] + [self._common(types) or t for t in own[first:]]
+
+    def _unified(self, types: Sequence[Type]) -> Sequence[Type]:
+        """The arguments that must have one type."""
+        match self.result:
+            case Result.COMMON | Result.LIST_OF_COMMON:
+                return types
+            case Result.COMMON_OF_REST:
+                return types[1:]
+            case _:
+                return ()
+
+    def _common(self, types: Sequence[Type]) -> Type | None:
+        return common_type(self._unified(types))
 
     def _parameters(self, n: int) -> tuple[Parameter, ...]:
         if n <= len(self.parameters):
@@ -121,9 +142,6 @@ class Signature:
         words = [str(p.value if isinstance(p, Kind) else p) for p in self.parameters]
         words[required:] = [f"[{word}]" for word in words[required:]]
         return ", ".join(words + (["..."] if self.repeats else []))
-
-
-_UNIFYING = (Result.COMMON, Result.LIST_OF_COMMON)
 
 
 def _fits(given: Type, wanted: Parameter) -> bool:
@@ -164,15 +182,23 @@ class ScalarFunction:
     nulls: Nulls = Nulls.STRICT
     aliases: tuple[str, ...] = ()
 
-    def check(self, types: Sequence[Type]) -> Type:
+    def check(self, types: Sequence[Type], literals: Literals = ()) -> Type:
         """The type of the result.
+
+        Parameters
+        ----------
+        types
+            Of the arguments.
+        literals
+            Where given, the values of text literals among them:
+            ``date_part('epoch', t)`` is a DOUBLE, other parts are whole numbers.
 
         Raises
         ------
         SignatureProblem
             When no signature takes arguments of these types.
         """
-        return self._signature(types).result_type(types)
+        return self._signature(types).result_type(types, literals)
 
     def nullable(self, nullables: Sequence[bool]) -> bool:
         """May the result be NULL, given which arguments may be?"""

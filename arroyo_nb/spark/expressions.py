@@ -17,7 +17,9 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from arroyo_nb.functions import Argument, scalar
+from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast
+from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import (
     BIGINT,
     DOUBLE,
@@ -66,11 +68,6 @@ def spark_sql(expression: exp.Expr, *, row_time: str) -> str:
     return write(expression)
 
 
-def _type(node: exp.Expr) -> Type:
-    found: Type = node.meta["arroyo_type"]
-    return found
-
-
 def _infix(operator: str) -> Callable[[Any, Write], str]:
     def writer(node: exp.Binary, write: Write) -> str:
         return f"({write(node.left)} {operator} {write(node.right)})"
@@ -82,7 +79,7 @@ def _arithmetic(operator: str) -> Callable[[Any, Write], str]:
     plain = _infix(operator)
 
     def writer(node: exp.Binary, write: Write) -> str:
-        return _narrowed(plain(node, write), _type(node))
+        return _narrowed(plain(node, write), type_of(node))
 
     return writer
 
@@ -95,7 +92,7 @@ def _narrowed(text: str, type_: Type) -> str:
 
 
 def _div(node: exp.Div, write: Write) -> str:
-    left, right, type_ = write(node.left), write(node.right), _type(node)
+    left, right, type_ = write(node.left), write(node.right), type_of(node)
     if type_ in _FLOATING:
         # ANSI Spark refuses what IEEE 754 defines: x / 0 is an infinity or NaN.
         quotient = f"({left} / {right})"
@@ -112,8 +109,8 @@ def _div(node: exp.Div, write: Write) -> str:
 
 def _mod(node: exp.Mod, write: Write) -> str:
     left, right = write(node.left), write(node.right)
-    remainder = _narrowed(f"({left} % {right})", _type(node))
-    if _type(node) not in _FLOATING or _is_nonzero_literal(node.right):
+    remainder = _narrowed(f"({left} % {right})", type_of(node))
+    if type_of(node) not in _FLOATING or _is_nonzero_literal(node.right):
         return remainder
     return f"(CASE WHEN {right} = 0 THEN double('NaN') ELSE {remainder} END)"
 
@@ -129,7 +126,7 @@ def _is_nonzero_literal(node: exp.Expr) -> bool:
 def _literal(node: exp.Literal, _write: Write) -> str:
     if node.is_string:
         return quoted_text(node.this)
-    type_ = _type(node)
+    type_ = type_of(node)
     text = node.this.replace("_", "")
     match type_:
         case Primitive("BIGINT"):
@@ -158,7 +155,7 @@ def _interval(node: exp.Interval, _write: Write) -> str:
 
 def _cast(node: exp.Cast, write: Write) -> str:
     tries = isinstance(node, exp.TryCast)
-    return cast(write(node.this), _type(node.this), _type(node), tries=tries)
+    return cast(write(node.this), type_of(node.this), type_of(node), tries=tries)
 
 
 def _case(node: exp.Case, write: Write) -> str:
@@ -202,11 +199,6 @@ def _element(node: exp.Bracket, write: Write) -> str:
     return element(write(node.this), write(index))
 
 
-def element(array: str, index: str) -> str:
-    """The element at a place counted from 1, NULL where there is none; 0 is none."""
-    return f"try_element_at({array}, CAST(nullif({index}, 0) AS INT))"
-
-
 def _call(node: exp.Anonymous, write: Write) -> str:
     function = scalar(node.name)
     if function is None:
@@ -216,7 +208,7 @@ def _call(node: exp.Anonymous, write: Write) -> str:
 
 def _argument(node: exp.Expr, write: Write) -> Argument:
     literal = node.this if isinstance(node, exp.Literal) and node.is_string else None
-    return Argument(write(node), _type(node), literal)
+    return Argument(write(node), type_of(node), literal)
 
 
 _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {

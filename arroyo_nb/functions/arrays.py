@@ -1,0 +1,148 @@
+"""Lists. Places count from 1; NULL elements are elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arroyo_nb.functions.signature import (
+    Argument,
+    Kind,
+    Nulls,
+    Result,
+    ScalarFunction,
+    Signature,
+    Template,
+)
+from arroyo_nb.schema import BIGINT, BIGINT_UNSIGNED, BOOLEAN, TEXT, ListOf, Type
+
+
+def element(array: str, index: str) -> str:
+    """The element at a place, from the end for a negative one; NULL where there is
+    none, and 0 is none."""
+    return f"try_element_at({array}, CAST(nullif({index}, 0) AS INT))"
+
+
+def _row(
+    name: str,
+    parameters: tuple[Type | Kind, ...],
+    result: Type | Result,
+    template: Template,
+    doc: str,
+    *,
+    aliases: tuple[str, ...] = (),
+    optional: int = 0,
+    nulls: Nulls = Nulls.STRICT,
+) -> ScalarFunction:
+    signature = Signature(parameters, result, optional=optional)
+    return ScalarFunction(name, (signature,), template, doc, nulls, aliases)
+
+
+def _element(arguments: Sequence[Argument]) -> str:
+    return element(arguments[0].sql, arguments[1].sql)
+
+
+_LENGTH = "CAST(size({0}) AS DECIMAL(20, 0))"
+
+FUNCTIONS = (
+    _row(
+        "array_length",
+        (Kind.LIST,),
+        BIGINT_UNSIGNED,
+        _LENGTH,
+        "number of elements",
+        aliases=("list_length",),
+    ),
+    _row("cardinality", (Kind.LIST,), BIGINT_UNSIGNED, _LENGTH, "number of elements"),
+    _row(
+        "array_has",
+        (Kind.LIST, Kind.ANY),
+        BOOLEAN,
+        "IF({0} IS NULL, NULL, coalesce(array_contains({0}, {1}), FALSE))",
+        "is the value an element?",
+        aliases=("array_contains", "list_has", "list_contains"),
+    ),
+    _row(
+        "array_element",
+        (Kind.LIST, BIGINT),
+        Result.ELEMENT,
+        _element,
+        "the n-th element, NULL where there is none",
+        aliases=("array_extract", "list_element", "list_extract"),
+        nulls=Nulls.ALWAYS,
+    ),
+    _row(
+        "array_distinct",
+        (Kind.LIST,),
+        Result.FIRST,
+        "array_distinct({0})",
+        "each element once",
+        aliases=("list_distinct",),
+    ),
+    _row(
+        "array_reverse",
+        (Kind.LIST,),
+        Result.FIRST,
+        "reverse({0})",
+        "back to front",
+        aliases=("list_reverse",),
+    ),
+    _row(
+        "array_max",
+        (Kind.LIST,),
+        Result.ELEMENT,
+        "array_max({0})",
+        "the greatest element",
+        aliases=("list_max",),
+        nulls=Nulls.ALWAYS,
+    ),
+    _row(
+        "array_append",
+        (Kind.LIST, Kind.ANY),
+        Result.FIRST,
+        "array_append({0}, {1})",
+        "with the value as last element",
+        aliases=("list_append", "array_push_back", "list_push_back"),
+    ),
+    _row(
+        "array_position",
+        (Kind.LIST, Kind.ANY),
+        BIGINT_UNSIGNED,
+        "CAST(nullif(array_position({0}, {1}), 0) AS DECIMAL(20, 0))",
+        "place of the first such element, NULL where there is none",
+        aliases=("list_position", "array_indexof", "list_indexof"),
+        nulls=Nulls.ALWAYS,
+    ),
+    _row(
+        "array_to_string",
+        (ListOf(TEXT), TEXT, TEXT),
+        TEXT,
+        "array_join({all})",
+        "joined with a separator; NULLs left out, or shown as the third",
+        aliases=("array_join", "list_to_string", "list_join"),
+        optional=1,
+    ),
+    _row(
+        "string_to_array",
+        (TEXT, TEXT),
+        ListOf(TEXT),
+        r"split({0}, concat('\\Q', {1}, '\\E'), -1)",
+        "the parts between separators",
+        aliases=("string_to_list",),
+    ),
+    _row(
+        "empty",
+        (Kind.LIST,),
+        BOOLEAN,
+        "(size({0}) = 0)",
+        "has it no element?",
+        aliases=("array_empty", "list_empty"),
+    ),
+    ScalarFunction(
+        "make_array",
+        (Signature((Kind.ANY,), Result.LIST_OF_COMMON, repeats=True),),
+        "array({all})",
+        "a list of the arguments",
+        Nulls.NEVER,
+        aliases=("make_list",),
+    ),
+)

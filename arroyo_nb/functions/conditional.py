@@ -1,0 +1,60 @@
+"""The first that is not NULL, the greatest, and their like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from arroyo_nb.functions.signature import (
+    Argument,
+    Kind,
+    Nulls,
+    Result,
+    ScalarFunction,
+    Signature,
+)
+
+_ANY_NUMBER = (Signature((Kind.ANY,), Result.COMMON, repeats=True),)
+_TWO = (Signature((Kind.ANY, Kind.ANY), Result.COMMON),)
+
+
+def _extreme(function: str) -> Callable[[Sequence[Argument]], str]:
+    """Spark wants two arguments at least; both engines ignore NULLs."""
+
+    def template(arguments: Sequence[Argument]) -> str:
+        first, *others = (a.sql for a in arguments)
+        return f"{function}({', '.join((first, *others))})" if others else first
+
+    return template
+
+
+FUNCTIONS = (
+    ScalarFunction(
+        "coalesce",
+        _ANY_NUMBER,
+        "coalesce({all})",
+        "the first argument that is not NULL",
+        Nulls.ALL,
+    ),
+    ScalarFunction(
+        "greatest", _ANY_NUMBER, _extreme("greatest"), "the greatest", Nulls.ALL
+    ),
+    ScalarFunction("least", _ANY_NUMBER, _extreme("least"), "the least", Nulls.ALL),
+    ScalarFunction(
+        "nullif", _TWO, "nullif({0}, {1})", "NULL where both are equal", Nulls.ALWAYS
+    ),
+    ScalarFunction(
+        "nvl",
+        _TWO,
+        "coalesce({0}, {1})",
+        "the second where the first is NULL",
+        Nulls.ALL,
+        aliases=("ifnull",),
+    ),
+    ScalarFunction(
+        "nvl2",
+        (Signature((Kind.ANY, Kind.ANY, Kind.ANY), Result.COMMON_OF_REST),),
+        "IF({0} IS NOT NULL, {1}, {2})",
+        "the second where the first is not NULL, else the third",
+        Nulls.ALWAYS,
+    ),
+)

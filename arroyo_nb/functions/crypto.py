@@ -1,0 +1,74 @@
+"""Digests and encodings of bytes; text stands for its UTF-8 bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arroyo_nb.functions.signature import Argument, ScalarFunction, Signature
+from arroyo_nb.schema import BYTEA, TEXT, Type, quoted_text
+
+_SHA_BITS = (224, 256, 384, 512)
+
+
+def _of_bytes(result: Type, *more: Type) -> tuple[Signature, ...]:
+    return (Signature((BYTEA, *more), result),)
+
+
+def _choice(argument: str, what: str, cases: dict[str, str]) -> str:
+    arms = "".join(f" WHEN {quoted_text(k)} THEN {v}" for k, v in cases.items())
+    known = ", ".join(cases)
+    failure = (
+        f"concat({quoted_text(f'unknown {what} ')}, {argument}, '; known: {known}')"
+    )
+    return f"(CASE lower({argument}){arms} ELSE raise_error({failure}) END)"
+
+
+def _encode(arguments: Sequence[Argument]) -> str:
+    value, encoding = (a.sql for a in arguments)
+    base64 = f"rtrim('=', base64({value}))"
+    cases = {"hex": f"lower(hex({value}))", "base64": base64}
+    return _choice(encoding, "encoding", cases)
+
+
+def _decode(arguments: Sequence[Argument]) -> str:
+    value, encoding = (a.sql for a in arguments)
+    cases = {"hex": f"unhex({value})", "base64": f"unbase64({value})"}
+    return _choice(encoding, "encoding", cases)
+
+
+def _digest(arguments: Sequence[Argument]) -> str:
+    value, method = (a.sql for a in arguments)
+    cases = {f"sha{bits}": f"unhex(sha2({value}, {bits}))" for bits in _SHA_BITS}
+    return _choice(method, "digest", {"md5": f"unhex(md5({value}))", **cases})
+
+
+FUNCTIONS = (
+    ScalarFunction(
+        "encode",
+        _of_bytes(TEXT, TEXT),
+        _encode,
+        "bytes as 'hex' (lower case) or 'base64' (without padding)",
+    ),
+    ScalarFunction(
+        "decode",
+        (Signature((TEXT, TEXT), BYTEA),),
+        _decode,
+        "bytes of 'hex' or 'base64' text",
+    ),
+    ScalarFunction(
+        "digest",
+        _of_bytes(BYTEA, TEXT),
+        _digest,
+        "digest(x, 'sha256'): bytes; md5 and sha224 to sha512",
+    ),
+    ScalarFunction("md5", _of_bytes(TEXT), "md5({0})", "MD5 in hexadecimal digits"),
+    *(
+        ScalarFunction(
+            f"sha{bits}",
+            _of_bytes(BYTEA),
+            f"unhex(sha2({{0}}, {bits}))",
+            f"SHA-{bits}, as bytes",
+        )
+        for bits in _SHA_BITS
+    ),
+)

@@ -1,0 +1,242 @@
+"""Text. Places count characters from 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arroyo_nb.functions.signature import (
+    Argument,
+    Kind,
+    Nulls,
+    ScalarFunction,
+    Signature,
+    Template,
+    text_of,
+)
+from arroyo_nb.schema import BIGINT, BOOLEAN, BYTEA, INT, TEXT, Type
+
+_T, _TT, _TTT = (TEXT,), (TEXT, TEXT), (TEXT, TEXT, TEXT)
+
+
+def _row(
+    name: str,
+    parameters: tuple[Type, ...],
+    result: Type,
+    template: Template,
+    doc: str,
+    *,
+    optional: int = 0,
+    aliases: tuple[str, ...] = (),
+) -> ScalarFunction:
+    signature = Signature(parameters, result, optional=optional)
+    return ScalarFunction(name, (signature,), template, doc, aliases=aliases)
+
+
+def _concat(arguments: Sequence[Argument]) -> str:
+    return f"concat_ws('', {', '.join(map(text_of, arguments))})"
+
+
+def _concat_ws(arguments: Sequence[Argument]) -> str:
+    separator, *parts = arguments
+    return f"concat_ws({', '.join((separator.sql, *map(text_of, parts)))})"
+
+
+def _trimmed(side: str) -> Template:
+    def template(arguments: Sequence[Argument]) -> str:
+        what = f"{arguments[1].sql} " if len(arguments) == 2 else ""
+        return f"trim({side} {what}FROM {arguments[0].sql})"
+
+    return template
+
+
+def _substring(arguments: Sequence[Argument]) -> str:
+    """A start before the text counts as it stands: substr('abc', 0, 2) is 'a'."""
+    text, start, *length = (a.sql for a in arguments)
+    first = f"greatest({start}, 1)"
+    if not length:
+        return f"substr({text}, {first})"
+    return f"substr({text}, {first}, greatest(least({start}, 1) - 1 + {length[0]}, 0))"
+
+
+_WORDS = (
+    "regexp_extract_all({0}, '[\\\\p{{L}}\\\\p{{N}}]+|[^\\\\p{{L}}\\\\p{{N}}]+', 0)"
+)
+
+FUNCTIONS = (
+    _row("ascii", _T, INT, "ascii({0})", "code of the first character"),
+    _row("bit_length", _T, INT, "bit_length({0})", "length in bits"),
+    _row(
+        "btrim",
+        _TT,
+        TEXT,
+        _trimmed("BOTH"),
+        "without blanks (or the given characters) at both ends",
+        optional=1,
+        aliases=("trim",),
+    ),
+    _row(
+        "character_length",
+        _T,
+        INT,
+        "char_length({0})",
+        "length in characters",
+        aliases=("length", "char_length"),
+    ),
+    _row(
+        "chr",
+        (BIGINT,),
+        TEXT,
+        "decode(unhex(lpad(hex({0}), 8, '0')), 'UTF-32')",
+        "the character of a code point",
+    ),
+    ScalarFunction(
+        "concat",
+        (Signature((Kind.ANY,), TEXT, repeats=True),),
+        _concat,
+        "one after the other; NULL counts as nothing",
+        Nulls.NEVER,
+    ),
+    ScalarFunction(
+        "concat_ws",
+        (Signature((TEXT, Kind.ANY), TEXT, repeats=True),),
+        _concat_ws,
+        "joined with a separator; NULLs are left out",
+    ),
+    _row("contains", _TT, BOOLEAN, "contains({0}, {1})", "is the second in the first?"),
+    _row(
+        "ends_with", _TT, BOOLEAN, "endswith({0}, {1})", "does it end with the second?"
+    ),
+    _row(
+        "find_in_set",
+        _TT,
+        INT,
+        "find_in_set({0}, {1})",
+        "place in a list separated by commas, 0 where it is not",
+    ),
+    _row(
+        "initcap",
+        _T,
+        TEXT,
+        f"array_join(transform({_WORDS}, "
+        "w -> concat(upper(left(w, 1)), lower(substr(w, 2)))), '')",
+        "each word with a capital; words end at what is no letter or digit",
+    ),
+    _row(
+        "left",
+        (TEXT, INT),
+        TEXT,
+        "IF({1} < 0, left({0}, char_length({0}) + {1}), left({0}, {1}))",
+        "the first n characters; all but the last -n",
+    ),
+    _row("levenshtein", _TT, INT, "levenshtein({0}, {1})", "edits between two texts"),
+    _row("lower", _T, TEXT, "lower({0})", "in lower case"),
+    _row(
+        "lpad",
+        (TEXT, INT, TEXT),
+        TEXT,
+        "lpad({all})",
+        "filled up on the left to n characters",
+        optional=1,
+    ),
+    _row(
+        "ltrim",
+        _TT,
+        TEXT,
+        _trimmed("LEADING"),
+        "without blanks (or the given characters) at the start",
+        optional=1,
+    ),
+    ScalarFunction(
+        "octet_length",
+        (Signature((TEXT,), INT), Signature((BYTEA,), INT)),
+        "octet_length({0})",
+        "length in bytes",
+    ),
+    _row(
+        "overlay",
+        (TEXT, TEXT, INT, INT),
+        TEXT,
+        "overlay({all})",
+        "overlay(s, new, start, n): n characters from start replaced",
+        optional=1,
+    ),
+    _row("repeat", (TEXT, INT), TEXT, "repeat({0}, {1})", "n times the text"),
+    _row(
+        "replace", _TTT, TEXT, "replace({0}, {1}, {2})", "each second by the third text"
+    ),
+    _row("reverse", _T, TEXT, "reverse({0})", "back to front"),
+    _row(
+        "right",
+        (TEXT, INT),
+        TEXT,
+        "IF({1} < 0, substr({0}, 1 - {1}), right({0}, {1}))",
+        "the last n characters; all but the first -n",
+    ),
+    _row(
+        "rpad",
+        (TEXT, INT, TEXT),
+        TEXT,
+        "rpad({all})",
+        "filled up on the right to n characters",
+        optional=1,
+    ),
+    _row(
+        "rtrim",
+        _TT,
+        TEXT,
+        _trimmed("TRAILING"),
+        "without blanks (or the given characters) at the end",
+        optional=1,
+    ),
+    _row(
+        "split_part",
+        (TEXT, TEXT, INT),
+        TEXT,
+        "split_part({0}, {1}, {2})",
+        "the n-th part between separators, '' where there is none",
+    ),
+    _row(
+        "starts_with",
+        _TT,
+        BOOLEAN,
+        "startswith({0}, {1})",
+        "does it start with the second?",
+    ),
+    _row(
+        "strpos",
+        _TT,
+        INT,
+        "instr({0}, {1})",
+        "place of the second in the first, 0 where it is not",
+        aliases=("instr", "position"),
+    ),
+    _row(
+        "substr",
+        (TEXT, INT, INT),
+        TEXT,
+        _substring,
+        "substr(s, start, n): n characters from start",
+        optional=1,
+        aliases=("substring",),
+    ),
+    _row(
+        "substr_index",
+        (TEXT, TEXT, INT),
+        TEXT,
+        "substring_index({0}, {1}, {2})",
+        "what stands before the n-th separator; after it from the end for -n",
+        aliases=("substring_index",),
+    ),
+    _row("to_hex", (BIGINT,), TEXT, "lower(hex({0}))", "in hexadecimal digits"),
+    _row(
+        "translate",
+        _TTT,
+        TEXT,
+        "translate({0}, {1}, {2})",
+        "characters of the second replaced by those of the third",
+    ),
+    _row("upper", _T, TEXT, "upper({0})", "in upper case"),
+    ScalarFunction(
+        "uuid", (Signature((), TEXT),), "uuid()", "a random UUID", Nulls.NEVER
+    ),
+)

@@ -1,0 +1,218 @@
+"""Dates and times. Timestamps have no zone: they are UTC wall time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arroyo_nb.errors import Unsupported
+from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.chrono import java_pattern
+from arroyo_nb.functions.signature import (
+    Argument,
+    Literals,
+    Nulls,
+    ScalarFunction,
+    Signature,
+    Template,
+)
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    INT,
+    INTERVAL,
+    TEXT,
+    Timestamp,
+    Type,
+    quoted_text,
+)
+
+_TIME = Timestamp()
+
+# part -> its value; a minute's pieces count from the minute's start, as Arroyo's do.
+_PARTS = {
+    "year": "year({0})",
+    "quarter": "quarter({0})",
+    "month": "month({0})",
+    "week": "weekofyear({0})",
+    "day": "day({0})",
+    "hour": "hour({0})",
+    "minute": "minute({0})",
+    "second": "second({0})",
+    "millisecond": "CAST(pmod(unix_micros({0}), 60000000L) div 1000 AS INT)",
+    "microsecond": "CAST(pmod(unix_micros({0}), 60000000L) AS INT)",
+    "dow": "(dayofweek({0}) - 1)",
+    "doy": "dayofyear({0})",
+    "epoch": "(unix_micros({0}) / 1000000D)",
+}
+_UNITS = (
+    "microsecond",
+    "millisecond",
+    "second",
+    "minute",
+    "hour",
+    "day",
+    "week",
+    "month",
+    "quarter",
+    "year",
+)
+
+
+def _word(argument: Argument, known: Sequence[str], what: str) -> str:
+    word = (argument.literal or "").lower()
+    if word not in known:
+        raise Unsupported(
+            f"{what} must be one of its names as a literal, not {argument.sql}",
+            hint=did_you_mean(word, known) or "known: " + ", ".join(known),
+        )
+    return word
+
+
+def _pattern(argument: Argument) -> str:
+    if argument.literal is None:
+        raise Unsupported("a time pattern must be a literal", hint="write it as '...'")
+    return quoted_text(java_pattern(argument.literal))
+
+
+def _date_part(arguments: Sequence[Argument]) -> str:
+    part = _word(arguments[0], tuple(_PARTS), "the part of a date")
+    return _PARTS[part].format(arguments[1].sql)
+
+
+def _part_type(literals: Literals) -> Type:
+    return DOUBLE if literals and (literals[0] or "").lower() == "epoch" else INT
+
+
+def _date_trunc(arguments: Sequence[Argument]) -> str:
+    unit = _word(arguments[0], _UNITS, "the unit of date_trunc")
+    return f"date_trunc({quoted_text(unit)}, {arguments[1].sql})"
+
+
+def _date_bin(arguments: Sequence[Argument]) -> str:
+    """The start of the bin: bins are counted from the origin, else the epoch."""
+    width, time, *origin = (a.sql for a in arguments)
+    micros = f"unix_micros({time})"
+    since = f"unix_micros({origin[0]})" if origin else "0L"
+    width_us = f"unix_micros(timestamp_seconds(0) + {width})"
+    return f"timestamp_micros({micros} - pmod({micros} - {since}, {width_us}))"
+
+
+def _to_char(arguments: Sequence[Argument]) -> str:
+    return f"date_format({arguments[0].sql}, {_pattern(arguments[1])})"
+
+
+def _read(text: Argument, patterns: Sequence[Argument]) -> str:
+    """Text by the first pattern that fits; the last one's failure is the run's."""
+    *others, last = map(_pattern, patterns)
+    tries = [f"try_to_timestamp({text.sql}, {pattern})" for pattern in others]
+    return f"coalesce({', '.join((*tries, f'to_timestamp({text.sql}, {last})'))})"
+
+
+def _to_timestamp(digits: int, unit_digits: int) -> Template:
+    """A number counts units of ``10 ** -unit_digits`` s, a text is read."""
+
+    def template(arguments: Sequence[Argument]) -> str:
+        value, *patterns = arguments
+        result = Timestamp(digits)
+        if patterns:
+            return cast(_read(value, patterns), _TIME, result)
+        if value.type == BIGINT:
+            return cast(value.sql, BIGINT, Timestamp(unit_digits))
+        if value.type == DOUBLE:
+            return cast(f"timestamp_seconds({value.sql})", _TIME, result)
+        time = cast(value.sql, value.type, _TIME)
+        return cast(time, _TIME, result)
+
+    return template
+
+
+def _timestamps(name: str, digits: int, unit_digits: int) -> ScalarFunction:
+    result = Timestamp(digits)
+    # Seconds may have a fraction; other units are whole.
+    numbers = (BIGINT, DOUBLE) if unit_digits == 0 else (BIGINT,)
+    return ScalarFunction(
+        name,
+        (
+            *(Signature((number,), result) for number in numbers),
+            Signature((TEXT, TEXT), result, optional=1, repeats=True),
+            Signature((_TIME,), result),
+        ),
+        _to_timestamp(digits, unit_digits),
+        f"a number of {_UNIT_NAMES[unit_digits]} since 1970, or a text, as a TIMESTAMP",
+        Nulls.STRICT,
+    )
+
+
+_UNIT_NAMES = {0: "seconds", 3: "ms", 6: "microseconds", 9: "nanoseconds"}
+
+
+def _to_date(arguments: Sequence[Argument]) -> str:
+    value, *patterns = arguments
+    if not patterns:
+        return cast(value.sql, value.type, DATE)
+    return f"CAST({_read(value, patterns)} AS DATE)"
+
+
+FUNCTIONS = (
+    ScalarFunction(
+        "date_bin",
+        (Signature((INTERVAL, _TIME, _TIME), _TIME, optional=1),),
+        _date_bin,
+        "start of the bin: date_bin(width, time, origin)",
+    ),
+    ScalarFunction(
+        "date_part",
+        (Signature((TEXT, _TIME), _part_type),),
+        _date_part,
+        "a part of a time: " + ", ".join(_PARTS),
+        aliases=("datepart", "extract"),
+    ),
+    ScalarFunction(
+        "date_trunc",
+        (Signature((TEXT, _TIME), _TIME),),
+        _date_trunc,
+        "start of the unit: " + ", ".join(_UNITS),
+        aliases=("datetrunc",),
+    ),
+    ScalarFunction(
+        "from_unixtime",
+        (Signature((BIGINT,), Timestamp(0)),),
+        "timestamp_seconds({0})",
+        "seconds since 1970 as a TIMESTAMP",
+    ),
+    ScalarFunction(
+        "make_date",
+        (Signature((INT, INT, INT), DATE),),
+        "make_date({0}, {1}, {2})",
+        "the date of year, month, day",
+    ),
+    ScalarFunction(
+        "to_char",
+        (Signature((_TIME, TEXT), TEXT),),
+        _to_char,
+        "a time as text, by a pattern such as '%Y-%m-%d %H:%M'",
+        aliases=("date_format",),
+    ),
+    ScalarFunction(
+        "to_date",
+        (
+            Signature((TEXT, TEXT), DATE, optional=1, repeats=True),
+            Signature((_TIME,), DATE),
+        ),
+        _to_date,
+        "a text (by the first pattern that fits) or a time as a DATE",
+    ),
+    ScalarFunction(
+        "to_unixtime",
+        (Signature((_TIME,), BIGINT),),
+        "unix_seconds({0})",
+        "whole seconds since 1970",
+    ),
+    _timestamps("to_timestamp", 9, 0),
+    _timestamps("to_timestamp_seconds", 0, 0),
+    _timestamps("to_timestamp_millis", 3, 3),
+    _timestamps("to_timestamp_micros", 6, 6),
+    _timestamps("to_timestamp_nanos", 9, 9),
+)
