@@ -193,8 +193,8 @@ class Session:
                 hint="leave it out",
             )
         plan = self.plan(sql, strict=strict, source=source)
-        self.catalog = plan.catalog
         if not plan.sinks:
+            self.catalog = plan.catalog
             return None
         options = RunOptions(
             sinks=sinks,
@@ -207,7 +207,9 @@ class Session:
             traced=traced,
             printed=printed,
         )
-        run = self._start(name or script_name(sql), plan, options, state_dir)
+        run = self._new_run(name or script_name(sql), plan, options, state_dir)
+        self.catalog = plan.catalog
+        self._start(run)
         return self._waited(run) if wait else run
 
     def resume(self, name: str) -> Run:
@@ -259,18 +261,20 @@ class Session:
         if self._owns_engine:
             self.engine.close()
 
-    def _start(
+    def _new_run(
         self, name: str, plan: Plan, options: RunOptions, state_dir: str | Path | None
     ) -> Run:
         from arroyo_nb.run.run import Run
 
-        if (old := self._runs.pop(name, None)) is not None:
-            old.discard()
         base = Path(state_dir) if state_dir is not None else self._state_dir
         folder = self._temporary(name) if base is None else base / safe_name(name)
-        run = Run(name, plan, self.engine, folder, options, temporary=base is None)
-        self._runs[name] = run
-        return run.start()
+        return Run(name, plan, self.engine, folder, options, temporary=base is None)
+
+    def _start(self, run: Run) -> None:
+        # The worker ends the old one before it starts the new one.
+        if (old := self._runs.pop(run.name, None)) is not None:
+            old.discard()
+        self._runs[run.name] = run.start()
 
     def _temporary(self, name: str) -> Path:
         # Not in the engine's folder: a run can go on after its engine has died.

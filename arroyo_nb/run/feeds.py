@@ -38,29 +38,32 @@ class Feeds:
         ``"max"``, or a factor on event time.
     stepping
         Whether nothing is released until :meth:`step`.
+
+    Raises
+    ------
+    ArroyoError
+        When it can be told at once that a source cannot be read.
     """
 
     def __init__(
         self, sinks: Sequence[nodes.Sink], *, speed: float | str, stepping: bool
     ) -> None:
         self._tables = {s.table.name: s.table for sink in sinks for s in sources(sink)}
+        self._recorders = {
+            name: CONNECTORS.get(table.connector).recorder(table.spec)
+            for name, table in self._tables.items()
+        }
         self._pace = MAX if speed == "max" else Pace(Clock.EVENT_TIME, float(speed))
         self._stepping = stepping
         self._folders: dict[str, Path] = {}
         self._conductors: dict[str, Conductor] = {}
 
     def start(self, folder: RunFolder, *, on_change: Callable[[], None]) -> None:
-        """Start to record every source into the run's folder.
-
-        Raises
-        ------
-        ArroyoError
-            When a source cannot be read.
-        """
+        """Start to record every source into the run's folder."""
         for name, table in self._tables.items():
             self._folders[name] = folder.source(name)
             self._conductors[name] = Conductor(
-                CONNECTORS.get(table.connector).recorder(table.spec),
+                self._recorders[name],
                 self._folders[name],
                 schema=table.physical,
                 source=name,
