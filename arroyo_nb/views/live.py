@@ -180,7 +180,7 @@ class Panel:
 NOTHING: Data = {"text/html": "", "text/plain": ""}
 
 ACTS: Mapping[str, Callable[[Showable], Any]] = {
-    "stop": lambda run: run.stop(),
+    "stop": lambda run: run.stop("stopped with its Stop button"),
     "pause": lambda run: run.pause(),
     "resume": lambda run: run.resume(),
     "step": lambda run: run.step(),

@@ -34,13 +34,18 @@ def is_interactive(shell: Shell) -> bool:
     return bool(request.get("content", {}).get("allow_stdin", False))
 
 
+def publish(data: Data) -> Any:
+    """A new output below the cell that is being executed; returns its handle."""
+    return display(  # type: ignore[no-untyped-call]
+        dict(data), raw=True, display_id=True
+    )
+
+
 class NotebookSlot:
     """An output of a cell."""
 
     def __init__(self, data: Data) -> None:
-        self._handle: Any = display(  # type: ignore[no-untyped-call]
-            dict(data), raw=True, display_id=True
-        )
+        self._handle = publish(data)
 
     def update(self, data: Data) -> None:
         """Replace what it shows; the front end finds it by its display id."""

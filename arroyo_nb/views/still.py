@@ -75,10 +75,12 @@ def _why(snapshot: Snapshot) -> str:
         at = "snapshot at the end of the input"
     else:
         at = f"snapshot at watermark {instant(mark)}"
-    said = f"{snapshot.state.value}: {snapshot.note}" if snapshot.note else ""
+    state, said = snapshot.state.value, snapshot.note
+    if not said.startswith(state):
+        said = f"{state}: {said}" if said else state
     if not snapshot.state.ended:
         said = f"taken after {snapshot.elapsed_s:.0f} s while it was running"
-    parts = (at, said or snapshot.state.value, "run the cell again for the live view")
+    parts = (at, said, "run the cell again for the live view")
     return plain("; ".join(parts), NOTE_CHARS + 120)
 
 

@@ -27,7 +27,7 @@ COMFORTABLE = (56, 6)
 POSSIBLE = (10, 24)
 """The same, at which windows can still be told apart."""
 
-CHAR = 6.3
+CHAR = 6.9
 """Pixels a character of the labels takes, on the safe side."""
 
 LEGEND = (
@@ -151,7 +151,7 @@ def _ticks(axis: Axis, bottom: int) -> list[str]:
         f'translate({axis.at(moment)}px,0)">'
         f'<line class="tick" y1="{TOP - 6}" y2="{bottom}"/>'
         f'<text y="{bottom + 13}" x="2">{text}</text></g>'
-        for moment, text in axis.ticks(apart=82)
+        for moment, text in axis.ticks(apart=90)
         if axis.at(moment) < axis.right - 24
     ]
 
@@ -306,7 +306,7 @@ def _legend(y: int, *, late: bool) -> list[str]:
         )
         shift = 12 if kind == "late" else 19
         parts.append(f'{mark}<text x="{x + shift}" y="{y}">{text}</text>')
-        x += shift + len(text) * 5.4 + 20
+        x += shift + len(text) * 5.9 + 20
     return parts
 
 

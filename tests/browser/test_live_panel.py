@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import Lab, Tab, write_notebook
+from lab import Lab, Tab, write_notebook
 
 SHOW = """
 from IPython import get_ipython

@@ -1,0 +1,289 @@
+"""Completion in ``%%arroyo`` cells and ``%arroyo`` lines.
+
+An IPython matcher (API version 2): it speaks only there, and then alone. What fits
+depends on the place: an option of the first line, a WITH option or its value, a table
+after FROM, a column after a dot, else columns, functions and keywords. It reads the
+catalog of the session; the cell is scanned, not parsed, as it is not finished.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from IPython.core.completer import (
+    CompletionContext,
+    SimpleCompletion,
+    SimpleMatcherResult,
+    context_matcher,
+)
+
+from arroyo_nb import flags
+from arroyo_nb.catalog import Catalog, Relation
+from arroyo_nb.errors import CatalogProblem
+
+if TYPE_CHECKING:
+    from arroyo_nb.options import Option
+    from arroyo_nb.session import Session
+
+KEYWORDS = """
+ALL ALWAYS AND AS BETWEEN BY CASE CAST CREATE ELSE END FALSE FOR FROM GENERATED GROUP
+HAVING IN INSERT INTERVAL INTO IS JOIN LIKE NOT NULL ON OR SELECT SET STORED TABLE THEN
+TRUE UNION VIEW WATERMARK WHEN WHERE WITH
+""".split()  # noqa: SIM905
+TYPES = """
+BIGINT BOOLEAN BYTEA DECIMAL DOUBLE FLOAT INT JSON STRUCT TEXT TIMESTAMP
+""".split()  # noqa: SIM905
+WINDOWS = ("tumble", "hop", "session")
+AGGREGATES = ("count", "sum", "min", "max", "avg")
+COMMANDS = ("ps", "stop", "tables", "explain")
+FLAG_VALUES = {"--view": flags.VIEWS, "--speed": ("max", "1", "60", "600", "3600")}
+COMMON_CHOICES = {"type": ("source", "sink"), "bad_data": ("fail", "drop")}
+
+NOT_CODE = re.compile(
+    r"--[^\n]*|/\*.*?(?:\*/|\Z)|(?P<string>'(?:[^']|'')*(?P<closed>'|\Z))", re.DOTALL
+)
+WITH = re.compile(r"\bWITH\s*\((?P<options>[^()]*)\Z", re.IGNORECASE)
+VALUE = re.compile(r"(?P<key>[\w.]+)'?\s*=\s*'(?P<value>[^']*)\Z")
+OPTION = re.compile(r"([\w.]+)'?\s*=\s*'([^']*)'")
+AFTER_TABLE = re.compile(r"\b(?:FROM|JOIN|INTO)\s+\"?\w*\Z", re.IGNORECASE)
+QUALIFIED = re.compile(r"(?P<owner>\w+)\.\"?\w*\Z")
+ALIAS = re.compile(r"\b(\w+)\s+(?:AS\s+)?(\w+)\b", re.IGNORECASE)
+DECLARED = re.compile(
+    r"\b(?:TABLE|VIEW)\s+(\w+)|(?:\bWITH|,)\s+(\w+)\s+AS\s*\(", re.IGNORECASE
+)
+WORD = re.compile(r"\"?\w*\Z")
+SHELL_WORD = re.compile(r"\S*\Z")
+
+Found: TypeAlias = Iterable[tuple[str, str]]
+"""Completions: text and kind."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the cursor is in a cell's body.
+
+    Parameters
+    ----------
+    before
+        The body up to the cursor; comments and finished strings are blanked out.
+    raw
+        The same as typed.
+    whole
+        The whole body.
+    """
+
+    before: str
+    raw: str
+    whole: str
+
+    @property
+    def word(self) -> str:
+        """What is being typed, an opening quote included."""
+        found = WORD.search(self.before)
+        return found[0] if found else ""
+
+
+def matcher(session: Session) -> Callable[[CompletionContext], SimpleMatcherResult]:
+    """The matcher of a session, to be put among a completer's custom matchers."""
+
+    @context_matcher(identifier="arroyo_nb", priority=100)  # type: ignore[untyped-decorator]
+    def arroyo_matcher(context: CompletionContext) -> SimpleMatcherResult:
+        return complete(session, context)
+
+    made: Callable[[CompletionContext], SimpleMatcherResult] = arroyo_matcher
+    return made
+
+
+def complete(session: Session, context: CompletionContext) -> SimpleMatcherResult:
+    """What fits at the cursor; nothing outside of our cells and lines."""
+    lines = context.full_text.split("\n")
+    row, column = context.cursor_line, context.cursor_position
+    line = lines[row][:column]
+    if row == 0 and line.startswith("%%arroyo "):
+        return _result(_line_word(line), _flags(line))
+    if re.match(r"\s*%arroyo\s", line):
+        return _result(_line_word(line), _command(session, line))
+    if not lines[0].startswith("%%arroyo") or row == 0:
+        return {"completions": []}
+    before = "\n".join((*lines[1:row], line))
+    return _body(session.catalog, before, "\n".join(lines[1:]))
+
+
+def _result(word: str, found: Found) -> SimpleMatcherResult:
+    fitting = {
+        text: SimpleCompletion(text, type=kind)
+        for text, kind in found
+        if text.lower().startswith(word.lower())
+    }
+    return {
+        "completions": list(fitting.values()),
+        "matched_fragment": word,
+        "suppress": True,
+    }
+
+
+def _line_word(line: str) -> str:
+    found = SHELL_WORD.search(line)
+    return found[0] if found else ""
+
+
+def _flags(line: str) -> Iterator[tuple[str, str]]:
+    words = line.split()
+    before = words[-1] if line.endswith(" ") else words[-2]
+    if before in FLAG_VALUES:
+        yield from ((value, "value") for value in FLAG_VALUES[before])
+    else:
+        yield from ((name, "option") for name in flags.BY_NAME)
+
+
+def _command(session: Session, line: str) -> Iterator[tuple[str, str]]:
+    words = line.split()
+    if len(words) + line.endswith(" ") <= 2:
+        yield from ((verb, "command") for verb in COMMANDS)
+    elif words[1] in ("stop", "explain"):
+        yield from ((name, "run") for name in session.runs)
+        if words[1] == "stop":
+            yield "--all", "option"
+
+
+def _body(catalog: Catalog, raw: str, whole: str) -> SimpleMatcherResult:
+    place = Place(_blanked(raw), raw, whole)
+    if (inside := WITH.search(_without_comments(raw))) is not None:
+        return _with(inside["options"])
+    if _in_string_or_comment(raw):
+        return {"completions": [], "suppress": True}
+    for applies, find in RULES:
+        if applies.search(place.before):
+            return _sql(place, find(catalog, place))
+    return _sql(place, _anything(catalog, place))
+
+
+def _sql(place: Place, found: Found) -> SimpleMatcherResult:
+    return _result(place.word, ((_like(place.word, t, k), k) for t, k in found))
+
+
+def _like(word: str, text: str, kind: str) -> str:
+    """Keywords and functions in the case that is being typed; names as declared."""
+    if kind in ("keyword", "function") and word:
+        return text.lower() if word.islower() else text.upper()
+    if kind == "column" and (word.startswith('"') or text != text.lower()):
+        return f'"{text}"'
+    return text
+
+
+def _tables_only(catalog: Catalog, place: Place) -> Iterator[tuple[str, str]]:
+    yield from ((table.name, "table") for table in catalog.tables.values())
+    for match in DECLARED.finditer(_blanked(place.whole)):
+        yield match[1] or match[2], "table"
+
+
+def _columns_of_owner(catalog: Catalog, place: Place) -> Iterator[tuple[str, str]]:
+    found = QUALIFIED.search(place.before)
+    owner = found["owner"].lower() if found else ""
+    alias = {a[2].lower(): a[1].lower() for a in ALIAS.finditer(_blanked(place.whole))}
+    if owner == "window":
+        yield from (("start", "column"), ("end", "column"))
+    yield from _columns(_named(catalog, {owner, alias.get(owner, "")}))
+
+
+def _anything(catalog: Catalog, place: Place) -> Iterator[tuple[str, str]]:
+    words = set(re.findall(r"\w+", _blanked(place.whole).lower()))
+    named = _named(catalog, words) or list(catalog.tables.values())
+    yield from _columns(named)
+    yield from ((name, "function") for name in (*WINDOWS, *AGGREGATES, *_scalars()))
+    yield from ((word, "keyword") for word in (*KEYWORDS, *TYPES))
+    yield from _tables_only(catalog, place)
+
+
+def _named(catalog: Catalog, words: set[str]) -> list[Relation]:
+    return [table for table in catalog.tables.values() if table.name.lower() in words]
+
+
+def _columns(tables: Iterable[Relation]) -> Iterator[tuple[str, str]]:
+    for table in tables:
+        yield from ((name, "column") for name in table.schema.names)
+
+
+@cache
+def _scalars() -> tuple[str, ...]:
+    from arroyo_nb import functions
+
+    return functions.names()
+
+
+RULES: tuple[tuple[re.Pattern[str], Callable[[Catalog, Place], Found]], ...] = (
+    (AFTER_TABLE, _tables_only),
+    (QUALIFIED, _columns_of_owner),
+)
+
+
+def _with(written: str) -> SimpleMatcherResult:
+    """An option of a connector, or one of its values."""
+    given = dict(OPTION.findall(written))
+    if (value := VALUE.search(written)) is not None:
+        choices = _choices(value["key"], given.get("connector", ""))
+        return _result(value["value"], ((choice, "value") for choice in choices))
+    word = re.search(r"[\w.]*\Z", written)
+    keys = ["connector", *(option.name for option in _options(given))]
+    left = [key for key in keys if key not in given]
+    return _result(word[0] if word else "", ((key, "option") for key in left))
+
+
+def _choices(key: str, connector: str) -> Sequence[str]:
+    from arroyo_nb.connectors import CONNECTORS
+
+    if key == "connector":
+        return CONNECTORS.names
+    plugin = _plugin(CONNECTORS, connector)
+    if key == "format" and plugin is not None:
+        return tuple(plugin.formats)
+    choices = {o.name: o.choices for o in _options({"connector": connector})}
+    return choices.get(key) or COMMON_CHOICES.get(key) or ()
+
+
+def _options(given: dict[str, str]) -> Iterator[Option]:
+    """The WITH options that the connector and the format that are given take."""
+    from arroyo_nb.connectors import CONNECTORS
+    from arroyo_nb.formats import FORMATS
+    from arroyo_nb.options import Kind, Option
+
+    connector = _plugin(CONNECTORS, given.get("connector", ""))
+    if connector is None:
+        return
+    yield from connector.options
+    if connector.typed:
+        yield Option("type", Kind.ENUM, "source or sink")
+    if connector.formats:
+        yield Option("format", Kind.ENUM, "how records are written")
+        yield Option("bad_data", Kind.ENUM, "fail or drop")
+        format_ = _plugin(FORMATS, given.get("format", ""))
+        yield from format_.options if format_ is not None else ()
+
+
+def _plugin(registry: Any, name: str) -> Any:
+    try:
+        return registry.get(name)
+    except CatalogProblem:
+        return None
+
+
+def _blanked(text: str) -> str:
+    """The text with comments and strings replaced by spaces."""
+    return NOT_CODE.sub(lambda match: " " * len(match[0]), text)
+
+
+def _without_comments(text: str) -> str:
+    return NOT_CODE.sub(lambda m: m[0] if m["string"] else " " * len(m[0]), text)
+
+
+def _in_string_or_comment(before: str) -> bool:
+    *_, last = [None, *NOT_CODE.finditer(before)]
+    if last is None or last.end() != len(before):
+        return False
+    if last["string"]:
+        return not last["closed"]
+    return not last[0].endswith("*/") or last[0] == "/*/"

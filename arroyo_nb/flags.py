@@ -1,0 +1,185 @@
+"""The options of ``%%arroyo``, as a table: parsing, help and completion read it.
+
+Options end with the cell's first line. Nothing of the cell's body is ever taken as
+one: a line that begins with ``--`` is a comment of SQL.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from arroyo_nb.errors import SyntaxProblem
+from arroyo_nb.registry import did_you_mean
+
+VIEWS = ("table", "windows", "watermark", "plan", "all")
+
+
+def _text(text: str) -> str:
+    return text
+
+
+def _variable(text: str) -> str:
+    if not text.isidentifier():
+        raise ValueError("is not a name of a Python variable")
+    return text
+
+
+def _rows(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:6]) <= 1000:
+        raise ValueError("is not a number of rows from 1 to 1000")
+    return int(text)
+
+
+def _view(text: str) -> str:
+    if text not in VIEWS:
+        raise ValueError(f"is not a view: {', '.join(VIEWS)}")
+    return text
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One option.
+
+    Parameters
+    ----------
+    key
+        Under which name its value is found.
+    names
+        Its spellings.
+    doc
+        One line of help.
+    value
+        What its value is called; None: it takes none.
+    parse
+        Makes the value; a ``ValueError`` ends the sentence "``name value``".
+    constant
+        What an option without a value stands for.
+    """
+
+    key: str
+    names: tuple[str, ...]
+    doc: str
+    value: str | None = None
+    parse: Callable[[str], Any] = _text
+    constant: bool = True
+
+
+FLAGS = (
+    Flag("name", ("-n", "--name"), "name of the run; it replaces one so named", "NAME"),
+    Flag("variable", ("-o", "--out"), "variable that the run is kept in", "VAR",
+         _variable),
+    Flag("view", ("--view",), f"what to show: {', '.join(VIEWS)}", "VIEW", _view),
+    Flag("rows", ("--rows",), "newest rows to show, 1 to 1000", "N", _rows),
+    Flag("stop_after", ("--for",), "stop after a time, such as 30s or 5m", "TIME"),
+    Flag("until", ("--until",), "stop when the watermark reaches an event time",
+         "'2013-01-01 12:00'"),
+    Flag("speed", ("--speed",), "how many times faster than event time, or max", "N"),
+    Flag("trigger", ("--trigger",), "least time between micro-batches, 250ms", "TIME"),
+    Flag("step", ("--step",), "start paused; Step reads one chunk of each source"),
+    Flag("wait", ("--wait",), "the cell ends when the run has ended"),
+    Flag("wait", ("--no-wait",), "the cell ends at once", constant=False),
+    Flag("no_run", ("--no-run",), "only check the script and show its plan"),
+    Flag("sinks", ("--sinks",), "INSERTs write to their tables, not to a preview"),
+    Flag("strict", ("--strict",), "refuse what Arroyo would refuse"),
+    Flag("explain", ("--explain",), "print the plan, pass by pass, then run"),
+    Flag("help", ("-h", "--help", "-?"), "show this help"),
+)  # fmt: skip
+
+BY_NAME: Mapping[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
+
+
+@dataclass(frozen=True)
+class CellLine:
+    """A parsed first line: the options that were given, by key."""
+
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of an option, or what holds where it was not given."""
+        return self.given.get(key, default)
+
+
+def parse_line(line: str) -> CellLine:
+    """Parse what follows ``%%arroyo`` on its line.
+
+    >>> parse_line("delays << --rows 5 --no-wait").given
+    {'variable': 'delays', 'name': 'delays', 'rows': 5, 'wait': False}
+
+    Raises
+    ------
+    SyntaxProblem
+        One line on the first option that is wrong, with a suggestion.
+    """
+    words = split(line)
+    given: dict[str, Any] = {}
+    if len(words) >= 2 and words[1] == "<<":
+        given["variable"] = _value(BY_NAME["-o"], "<<", words[0])
+        given["name"] = words[0]
+        words = words[2:]
+    while words:
+        name, _, glued = words.pop(0).partition("=")
+        flag = _flag(name)
+        if flag.value is None:
+            if glued:
+                raise SyntaxProblem(f"option '{name}' takes no value")
+            given[flag.key] = flag.constant
+            continue
+        if not glued and (not words or words[0] in BY_NAME):
+            raise SyntaxProblem(f"option '{name}' needs its {flag.value}: {flag.doc}")
+        given[flag.key] = _value(flag, name, glued or words.pop(0))
+    return CellLine(given)
+
+
+def split(line: str) -> list[str]:
+    """The words of a line, quoted ones without their quotes.
+
+    Raises
+    ------
+    SyntaxProblem
+        When a quote is not closed.
+    """
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise SyntaxProblem(f"cannot read the options: {error}".lower()) from None
+
+
+def _flag(name: str) -> Flag:
+    if (flag := BY_NAME.get(name)) is not None:
+        return flag
+    if not name.startswith("-"):
+        raise SyntaxProblem(f"'{name}' is not an option: SQL begins on the second line")
+    near = did_you_mean(name, BY_NAME)
+    raise SyntaxProblem(f"unknown option '{name}': {near or 'see %%arroyo --help'}")
+
+
+def _value(flag: Flag, name: str, text: str) -> Any:
+    try:
+        return flag.parse(text)
+    except ValueError as error:
+        raise SyntaxProblem(f"{name} '{text}' {error}") from None
+
+
+def help_text() -> str:
+    """The help of the cell magic."""
+    spelled = [(", ".join(f.names) + (f" {f.value}" if f.value else "")) for f in FLAGS]
+    width = max(map(len, spelled))
+    rows = (f"  {s.ljust(width)}  {f.doc}" for s, f in zip(spelled, FLAGS, strict=True))
+    return "\n".join(
+        (
+            "Run streaming SQL, live.",
+            "",
+            "    %%arroyo [NAME <<] [OPTIONS]",
+            "    SELECT ...",
+            "",
+            "NAME << names the run and keeps it in a variable of that name.",
+            "A :name in the SQL is the notebook's variable, bound as a literal.",
+            "",
+            *rows,
+            "",
+            "    %arroyo ps | stop NAME | stop --all | tables | explain NAME",
+        )
+    )

@@ -1,0 +1,282 @@
+"""``%%arroyo`` and ``%arroyo``: read the options, call the session, show the run.
+
+A cell that streams returns at once with a live panel where a person looks at it, and
+waits where nobody does (nbconvert, papermill, nbmake). Loading this module imports
+neither a parser nor Spark nor a widget.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from traitlets import Bool, Enum, Integer, Unicode
+
+from arroyo_nb import flags
+from arroyo_nb.errors import RunProblem, SyntaxProblem
+from arroyo_nb.flags import CellLine
+from arroyo_nb.parameters import bind
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.session import Session, duration
+
+if TYPE_CHECKING:
+    from arroyo_nb.run.run import Run
+    from arroyo_nb.views.live import Panel
+    from arroyo_nb.views.notebook import NotebookStage
+
+LOOK_S = 0.2
+"""How often a waiting cell looks up; an interrupt gets through at once."""
+
+STOP_S = 20.0
+"""How long an interrupted cell waits for its run to end in good order."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt that a notebook shows as one line."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+def _documented(magic: Callable[..., None]) -> Any:
+    """With the table of options as its docstring: ``%%arroyo?`` shows it."""
+    magic.__doc__ = flags.help_text()
+    return magic
+
+
+@magics_class
+class ArroyoMagics(Magics):
+    """The magics of one kernel and the session behind them."""
+
+    view = Enum(
+        flags.VIEWS, None, allow_none=True, help="What a cell shows by default."
+    ).tag(config=True)
+    rows = Integer(20, min=1, max=1000, help="Newest rows a cell shows.").tag(
+        config=True
+    )
+    speed = Unicode("max", help="Default of --speed.").tag(config=True)
+    strict = Bool(False, help="Refuse what Arroyo would refuse.").tag(config=True)
+    sinks = Bool(False, help="INSERTs write to their tables by default.").tag(
+        config=True
+    )
+    headless_for = Unicode(
+        "60s", help="How long a cell nobody looks at runs an endless source."
+    ).tag(config=True)
+
+    def __init__(self, shell: Any, session: Session) -> None:
+        super().__init__(shell)
+        self._shell = shell
+        self.session = session
+        self._names: dict[str, str] = {}
+        self._stage: NotebookStage | None = None
+
+    @no_var_expand
+    @line_cell_magic("arroyo")
+    @_documented
+    def arroyo(self, line: str, cell: str | None = None) -> None:
+        """The table of options, see :mod:`arroyo_nb.flags`."""
+        if cell is None:
+            self._line(flags.split(line))
+        else:
+            self._cell(flags.parse_line(line), cell)
+
+    def close(self) -> None:
+        """Listen to the shell no more and stop all runs."""
+        if self._stage is not None:
+            self._stage.close()
+        if self in self._shell.configurables:
+            self._shell.configurables.remove(self)
+        self.session.close()
+
+    def _cell(self, line: CellLine, cell: str) -> None:
+        if line.get("help"):
+            print(flags.help_text())  # noqa: T201
+            return
+        sql = bind(cell, self._shell.user_ns)
+        if line.get("no_run"):
+            plan = self.session.plan(sql, strict=line.get("strict", self.strict))
+            print(plan.explain())  # noqa: T201
+            return
+        before = self.session.catalog
+        run = self._start(line, sql)
+        if run is None:
+            from arroyo_nb.views.listing import changes
+
+            print(changes(before, self.session.catalog))  # noqa: T201
+            return
+        if (variable := line.get("variable")) is not None:
+            self._shell.user_ns[variable] = run
+        if line.get("explain"):
+            print(run.explain())  # noqa: T201
+        self._show(line, run)
+
+    def _start(self, line: CellLine, sql: str) -> Run | None:
+        # Checked before the script is planned: a cell happens or it doesn't.
+        stop_after = duration(line.get("stop_after"))
+        trigger = duration(line.get("trigger"))
+        name = line.get("name") or self._name(sql)
+        old = self.session.runs.get(name)
+        going = old is not None and not old.state.ended
+        run = self.session.run(
+            sql,
+            name=name,
+            sinks=line.get("sinks", self.sinks),
+            keep=True,
+            speed=line.get("speed", self.speed),
+            strict=line.get("strict", self.strict),
+            until=line.get("until"),
+            step=line.get("step", False),
+            stop_after=stop_after,
+            trigger=trigger,
+        )
+        if run is not None and going:
+            print(  # noqa: T201
+                f"replaced {name}, which was still running: its cell was run again"
+            )
+        return run
+
+    def _name(self, sql: str) -> str:
+        """The name of the cell's own run: the same when the cell is run again."""
+        request: Any = getattr(self._shell, "get_parent", dict)()
+        cell = request.get("metadata", {}).get("cellId")
+        key = str(cell or hashlib.sha256(sql.encode()).hexdigest())
+        return self._names.setdefault(key, f"query_{len(self._names) + 1}")
+
+    def _show(self, line: CellLine, run: Run) -> None:
+        from arroyo_nb.views import live
+        from arroyo_nb.views.notebook import NotebookStage, is_interactive
+        from arroyo_nb.views.panel import View
+
+        looked_at = is_interactive(self._shell)
+        chosen = line.get("view", self.view)
+        view = View(chosen) if chosen else None
+        plan = run.explain() if view in (View.PLAN, View.ALL) else ""
+        wish = live.Wish(view, line.get("rows", self.rows), plan)
+        panel = None
+        if looked_at:
+            self._stage = self._stage or NotebookStage(self._shell)
+            panel = live.show(run, self._stage, wish)
+        if line.get("wait", not looked_at):
+            limit = None if looked_at else duration(self.headless_for)
+            self._wait(run, panel, limit)
+
+    def _wait(self, run: Run, panel: Panel | None, limit: timedelta | None) -> None:
+        from arroyo_nb.views import still
+        from arroyo_nb.views.notebook import publish
+
+        try:
+            while not run.wait(LOOK_S):
+                if limit is not None and _endless_and_over(run, limit):
+                    run.stop(f"stopped after {limit.total_seconds():g} s: nobody looks")
+        except KeyboardInterrupt:
+            raise self._interrupted(run) from None
+        finally:
+            if panel is not None:
+                panel.refresh()
+            else:
+                publish(still.bundle(run.snapshot(self.rows)))
+
+    def _interrupted(self, run: Run) -> Interrupted:
+        """Stop the run in good order; a second interrupt gives that up."""
+        run.stop("stopped by interrupt")
+        deadline = time.monotonic() + STOP_S
+        while not run.state.ended and time.monotonic() < deadline:
+            time.sleep(LOOK_S / 10)
+        rows = run.snapshot(0).rows_kept
+        return Interrupted(f"stopped by interrupt; {rows:,} rows kept")
+
+    def _line(self, words: list[str]) -> None:
+        verb, *rest = words or ["ps"]
+        if verb in ("-h", "--help"):
+            print(flags.help_text())  # noqa: T201
+            return
+        if verb not in VERBS:
+            near = did_you_mean(verb, VERBS)
+            raise SyntaxProblem(f"unknown command '%arroyo {verb}': {near}")
+        VERBS[verb](self.session, rest)
+
+
+def _endless_and_over(run: Run, limit: timedelta) -> bool:
+    picture = run.snapshot(0)
+    endless = any(not source.bounded for source in picture.sources)
+    return endless and picture.elapsed_s >= limit.total_seconds()
+
+
+def _ps(session: Session, rest: list[str]) -> None:
+    from arroyo_nb.views.listing import runs
+    from arroyo_nb.views.notebook import publish
+
+    _none_left("ps", rest)
+    publish(runs(run.snapshot(0) for run in session.runs.values()))
+
+
+def _tables(session: Session, rest: list[str]) -> None:
+    from arroyo_nb.views.listing import tables
+    from arroyo_nb.views.notebook import publish
+
+    _none_left("tables", rest)
+    publish(tables(session.catalog))
+
+
+def _stop(session: Session, rest: list[str]) -> None:
+    names = list(session.runs) if rest == ["--all"] else [_one("stop", rest)]
+    going = [run for run in map(session.get, names) if not run.state.ended]
+    for run in going:
+        run.stop("stopped by %arroyo stop")
+    print("stopped " + (", ".join(r.name for r in going) or "nothing"))  # noqa: T201
+
+
+def _explain(session: Session, rest: list[str]) -> None:
+    print(session.get(_one("explain", rest)).explain())  # noqa: T201
+
+
+def _one(verb: str, rest: list[str]) -> str:
+    if len(rest) != 1 or rest[0].startswith("-"):
+        raise RunProblem(f"%arroyo {verb} takes the name of one run")
+    return rest[0]
+
+
+def _none_left(verb: str, rest: list[str]) -> None:
+    if rest:
+        raise RunProblem(f"%arroyo {verb} takes nothing more")
+
+
+VERBS: dict[str, Callable[[Session, list[str]], None]] = {
+    "ps": _ps,
+    "stop": _stop,
+    "tables": _tables,
+    "explain": _explain,
+}
+
+
+_LOADED: dict[int, tuple[ArroyoMagics, Any]] = {}
+"""By the id of a shell: its magics and its matcher, for unloading."""
+
+
+def load(shell: Any) -> None:
+    """Give a shell the magics, completion, and an engine that warms up."""
+    from arroyo_nb.completion import matcher
+
+    if id(shell) in _LOADED:
+        return
+    session = Session()
+    magics, completes = ArroyoMagics(shell, session), matcher(session)
+    shell.register_magics(magics)
+    shell.Completer.custom_matchers.append(completes)
+    _LOADED[id(shell)] = (magics, completes)
+    session.engine.warm_up()
+
+
+def unload(shell: Any) -> None:
+    """Take away what :func:`load` gave; runs and the engine end."""
+    magics, completes = _LOADED.pop(id(shell), (None, None))
+    if magics is None:
+        return
+    shell.Completer.custom_matchers.remove(completes)
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("arroyo", None)
+    magics.close()

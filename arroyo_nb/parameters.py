@@ -1,0 +1,166 @@
+"""``:name`` in a script is the notebook's variable, bound as a typed SQL literal.
+
+Strings, quoted names, comments, casts (``::``) and ``{{ NAME }}`` are left as they
+are: the latter names an environment variable and is never resolved in what is kept.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from arroyo_nb.errors import ArroyoError, SyntaxProblem, raise_all
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.source import Source, Span
+
+TOKEN = re.compile(
+    r"""
+    (?<!\w)[eE]'(?:[^'\\]|\\.|'')*'        # a string with escapes
+  | '(?:[^']|'')*'                         # a string
+  | "(?:[^"]|"")*"                         # a quoted name
+  | (?<!\w)\$(?P<tag>\w*)\$.*?\$(?P=tag)\$  # a dollar-quoted string
+  | --[^\n]*
+  | \{\{.*?\}\}
+  | (?P<comment>/\*)
+  | ::
+  | (?<![\w\])"']):(?P<name>[^\W\d]\w*)     # not a path such as value:field
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+COMMENT_EDGE = re.compile(r"/\*|\*/")
+
+MOST_UNSIGNED = 2**64 - 1
+
+
+def bind(text: str, values: Mapping[str, Any]) -> str:
+    """The script with its parameters written out as literals.
+
+    >>> bind("SELECT :n::TEXT, ':n' FROM t WHERE carrier = :c", {"n": 3, "c": "O'Hare"})
+    "SELECT 3::TEXT, ':n' FROM t WHERE carrier = 'O''Hare'"
+
+    Raises
+    ------
+    ArroyoError
+        With the place of each parameter that has no value, or one that SQL has no
+        literal for.
+    """
+    source, parts, done = Source(text), [], 0
+    problems: list[ArroyoError] = []
+    for name, span in parameters(text):
+        try:
+            literal = _bound(name, values, span)
+        except SyntaxProblem as problem:
+            problems.append(problem.at(source))
+            continue
+        parts += [text[done : span.start], literal]
+        done = span.end
+    raise_all(problems)
+    return "".join((*parts, text[done:]))
+
+
+def parameters(text: str) -> Iterator[tuple[str, Span]]:
+    """The parameters of a script and their places, the colon included."""
+    at = 0
+    while (token := TOKEN.search(text, at)) is not None:
+        at = _comment_end(text, token.end()) if token["comment"] else token.end()
+        if token["name"]:
+            yield token["name"], Span(token.start(), token.end())
+
+
+def _comment_end(text: str, at: int) -> int:
+    """Where a block comment ends; they nest."""
+    depth = 1
+    for edge in COMMENT_EDGE.finditer(text, at):
+        depth += 1 if edge[0] == "/*" else -1
+        if depth == 0:
+            return edge.end()
+    return len(text)
+
+
+def _bound(name: str, values: Mapping[str, Any], span: Span) -> str:
+    if name not in values:
+        near = did_you_mean(name, (known for known in values if known[0] != "_"))
+        hint = near if near and near.startswith("did") else None
+        raise SyntaxProblem(
+            f"parameter ':{name}' has no value",
+            span=span,
+            hint=hint or f"assign the variable {name} in a cell before this one",
+        )
+    try:
+        return literal(values[name])
+    except ValueError as error:
+        raise SyntaxProblem(
+            f"parameter ':{name}' {error}",
+            span=span,
+            hint="a parameter is a number, text, boolean, date, time or None",
+        ) from None
+
+
+def literal(value: Any) -> str:
+    """A Python value as SQL.
+
+    >>> literal(datetime(2013, 1, 1, 10)), literal(-2), literal(None)
+    ("TIMESTAMP '2013-01-01 10:00:00'", '(-2)', 'NULL')
+
+    Raises
+    ------
+    ValueError
+        When there is no literal for it; the text ends a sentence about the value.
+    """
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        value = value.item()
+    if value is None:
+        return "NULL"
+    write = next((w for kind, w in LITERALS if isinstance(value, kind)), None)
+    if write is None:
+        raise ValueError(f"is a {type(value).__name__}, which has no SQL literal")
+    return write(value)
+
+
+def _integer(value: int) -> str:
+    if not -(2**63) <= value <= MOST_UNSIGNED:
+        raise ValueError("is too large for BIGINT")
+    return str(value) if value >= 0 else f"({value})"
+
+
+def _double(value: float) -> str:
+    if not math.isfinite(value):
+        raise ValueError("is not a finite number")
+    text = repr(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def _string(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("has a NUL character, which SQL text cannot hold")
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _timestamp(value: datetime) -> str:
+    utc = value.astimezone(UTC) if value.tzinfo is not None else value
+    return f"TIMESTAMP '{utc.replace(tzinfo=None).isoformat(sep=' ')}'"
+
+
+def _interval(value: timedelta) -> str:
+    if value < timedelta():
+        raise ValueError("is a negative length of time")
+    seconds = f"{value.seconds}.{value.microseconds:06d}".rstrip("0").rstrip(".")
+    days = f"{value.days} days " if value.days else ""
+    return f"INTERVAL '{days}{seconds} seconds'"
+
+
+# In this order: True is also an int, and a datetime is also a date.
+LITERALS: tuple[tuple[type, Callable[[Any], str]], ...] = (
+    (bool, lambda value: "TRUE" if value else "FALSE"),
+    (int, _integer),
+    (float, _double),
+    (Decimal, lambda value: _double(float(value))),
+    (str, _string),
+    (datetime, _timestamp),
+    (date, lambda value: f"CAST('{value.isoformat()}' AS DATE)"),
+    (timedelta, _interval),
+)

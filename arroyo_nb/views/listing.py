@@ -1,0 +1,113 @@
+"""Lists: the runs of a session, its tables, and what a cell has declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
+from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.schema import Schema
+from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.panel import NAME_CHARS, glyph
+from arroyo_nb.views.words import count, duration, escaped, pace, plain
+
+COLUMNS_CHARS = 200
+CELL = "padding:2px 14px 2px 0;text-align:left;white-space:normal"
+
+RUN_COLUMNS = ("run", "state", "age", "rows in", "rows out", "late", "rows/s", "behind")
+
+
+def runs(snapshots: Iterable[Snapshot]) -> dict[str, str]:
+    """The runs as a MIME bundle, newest last."""
+    rows = [_run(snapshot) for snapshot in snapshots]
+    return _listing(RUN_COLUMNS, rows, nothing="no run yet")
+
+
+def _run(snapshot: Snapshot) -> tuple[str, ...]:
+    mark, newest = snapshot.watermark, snapshot.max_event_time
+    moving = mark is not None and newest is not None and mark < END_OF_TIME
+    return (
+        snapshot.name,
+        f"{glyph(snapshot)} {snapshot.state.value}",
+        duration(timedelta(seconds=snapshot.elapsed_s)),
+        count(snapshot.rows_in),
+        count(snapshot.rows_out),
+        count(snapshot.late_rows),
+        pace(snapshot.rows_per_s),
+        duration(newest - mark) if moving and newest and mark else "",
+    )
+
+
+def tables(catalog: Catalog) -> dict[str, str]:
+    """The tables and views as a MIME bundle."""
+    rows = [
+        (name, _kind(table), str(table.schema))
+        for name, table in sorted(catalog.tables.items())
+    ]
+    return _listing(("table", "kind", "columns"), rows, nothing="no table yet")
+
+
+def changes(before: Catalog, after: Catalog) -> str:
+    """What a cell has declared, in one line."""
+    said = [
+        _new(table) if name not in before.tables else _other(before.tables[name], table)
+        for name, table in after.tables.items()
+        if before.tables.get(name) != table
+    ]
+    return plain("; ".join(said) or "nothing has changed", 400)
+
+
+def _new(table: Relation) -> str:
+    return (
+        f"defined {table.name} ({_kind(table)}, {count(len(table.schema), 'column')})"
+    )
+
+
+def _other(old: Relation, new: Relation) -> str:
+    moved = f"{_kind(old)} to {_kind(new)}" if _kind(old) != _kind(new) else ""
+    parts = [part for part in (moved, _columns_changed(old.schema, new.schema)) if part]
+    return f"redefined {new.name} ({', '.join(parts) or _what(new)})"
+
+
+def _what(table: Relation) -> str:
+    return "other options" if isinstance(table, ConnectorTable) else "another query"
+
+
+def _columns_changed(old: Schema, new: Schema) -> str:
+    added = [f"+{f}" for f in new if f.name not in old]
+    gone = [f"-{f.name}" for f in old if f.name not in new]
+    other = [
+        f"{f.name} {old[f.name].type} to {f.type}"
+        for f in new
+        if f.name in old and str(old[f.name]) != str(f)
+    ]
+    return ", ".join((*added, *gone, *other))
+
+
+def _kind(table: Relation) -> str:
+    if isinstance(table, ConnectorTable):
+        return f"{table.connector} {table.direction.value}"
+    return "view"
+
+
+def _listing(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, nothing: str
+) -> dict[str, str]:
+    if not rows:
+        return {"text/plain": nothing}
+    head = "".join(f'<th style="{CELL}">{name}</th>' for name in columns)
+    body = "".join(
+        "<tr>"
+        + "".join(f'<td style="{CELL}">{escaped(c, COLUMNS_CHARS)}</td>' for c in row)
+        + "</tr>"
+        for row in rows
+    )
+    made = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    cells = [[plain(cell, NAME_CHARS) for cell in row] for row in (columns, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = (
+        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    )
+    return {"text/html": made, "text/plain": "\n".join(lines)}

@@ -1,0 +1,179 @@
+"""JupyterLab on loopback, and a page of Debian's Chromium in it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = "/usr/bin/chromium"
+START_S = 60.0
+QUIET = {  # no dialogs, no news, no saving that was not asked for
+    "apputils-extension/notification": '{"fetchNews": "false", '
+    '"checkForUpdates": false, "doNotDisturbMode": true}',
+    "docmanager-extension/plugin": '{"autosave": false}',
+}
+READY = """async (path) => {
+  for (let i = 0; i < 600; i++) {
+    const w = window.jupyterapp?.shell?.currentWidget, c = w?.context;
+    if (c && c.path === path && c.isReady && w.sessionContext.isReady) {
+      const k = w.sessionContext.session?.kernel;
+      if (k && k.connectionStatus === 'connected' && k.status === 'idle') {
+        await k.info;
+        return;
+      }
+    }
+    await new Promise((go) => setTimeout(go, 100));
+  }
+  throw new Error('kernel not ready');
+}"""
+
+
+@dataclass
+class Lab:
+    """A running JupyterLab and the folder that it serves."""
+
+    port: int
+    token: str
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+    def url(self, notebook: str) -> str:
+        return (
+            f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?token={self.token}&reset"
+        )
+
+
+@dataclass
+class Tab:
+    """A page of the browser, and what its console complained of."""
+
+    page: Any
+    errors: list[str] = field(default_factory=list)
+
+    def heard(self, said: Any) -> None:
+        """Keep what the console says is an error."""
+        if said.type == "error":
+            self.errors.append(said.text)
+
+    def open(self, lab: Lab, notebook: str) -> None:
+        """Open a notebook and wait for its kernel."""
+        self.page.goto(lab.url(notebook), wait_until="domcontentloaded")
+        self.page.wait_for_function("() => !!window.jupyterapp", timeout=60_000)
+        self.page.evaluate(READY, notebook)
+
+    def command(self, name: str) -> None:
+        """Start a command of JupyterLab; not awaited, an awaited call can hang."""
+        self.page.evaluate(
+            "(name) => { window.jupyterapp.commands.execute(name) }", name
+        )
+
+    def save(self) -> None:
+        """Save the notebook and wait until it is written."""
+        self.page.evaluate(
+            "async () => { await window.jupyterapp.shell.currentWidget.context.save() }"
+        )
+
+    def until_other(self, selector: str, text: str) -> None:
+        """Wait until the element's text is another one."""
+        deadline = time.monotonic() + 15
+        while self.text(selector) == text:
+            assert time.monotonic() < deadline, f"{selector} stays at {text!r}"
+            self.page.wait_for_timeout(50)
+
+    def shot(self, name: str) -> None:
+        """A picture of the page, for the eye, into ARROYO_NB_SCREENSHOTS."""
+        if folder := os.environ.get("ARROYO_NB_SCREENSHOTS"):
+            self.page.wait_for_timeout(1000)
+            self.page.screenshot(path=f"{folder}/{name}.png")
+
+    def text(self, selector: str) -> str:
+        """The text of the one element that matches, shadow trees included."""
+        return str(self.page.locator(selector).text_content())
+
+
+def write_notebook(path: Path, cells: list[str]) -> None:
+    """A notebook of code cells for the kernel of this environment."""
+    import nbformat
+
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
+        metadata={"kernelspec": kernel},
+    )
+    nbformat.write(made, path)
+
+
+def skip_unless_there() -> None:
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"browser tests need {CHROMIUM} (Debian: apt install chromium)")
+    for module in ("playwright", "jupyterlab"):
+        pytest.importorskip(module, reason=f"browser tests need {module}")
+
+
+def start_lab(home: Path) -> Lab:
+    for name, settings in QUIET.items():
+        file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(settings)
+    folder = home / "notebooks"
+    folder.mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    token = secrets.token_hex(16)
+    arguments = (
+        "--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 "
+        "--LabApp.news_url=None --LabApp.extension_manager=readonly "
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate "
+        "--LabApp.expose_app_in_browser=True "
+        f"--port={port} --IdentityProvider.token={token}"
+    )
+    with (home / "lab.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *arguments.split()],
+            cwd=folder,
+            env=_environment(home),
+            stdout=log,
+            stderr=log,
+        )
+    return Lab(port, token, folder, process)
+
+
+def _environment(home: Path) -> dict[str, str]:
+    root = Path(__file__).parents[2]
+    folders = {
+        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
+        "JUPYTER_CONFIG_DIR": home / "config",
+        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_RUNTIME_DIR": home / "runtime",
+        "IPYTHONDIR": home / "ipython",
+        "PYTHONPATH": os.pathsep.join((str(root), str(Path(__file__).parent))),
+    }
+    return os.environ | {name: str(folder) for name, folder in folders.items()}
+
+
+def wait_for(lab: Lab) -> None:
+    address = f"http://127.0.0.1:{lab.port}/api/status?token={lab.token}"
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(address, timeout=2):
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            if lab.process.poll() is not None:
+                break
+            time.sleep(0.1)
+    log = (lab.folder.parent / "lab.log").read_text(errors="replace")
+    raise AssertionError(f"JupyterLab did not start:\n{log[-2000:]}")

@@ -1,0 +1,316 @@
+"""What the panel and the snapshot draw, and what can never get through them."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import replace
+from datetime import timedelta
+from html.parser import HTMLParser
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scenes import (
+    CLOSED,
+    FAILED,
+    FINISHED,
+    HOP,
+    MANY,
+    OPEN,
+    SCENES,
+    STARTING,
+    STOPPED,
+    TUMBLE,
+    UNWINDOWED,
+    at,
+)
+
+from arroyo_nb.run.snapshot import MarkPoint, RunState, Snapshot, WindowBar
+from arroyo_nb.views import panel, still
+from arroyo_nb.views.lesson import lesson
+from arroyo_nb.views.panel import View, body, frame
+
+VOID = {"img", "br"}
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page; fails on a tag that is not closed."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.said: list[str] = []
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes.update(name for name, _ in attrs)
+        self.said += [value for _, value in attrs if value]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self._open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.said.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.said)
+
+
+def drawn(snapshot: Snapshot) -> list[Page]:
+    return [
+        Page(frame(snapshot, view=View.ALL, plan="plan")),
+        Page(body(snapshot, keys=True)),
+        Page(still.bundle(snapshot, marker="m")["text/html"]),
+    ]
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_every_scene_is_whole_and_small(scene: str) -> None:
+    snapshot = SCENES[scene]
+    assert drawn(snapshot)
+    assert len(frame(snapshot).encode()) <= 50_000
+    assert sum(len(v) for v in still.bundle(snapshot).values()) <= 64_000
+    assert "script" not in Page(frame(snapshot)).tags
+
+
+def test_says_what_is_to_be_seen() -> None:
+    text = Page(frame(TUMBLE)).text
+    for said in (
+        "running",
+        "12.4k",
+        "1,815",
+        "× 37",
+        "180 ms",
+        "watermark 11:12",
+        "newest event 12:21",
+        "1 h 9 min behind",
+        "252 so far",
+        "2013-01-01 10:00 – 11:00",
+        "12.125",
+        "NULL",
+        "3 bad rows dropped",
+        "line 9: not json",
+        "delay allowed 1 h",
+        "Next: 12:00, 48 min to go.",
+    ):
+        assert said in text
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "said"),
+    [
+        (STARTING, "Spark starts once"),
+        (STOPPED, "3 windows were still open"),
+        (FINISHED, "The input has ended, so the watermark went to the end of time"),
+        (UNWINDOWED, "each row goes out as it comes"),
+        (FAILED, "the 9 rows it had given stay"),
+        (replace(TUMBLE, late_rows=1), "1 row was late: its window"),
+        (replace(TUMBLE, watermark=None), "starts with the first rows"),
+    ],
+)
+def test_lesson_depends_on_the_state(snapshot: Snapshot, said: str) -> None:
+    assert said in lesson(snapshot)
+
+
+def test_many_windows_show_the_newest_and_say_so() -> None:
+    text = frame(MANY)
+    assert "earlier windows not drawn" in text
+    shown = set(re.findall(r'class="bar (closed|open)" width', text))
+    assert shown == {"closed", "open"}  # both sides of the watermark
+
+
+def test_hop_windows_lie_in_lanes_that_do_not_overlap() -> None:
+    places = re.findall(
+        r'data-key="w(\d+)-(\d+)" style="transform:translate\([\d.]+px,(\d+)px',
+        frame(HOP),
+    )
+    lanes: dict[str, list[tuple[int, int]]] = {}
+    for start, end, y in places:
+        lanes.setdefault(y, []).append((int(start), int(end)))
+    assert len(lanes) == 4
+    for bars in lanes.values():
+        ordered = sorted(bars)
+        assert all(a[1] <= b[0] for a, b in pairwise(ordered))
+
+
+def test_drawing_is_bounded_whatever_the_run() -> None:
+    second = timedelta(seconds=1)
+    huge = replace(
+        TUMBLE,
+        name="n" * 10_000,
+        error="e" * 1_000_000,
+        note="<" * 10_000,
+        windows=tuple(
+            WindowBar(at(0) + i * second, at(0) + (i + 1) * second, i, i, OPEN)
+            for i in range(5_000)
+        ),
+        history=tuple(
+            MarkPoint(i, i / 10, at(0) + i * second, at(0)) for i in range(20_000)
+        ),
+        sources=TUMBLE.sources * 500,
+        columns=tuple("c" * 200 + str(i) for i in range(300)),
+        numeric=(False,) * 300,
+        rows=tuple(("&" * 5_000,) * 300 for _ in range(1_000)),
+    )
+    assert len(body(huge, view=View.ALL, rows=1_000).encode()) <= panel.MOST_BYTES
+    assert sum(len(v.encode()) for v in still.bundle(huge).values()) <= 64_000
+
+
+def test_snapshot_needs_neither_script_nor_style_sheet() -> None:
+    page = Page(still.bundle(TUMBLE, marker="arroyo-still-1")["text/html"])
+    assert page.tags <= set(
+        [
+            "div",
+            "p",
+            "b",
+            "em",
+            "img",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "pre",
+        ]
+    )
+    picture = next(s for s in page.said if s.startswith("data:image/svg+xml;base64,"))
+    svg = ElementTree.fromstring(base64.b64decode(picture.partition(",")[2]))
+    assert svg.tag.endswith("svg")
+    assert "snapshot at watermark 2013-01-01 11:12" in page.text
+    assert "run the cell again for the live view" in page.text
+
+
+def test_snapshot_says_why_the_run_ended() -> None:
+    assert "; stopped by interrupt;" in still.text(STOPPED)
+    assert "finished: the sources have ended" in still.text(FINISHED)
+    assert "hint: write bad_data" in still.text(FAILED)
+    assert "EWR         161       9.400" in still.text(TUMBLE)
+
+
+# What data, names and errors could try: markup, attributes, entities, controls.
+MARKUP = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "</style><script>x</script>",
+    "</text></svg><svg onload=alert(1)>",
+    "--><iframe src=javascript:alert(1)>",
+    "<![CDATA[<b>]]>",
+    "&lt;b&gt;&#60;i&#62;",
+    "{{ SECRET }}${x}`",
+    "\0\x1b[31m\x07\u202e\ufffe\ud800",
+    "a\nb\r\tc\u2028d",
+)
+TAGS = set(
+    [
+        "style",
+        "section",
+        "header",
+        "span",
+        "i",
+        "b",
+        "p",
+        "pre",
+        "svg",
+        "defs",
+        "pattern",
+        "rect",
+        "g",
+        "title",
+        "line",
+        "text",
+        "path",
+        "div",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "details",
+        "summary",
+        "ul",
+        "li",
+        "button",
+        "img",
+        "em",
+    ]
+)
+payloads = st.one_of(
+    st.sampled_from(MARKUP),
+    st.text(st.characters(exclude_categories=()), max_size=60),
+    st.lists(st.sampled_from("<>\"'&=/\\ onerror`{}:;"), max_size=30).map("".join),
+)
+
+
+def with_payload(text: str) -> Snapshot:
+    """A run in which everything that a user can name or feed is the payload."""
+    value = {
+        "start": text,
+        text: [text, {"k": text}],
+        "b": text.encode("utf-8", "replace"),
+    }
+    return replace(
+        TUMBLE,
+        name=text,
+        note=text,
+        error=text,
+        sql=text,
+        window_text=text,
+        state=RunState.FAILED,
+        sources=(replace(TUMBLE.sources[0], name=text, bad=(text, text)),),
+        columns=(text, "n"),
+        numeric=(False, True),
+        rows=((text, 1), (value, 2.5), ([text], None)),
+    )
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_known_payloads_are_text(text: str) -> None:
+    check_payload(text)
+
+
+@given(payloads)
+def test_payloads_are_text(text: str) -> None:
+    check_payload(text)
+
+
+def check_payload(text: str) -> None:
+    for page in drawn(with_payload(text)):
+        assert page.tags <= TAGS
+        assert not any(name.startswith("on") for name in page.attributes)
+        assert "href" not in page.attributes
+        assert not re.search("[\x00-\x08\x0b-\x1f\ud800-\udfff\u202e]", page.text)
+    for made in still.bundle(with_payload(text)).values():
+        made.encode("utf-8")
+
+
+def test_numeric_columns_are_told_by_their_values_where_not_given() -> None:
+    snapshot = replace(TUMBLE, numeric=())
+    assert panel.numeric_columns(snapshot) == (False, False, True, True, False)
+
+
+def test_closed_bar_is_a_whole_bar_and_an_open_one_grows() -> None:
+    bar = WindowBar(at(12), at(13), 79, 0, OPEN)
+    grown = frame(replace(TUMBLE, windows=(bar,)))
+    widths = re.findall(r'class="bar (?:hull|open)" width="([\d.]+)"', grown)
+    hull, covered = map(float, widths[:2])
+    assert covered == pytest.approx(hull * 21 / 60, abs=0.2)
+    whole = frame(replace(TUMBLE, windows=(replace(bar, state=CLOSED),)))
+    assert f'class="bar closed" width="{hull}"' in whole
