@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats._encode import json_column
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 
@@ -36,8 +37,6 @@ class Lines:
     def of(self, batch: DataFrame) -> Iterator[bytes]:
         """A batch's rows in large pieces, each row ended by a newline; one action."""
         import pyarrow.compute as pc
-
-        from arroyo_nb.formats._encode import json_column
 
         line = json_column(self._schema, self._options).alias("line")
         lines = batch.select(line).toArrow()["line"]

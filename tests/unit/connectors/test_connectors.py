@@ -1,0 +1,60 @@
+"""What all connectors have in common."""
+
+import subprocess
+import sys
+
+import pytest
+
+from arroyo_nb.connectors import CONNECTORS, Direction, TableSpec
+from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.formats import FORMATS
+from arroyo_nb.schema import Schema
+
+
+@pytest.mark.parametrize("name", CONNECTORS.names)
+def test_a_connector_describes_itself(name):
+    connector = CONNECTORS.get(name)
+    assert connector.name == name
+    assert connector.directions
+    assert set(connector.formats) <= set(FORMATS.names)
+    options = [*connector.options]
+    for format_ in connector.formats:
+        options += FORMATS.get(format_).options
+    names = [option.name for option in options]
+    assert len(names) == len(set(names))
+    assert all(option.doc for option in options)
+    assert all(o.default in o.choices for o in options if o.choices and o.default)
+
+
+@pytest.mark.parametrize("name", CONNECTORS.names)
+def test_the_wrong_direction_is_refused(name, tmp_path):
+    connector = CONNECTORS.get(name)
+    spec = TableSpec("mine", Schema())
+    if Direction.SINK not in connector.directions:
+        with pytest.raises(RunProblem, match="'mine' is a source"):
+            connector.writer(spec, tmp_path)
+    if Direction.SOURCE not in connector.directions:
+        assert connector.columns({}) is None
+        with pytest.raises(RunProblem, match="'mine' is a sink"):
+            connector.recorder(spec)
+
+
+def test_an_unknown_connector_names_the_nearest():
+    with pytest.raises(
+        CatalogProblem, match="Unknown connector 'singel_file'"
+    ) as failed:
+        CONNECTORS.get("singel_file")
+    assert failed.value.hint == "did you mean 'single_file'?"
+
+
+def test_describing_all_connectors_loads_nothing_heavy():
+    program = (
+        "import sys\n"
+        "from arroyo_nb.connectors import CONNECTORS\n"
+        "from arroyo_nb.formats import FORMATS\n"
+        "for registry in (CONNECTORS, FORMATS):\n"
+        "    for name in registry.names: registry.get(name)\n"
+        "heavy = {'pyspark', 'pyarrow', 'pandas', 'numpy'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
