@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from benchmarks.report import Report, main
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.plan import plan_script
+from arroyo_nb.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.lower import lower, visible
+from benchmarks.report import Report, main
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

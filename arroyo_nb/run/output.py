@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.progress import Progress, read_progress
 from arroyo_nb.run.snapshot import LAST_YEAR
@@ -60,7 +59,7 @@ class Output:
         self.sink = sink
         self.input_rows = 0
         self.preview = Preview(sink.schema) if keep else None
-        self.aggregates = tuple(windowed_inputs(sink)) if traced else ()
+        self.aggregates = tuple(window_assigners(sink)) if traced else ()
         self.traces = tuple(
             Trace(node.assign) for node in self.aggregates if node.assign is not None
         )
@@ -203,11 +202,13 @@ class Output:
             self.max_event_time = max(self.max_event_time or seen, seen)
 
 
-def windowed_inputs(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:
-    """The aggregates that put rows into windows, in the order they are lowered."""
-    for node in walk(sink):
-        if isinstance(node, nodes.WindowAggregate) and node.assign is not None:
-            yield node
+def window_assigners(node: nodes.Node) -> Iterator[nodes.WindowAggregate]:
+    """The aggregates that put rows into windows, in the order they are lowered: from
+    the sink down, inputs left to right, one that is read twice twice."""
+    if isinstance(node, nodes.WindowAggregate) and node.assign is not None:
+        yield node
+    for child in node.inputs:
+        yield from window_assigners(child)
 
 
 def _read_between(
