@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.connectors import Direction, TableSpec
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Field, Schema
+from arroyo_nb.source import Span
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+    from arroyo_nb.plan.nodes import Node
 
 DEFAULT_DELAY = timedelta(seconds=1)
 """What the watermark subtracts where no WATERMARK is declared."""
@@ -70,7 +75,56 @@ class ConnectorTable:
 
 
 @dataclass(frozen=True)
-class Catalog:
-    """Immutable name -> table; names are looked up case-insensitively."""
+class View:
+    """A named query (CREATE VIEW, CREATE TABLE AS); its plan is made once and shared."""
 
-    tables: Mapping[str, ConnectorTable] = field(default_factory=dict)
+    name: str
+    plan: Node
+
+    @property
+    def schema(self) -> Schema:
+        """Columns of the query."""
+        return self.plan.schema
+
+
+Relation: TypeAlias = ConnectorTable | View
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Immutable name -> table; names are looked up case-insensitively.
+
+    >>> Catalog().names
+    ()
+    """
+
+    tables: Mapping[str, Relation] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names as declared, in order of declaration."""
+        return tuple(table.name for table in self.tables.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self.tables
+
+    def define(self, table: Relation) -> Catalog:
+        """A catalog in which the name means this table, whatever it meant before."""
+        return Catalog({**self.tables, table.name.lower(): table})
+
+    def get(self, name: str, *, span: Span | None = None) -> Relation:
+        """The table of that name.
+
+        Raises
+        ------
+        CatalogProblem
+            When there is none; the hint names the nearest.
+        """
+        table = self.tables.get(name.lower())
+        if table is None:
+            raise CatalogProblem(
+                f"Table {name} not found",
+                span=span,
+                hint=did_you_mean(name, self.names),
+            )
+        return table

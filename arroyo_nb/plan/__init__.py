@@ -1,0 +1,69 @@
+"""Statements -> logical plan, and the plan that the whole planner hands out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.plan.nodes import Sink
+from arroyo_nb.source import Source
+
+if TYPE_CHECKING:
+    from arroyo_nb.sql.statements import Statement
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The sinks after one pass; ``reason`` says what the pass is for."""
+
+    name: str
+    reason: str
+    sinks: tuple[Sink, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A script, planned.
+
+    Parameters
+    ----------
+    source
+        Its text.
+    statements
+        Its statements, in order.
+    sinks
+        What runs: one for each INSERT and bare SELECT, in order.
+    catalog
+        The tables after it.
+    options
+        ``updating_ttl``: how long state that is not touched is kept.
+    notes
+        What the reader should know: what Arroyo would refuse, what was replaced.
+    stages
+        The sinks as they were built and after each pass.
+    """
+
+    source: Source
+    statements: tuple[Statement, ...]
+    sinks: tuple[Sink, ...]
+    catalog: Catalog
+    options: Mapping[str, timedelta]
+    notes: tuple[str, ...]
+    stages: tuple[Stage, ...]
+
+    @property
+    def identity(self) -> str:
+        """What a run's state belongs to: the text of what runs, and of its tables."""
+        from arroyo_nb.plan.explain import identity
+
+        return identity(self)
+
+    def explain(self) -> str:
+        """The statements, the plan after each pass that changed it, and what Spark
+        does for each node of the last one."""
+        from arroyo_nb.plan.explain import explain
+
+        return explain(self)

@@ -1,0 +1,49 @@
+"""Logical plan -> streaming plan, by the passes of :data:`PASSES` in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from arroyo_nb.plan.nodes import Aggregate, Node, Scan
+from arroyo_nb.rewrites.event_time import event_time
+from arroyo_nb.rewrites.windows import same_windows, windowed_group_by
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A named rewrite.
+
+    Parameters
+    ----------
+    rewrite
+        Takes a plan, gives a plan; the same object where there is nothing to do.
+    reason
+        Why it changed a plan, for ``explain``.
+    gone
+        Nodes that no plan holds after it.
+    """
+
+    rewrite: Callable[[Node], Node]
+    reason: str
+    gone: tuple[type[Node], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the rewrite."""
+        return self.rewrite.__name__
+
+
+PASSES = (
+    Pass(
+        event_time,
+        "each table is read once, with its watermark and its generated columns",
+        (Scan,),
+    ),
+    Pass(
+        windowed_group_by,
+        "a GROUP BY with a window sends one final row per key and window",
+        (Aggregate,),
+    ),
+    Pass(same_windows, "the branches of a union share one window"),
+)

@@ -53,10 +53,25 @@ _REFUSED = {
     "EXPLAIN": "EXPLAIN is not supported",
     **{
         word: f"Unsupported statement: {word}"
-        for word in """
-        ALTER BEGIN CALL COMMIT DELETE DROP EXECUTE GRANT MERGE PREPARE REVOKE ROLLBACK
-        SHOW TRUNCATE UPDATE USE VALUES
-        """.split()
+        for word in [
+            "ALTER",
+            "BEGIN",
+            "CALL",
+            "COMMIT",
+            "DELETE",
+            "DROP",
+            "EXECUTE",
+            "GRANT",
+            "MERGE",
+            "PREPARE",
+            "REVOKE",
+            "ROLLBACK",
+            "SHOW",
+            "TRUNCATE",
+            "UPDATE",
+            "USE",
+            "VALUES",
+        ]
     },
 }
 _REFUSED_CREATES = {

@@ -1,0 +1,351 @@
+"""Scalar expressions: sqlglot's trees as parsed -> bound trees (plan/typing.py).
+
+Binding is our own rather than sqlglot's ``qualify`` and ``annotate_types``: those
+rewrite the tree before they find a fault, so the place of a name is lost, they know
+neither Arroyo's rules of case nor its coercions, and they stop at the first error.
+
+A tree is read once, bottom up. What a class of node means is a row of ``_BINDERS``; a
+class without a row is refused, so nothing of the grammar is silently ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from arroyo_nb import functions
+from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
+from arroyo_nb.plan import calls
+from arroyo_nb.plan.intervals import parse_interval
+from arroyo_nb.plan.operators import (
+    SYMBOLS,
+    alike,
+    binary,
+    boolean,
+    negated,
+)
+from arroyo_nb.plan.scope import Scope, member, spelled
+from arroyo_nb.plan.types import type_from_sql
+from arroyo_nb.plan.typing import cast, duration, is_nullable, type_of, typed
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import (
+    BIGINT,
+    BIGINT_UNSIGNED,
+    BOOLEAN,
+    DOUBLE,
+    NULL,
+    TEXT,
+    ListOf,
+    StructOf,
+    Timestamp,
+)
+from arroyo_nb.sql.dialect import span_of
+
+_BIGINT_MAX, _UNSIGNED_MAX = 2**63 - 1, 2**64 - 1
+_TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
+
+# What the grammar reads and nothing here runs -> its name in the error.
+_REFUSED: dict[type[exp.Expr], str] = {
+    exp.Window: "OVER",
+    exp.Subquery: "a scalar subquery",
+    exp.Exists: "EXISTS",
+    exp.AtTimeZone: "AT TIME ZONE",
+    exp.Escape: "LIKE ... ESCAPE",
+    exp.SimilarTo: "SIMILAR TO",
+    exp.Pow: "the operator ^",
+    exp.Array: "an array literal",
+    exp.Tuple: "a row value",
+    exp.HexString: "a hexadecimal literal",
+    exp.BitString: "a bit string",
+    exp.National: "a national string",
+    exp.WithinGroup: "WITHIN GROUP",
+    exp.IgnoreNulls: "IGNORE NULLS",
+    exp.RespectNulls: "RESPECT NULLS",
+    exp.Order: "ORDER BY inside an aggregate",
+    exp.Collate: "COLLATE",
+}
+
+
+def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
+    """Bind an expression against the columns in scope.
+
+    Raises
+    ------
+    CatalogProblem
+        For a name, a type or a function that is not known or does not fit.
+    Unsupported
+        For what the grammar knows and this version does not run.
+    """
+    binder = _BINDERS.get(type(expression))
+    span = span_of(expression)
+    try:
+        if binder is None:
+            raise _refusal(expression)
+        bound = binder(expression, scope)
+    except ArroyoError as error:
+        error.span = error.span or span
+        raise
+    bound.meta.setdefault("span", span)
+    return bound
+
+
+def bind_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.Expr:
+    """Bind a predicate of WHERE, HAVING or FILTER.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is not a BOOLEAN.
+    """
+    bound = bind(expression, scope)
+    if type_of(bound) not in (BOOLEAN, NULL):
+        raise CatalogProblem(
+            f"Cannot create filter with non-boolean predicate: {clause} is given "
+            f"{type_of(bound)}",
+            span=span_of(expression),
+        )
+    return cast(bound, BOOLEAN)
+
+
+def _refusal(expression: exp.Expr) -> ArroyoError:
+    words = _REFUSED.get(type(expression), type(expression).__name__)
+    return Unsupported(f"{words} is not supported")
+
+
+def _column(node: exp.Column, scope: Scope) -> exp.Expr:
+    if isinstance(node.this, exp.Star):
+        raise PlanProblem("'*' may only stand in the select list or in count(*)")
+    return scope.resolve(node.parts)
+
+
+def _dot(node: exp.Dot, scope: Scope) -> exp.Expr:
+    """``a.b.c.d.e`` is longer than a Column holds; ``(a).b`` and ``a['b'].c`` too."""
+    if not isinstance(node.expression, exp.Identifier):
+        raise CatalogProblem("a function cannot be called on a value with a dot")
+    inner = bind(node.this, scope)
+    return member(inner, spelled(node.expression), span_of(node.expression))
+
+
+def _literal(node: exp.Literal, _: Scope) -> exp.Expr:
+    if node.is_string:
+        return typed(exp.Literal.string(node.this), TEXT, nullable=False)
+    made = exp.Literal.number(node.this)
+    if not node.this.isdigit():
+        return typed(made, DOUBLE, nullable=False)
+    value = int(node.this)
+    if value <= _BIGINT_MAX:
+        return typed(made, BIGINT, nullable=False)
+    type_ = BIGINT_UNSIGNED if value <= _UNSIGNED_MAX else DOUBLE
+    return typed(made, type_, nullable=False)
+
+
+def _interval(node: exp.Interval, _: Scope) -> exp.Expr:
+    unit = node.args.get("unit")
+    interval = parse_interval(node.this.name, unit.name if unit else None)
+    if interval.months:
+        raise PlanProblem(
+            "an interval with months has no exact duration. "
+            "Windows do not support durations specified as months",
+            hint="say how many days",
+        )
+    return duration(interval.duration)
+
+
+def _binary(node: exp.Binary, scope: Scope) -> exp.Expr:
+    made = binary(type(node), bind(node.left, scope), bind(node.right, scope))
+    return _not(made) if node.args.get("negate") else made
+
+
+def _not(operand: exp.Expr) -> exp.Expr:
+    operand = boolean(operand, "NOT")
+    return typed(exp.Not(this=operand), BOOLEAN, nullable=is_nullable(operand))
+
+
+def _neg(node: exp.Neg, scope: Scope) -> exp.Expr:
+    return negated(bind(node.this, scope))
+
+
+def _bitwise_not(node: exp.BitwiseNot, scope: Scope) -> exp.Expr:
+    raise Unsupported("the operator ~ before a number is not supported")
+
+
+def _is(node: exp.Is, scope: Scope) -> exp.Expr:
+    if not isinstance(node.expression, exp.Null | exp.Boolean):
+        raise CatalogProblem("IS takes NULL, TRUE, FALSE or DISTINCT FROM")
+    this, right = bind(node.this, scope), bind(node.expression, scope)
+    if isinstance(right, exp.Boolean):
+        this = boolean(this, "IS")
+    return typed(exp.Is(this=this, expression=right), BOOLEAN, nullable=False)
+
+
+def _between(node: exp.Between, scope: Scope) -> exp.Expr:
+    if node.args.get("symmetric"):
+        raise Unsupported("BETWEEN SYMMETRIC is not supported")
+    parts = [bind(node.args[name], scope) for name in ("this", "low", "high")]
+    this, low, high = alike(parts, "BETWEEN")
+    nullable = any(map(is_nullable, parts))
+    return typed(exp.Between(this=this, low=low, high=high), BOOLEAN, nullable=nullable)
+
+
+def _in(node: exp.In, scope: Scope) -> exp.Expr:
+    if not node.expressions:
+        raise Unsupported(
+            "IN (subquery) is not supported: can't handle non-inner joins without "
+            "windows"
+        )
+    parts = [bind(item, scope) for item in (node.this, *node.expressions)]
+    this, *items = alike(parts, "IN")
+    nullable = any(map(is_nullable, parts))
+    return typed(exp.In(this=this, expressions=items), BOOLEAN, nullable=nullable)
+
+
+def _case(node: exp.Case, scope: Scope) -> exp.Expr:
+    """``CASE x WHEN v`` becomes ``CASE WHEN x = v``; results get one type."""
+    arms = node.args["ifs"]
+    tests = [_test(node.this, arm.this, scope) for arm in arms]
+    values = [bind(arm.args["true"], scope) for arm in arms]
+    default = node.args.get("default")
+    if default is not None:
+        values.append(bind(default, scope))
+    nullable = default is None or any(map(is_nullable, values))
+    values = alike(values, "CASE")
+    otherwise = values.pop() if default is not None else None
+    made = exp.Case(
+        ifs=[exp.If(this=t, true=v) for t, v in zip(tests, values, strict=True)],
+        default=otherwise,
+    )
+    type_ = type_of(otherwise or values[0])
+    return typed(made, type_, nullable=nullable)
+
+
+def _test(subject: exp.Expr | None, test: exp.Expr, scope: Scope) -> exp.Expr:
+    if subject is None:
+        return bind_condition(test, scope, "WHEN")
+    return binary(exp.EQ, bind(subject, scope), bind(test, scope))
+
+
+def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:
+    target = type_from_sql(node.args["to"])
+    tries = isinstance(node, exp.TryCast)
+    return cast(bind(node.this, scope), target, tries=tries)
+
+
+def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
+    this = bind(node.this, scope)
+    if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
+        raise Unsupported("a slice of a list is not supported")
+    (index,) = node.expressions
+    if isinstance(type_of(this), StructOf):
+        if not (isinstance(index, exp.Literal) and index.is_string):
+            raise CatalogProblem("a field of a struct is named by a quoted text")
+        return member(this, index.name, span_of(index))
+    type_ = type_of(this)
+    if not isinstance(type_, ListOf):
+        raise CatalogProblem(f"{type_} has no elements to choose with [ ]")
+    made = exp.Bracket(this=this, expressions=[cast(bind(index, scope), BIGINT)])
+    return typed(made, type_.element)
+
+
+def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
+    name = node.name if isinstance(node.this, exp.Identifier) else node.name.lower()
+    if name in calls.UNSUPPORTED_FUNCTIONS:
+        raise Unsupported(calls.UNSUPPORTED_FUNCTIONS[name])
+    if name in calls.AGGREGATES or name in calls.UNSUPPORTED_AGGREGATES:
+        return _aggregate(name, node.expressions, scope)
+    if name in calls.WINDOWS:
+        return calls.window_call(name, [bind(a, scope) for a in node.expressions])
+    return function_call(name, [bind(a, scope) for a in node.expressions])
+
+
+def _aggregate(name: str, arguments: list[exp.Expr], scope: Scope) -> exp.Expr:
+    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+    if distinct:
+        arguments = arguments[0].expressions
+    if name == "count" and len(arguments) == 1 and _is_star(arguments[0]):
+        arguments = []
+    bound = [bind(argument, scope) for argument in arguments]
+    return calls.aggregate_call(name, bound, distinct=distinct)
+
+
+def _is_star(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Star)
+
+
+def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
+    call = bind(node.this, scope)
+    if not calls.is_aggregate(call):
+        raise CatalogProblem("FILTER follows an aggregate")
+    predicate = bind_condition(node.expression.this, scope, "FILTER")
+    return calls.filtered(call, predicate)
+
+
+def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
+    """A bound call of a scalar function.
+
+    Raises
+    ------
+    CatalogProblem
+        When there is no such function, or it does not take these arguments.
+    """
+    made = exp.Anonymous(this=name, expressions=arguments)
+    if name == "row_time" and not arguments:
+        return typed(made, Timestamp(), nullable=False)
+    function = functions.scalar(name)
+    if function is None:
+        known = {*functions.names(), *calls.AGGREGATES, *calls.WINDOWS}
+        raise CatalogProblem(
+            f"Invalid function '{name}'", hint=did_you_mean(name, known)
+        )
+    type_ = function.check([type_of(argument) for argument in arguments])
+    nullable = function.nullable([is_nullable(argument) for argument in arguments])
+    return typed(made, type_, nullable=nullable)
+
+
+def _special(
+    name: Callable[[Any], str], *arguments: str
+) -> Callable[[Any, Scope], exp.Expr]:
+    """A call with words between its arguments, as the plain call that it means."""
+
+    def binder(node: exp.Expr, scope: Scope) -> exp.Expr:
+        given = [node.args[a] for a in arguments if node.args.get(a) is not None]
+        return function_call(name(node), [bind(a, scope) for a in given])
+
+    return binder
+
+
+def _extract(node: exp.Extract, scope: Scope) -> exp.Expr:
+    part = typed(exp.Literal.string(node.this.name.lower()), TEXT, nullable=False)
+    return function_call("date_part", [part, bind(node.expression, scope)])
+
+
+_BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
+    **dict.fromkeys(SYMBOLS, _binary),
+    exp.Column: _column,
+    exp.Dot: _dot,
+    exp.Literal: _literal,
+    exp.Boolean: lambda n, _: typed(exp.Boolean(this=n.this), BOOLEAN, nullable=False),
+    exp.Null: lambda _, __: typed(exp.Null(), NULL),
+    exp.Interval: _interval,
+    exp.Paren: lambda n, scope: bind(n.this, scope),
+    exp.Not: lambda n, scope: _not(bind(n.this, scope)),
+    exp.Neg: _neg,
+    exp.BitwiseNot: _bitwise_not,
+    exp.Is: _is,
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Case: _case,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Bracket: _bracket,
+    exp.Anonymous: _call,
+    exp.Filter: _filter,
+    exp.Extract: _extract,
+    exp.Substring: _special(lambda _: "substr", "this", "start", "length"),
+    exp.StrPosition: _special(lambda _: "strpos", "this", "substr"),
+    exp.Trim: _special(
+        lambda n: _TRIMS[n.args.get("position") or "BOTH"], "this", "expression"
+    ),
+    exp.Overlay: _special(lambda _: "overlay", "this", "expression", "from_", "for_"),
+}

@@ -1,0 +1,252 @@
+"""Statements -> catalog and logical sinks; the first pass over a script.
+
+A bad statement does not stop the next: every independent error is collected, and a
+table that failed to be created raises no further errors where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+from typing import assert_never
+
+from sqlglot import exp
+
+from arroyo_nb.catalog import Catalog, ConnectorTable, Relation, View
+from arroyo_nb.connectors import Direction
+from arroyo_nb.errors import CatalogProblem, PlanProblem
+from arroyo_nb.plan.nodes import Named, Node, Project, Sink
+from arroyo_nb.plan.options import read_interval
+from arroyo_nb.plan.refusals import refuse_clauses
+from arroyo_nb.plan.scope import Cascade, Collected
+from arroyo_nb.plan.select import Relations, plan_query
+from arroyo_nb.plan.tables import create_table
+from arroyo_nb.plan.typing import cast, column, typed
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import NULL, Field, Schema
+from arroyo_nb.source import Span
+from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.statements import (
+    CreateTable,
+    CreateView,
+    Insert,
+    Query,
+    SetOption,
+    Statement,
+)
+
+UPDATING_TTL = "updating_ttl"
+DEFAULT_TTL = timedelta(hours=24)
+PREVIEW = "preview"
+"""What the sink of a bare SELECT is called."""
+
+
+@dataclass
+class Script:
+    """What a script has said so far.
+
+    Parameters
+    ----------
+    catalog
+        The tables that were there before, and those that are declared.
+    streamed
+        Raises when a query breaks a rule of streaming.
+    """
+
+    catalog: Catalog
+    streamed: Callable[[Node], object]
+    sinks: list[Sink] = field(default_factory=list)
+    options: dict[str, timedelta] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    problems: Collected = field(default_factory=Collected)
+    _declared: set[str] = field(default_factory=set)
+    _broken: set[str] = field(default_factory=set)
+
+    def read(self, statement: Statement) -> None:
+        """Take in one statement; its errors are collected."""
+        match statement:
+            case CreateTable() | CreateView():
+                self._define(statement)
+            case SetOption():
+                self.problems.attempt(partial(self._set, statement))
+            case Insert():
+                self.problems.attempt(partial(self._insert, statement))
+            case Query():
+                self.problems.attempt(partial(self._query, statement))
+            case _:
+                assert_never(statement)
+
+    def _relations(self) -> Relations:
+        return Relations(self.catalog, broken=frozenset(self._broken))
+
+    def _define(self, statement: CreateTable | CreateView) -> None:
+        name = statement.name.lower()
+        if name in self._declared:
+            self.problems.append(_declared_twice(statement))
+            return
+        self._declared.add(name)
+        make = self._table if isinstance(statement, CreateTable) else self._view
+        made = self.problems.attempt(partial(make, statement))
+        if made is None:
+            self._broken.add(name)
+            return
+        if made.name in self.catalog:
+            self.notes.append(f"{made.name} replaces the table of an earlier cell")
+        self.catalog = self.catalog.define(made)
+
+    def _table(self, statement: CreateTable) -> Relation:
+        return create_table(statement)
+
+    def _view(self, statement: CreateView) -> Relation:
+        create = statement.expression
+        properties = create.args["properties"].expressions
+        if properties or not isinstance(create.this, exp.Table):
+            raise PlanProblem(
+                "a table made with CREATE TABLE AS takes its columns from its query: it "
+                "has no column list and no options",
+                span=span_of(create.this),
+            )
+        plan = plan_query(create.expression, self._relations())
+        self.streamed(plan)
+        return View(statement.name, plan)
+
+    def _set(self, statement: SetOption) -> None:
+        (item,) = statement.expression.expressions
+        if not isinstance(item, exp.SetItem):
+            raise PlanProblem("invalid syntax for `SET` call", span=statement.span)
+        if statement.name.lower() != UPDATING_TTL:
+            raise PlanProblem(
+                f"invalid option '{statement.name}'; supported options are "
+                f"'{UPDATING_TTL}'",
+                span=span_of(item.this),
+                hint=did_you_mean(statement.name, [UPDATING_TTL]),
+            )
+        if len(item.expressions) != 1:
+            raise PlanProblem(
+                "invalid `SET updating_ttl` call; expected exactly one expression",
+                span=statement.span,
+            )
+        self.options[UPDATING_TTL] = read_interval(item.expressions[0])
+
+    def _query(self, statement: Query) -> None:
+        node = plan_query(statement.expression, self._relations())
+        self.sinks.append(Sink(node, None, PREVIEW, span=statement.span))
+
+    def _insert(self, statement: Insert) -> None:
+        insert = statement.expression
+        refuse_clauses(insert)
+        target = insert.find(exp.Table)
+        assert target is not None
+        span = span_of(target)
+        refuse_clauses(target)
+        node = plan_query(insert.expression, self._relations())
+        table = self._target(statement.name, span)
+        columns = insert.this.expressions if isinstance(insert.this, exp.Schema) else []
+        if not table.order:
+            table = self._inferred(table, node, span)
+        node = _mapped(node, table.physical, columns, span)
+        self.sinks.append(Sink(node, table, table.name, span=statement.span))
+
+    def _target(self, name: str, span: Span | None) -> ConnectorTable:
+        if name.lower() in self._broken:
+            raise Cascade(f"Table {name} failed to be created")
+        if name not in self.catalog:
+            raise CatalogProblem(
+                f"Connection {name} not found",
+                span=span,
+                hint=did_you_mean(name, self.catalog.names),
+            )
+        table = self.catalog.get(name, span=span)
+        if isinstance(table, View):
+            raise PlanProblem(
+                "shouldn't be inserting more data into a table made with CREATE TABLE AS",
+                span=span,
+            )
+        if table.direction is Direction.SOURCE:
+            raise PlanProblem(
+                f"attempted to insert into table '{table.name}', but it is a source",
+                span=span,
+            )
+        return table
+
+    def _inferred(
+        self, table: ConnectorTable, node: Node, span: Span | None
+    ) -> ConnectorTable:
+        """A sink without columns has those of the query; all its inserts agree."""
+        for sink in self.sinks:
+            if sink.table is not None and sink.table.name == table.name:
+                if sink.table.physical != node.schema:
+                    raise PlanProblem(
+                        "all inserts into a table must share the same schema: "
+                        f"{sink.table.physical} is not {node.schema}",
+                        span=span,
+                    )
+                return sink.table
+        spec = replace(table.spec, physical=node.schema)
+        return replace(table, spec=spec, order=node.schema.names)
+
+
+def _declared_twice(statement: Statement) -> CatalogProblem:
+    return CatalogProblem(
+        f"the table '{statement.name}' is declared twice in this script",
+        span=span_of(statement.expression.this),
+        hint="give it another name: Arroyo would silently use the later one",
+    )
+
+
+def _mapped(
+    node: Node, wanted: Schema, columns: list[exp.Expr], span: Span | None
+) -> Node:
+    """The query's columns as the sink's, by position."""
+    targets = _targets(wanted, columns, span)
+    if len(targets) != len(node.schema):
+        raise PlanProblem(
+            "Column count doesn't match insert query! The query has "
+            f"{len(node.schema)} columns, the table takes {len(targets)}",
+            span=span,
+        )
+    given = {t.name: f for t, f in zip(targets, node.schema, strict=True)}
+    items = tuple(_item(field, given, span) for field in wanted)
+    plain = all(
+        isinstance(i.expression, exp.Column) and i.expression.name == i.name
+        for i in items
+    )
+    if plain and wanted.names == node.schema.names:
+        return node
+    return Project(node, items, span=node.span)
+
+
+def _targets(wanted: Schema, columns: list[exp.Expr], span: Span | None) -> list[Field]:
+    if not columns:
+        return list(wanted)
+    targets = []
+    for identifier in columns:
+        named = wanted.get(identifier.name) or wanted.get(identifier.name.lower())
+        if named is None or named in targets:
+            what = "is named twice" if named else "not found"
+            raise CatalogProblem(
+                f"column '{identifier.name}' {what}",
+                span=span_of(identifier) or span,
+                hint=did_you_mean(identifier.name, wanted.names),
+            )
+        targets.append(named)
+    return targets
+
+
+def _item(field: Field, given: Mapping[str, Field], span: Span | None) -> Named:
+    source = given.get(field.name)
+    if source is None and not field.nullable:
+        raise PlanProblem(
+            f"column '{field.name}' is NOT NULL, but the insert does not fill it",
+            span=span,
+        )
+    value = typed(exp.Null(), NULL) if source is None else column(source)
+    try:
+        converted = cast(value, field.type)
+    except CatalogProblem as problem:
+        problem.message = f"column '{field.name}': {problem.message}"
+        problem.span = span
+        raise
+    return Named(field.name, converted, field.type, value.meta["nullable"])

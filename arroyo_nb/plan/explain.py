@@ -1,0 +1,228 @@
+"""A plan as text: readers come first, inputs stand below them, further in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from arroyo_nb.plan.intervals import in_words
+from arroyo_nb.plan.nodes import (
+    Aggregate,
+    Filter,
+    Hop,
+    Measure,
+    Named,
+    Node,
+    Project,
+    Scan,
+    Session,
+    Sink,
+    Source,
+    Tumble,
+    Union,
+    Watermark,
+    Window,
+    WindowAggregate,
+)
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.sql.dialect import Arroyo
+
+if TYPE_CHECKING:
+    from arroyo_nb.plan import Plan
+
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"([a-z_][a-z0-9_]*)\"""")
+
+_SPARK: dict[type[Node], str] = {
+    Source: "readStream.parquet over the source's tape, one chunk a batch",
+    Watermark: "withWatermark",
+    Project: "select",
+    Filter: "where",
+    Union: "union",
+    WindowAggregate: "groupBy(window).agg, append mode: one row per closed window",
+    Sink: "writeStream, append mode",
+}
+"""What Spark does for a node."""
+
+_SLOW_WATERMARK = (
+    "differs from Arroyo: the watermark follows the newest row so far; Arroyo's follows "
+    "the oldest row of each batch"
+)
+_LATE_HOP = (
+    "differs from Arroyo: a late row still counts in those of its windows that are open; "
+    "Arroyo drops it from all of them"
+)
+
+
+def explain(plan: Plan) -> str:
+    """The text of :meth:`arroyo_nb.plan.Plan.explain`."""
+    parts = [_section("Statements", _statements(plan))]
+    before: tuple[Sink, ...] | None = None
+    for stage in plan.stages:
+        if stage.sinks and stage.sinks != before:
+            title = f"Plan after {stage.name}" + (f": {stage.reason}" * bool(before))
+            parts.append(_section(title, _forest(stage.sinks)))
+        before = stage.sinks
+    if plan.sinks:
+        parts.append(_section("Spark", _forest(plan.sinks, _with_spark)))
+    notes = [*plan.notes, *_differences(plan.sinks)]
+    if notes:
+        parts.append(_section("Notes", notes))
+    return "\n".join(parts)
+
+
+def identity(plan: Plan) -> str:
+    """The text of what runs, with the definition of each table that it reads."""
+    lines = _forest(plan.sinks)
+    for node in (n for sink in plan.sinks for n in walk(sink)):
+        if isinstance(node, Source):
+            spec = node.table.spec
+            options = sorted(spec.options.items())
+            lines.append(
+                f"{spec.name}: {node.table.connector} {spec.physical} {options}"
+            )
+    return "\n".join(dict.fromkeys(lines))
+
+
+def sql_text(expression: exp.Expr) -> str:
+    """A bound expression as one would write it."""
+    text = expression.sql(dialect=Arroyo, normalize_functions=False)
+    return _QUOTED.sub(lambda found: found[1] or found[0], text)
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([title, *(f"  {line}" for line in lines)]) + "\n"
+
+
+def _statements(plan: Plan) -> list[str]:
+    lines = []
+    for number, statement in enumerate(plan.statements, 1):
+        text = plan.source.text[statement.span.start : statement.span.end]
+        first, *rest = re.sub(r"\s+", " ", text).split(" WITH (", 1)
+        shown = first if len(first) <= 70 else first[:67] + "..."
+        lines.append(f"{number}  {shown}" + (" WITH (...)" if rest else ""))
+    return lines
+
+
+def _forest(
+    sinks: Iterable[Node], line: Callable[[Node], str] | None = None
+) -> list[str]:
+    """Each tree's lines; a node that was already shown is named with its number."""
+    numbers: dict[int, int] = {}
+    lines: list[str] = []
+    shared = _shared(sinks)
+    for sink in sinks:
+        stack: list[tuple[Node, int]] = [(sink, 0)]
+        while stack:
+            node, depth = stack.pop()
+            text = (line or described)(node)
+            if id(node) in numbers:
+                lines.append(
+                    "  " * depth + f"{type(node).__name__} #{numbers[id(node)]}"
+                )
+                continue
+            if id(node) in shared:
+                numbers[id(node)] = len(numbers) + 1
+                text += f"  #{numbers[id(node)]}"
+            lines.append("  " * depth + text)
+            stack.extend((child, depth + 1) for child in reversed(node.inputs))
+    return lines
+
+
+def _shared(sinks: Iterable[Node]) -> set[int]:
+    """Nodes with several readers."""
+    seen: set[int] = set()
+    shared: set[int] = set()
+    for sink in sinks:
+        for node in walk(sink):
+            for child in node.inputs:
+                (shared if id(child) in seen else seen).add(id(child))
+    return shared
+
+
+def _with_spark(node: Node) -> str:
+    return f"{type(node).__name__}: {_SPARK[type(node)]}"
+
+
+def described(node: Node) -> str:
+    """One node in one line."""
+    match node:
+        case Scan(table=table):
+            return f"Scan {table.name}"
+        case Source(table=table):
+            return f"Source {table.name} ({table.connector}): {table.physical}"
+        case Watermark():
+            return f"Watermark {_watermark(node)}"
+        case Project(items=items):
+            return f"Project {', '.join(map(_item, items))}"
+        case Filter(predicate=predicate):
+            return f"Filter {sql_text(predicate)}"
+        case Union():
+            return "Union"
+        case Aggregate(keys=keys, measures=measures):
+            return f"Aggregate {_grouped(keys, measures)}"
+        case WindowAggregate():
+            window = window_text(node.assign) if node.assign else "the input's window"
+            keys = _grouped(node.keys, node.measures)
+            return f"WindowAggregate {window} AS {node.window_name}; {keys}"
+        case Sink(table=None):
+            return f"Sink preview: {node.schema}"
+        case Sink(table=table) if table is not None:
+            return f"Sink {table.name} ({table.connector}): {node.schema}"
+        case _:
+            return type(node).__name__
+
+
+def window_text(window: Window | None) -> str:
+    """A window in Arroyo's words.
+
+    >>> window_text(Hop(timedelta(seconds=5), timedelta(seconds=10)))
+    'hop(5s, 10s)'
+    """
+    match window:
+        case Tumble(width):
+            return f"tumble({in_words(width)})"
+        case Hop(slide, width):
+            return f"hop({in_words(slide)}, {in_words(width)})"
+        case Session(gap):
+            return f"session({in_words(gap)})"
+        case None:
+            return "no window"
+
+
+def _watermark(node: Watermark) -> str:
+    time = "arrival" if node.event_time is None else sql_text(node.event_time)
+    if node.expression is not None:
+        return f"_timestamp = {time}, watermark = {sql_text(node.expression)}"
+    return f"_timestamp = {time}, delay {in_words(node.delay)}"
+
+
+def _item(item: Named) -> str:
+    text = sql_text(item.expression)
+    return text if text == item.name else f"{text} AS {item.name}"
+
+
+def _grouped(keys: Iterable[Named], measures: Iterable[Measure]) -> str:
+    by = ", ".join(map(_item, keys)) or "nothing"
+    return f"by {by}; {', '.join(map(_measure, measures)) or 'no measures'}"
+
+
+def _measure(measure: Measure) -> str:
+    arguments = ", ".join(map(sql_text, measure.arguments)) or "*"
+    word = "DISTINCT " if measure.distinct else ""
+    text = f"{measure.function}({word}{arguments})"
+    if measure.where is not None:
+        text += f" FILTER (WHERE {sql_text(measure.where)})"
+    return text if text == measure.name else f"{text} AS {measure.name}"
+
+
+def _differences(sinks: Iterable[Node]) -> list[str]:
+    nodes = [node for sink in sinks for node in walk(sink)]
+    found = []
+    if any(isinstance(node, WindowAggregate) for node in nodes):
+        found.append(_SLOW_WATERMARK)
+    if any(isinstance(n, WindowAggregate) and isinstance(n.assign, Hop) for n in nodes):
+        found.append(_LATE_HOP)
+    return found

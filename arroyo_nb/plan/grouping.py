@@ -1,0 +1,205 @@
+"""GROUP BY and HAVING: what is aggregated, and the select list over the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from sqlglot import exp
+
+from arroyo_nb.errors import PlanProblem
+from arroyo_nb.plan import calls
+from arroyo_nb.plan.binding import bind, bind_condition
+from arroyo_nb.plan.naming import output_name, shown
+from arroyo_nb.plan.nodes import Aggregate, Filter, Measure, Named, Node
+from arroyo_nb.plan.refusals import refuse_clauses
+from arroyo_nb.plan.scope import Collected, Scope, spelled
+from arroyo_nb.plan.typing import column, is_nullable, place_of, replaced, type_of
+from arroyo_nb.schema import Field, Schema
+from arroyo_nb.sql.dialect import span_of
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The select list over its input, after grouping where there is any."""
+
+    node: Node
+    items: tuple[Named, ...]
+    grouped: bool
+
+
+def group(
+    select: exp.Select, node: Node, scope: Scope, items: tuple[Named, ...]
+) -> Grouping:
+    """Aggregate as GROUP BY, HAVING and the aggregates in the select list ask for.
+
+    Raises
+    ------
+    PlanProblem
+        When a column is neither grouped by nor aggregated.
+    """
+    clause, having = select.args.get("group"), select.args.get("having")
+    aggregated = any(calls.find_aggregate(item.expression) for item in items)
+    if clause is None and having is None and not aggregated:
+        return Grouping(node, items, grouped=False)
+    if clause is not None:
+        refuse_clauses(clause)
+    keys = _keys(clause.expressions if clause else [], scope, items)
+    predicate = _having(having, scope, items)
+    wanted = [item.expression for item in items] + ([predicate] if predicate else [])
+    measures = _measures(wanted, keys)
+    aggregate = Aggregate(node, keys, tuple(measures.values()), span=span_of(select))
+    over = partial(_over, keys=keys, measures=measures)
+    result: Node = aggregate
+    if predicate is not None:
+        result = Filter(aggregate, over(predicate), span=span_of(having))
+    listed = tuple(replace(item, expression=over(item.expression)) for item in items)
+    return Grouping(result, listed, grouped=True)
+
+
+def _keys(
+    expressions: Sequence[exp.Expr], scope: Scope, items: tuple[Named, ...]
+) -> tuple[Named, ...]:
+    problems = Collected()
+    keys: list[Named] = []
+    for expression in expressions:
+        bound = problems.attempt(partial(_key, expression, scope, items))
+        if bound is not None and all(bound != key.expression for key in keys):
+            name = _key_name(bound, items, {key.name for key in keys})
+            keys.append(Named(name, bound, type_of(bound), is_nullable(bound)))
+    problems.raise_all()
+    return tuple(keys)
+
+
+def _key(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.Expr:
+    """A group key: an ordinal, a column of the input, an alias, or an expression."""
+    if isinstance(expression, exp.Literal) and not expression.is_string:
+        return _ordinal(expression, items)
+    if isinstance(expression, exp.Column) and len(expression.parts) == 1:
+        name = spelled(expression.this)
+        aliased = [item for item in items if item.name == name]
+        if name not in scope.schema and aliased:
+            return aliased[0].expression
+    bound = bind(expression, scope)
+    if calls.find_aggregate(bound):
+        raise PlanProblem(
+            "Aggregate functions are not allowed in GROUP BY", span=place_of(bound)
+        )
+    call = calls.find_window_call(bound)
+    if call is not None and call is not bound:
+        raise calls.misplaced_window(call)
+    return bound
+
+
+def _ordinal(literal: exp.Literal, items: tuple[Named, ...]) -> exp.Expr:
+    if not literal.name.isdigit() or not 1 <= int(literal.name) <= len(items):
+        raise PlanProblem(
+            f"Cannot find column with position {literal.name} in SELECT clause. "
+            f"Valid columns: 1 to {len(items)}",
+            span=span_of(literal),
+        )
+    return items[int(literal.name) - 1].expression
+
+
+def _key_name(bound: exp.Expr, items: tuple[Named, ...], taken: set[str]) -> str:
+    """The name that the select list gives the key, where it selects it."""
+    names = [item.name for item in items if item.expression == bound]
+    name = next((n for n in names if n not in taken), output_name(bound))
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _having(
+    clause: exp.Expr | None, scope: Scope, items: tuple[Named, ...]
+) -> exp.Expr | None:
+    """HAVING sees the input's columns and then the aliases of the select list."""
+    if clause is None:
+        return None
+    aliased = {i.name: i for i in items if i.name not in scope.schema}
+    extra = tuple(Field(i.name, i.type, i.nullable) for i in aliased.values())
+    wider = replace(scope, schema=Schema((*scope.schema, *extra)))
+    bound = bind_condition(clause.this, wider, "HAVING")
+    call = calls.find_window_call(bound)
+    if call is not None:
+        raise calls.misplaced_window(call)
+
+    def unaliased(node: exp.Expr) -> exp.Expr | None:
+        named = isinstance(node, exp.Column) and aliased.get(node.name)
+        return named.expression if named else None
+
+    return replaced(bound, unaliased)
+
+
+def _measures(
+    expressions: Sequence[exp.Expr], keys: tuple[Named, ...]
+) -> dict[exp.Expr, Measure]:
+    """Each aggregate call once, under the name that DataFusion would give it."""
+    found: dict[exp.Expr, Measure] = {}
+    taken = {key.name for key in keys}
+    for expression in expressions:
+        for node in expression.walk(prune=calls.is_aggregate):
+            if calls.is_aggregate(node) and node not in found:
+                name = shown(node)
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+                found[node] = _measure(name, node)
+    return found
+
+
+def _measure(name: str, node: exp.Expr) -> Measure:
+    where = node.expression if isinstance(node, exp.Filter) else None
+    call = node.this if isinstance(node, exp.Filter) else node
+    arguments = call.expressions
+    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+    if distinct:
+        arguments = arguments[0].expressions
+    for argument in arguments:
+        window = calls.find_window_call(argument)
+        if window is not None:
+            raise calls.misplaced_window(window)
+    return Measure(
+        name,
+        call.name,
+        tuple(arguments),
+        type_of(node),
+        is_nullable(node),
+        distinct=distinct,
+        where=where,
+    )
+
+
+def _over(
+    expression: exp.Expr,
+    keys: tuple[Named, ...],
+    measures: dict[exp.Expr, Measure],
+) -> exp.Expr:
+    """The expression over the aggregate's output instead of its input."""
+
+    def swap(node: exp.Expr) -> exp.Expr | None:
+        for key in keys:
+            if node == key.expression:
+                return _placed(column(key.field), node)
+        if node in measures:
+            return _placed(column(measures[node].field), node)
+        if isinstance(node, exp.Column):
+            raise _ungrouped(node)
+        return None
+
+    return replaced(expression, swap)
+
+
+def _placed(made: exp.Expr, node: exp.Expr) -> exp.Expr:
+    made.meta["span"] = place_of(node)
+    return made
+
+
+def _ungrouped(node: exp.Expr) -> PlanProblem:
+    return PlanProblem(
+        f"Column in SELECT must be in GROUP BY or an aggregate function: '{shown(node)}' "
+        "must appear in the GROUP BY clause or must be part of an aggregate function",
+        span=place_of(node),
+        hint=f"add {node.name or shown(node)} to GROUP BY, or aggregate it",
+    )

@@ -1,0 +1,133 @@
+"""Interval texts: ``5 minutes``, ``1 hour 30 minutes``, ``1.5 s``, ``02:30:00``.
+
+An interval is months and an exact duration. Months have no length, so everything
+that needs a duration refuses them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from arroyo_nb.errors import CatalogProblem
+
+_MONTHS = {"month": 1, "mon": 1, "quarter": 3, "year": 12, "yr": 12, "y": 12}
+_MICROSECONDS = {
+    **dict.fromkeys(("nanosecond", "nanosec", "ns"), Decimal("0.001")),
+    **dict.fromkeys(("microsecond", "microsec", "us"), Decimal(1)),
+    **dict.fromkeys(("millisecond", "millisec", "msec", "ms"), Decimal(10**3)),
+    **dict.fromkeys(("second", "sec", "s"), Decimal(10**6)),
+    **dict.fromkeys(("minute", "min", "m"), Decimal(60 * 10**6)),
+    **dict.fromkeys(("hour", "hr", "h"), Decimal(3600 * 10**6)),
+    **dict.fromkeys(("day", "d"), Decimal(24 * 3600 * 10**6)),
+    **dict.fromkeys(("week", "w"), Decimal(7 * 24 * 3600 * 10**6)),
+}
+_PART = re.compile(r"\s*([+-]?\s*(?:\d+\.?\d*|\.\d+))\s*([a-z]+)?", re.IGNORECASE)
+_CLOCK = re.compile(r"\s*([+-]?)(\d+):(\d+)(?::(\d+(?:\.\d+)?))?\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Calendar months and a duration; both may be negative."""
+
+    months: int
+    duration: timedelta
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.months, -self.duration)
+
+
+def parse_interval(text: str, unit: str | None = None) -> Interval:
+    """Read an interval.
+
+    Parameters
+    ----------
+    text
+        What stands between the quotes.
+    unit
+        The unit of numbers that have none; seconds where it is not given.
+
+    Raises
+    ------
+    CatalogProblem
+        When the text is no interval.
+
+    Examples
+    --------
+    >>> parse_interval("1 hour 30 minutes").duration
+    datetime.timedelta(seconds=5400)
+    >>> parse_interval("1", "MONTH")
+    Interval(months=1, duration=datetime.timedelta(0))
+    """
+    clock = _CLOCK.match(text)
+    if clock is not None:
+        return _of_clock(*clock.groups())
+    months, micros, position = Decimal(0), Decimal(0), 0
+    while position < len(text.rstrip()):
+        part = _PART.match(text, position)
+        if part is None:
+            raise _unreadable(text)
+        number = Decimal(part[1].replace(" ", ""))
+        name = (part[2] or unit or "second").lower()
+        name = name if name in _MICROSECONDS else name.removesuffix("s")
+        if name not in _MICROSECONDS and name not in _MONTHS:
+            raise _unreadable(text)
+        months += number * _MONTHS.get(name, 0)
+        micros += number * _MICROSECONDS.get(name, 0)
+        position = part.end()
+    if position == 0 or months % 1:
+        raise _unreadable(text)
+    return _checked(int(months), micros, text)
+
+
+def _of_clock(sign: str, hours: str, minutes: str, seconds: str | None) -> Interval:
+    whole = Decimal(hours) * 3600 + Decimal(minutes) * 60 + Decimal(seconds or 0)
+    micros = (-whole if sign == "-" else whole) * 10**6
+    return _checked(0, micros, f"{hours}:{minutes}")
+
+
+def _checked(months: int, micros: Decimal, text: str) -> Interval:
+    try:
+        return Interval(months, timedelta(microseconds=int(micros)))
+    except OverflowError:
+        raise _unreadable(text) from None
+
+
+def _unreadable(text: str) -> CatalogProblem:
+    return CatalogProblem(
+        f"expected an interval, but found '{text}'",
+        hint="write it as in INTERVAL '5 minutes'",
+    )
+
+
+_UNITS = (("hours", 3600 * 10**6), ("minutes", 60 * 10**6), ("seconds", 10**6))
+
+
+def interval_text(duration: timedelta) -> str:
+    """The text of an interval literal, exact, in the largest unit that divides it.
+
+    >>> interval_text(timedelta(minutes=90)), interval_text(timedelta(microseconds=1))
+    ('90 minutes', '1 microseconds')
+    """
+    micros = duration // timedelta(microseconds=1)
+    for unit, size in (*_UNITS, ("milliseconds", 1000)):
+        if micros % size == 0:
+            return f"{micros // size} {unit}"
+    return f"{micros} microseconds"
+
+
+def in_words(duration: timedelta) -> str:
+    """A duration as Arroyo prints it.
+
+    >>> in_words(timedelta(minutes=10)), in_words(timedelta(milliseconds=1500))
+    ('600s', '1.5s')
+    >>> in_words(timedelta(milliseconds=500))
+    '500ms'
+    """
+    micros = Decimal(duration // timedelta(microseconds=1))
+    for name, size in (("s", 10**6), ("ms", 10**3)):
+        if abs(micros) >= size or not micros:
+            return f"{(micros / size).normalize():f}{name}"
+    return f"{micros}µs"

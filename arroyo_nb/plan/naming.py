@@ -1,0 +1,122 @@
+"""Names of output columns that have no alias, as DataFusion makes them.
+
+``count(*)``, ``sum(t.x)``, ``t.a + Int64(1)``. Casts do not show in a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from sqlglot import exp
+
+from arroyo_nb.plan.operators import SYMBOLS
+from arroyo_nb.plan.typing import type_of
+from arroyo_nb.schema import BIGINT_UNSIGNED, DOUBLE
+
+# DataFusion's precedences; an operand that binds less tightly is parenthesised.
+_BINDING = {
+    "OR": 5,
+    "AND": 10,
+    **dict.fromkeys(("=", "!=", "<", "<=", ">", ">=", "~", "~*"), 20),
+    **dict.fromkeys(("+", "-"), 30),
+    **dict.fromkeys(("*", "/", "%"), 40),
+}
+
+
+def output_name(bound: exp.Expr) -> str:
+    """The name of a select item without alias; a bare column keeps its own."""
+    return bound.name if isinstance(bound, exp.Column) else shown(bound)
+
+
+def shown(bound: exp.Expr) -> str:
+    """A bound expression as DataFusion writes it."""
+    writer = _WRITERS.get(type(bound))
+    if writer is not None:
+        return writer(bound)
+    left, right = _operand(bound.this, bound), _operand(bound.expression, bound)
+    return f"{left} {SYMBOLS[type(bound)]} {right}"
+
+
+def _operand(operand: exp.Expr, parent: exp.Expr) -> str:
+    own = _BINDING.get(SYMBOLS.get(type(operand), ""), 100)
+    text = shown(operand)
+    return f"({text})" if own < _BINDING.get(SYMBOLS[type(parent)], 0) else text
+
+
+def _column(node: exp.Column) -> str:
+    return node.meta.get("qualified") or node.name
+
+
+def _literal(node: exp.Literal) -> str:
+    if node.is_string:
+        return f'Utf8("{node.this}")'
+    type_ = type_of(node)
+    if type_ == DOUBLE:
+        return f"Float64({float(node.this):g})"
+    return f"{'UInt64' if type_ == BIGINT_UNSIGNED else 'Int64'}({node.this})"
+
+
+def _interval(node: exp.Interval) -> str:
+    nanos = node.meta["interval"] // timedelta(microseconds=1) * 1000
+    parts = f"months: 0, days: 0, nanoseconds: {nanos}"
+    return f'IntervalMonthDayNano("IntervalMonthDayNano {{ {parts} }}")'
+
+
+def _call(node: exp.Anonymous) -> str:
+    if node.meta.get("aggregate"):
+        return _aggregate(node)
+    return f"{node.name}({','.join(map(shown, node.expressions))})"
+
+
+def _aggregate(node: exp.Anonymous) -> str:
+    arguments, word = node.expressions, ""
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        arguments, word = arguments[0].expressions, "DISTINCT "
+    return f"{node.name}({word}{','.join(map(shown, arguments)) or '*'})"
+
+
+def _case(node: exp.Case) -> str:
+    arms = (
+        f"WHEN {shown(arm.this)} THEN {shown(arm.args['true'])}"
+        for arm in node.args["ifs"]
+    )
+    default = node.args.get("default")
+    tail = [f"ELSE {shown(default)}"] if default is not None else []
+    return " ".join(["CASE", *arms, *tail, "END"])
+
+
+def _is(node: exp.Is) -> str:
+    word = "NULL" if isinstance(node.expression, exp.Null) else str(node.expression)
+    return f"{shown(node.this)} IS {word.upper()}"
+
+
+def _between(node: exp.Between) -> str:
+    low, high = shown(node.args["low"]), shown(node.args["high"])
+    return f"{shown(node.this)} BETWEEN {low} AND {high}"
+
+
+def _in(node: exp.In) -> str:
+    return f"{shown(node.this)} IN ([{', '.join(map(shown, node.expressions))}])"
+
+
+_WRITERS: dict[type[exp.Expr], Callable[[Any], str]] = {
+    exp.Column: _column,
+    exp.Dot: lambda node: f"{shown(node.this)}[{node.expression.name}]",
+    exp.Bracket: lambda node: f"{shown(node.this)}[{shown(node.expressions[0])}]",
+    exp.Literal: _literal,
+    exp.Boolean: lambda node: f"Boolean({str(node.this).lower()})",
+    exp.Null: lambda _: "NULL",
+    exp.Interval: _interval,
+    exp.Anonymous: _call,
+    exp.Filter: lambda n: f"{shown(n.this)} FILTER (WHERE {shown(n.expression)})",
+    exp.Cast: lambda node: shown(node.this),
+    exp.TryCast: lambda node: shown(node.this),
+    exp.Not: lambda node: f"NOT {shown(node.this)}",
+    exp.Neg: lambda node: f"(- {shown(node.this)})",
+    exp.Is: _is,
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Case: _case,
+}

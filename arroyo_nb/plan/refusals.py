@@ -1,0 +1,86 @@
+"""The clauses that the grammar reads and nothing here runs.
+
+sqlglot keeps each clause as an argument of its node. A class lists the arguments that
+are handled; any other argument that is set is refused, by Arroyo's words where it
+refuses too. So nothing in a script is silently ignored.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from arroyo_nb.errors import Unsupported
+from arroyo_nb.sql.dialect import span_of
+
+_HANDLED: dict[type[exp.Expr], set[str]] = {
+    exp.Select: {"expressions", "from_", "where", "group", "having", "with_"},
+    exp.Union: {"this", "expression", "with_"},
+    exp.Subquery: {"this", "alias", "with_"},
+    exp.Table: {"this", "alias"},
+    exp.TableAlias: {"this"},
+    exp.CTE: {"this", "alias"},
+    exp.Group: {"expressions"},
+    exp.Insert: {"this", "expression"},
+}
+
+_WORDS = {
+    "order": "ORDER BY is not currently supported",
+    "limit": "LIMIT is not currently supported",
+    "offset": "LIMIT is not currently supported (OFFSET)",
+    "fetch": "LIMIT is not currently supported (FETCH)",
+    "distinct": "SELECT DISTINCT is an updating aggregate, which is not supported yet",
+    "joins": "JOIN is not supported yet",
+    "laterals": "LATERAL is not supported",
+    "qualify": "QUALIFY is not supported",
+    "sample": "TABLESAMPLE is not supported",
+    "db": "a schema in a table name is not supported",
+    "catalog": "a catalog in a table name is not supported",
+    "columns": "names of columns after an alias are not supported",
+    "rollup": "ROLLUP is not supported",
+    "cube": "CUBE is not supported",
+    "grouping_sets": "GROUPING SETS is not supported",
+    "all": "GROUP BY ALL is not supported",
+    "returning": "RETURNING is not supported",
+}
+
+
+def refuse_clauses(node: exp.Expr) -> None:
+    """Check that only handled clauses are there.
+
+    Raises
+    ------
+    Unsupported
+        For the first other one, at its place.
+    """
+    if isinstance(node, exp.SetOperation):
+        _refuse_set_operation(node)
+    handled = _HANDLED.get(type(node), set())
+    for name, value in node.args.items():
+        if value and name not in handled and not _is_set_flag(node, name):
+            words = _WORDS.get(name, f"{name.strip('_').upper()} is not supported")
+            raise Unsupported(words, span=_place(value) or span_of(node))
+    alias = node.args.get("alias")
+    if isinstance(alias, exp.TableAlias):
+        refuse_clauses(alias)
+
+
+def _is_set_flag(node: exp.Expr, name: str) -> bool:
+    return isinstance(node, exp.SetOperation) and name == "distinct"
+
+
+def _refuse_set_operation(node: exp.SetOperation) -> None:
+    word = type(node).__name__.upper()
+    if not isinstance(node, exp.Union):
+        raise Unsupported(f"{word} is not supported", span=span_of(node))
+    if node.args.get("distinct"):
+        raise Unsupported(
+            "UNION is an updating aggregate over its branches, which is not supported "
+            "yet",
+            span=span_of(node),
+            hint="write UNION ALL",
+        )
+
+
+def _place(value: object) -> object:
+    first = value[0] if isinstance(value, list) else value
+    return span_of(first) if isinstance(first, exp.Expr) else None

@@ -1,0 +1,286 @@
+"""Queries -> logical plan: FROM, WHERE, GROUP BY, HAVING and the select list.
+
+Relations are bound from the inside out: every node's columns are known before an
+expression over it is bound. What a SELECT carries beyond the clauses read here is
+refused by name (:mod:`arroyo_nb.plan.refusals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from sqlglot import exp
+
+from arroyo_nb.catalog import Catalog, ConnectorTable
+from arroyo_nb.connectors import Direction
+from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported
+from arroyo_nb.functions.types import common_type
+from arroyo_nb.plan import calls
+from arroyo_nb.plan.binding import bind, bind_condition
+from arroyo_nb.plan.grouping import Grouping, group
+from arroyo_nb.plan.naming import output_name
+from arroyo_nb.plan.nodes import Filter, Named, Node, Project, Scan, Union
+from arroyo_nb.plan.refusals import refuse_clauses
+from arroyo_nb.plan.scope import Cascade, Collected, Scope, spelled, unique
+from arroyo_nb.plan.typing import cast, column, is_nullable, place_of, type_of
+from arroyo_nb.schema import Field
+from arroyo_nb.source import Span
+from arroyo_nb.sql.dialect import span_of
+
+
+@dataclass(frozen=True)
+class Relations:
+    """What a name in FROM may mean.
+
+    Parameters
+    ----------
+    catalog
+        Tables and views.
+    ctes
+        The queries of WITH clauses around, by name.
+    broken
+        Names whose definition failed: an error that is already reported.
+    """
+
+    catalog: Catalog
+    ctes: Mapping[str, Node] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()
+
+    def get(self, name: str, span: Span | None) -> Node:
+        """The plan of a relation.
+
+        Raises
+        ------
+        CatalogProblem
+            When there is no such table.
+        PlanProblem
+            When it cannot be read.
+        """
+        lowered = name.lower()
+        if lowered in self.ctes:
+            return self.ctes[lowered]
+        if lowered in self.broken:
+            raise Cascade(f"Table {name} failed to be created")
+        table = self.catalog.get(name, span=span)
+        if not isinstance(table, ConnectorTable):
+            return table.plan
+        if table.direction is Direction.SINK:
+            raise PlanProblem(
+                f"attempted to read from table '{table.name}', but it is a sink",
+                span=span,
+            )
+        return Scan(table, span=span)
+
+
+def plan_query(query: exp.Expr, relations: Relations) -> Node:
+    """The logical plan of a query; its columns are named as a sink would see them.
+
+    Raises
+    ------
+    ArroyoError
+        For the errors of the query, all that are independent.
+    """
+    match query:
+        case exp.Select():
+            return _select(query, _with_ctes(query, relations))
+        case exp.SetOperation():
+            return _union(query, _with_ctes(query, relations))
+        case exp.Subquery():
+            refuse_clauses(query)
+            return plan_query(query.this, _with_ctes(query, relations))
+        case exp.Values():
+            raise Unsupported("VALUES is not supported", span=span_of(query))
+        case _:
+            raise PlanProblem("expected a query", span=span_of(query))
+
+
+def _with_ctes(query: exp.Expr, relations: Relations) -> Relations:
+    clause = query.args.get("with_")
+    if clause is None:
+        return relations
+    if clause.args.get("recursive"):
+        raise Unsupported("Recursive CTEs are not supported", span=span_of(clause))
+    for cte in clause.expressions:
+        refuse_clauses(cte)
+        name = spelled(cte.args["alias"].this)
+        plan = plan_query(cte.this, relations)
+        relations = replace(relations, ctes={**relations.ctes, name: plan})
+    return relations
+
+
+def _select(select: exp.Select, relations: Relations) -> Node:
+    refuse_clauses(select)
+    source = select.args.get("from_")
+    if source is None:
+        raise PlanProblem(
+            "No timestamp field found in projection input: a SELECT needs a FROM",
+            span=span_of(select),
+        )
+    node, scope = _from(source.this, relations)
+    problems = Collected()
+    where = select.args.get("where")
+    if where is not None:
+        predicate = problems.attempt(partial(_where, where.this, scope))
+        if predicate is not None:
+            node = Filter(node, predicate, span=span_of(where))
+    items = _items(select, scope, problems)
+    grouping = problems.attempt(partial(group, select, node, scope, items))
+    problems.raise_all()
+    assert grouping is not None
+    return _projected(select, grouping)
+
+
+def _where(predicate: exp.Expr, scope: Scope) -> exp.Expr:
+    bound = bind_condition(predicate, scope, "WHERE")
+    call = calls.find_window_call(bound)
+    if call is not None:
+        raise calls.misplaced_window(call)
+    aggregate = calls.find_aggregate(bound)
+    if aggregate is not None:
+        raise PlanProblem(
+            "Aggregate functions are not allowed in the WHERE clause",
+            span=place_of(aggregate),
+            hint="write HAVING",
+        )
+    return bound
+
+
+def _projected(select: exp.Select, grouping: Grouping) -> Node:
+    items = grouping.items
+    unique(
+        (item.field for item in items),
+        lambda one, other, name: PlanProblem(
+            "Projections require unique expression names but the expression "
+            f'"{name}" at position {one} and "{name}" at position {other} have the '
+            'same name. Consider aliasing ("AS") one of them',
+            span=place_of(items[other].expression),
+        ),
+    )
+    for item in items:
+        call = calls.find_window_call(item.expression)
+        if call is not None:
+            raise _ungrouped_window(call, grouping)
+    return Project(grouping.node, items, span=span_of(select))
+
+
+def _ungrouped_window(call: exp.Anonymous, grouping: Grouping) -> ArroyoError:
+    if grouping.grouped:
+        return calls.misplaced_window(call)
+    return PlanProblem(
+        "can't call a windowing function without grouping by it in an aggregate",
+        span=place_of(call),
+        hint=f"add GROUP BY {call.name}(...)",
+    )
+
+
+def _items(select: exp.Select, scope: Scope, problems: Collected) -> tuple[Named, ...]:
+    """The select list, bound over the input; each item's error is its own."""
+    items: list[Named] = []
+    for expression in select.expressions:
+        made = problems.attempt(partial(_item, expression, scope))
+        items.extend(made or ())
+    return tuple(items)
+
+
+def _item(expression: exp.Expr, scope: Scope) -> list[Named]:
+    if expression.is_star and isinstance(expression, exp.Star | exp.Column):
+        return _star(expression, scope)
+    alias = None
+    if isinstance(expression, exp.Alias):
+        alias, expression = expression.args["alias"], expression.this
+    bound = bind(expression, scope)
+    name = spelled(alias) if alias is not None else output_name(bound)
+    return [Named(name, bound, type_of(bound), is_nullable(bound))]
+
+
+def _star(star: exp.Expr, scope: Scope) -> list[Named]:
+    inner = star.this if isinstance(star, exp.Column) else star
+    for word in ("except_", "replace", "rename"):
+        if inner.args.get(word):
+            raise Unsupported(
+                f"* {word.strip('_').upper()} is not supported", span=span_of(star)
+            )
+    if isinstance(star, exp.Column) and spelled(star.parts[0]) != scope.name:
+        raise PlanProblem(f"Invalid qualifier {star.parts[0].name}", span=span_of(star))
+    items = []
+    for found in scope.schema:
+        bound = column(found)
+        bound.meta["span"] = span_of(star)
+        items.append(Named(found.name, bound, found.type, found.nullable))
+    return items
+
+
+def _from(source: exp.Expr, relations: Relations) -> tuple[Node, Scope]:
+    refuse_clauses(source)
+    alias = source.args.get("alias")
+    name = spelled(alias.this) if alias is not None and alias.this else None
+    match source:
+        case exp.Table() if isinstance(source.this, exp.Identifier):
+            identifier = source.this
+            node = relations.get(identifier.name, span_of(identifier))
+            return node, Scope(node.schema, name or identifier.name.lower())
+        case exp.Subquery():
+            node = plan_query(source.this, _with_ctes(source, relations))
+            return node, Scope(node.schema, name)
+        case _:
+            raise Unsupported(
+                "FROM takes a table or a query: functions, LATERAL and VALUES are not "
+                "supported",
+                span=span_of(source),
+            )
+
+
+def _union(query: exp.SetOperation, relations: Relations) -> Node:
+    """A chain of UNION ALL as one node; columns are named by the first branch."""
+    problems = Collected()
+    branches = []
+    for branch in reversed(_branches(query)):
+        branches.append(problems.attempt(partial(plan_query, branch, relations)))
+    problems.raise_all()
+    nodes = [node for node in branches if node is not None]
+    return Union(_alike(nodes, query), span=span_of(query))
+
+
+def _branches(query: exp.Expr) -> list[exp.Expr]:
+    """The branches, last first; the tree hangs to the left."""
+    found: list[exp.Expr] = []
+    while isinstance(query, exp.SetOperation):
+        refuse_clauses(query)
+        found.append(query.expression)
+        query = query.this
+    return [*found, query]
+
+
+def _alike(nodes: list[Node], query: exp.Expr) -> tuple[Node, ...]:
+    widths = {len(node.schema) for node in nodes}
+    if len(widths) > 1:
+        raise PlanProblem(
+            "UNION queries have different number of columns: "
+            + ", ".join(str(len(node.schema)) for node in nodes),
+            span=span_of(query),
+        )
+    targets = []
+    for fields in zip(*(node.schema for node in nodes), strict=True):
+        type_ = common_type(f.type for f in fields)
+        if type_ is None:
+            types = " and ".join(dict.fromkeys(str(f.type) for f in fields))
+            raise PlanProblem(
+                f"Incompatible inputs for Union: column '{fields[0].name}' has the "
+                f"types {types}",
+                span=span_of(query),
+            )
+        nullable = any(f.nullable for f in fields)
+        targets.append(replace(fields[0], type=type_, nullable=nullable))
+    return tuple(_renamed(node, targets) for node in nodes)
+
+
+def _renamed(node: Node, targets: list[Field]) -> Node:
+    if list(node.schema) == targets:
+        return node
+    items = []
+    for given, wanted in zip(node.schema, targets, strict=True):
+        value = cast(column(given), wanted.type)
+        items.append(Named(wanted.name, value, wanted.type, wanted.nullable))
+    return Project(node, tuple(items), span=node.span)

@@ -1,0 +1,352 @@
+"""CREATE TABLE -> a checked table of the catalog (arroyo-semantics a.4, a.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from sqlglot import exp
+
+from arroyo_nb.catalog import ConnectorTable, Generated
+from arroyo_nb.connectors import CONNECTORS, Connector, Direction, TableSpec
+from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
+from arroyo_nb.formats import FORMATS
+from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.plan import calls
+from arroyo_nb.plan.binding import bind
+from arroyo_nb.plan.options import Options
+from arroyo_nb.plan.scope import Collected, Scope, unique
+from arroyo_nb.plan.types import is_internal, type_from_sql
+from arroyo_nb.plan.typing import is_nullable, type_of
+from arroyo_nb.plan.watermarks import watermark_clause
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import Field, Schema
+from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.statements import CreateTable
+
+_BAD_DATA = Option(
+    "bad_data",
+    Kind.ENUM,
+    "what becomes of a record that cannot be read",
+    default="fail",
+    choices=("drop", "fail"),
+)
+_DIRECTIONS = {"source": Direction.SOURCE, "sink": Direction.SINK}
+_HANDLED = {exp.NotNullColumnConstraint, exp.PrimaryKeyColumnConstraint}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The column list of a CREATE TABLE."""
+
+    order: tuple[str, ...]
+    physical: Schema
+    generated: tuple[Generated, ...]
+
+
+def create_table(statement: CreateTable) -> ConnectorTable:
+    """The table that a statement declares.
+
+    Raises
+    ------
+    ArroyoError
+        For the errors of the statement, all that are independent; those of its
+        options are wrapped as Arroyo wraps them.
+    """
+    create = statement.expression
+    _check_kind(create)
+    options_problems, problems = Collected(), Collected()
+    properties = create.args["properties"].expressions
+    options = Options.read(properties, options_problems)
+    connector = options_problems.attempt(partial(_connector, options, create))
+    if connector is None:
+        raise _wrapped(statement, options_problems)
+    table = _Table(statement, options, connector, problems, options_problems).made()
+    if options_problems:
+        problems.extend(_wrapped(statement, options_problems).problems)
+    problems.raise_all()
+    assert table is not None
+    return table
+
+
+def _check_kind(create: exp.Expr) -> None:
+    if create.args.get("unique"):
+        raise Unsupported(
+            "lookup tables (CREATE TEMPORARY TABLE) are not supported yet",
+            span=span_of(create.this),
+        )
+    if create.args.get("indexes"):
+        raise Unsupported(
+            "PARTITIONED BY is not supported", span=span_of(create.args["indexes"][0])
+        )
+
+
+def _wrapped(statement: CreateTable, problems: Collected) -> ArroyoError:
+    """Arroyo names the table in front of each error of its options."""
+    for problem in problems:
+        problem.message = (
+            f"Failed to create table {statement.name} caused by {problem.message}"
+        )
+        problem.span = problem.span or span_of(statement.expression.find(exp.Table))
+    try:
+        problems.raise_all()
+    except ArroyoError as error:
+        return error
+    raise AssertionError("there is something to wrap")
+
+
+def _connector(options: Options, create: exp.Expr) -> Connector:
+    name = options.text("connector")
+    if name is None or name == "memory":
+        raise Unsupported(
+            "memory tables are not supported yet",
+            span=span_of(create.find(exp.Table)),
+            hint="set the 'connector' option",
+        )
+    profile = options.text("connection_profile")
+    if profile is not None:
+        raise CatalogProblem(
+            f"connection profile '{profile}' not found",
+            span=options.span("connection_profile"),
+        )
+    return CONNECTORS.get(name, span=options.span("connector"))
+
+
+class _Table:
+    """One CREATE TABLE while it is read; errors go into two lists."""
+
+    def __init__(
+        self,
+        statement: CreateTable,
+        options: Options,
+        connector: Connector,
+        problems: Collected,
+        option_problems: Collected,
+    ) -> None:
+        self._statement = statement
+        self._options = options
+        self._connector = connector
+        self._problems = problems
+        self._option_problems = option_problems
+        schema = statement.expression.this
+        self._entries = schema.expressions if isinstance(schema, exp.Schema) else []
+
+    def made(self) -> ConnectorTable | None:
+        """The table; None when an error is collected."""
+        direction = self._option_problems.attempt(self._direction)
+        values = self._values()
+        declared = self._declared()
+        if direction is None or declared is None:
+            return None
+        declared = self._inferred(declared, values, direction) or declared
+        watermark = self._problems.attempt(
+            partial(watermark_clause, self._entries, declared, self._options)
+        )
+        unknown = self._options.unknown()
+        if unknown is not None:
+            self._option_problems.append(unknown)
+        if watermark is None or self._problems or self._option_problems:
+            return None
+        event_time = watermark.column if watermark.column in declared.physical else None
+        return ConnectorTable(
+            TableSpec(self._statement.name, declared.physical, values, event_time),
+            self._connector.name,
+            direction,
+            declared.order,
+            declared.generated,
+            watermark,
+        )
+
+    def _direction(self) -> Direction:
+        if not self._connector.typed:
+            (direction,) = self._connector.directions
+            return direction
+        word = self._options.text("type", required=True)
+        direction = _DIRECTIONS.get(word or "")
+        if direction is None or direction not in self._connector.directions:
+            raise CatalogProblem(
+                f"invalid value for 'type': `{word}`; the connector "
+                f"'{self._connector.name}' can be "
+                + " or ".join(
+                    sorted(f"'{d.value}'" for d in self._connector.directions)
+                ),
+                span=self._options.span("type"),
+            )
+        return direction
+
+    def _values(self) -> dict[str, OptionValue]:
+        problems = self._option_problems
+        values = self._options.take_all(self._connector.options, problems)
+        if self._connector.formats:
+            problems.attempt(partial(self._format, values))
+            values |= self._options.take_all([_BAD_DATA], problems)
+        return values
+
+    def _format(self, values: dict[str, OptionValue]) -> None:
+        name = self._options.text("format")
+        if name is None:
+            return
+        span = self._options.span("format")
+        if name not in FORMATS.names:
+            raise CatalogProblem(
+                f"unknown format '{name}'",
+                span=span,
+                hint=did_you_mean(name, FORMATS.names),
+            )
+        if name not in self._connector.formats:
+            raise Unsupported(
+                f"the connector '{self._connector.name}' does not take the format "
+                f"'{name}'",
+                span=span,
+            )
+        values["format"] = name
+        options = FORMATS.get(name).options
+        values |= self._options.take_all(options, self._option_problems)
+
+    def _declared(self) -> Declared | None:
+        """The column list; every bad column is reported."""
+        definitions = [e for e in self._entries if isinstance(e, exp.ColumnDef)]
+        for entry in self._entries:
+            if not isinstance(entry, exp.ColumnDef | exp.WatermarkColumnConstraint):
+                self._problems.append(_refused_entry(entry))
+        fields = [self._problems.attempt(partial(_field, d)) for d in definitions]
+        known = [f for f in fields if f is not None]
+        self._problems.attempt(partial(_check_names, known, definitions))
+        if len(known) < len(fields):
+            return None
+        makers = [_generation(definition) for definition in definitions]
+        physical = Schema(
+            tuple(f for f, made in zip(known, makers, strict=True) if made is None)
+        )
+        generated = []
+        for declared, made in zip(known, makers, strict=True):
+            if made is not None:
+                build = partial(_generated, declared, made, Scope(physical))
+                generated.append(self._problems.attempt(build))
+        if any(g is None for g in generated):
+            return None
+        order = tuple(f.name for f in known)
+        return Declared(order, physical, tuple(g for g in generated if g))
+
+    def _inferred(
+        self,
+        declared: Declared,
+        values: dict[str, OptionValue],
+        direction: Direction,
+    ) -> Declared | None:
+        """Columns that the connector brings by itself."""
+        if self._option_problems:
+            return None
+        try:
+            own = self._connector.columns(values)
+        except ArroyoError as problem:
+            self._option_problems.append(problem)
+            return None
+        if own is not None and not declared.order:
+            return Declared(own.names, own, ())
+        if own is not None and declared.physical != own:
+            self._option_problems.append(_other_schema(self._connector.name, own))
+        if not declared.order and direction is Direction.SOURCE:
+            self._option_problems.append(
+                CatalogProblem(
+                    "a source needs its columns: only sources that bring their own "
+                    "may leave them out"
+                )
+            )
+        return None
+
+
+def _other_schema(connector: str, own: Schema) -> CatalogProblem:
+    return CatalogProblem(
+        f"invalid schema for {connector} source; omit fields to rely on inference",
+        hint=f"its columns are: {own}",
+    )
+
+
+def _refused_entry(entry: exp.Expr) -> ArroyoError:
+    if isinstance(entry, exp.Identifier):
+        return CatalogProblem(f"column '{entry.name}' has no type", span=span_of(entry))
+    return Unsupported(
+        f"Unsupported table constraint `{entry.sql(dialect='postgres')}`",
+        span=span_of(entry),
+        hint="PRIMARY KEY stands after its column's type",
+    )
+
+
+def _field(definition: exp.ColumnDef) -> Field:
+    _check_constraints(definition)
+    if definition.kind is None:
+        raise CatalogProblem(
+            f"column '{definition.name}' has no type", span=span_of(definition)
+        )
+    type_ = type_from_sql(definition.kind)
+    if is_internal(type_):
+        raise CatalogProblem(
+            f"field '{definition.name}' has a type '{type_}' that cannot be used in a "
+            "connection table",
+            span=span_of(definition.kind),
+        )
+    required = any(
+        isinstance(c.kind, exp.NotNullColumnConstraint)
+        and not c.kind.args.get("allow_null")
+        for c in definition.constraints
+    )
+    return Field(definition.name, type_, nullable=not required)
+
+
+def _check_constraints(definition: exp.ColumnDef) -> None:
+    for constraint in definition.constraints:
+        kind = constraint.kind
+        if isinstance(kind, exp.Property):
+            raise CatalogProblem(
+                f"unknown metadata field '{kind.args['value'].name}': this connector "
+                "has no metadata",
+                span=span_of(definition),
+            )
+        if type(kind) not in _HANDLED | {exp.ComputedColumnConstraint}:
+            words = type(kind).__name__.removesuffix("ColumnConstraint").upper()
+            raise Unsupported(
+                f"the column constraint {words} is not supported",
+                span=span_of(definition),
+            )
+
+
+def _generation(definition: exp.ColumnDef) -> exp.Expr | None:
+    for constraint in definition.constraints:
+        if isinstance(constraint.kind, exp.ComputedColumnConstraint):
+            made: exp.Expr = constraint.kind.this
+            return made
+    return None
+
+
+def _generated(declared: Field, expression: exp.Expr, scope: Scope) -> Generated:
+    bound = bind(expression, scope)
+    _check_scalar(bound, "a generated column")
+    given = type_of(bound)
+    if given != declared.type:
+        raise CatalogProblem(
+            f"the generated column '{declared.name}' is declared {declared.type}, but "
+            f"its expression is {given}",
+            span=span_of(expression),
+            hint=f"cast the expression to {declared.type}",
+        )
+    nullable = declared.nullable and is_nullable(bound)
+    return Generated(Field(declared.name, declared.type, nullable), bound)
+
+
+def _check_scalar(bound: exp.Expr, where: str) -> None:
+    call = calls.find_window_call(bound)
+    if call is not None:
+        raise calls.misplaced_window(call)
+    if calls.find_aggregate(bound) is not None:
+        raise CatalogProblem(f"aggregates are not allowed in {where}")
+
+
+def _check_names(fields: list[Field], definitions: list[exp.ColumnDef]) -> None:
+    unique(
+        fields,
+        lambda _, other, name: CatalogProblem(
+            f"invalid field names in schema: the column '{name}' is declared twice",
+            span=span_of(definitions[other].this),
+        ),
+    )

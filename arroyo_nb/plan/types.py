@@ -1,0 +1,138 @@
+"""Type names of DDL and CAST -> Arroyo types (arroyo-semantics a.4, type map)."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from arroyo_nb.errors import CatalogProblem, Unsupported
+from arroyo_nb.schema import (
+    BIGINT,
+    BIGINT_UNSIGNED,
+    BOOLEAN,
+    BYTEA,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INT_UNSIGNED,
+    INTERVAL,
+    JSON,
+    SMALLINT,
+    TEXT,
+    TIME,
+    TINYINT,
+    Decimal,
+    Field,
+    ListOf,
+    Primitive,
+    StructOf,
+    Timestamp,
+    Type,
+)
+from arroyo_nb.sql.dialect import span_of
+
+_D = exp.DType
+_PLAIN: dict[exp.DType, Type] = {
+    _D.BOOLEAN: BOOLEAN,
+    _D.TINYINT: TINYINT,
+    _D.SMALLINT: SMALLINT,
+    _D.INT: INT,
+    _D.BIGINT: BIGINT,
+    _D.UTINYINT: Primitive("TINYINT UNSIGNED"),
+    _D.USMALLINT: Primitive("SMALLINT UNSIGNED"),
+    _D.UINT: INT_UNSIGNED,
+    _D.UBIGINT: BIGINT_UNSIGNED,
+    _D.FLOAT: FLOAT,
+    _D.DOUBLE: DOUBLE,
+    _D.CHAR: TEXT,
+    _D.VARCHAR: TEXT,
+    _D.TEXT: TEXT,
+    _D.DATE: DATE,
+    _D.TIME: TIME,
+    _D.VARBINARY: BYTEA,
+    _D.INTERVAL: INTERVAL,
+    _D.JSON: JSON,
+}
+_TIMESTAMPS = {_D.TIMESTAMP, _D.DATETIME}
+_PRECISIONS = (0, 3, 6, 9)
+_ZONED = re.compile(r"\bTIME\s+ZONE\b", re.IGNORECASE)
+
+# Types of SQL that no connector reads or writes.
+_INTERNAL = {TINYINT, DATE, TIME, INTERVAL} | {
+    Primitive("TINYINT UNSIGNED"),
+    Primitive("SMALLINT UNSIGNED"),
+}
+
+
+def type_from_sql(data_type: exp.Expr) -> Type:
+    """The type that a type name means.
+
+    Raises
+    ------
+    Unsupported
+        For a type that Arroyo does not have.
+    CatalogProblem
+        For a precision that makes no sense.
+    """
+    text: str = data_type.meta.get("text", "")
+    kind = data_type.this
+    arguments = data_type.expressions
+    if kind in _PLAIN and not _ZONED.search(text):
+        return _PLAIN[kind]
+    if kind in _TIMESTAMPS and not _ZONED.search(text):
+        return Timestamp(_digits(arguments, data_type))
+    if kind == _D.DECIMAL:
+        return _decimal([int(a.name) for a in arguments], data_type)
+    if kind == _D.ARRAY:
+        if not arguments:
+            raise Unsupported(
+                "Arrays with unspecified type is not supported", span=span_of(data_type)
+            )
+        return ListOf(type_from_sql(arguments[0]))
+    if kind == _D.STRUCT:
+        return StructOf(tuple(_struct_field(field) for field in arguments))
+    raise Unsupported(f"Unsupported SQL type '{text}'", span=span_of(data_type))
+
+
+def is_internal(type_: Type) -> bool:
+    """Whether a type may not be used for a column of a connection table."""
+    match type_:
+        case ListOf(element):
+            return is_internal(element)
+        case StructOf(fields):
+            return any(is_internal(f.type) for f in fields)
+        case _:
+            return type_ in _INTERNAL
+
+
+def _digits(arguments: list[exp.Expr], data_type: exp.Expr) -> int:
+    digits = int(arguments[0].name) if arguments else 9
+    if digits not in _PRECISIONS:
+        raise CatalogProblem(
+            f"unsupported precision {digits} -- supported precisions are "
+            "0 (seconds), 3 (milliseconds), 6 (microseconds), and 9 (nanoseconds)",
+            span=span_of(data_type),
+        )
+    return digits
+
+
+def _decimal(arguments: list[int], data_type: exp.Expr) -> Decimal:
+    precision, scale = (*arguments, 0)[:2] if arguments else (38, 10)
+    if not 0 < precision <= 38 or scale > precision:
+        raise CatalogProblem(
+            f"DECIMAL({precision}, {scale}) is not valid: 0 < precision <= 38 and "
+            "scale <= precision",
+            span=span_of(data_type),
+        )
+    return Decimal(precision, scale)
+
+
+def _struct_field(field: exp.Expr) -> Field:
+    if not isinstance(field, exp.ColumnDef) or field.kind is None:
+        raise Unsupported(
+            "anonymous struct fields are not allowed", span=span_of(field)
+        )
+    type_ = type_from_sql(field.kind)
+    return Field(field.name, TEXT if type_ == JSON else type_)

@@ -1,0 +1,105 @@
+"""What must hold of a plan after each stage. A violation is a bug of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from arroyo_nb.plan.calls import find_window_call, is_aggregate
+from arroyo_nb.plan.nodes import (
+    Aggregate,
+    Filter,
+    Node,
+    Project,
+    Source,
+    Union,
+    Watermark,
+    WindowAggregate,
+)
+from arroyo_nb.plan.tree import walk
+
+
+class BrokenPlan(AssertionError):
+    """The planner made a plan that breaks its own rules."""
+
+
+def verify(root: Node, *, gone: Iterable[type[Node]] = ()) -> None:
+    """Check a plan.
+
+    Parameters
+    ----------
+    root
+        The plan.
+    gone
+        Nodes that the stages so far have replaced.
+
+    Raises
+    ------
+    BrokenPlan
+        For a node that may not be there, two columns of one name, a reference that
+        leads nowhere, or an expression without a type.
+    """
+    gone = tuple(gone)
+    for node in walk(root):
+        if isinstance(node, gone):
+            raise BrokenPlan(f"{type(node).__name__} outlived its stage")
+        names = node.schema.names
+        if len(set(names)) < len(names):
+            raise BrokenPlan(f"{type(node).__name__} repeats a column: {names}")
+        _check_shape(node)
+        for over, expression in expressions(node):
+            _check_expression(node, over, expression)
+
+
+def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:
+    """The bound expressions of a node, each with the relation it reads."""
+    match node:
+        case Project(input=below, items=items):
+            return [(below, item.expression) for item in items]
+        case Filter(input=below, predicate=predicate):
+            return [(below, predicate)]
+        case Watermark(input=below, event_time=event_time, expression=expression):
+            return [(below, e) for e in (event_time, expression) if e is not None]
+        case Aggregate(input=below) | WindowAggregate(input=below):
+            found = [key.expression for key in node.keys]
+            for measure in node.measures:
+                found.extend(measure.arguments)
+                found.extend([measure.where] if measure.where is not None else [])
+            return [(below, e) for e in found]
+        case _:
+            return []
+
+
+def _check_shape(node: Node) -> None:
+    if isinstance(node, Union):
+        shapes = {
+            tuple((f.name, f.type) for f in branch.schema) for branch in node.branches
+        }
+        if len(shapes) > 1:
+            raise BrokenPlan(f"the branches of a union differ: {shapes}")
+    if isinstance(node, WindowAggregate) and node.window is None:
+        raise BrokenPlan("a window aggregate without a window")
+    if isinstance(node, Source) and node.inputs:
+        raise BrokenPlan("a source that reads something")
+
+
+def _check_expression(node: Node, over: Node, expression: exp.Expr) -> None:
+    for part in expression.walk():
+        if isinstance(part, exp.Column) and part.name not in over.schema:
+            raise BrokenPlan(
+                f"{type(node).__name__} reads '{part.name}', which is not in its input"
+            )
+        if isinstance(part, exp.Condition) and not _is_typed(part):
+            raise BrokenPlan(f"{part.sql()} has no type in {type(node).__name__}")
+        if is_aggregate(part):
+            raise BrokenPlan(f"an aggregate is left in {type(node).__name__}")
+    if find_window_call(expression) is not None and not isinstance(node, Aggregate):
+        raise BrokenPlan(f"a window call is left in {type(node).__name__}")
+
+
+def _is_typed(part: exp.Expr) -> bool:
+    """Parts of a node that are no values of their own have no type."""
+    inner = isinstance(part, exp.If | exp.Identifier)
+    inner = inner or isinstance(part.parent, exp.Interval)
+    return inner or "arroyo_type" in part.meta

@@ -1,0 +1,136 @@
+"""Text -> :class:`Plan`: parse, build, rewrite, verify; no JVM, milliseconds.
+
+Names and types are checked over the whole script before any rule of streaming is, as
+in Arroyo: an unknown column in the last statement is told before a missing window in
+the first. A view is the exception, its rules are checked where it is declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TypeVar
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.errors import ArroyoError, PlanProblem
+from arroyo_nb.plan import Plan, Stage
+from arroyo_nb.plan.build import DEFAULT_TTL, UPDATING_TTL, Script
+from arroyo_nb.plan.nodes import Node, Sink, WindowAggregate
+from arroyo_nb.plan.scope import Collected
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.verify import verify
+from arroyo_nb.rewrites import PASSES
+from arroyo_nb.rewrites.windows import uneven_hop
+from arroyo_nb.source import Source
+from arroyo_nb.sql.parse import deep_stack, parse
+
+T = TypeVar("T", bound=Node)
+
+
+def plan_script(
+    text: str, catalog: Catalog, *, strict: bool = False, name: str = "<cell>"
+) -> Plan:
+    """Plan a script against the tables that are there.
+
+    Parameters
+    ----------
+    text
+        The script.
+    catalog
+        Tables of earlier cells; it is not changed.
+    strict
+        Refuse what Arroyo itself refuses, also where it has one clear meaning here.
+    name
+        What errors call the script: a path, or ``<cell>``.
+
+    Returns
+    -------
+    Plan
+        Its ``sinks`` are ready to be lowered, its ``catalog`` is the new one.
+
+    Raises
+    ------
+    ArroyoError
+        Every independent error of the script, with its place.
+    """
+    source = Source(text, name)
+    try:
+        with deep_stack():
+            return _planned(source, catalog, strict=strict)
+    except ArroyoError as error:
+        raise error.at(source) from None
+
+
+def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
+    statements = parse(source)
+    script = Script(catalog, partial(_streamed, strict=strict))
+    for statement in statements:
+        script.read(statement)
+    script.problems.raise_all()
+    stages = _stages(script.sinks, strict=strict)
+    sinks = stages[-1].sinks
+    return Plan(
+        source,
+        statements,
+        sinks,
+        script.catalog,
+        MappingProxyType({UPDATING_TTL: DEFAULT_TTL, **script.options}),
+        (*script.notes, *_refused_by_arroyo(sinks)),
+        stages,
+    )
+
+
+def _stages(sinks: Sequence[Sink], *, strict: bool) -> tuple[Stage, ...]:
+    """The sinks after each pass; a sink that breaks a rule does not hide the next."""
+    problems = Collected()
+    histories = []
+    for sink in sinks:
+        history = problems.attempt(partial(_streamed, sink, strict=strict))
+        histories.append(history or ())
+    problems.raise_all()
+    columns = zip(*histories, strict=True) if histories else [()] * (len(PASSES) + 1)
+    names = [("build", ""), *((p.name, p.reason) for p in PASSES)]
+    return tuple(
+        Stage(name, reason, tuple(column))
+        for (name, reason), column in zip(names, columns, strict=True)
+    )
+
+
+def _streamed(root: T, *, strict: bool) -> tuple[T, ...]:
+    """The plan as it was built and after each pass.
+
+    Raises
+    ------
+    PlanProblem
+        When it breaks a rule of streaming.
+    """
+    verify(root)
+    plans, gone = [root], set()
+    for step in PASSES:
+        gone.update(step.gone)
+        plans.append(step.rewrite(plans[-1]))
+        verify(plans[-1], gone=gone)
+    if strict:
+        for node, message in _refusals(plans[-1]):
+            raise PlanProblem(
+                message,
+                span=node.span,
+                hint="this runs without the strict option, which refuses what Arroyo "
+                "refuses",
+            )
+    return tuple(plans)
+
+
+def _refusals(root: Node) -> Iterator[tuple[Node, str]]:
+    """What Arroyo would not run, with its message."""
+    for node in walk(root):
+        if isinstance(node, WindowAggregate):
+            message = uneven_hop(node.assign)
+            if message is not None:
+                yield node, message
+
+
+def _refused_by_arroyo(sinks: Sequence[Sink]) -> list[str]:
+    messages = [message for sink in sinks for _, message in _refusals(sink)]
+    return [f"Arroyo would refuse this: {text}" for text in dict.fromkeys(messages)]

@@ -1,0 +1,70 @@
+"""Tables get their event time and their watermark."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlglot import exp
+
+from arroyo_nb.catalog import ConnectorTable
+from arroyo_nb.plan.nodes import Named, Node, Project, Scan, Source, Watermark
+from arroyo_nb.plan.tree import transform
+from arroyo_nb.plan.typing import column
+
+
+def event_time(root: Node) -> Node:
+    """A scan becomes a source with a watermark and its generated columns.
+
+    Before::
+
+        Scan trips
+
+    After::
+
+        Project id, at, seconds
+          Watermark at, delay 5s
+            Source trips
+
+    Generated columns are computed above the watermark. Where one of them is the event
+    time, the watermark evaluates its expression over the physical columns.
+    """
+    made: dict[str, Node] = {}
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Scan):
+            return node
+        # One source for each table, however often it is read.
+        return made.setdefault(node.table.name, _source(node))
+
+    return transform(root, change)
+
+
+def _source(scan: Scan) -> Node:
+    table = scan.table
+    clause = table.watermark
+    node: Node = Watermark(
+        Source(table, span=scan.span),
+        _expression(table, clause.column),
+        clause.delay if clause.expression is None else timedelta(),
+        clause.expression,
+        span=scan.span,
+    )
+    if not table.generated:
+        return node
+    items = tuple(
+        Named(name, _required(table, name), field.type, field.nullable)
+        for name, field in zip(table.order, table.schema, strict=True)
+    )
+    return Project(node, items, span=scan.span)
+
+
+def _expression(table: ConnectorTable, name: str | None) -> exp.Expr | None:
+    """A column as an expression over the physical ones."""
+    return None if name is None else _required(table, name)
+
+
+def _required(table: ConnectorTable, name: str) -> exp.Expr:
+    for generated in table.generated:
+        if generated.column.name == name:
+            return generated.expression
+    return column(table.physical[name])

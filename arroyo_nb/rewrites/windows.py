@@ -1,0 +1,161 @@
+"""GROUP BY gets its meaning: which window, or none (arroyo-semantics e.1 to e.4)."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from arroyo_nb.errors import PlanProblem, Unsupported
+from arroyo_nb.plan.calls import window_of
+from arroyo_nb.plan.explain import window_text
+from arroyo_nb.plan.intervals import in_words
+from arroyo_nb.plan.nodes import (
+    Aggregate,
+    Hop,
+    Named,
+    Node,
+    Session,
+    Tumble,
+    Union,
+    Window,
+    WindowAggregate,
+)
+from arroyo_nb.plan.tree import transform
+from arroyo_nb.plan.typing import place_of
+
+UNEVEN_HOP = "hop() width {width} currently must be a multiple of slide {slide}"
+"""Why Arroyo refuses such a hop; here it runs, unless ``strict`` asks for Arroyo."""
+
+_NO_WINDOW = (
+    "must have window in aggregate. Make sure you are calling one of the windowing "
+    "functions (hop, tumble, session) or using the window field of the input"
+)
+
+
+def windowed_group_by(root: Node) -> Node:
+    """An aggregate with a window becomes a window aggregate.
+
+    Before::
+
+        Aggregate by carrier, tumble(3600s)
+          Watermark ...
+
+    After::
+
+        WindowAggregate tumble 3600s as window by carrier
+          Watermark ...
+
+    Over a windowed input the window is kept: grouping by the window column, or calling
+    the same window function again, re-aggregates the rows of one window.
+
+    Refuses a second window, a window other than the input's, no window over a windowed
+    input, and, for now, no window at all: that is an updating aggregate.
+    """
+
+    def change(node: Node) -> Node:
+        return _windowed(node) if isinstance(node, Aggregate) else node
+
+    return transform(root, change)
+
+
+def same_windows(root: Node) -> Node:
+    """The branches of a union have one window, or none; the plan stays as it is.
+
+    Refuses a union of windowed with unwindowed rows, and of two windows.
+    """
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Union):
+            _check_union(node)
+        return node
+
+    return transform(root, change)
+
+
+def uneven_hop(window: Window | None) -> str | None:
+    """Arroyo's message for a hop that it refuses and we run."""
+    if isinstance(window, Hop) and window.width % window.slide:
+        return UNEVEN_HOP.format(
+            width=in_words(window.width), slide=in_words(window.slide)
+        )
+    return None
+
+
+def _windowed(node: Aggregate) -> Node:
+    windows = [key for key in node.keys if _is_window(key, node.input)]
+    if len(windows) > 1:
+        raise PlanProblem(
+            "do not support 2 window expressions in group by",
+            span=place_of(windows[1].expression),
+        )
+    if not windows:
+        raise _without_window(node)
+    (key,) = windows
+    others = tuple(other for other in node.keys if other is not key)
+    called = window_of(key.expression)
+    return WindowAggregate(
+        node.input,
+        _assigned(called, node.input, key) if called else None,
+        key.name,
+        others,
+        node.measures,
+        span=node.span,
+    )
+
+
+def _is_window(key: Named, below: Node) -> bool:
+    expression = key.expression
+    is_column = isinstance(expression, exp.Column)
+    carried = is_column and expression.name in below.window_columns
+    return carried or window_of(expression) is not None
+
+
+def _assigned(called: Window, below: Node, key: Named) -> Window | None:
+    """The window to assign; None where the input's own is the one that is called."""
+    called = _as_tumble(called)
+    span = place_of(key.expression)
+    if below.window is None:
+        return called
+    if called != below.window:
+        raise PlanProblem(
+            "window in group by does not match input window",
+            span=span,
+            hint=f"the input is windowed by {window_text(below.window)}",
+        )
+    if isinstance(called, Session) and not below.window_columns:
+        raise PlanProblem(
+            "can't reinvoke session window in nested aggregates. Need to pass the "
+            "window struct up from the source query.",
+            span=span,
+        )
+    return None
+
+
+def _as_tumble(window: Window) -> Window:
+    """Windows that hop by their own width tumble."""
+    if isinstance(window, Hop):
+        if window.slide > window.width:
+            raise PlanProblem(uneven_hop(window) or "hop() slides past its width")
+        if window.slide == window.width:
+            return Tumble(window.width)
+    return window
+
+
+def _without_window(node: Aggregate) -> PlanProblem:
+    if node.input.window is not None:
+        return PlanProblem(_NO_WINDOW, span=node.span)
+    return Unsupported(
+        "updating aggregates are not supported yet: this one has no window",
+        span=node.span,
+        hint="add tumble(...), hop(...) or session(...) to GROUP BY",
+    )
+
+
+def _check_union(node: Union) -> None:
+    first, *rest = node.branches
+    for branch in rest:
+        if branch.window != first.window:
+            raise PlanProblem(
+                "window expressions do not match: can't union "
+                f"{window_text(first.window)} with {window_text(branch.window)}",
+                span=node.span,
+            )
