@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from IPython.core.completer import (
@@ -51,7 +51,7 @@ VALUE = re.compile(r"(?P<key>[\w.]+)'?\s*=\s*'(?P<value>[^']*)\Z")
 OPTION = re.compile(r"([\w.]+)'?\s*=\s*'([^']*)'")
 AFTER_TABLE = re.compile(r"\b(?:FROM|JOIN|INTO)\s+\"?\w*\Z", re.IGNORECASE)
 QUALIFIED = re.compile(r"(?P<owner>\w+)\.\"?\w*\Z")
-ALIAS = re.compile(r"\b(\w+)\s+(?:AS\s+)?(\w+)\b", re.IGNORECASE)
+ALIAS = re.compile(r"(?:\b(?:FROM|JOIN)|,)\s+(\w+)\s+(?:AS\s+)?(\w+)\b", re.IGNORECASE)
 DECLARED = re.compile(
     r"\b(?:TABLE|VIEW)\s+(\w+)|(?:\bWITH|,)\s+(\w+)\s+AS\s*\(", re.IGNORECASE
 )
@@ -80,7 +80,7 @@ class Place:
     raw: str
     whole: str
 
-    @property
+    @cached_property
     def word(self) -> str:
         """What is being typed, an opening quote included."""
         found = WORD.search(self.before)
@@ -114,10 +114,11 @@ def complete(session: Session, context: CompletionContext) -> SimpleMatcherResul
 
 
 def _result(word: str, found: Found) -> SimpleMatcherResult:
+    start = word.lower().lstrip('"')
     fitting = {
         text: SimpleCompletion(text, type=kind)
         for text, kind in found
-        if text.lower().startswith(word.lower())
+        if text.lower().lstrip('"').startswith(start)
     }
     return {
         "completions": list(fitting.values()),

@@ -85,7 +85,7 @@ FLAGS = (
     Flag("sinks", ("--sinks",), "INSERTs write to their tables, not to a preview"),
     Flag("strict", ("--strict",), "refuse what Arroyo would refuse"),
     Flag("explain", ("--explain",), "print the plan, pass by pass, then run"),
-    Flag("help", ("-h", "--help", "-?"), "show this help"),
+    Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
 
 BY_NAME: Mapping[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -253,30 +254,55 @@ VERBS: dict[str, Callable[[Session, list[str]], None]] = {
 }
 
 
-_LOADED: dict[int, tuple[ArroyoMagics, Any]] = {}
-"""By the id of a shell: its magics and its matcher, for unloading."""
+@dataclass(frozen=True)
+class Loaded:
+    """What a shell was given, to be taken away again."""
+
+    magics: ArroyoMagics
+    completes: Callable[..., Any]
 
 
-def load(shell: Any) -> None:
-    """Give a shell the magics, completion, and an engine that warms up."""
+_LOADED: dict[int, Loaded] = {}
+"""By the id of a shell."""
+
+
+def load(shell: Any, session: Session | None = None) -> None:
+    """Give a shell the magics, completion, and an engine that warms up.
+
+    Parameters
+    ----------
+    shell
+        IPython's shell; loading twice is harmless.
+    session
+        What the cells work on; None: a new one.
+    """
     from arroyo_nb.completion import matcher
 
     if id(shell) in _LOADED:
         return
-    session = Session()
-    magics, completes = ArroyoMagics(shell, session), matcher(session)
-    shell.register_magics(magics)
-    shell.Completer.custom_matchers.append(completes)
-    _LOADED[id(shell)] = (magics, completes)
+    session = session or Session()
+    loaded = Loaded(ArroyoMagics(shell, session), matcher(session))
+    _LOADED[id(shell)] = loaded
+    shell.register_magics(loaded.magics)
+    shell.Completer.custom_matchers.append(loaded.completes)
+    shell.input_transformers_cleanup.append(_with_body)
     session.engine.warm_up()
 
 
 def unload(shell: Any) -> None:
     """Take away what :func:`load` gave; runs and the engine end."""
-    magics, completes = _LOADED.pop(id(shell), (None, None))
-    if magics is None:
+    loaded = _LOADED.pop(id(shell), None)
+    if loaded is None:
         return
-    shell.Completer.custom_matchers.remove(completes)
+    shell.Completer.custom_matchers.remove(loaded.completes)
+    shell.input_transformers_cleanup.remove(_with_body)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("arroyo", None)
-    magics.close()
+    loaded.magics.close()
+
+
+def _with_body(lines: list[str]) -> list[str]:
+    """An empty body where there is none: IPython refuses such a cell unasked, and
+    ``%%arroyo --help`` needs none."""
+    alone = len(lines) == 1 and lines[0].startswith("%%arroyo")
+    return [*lines, "\n"] if alone and not lines[0].rstrip().endswith("?") else lines

@@ -1,0 +1,58 @@
+"""The first line of a cell."""
+
+from __future__ import annotations
+
+import pytest
+
+from arroyo_nb.errors import SyntaxProblem
+from arroyo_nb.flags import FLAGS, help_text, parse_line
+
+
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("", {}),
+        ("-n delays -o d", {"name": "delays", "variable": "d"}),
+        ("d <<", {"variable": "d", "name": "d"}),
+        ("d << -n delays", {"variable": "d", "name": "delays"}),
+        ("--rows 5 --view all --speed=60", {"rows": 5, "view": "all", "speed": "60"}),
+        ("--for 30s --trigger 250ms", {"stop_after": "30s", "trigger": "250ms"}),
+        ("--until '2013-01-01 10:00'", {"until": "2013-01-01 10:00"}),
+        ("--wait --no-wait", {"wait": False}),
+        (
+            "--step --no-run --sinks --strict --explain --help",
+            dict.fromkeys(
+                ("step", "no_run", "sinks", "strict", "explain", "help"), True
+            ),
+        ),
+    ],
+)
+def test_parses(line: str, given: dict[str, object]) -> None:
+    assert parse_line(line).given == given
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--vew all", "unknown option '--vew': did you mean '--view'?"),
+        ("--ttl 60s", "unknown option '--ttl': "),
+        ("--zzz", "unknown option '--zzz': see %%arroyo --help"),
+        ("--view changelog", "--view 'changelog' is not a view: table, windows, wat"),
+        ("--rows 0", "--rows '0' is not a number of rows from 1 to 1000"),
+        ("--rows", "option '--rows' needs its N"),
+        ("--rows --step", "option '--rows' needs its N"),
+        ("--step=3", "option '--step' takes no value"),
+        ("-o 1x", "-o '1x' is not a name of a Python variable"),
+        ("SELECT 1", "'SELECT' is not an option: SQL begins on the second line"),
+        ("--until '2013", "cannot read the options: no closing quotation"),
+    ],
+)
+def test_says_what_is_wrong_in_one_line(line: str, said: str) -> None:
+    with pytest.raises(SyntaxProblem) as caught:
+        parse_line(line)
+    assert str(caught.value).startswith(said)
+    assert "\n" not in str(caught.value)
+
+
+def test_help_names_every_option() -> None:
+    assert all(name in help_text() for flag in FLAGS for name in flag.names)

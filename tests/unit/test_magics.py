@@ -1,0 +1,406 @@
+"""The cell and the line in an IPython shell, with a session that only pretends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+from arroyo_nb.catalog import Catalog, ConnectorTable
+from arroyo_nb.connectors import Direction, TableSpec
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.flags import FLAGS
+from arroyo_nb.magics import Interrupted, load, unload
+from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress
+from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
+from arroyo_nb.views import live
+
+
+def table(name: str, *fields: Field) -> ConnectorTable:
+    spec = TableSpec(name, Schema(fields))
+    columns = tuple(field.name for field in fields)
+    return ConnectorTable(spec, "impulse", Direction.SOURCE, columns)
+
+
+class FakeRun:
+    """A run whose next states are given; the last one stays."""
+
+    def __init__(self, name: str, *states: Snapshot) -> None:
+        self.name = name
+        self.states = list(states)
+        self.notes: list[str] = []
+        self.error: ArroyoError | None = None
+        self.on_wait: Callable[[], None] = lambda: None
+
+    @property
+    def state(self) -> RunState:
+        return self.states[0].state
+
+    def snapshot(self, rows: int = 20) -> Snapshot:
+        return replace(self.states[0], name=self.name)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.on_wait()
+        if len(self.states) > 1:
+            self.states.pop(0)
+        if self.state.ended and self.error is not None:
+            raise self.error
+        return self.state.ended
+
+    def stop(self, note: str = "stopped") -> None:
+        self.notes.append(note)
+        self.states = [replace(self.states[0], state=RunState.STOPPED, note=note)]
+
+    def explain(self) -> str:
+        return f"plan of {self.name}"
+
+
+RUNNING = Snapshot("q", RunState.RUNNING, rows_kept=1240, elapsed_s=5.0)
+FINISHED = replace(RUNNING, state=RunState.FINISHED, note="the sources have ended")
+
+
+class FakeSession:
+    """Takes what it is given; the next run is the one that was put in."""
+
+    def __init__(self) -> None:
+        self.catalog = Catalog()
+        self.engine = SimpleNamespace(warm_up=lambda: None)
+        self.runs: dict[str, FakeRun] = {}
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.next: Callable[[str], FakeRun | None] = lambda name: FakeRun(
+            name, RUNNING, FINISHED
+        )
+        self.defines: tuple[ConnectorTable, ...] = ()
+
+    def run(self, sql: str, **options: Any) -> FakeRun | None:
+        self.calls.append((sql, options))
+        for made in self.defines:
+            self.catalog = self.catalog.define(made)
+        run = self.next(options["name"])
+        if run is not None:
+            self.runs[run.name] = run
+        return run
+
+    def plan(self, sql: str, **options: Any) -> FakeRun:
+        self.calls.append((sql, options))
+        return FakeRun("script")
+
+    def get(self, name: str) -> FakeRun:
+        if name not in self.runs:
+            raise RunProblem(f"there is no run '{name}'")
+        return self.runs[name]
+
+    def close(self) -> None:
+        self.runs.clear()
+
+
+class Cells:
+    """A shell with the magics; runs a cell and says what it printed and showed."""
+
+    def __init__(self, shell: InteractiveShell, session: FakeSession) -> None:
+        self.shell, self.session = shell, session
+        self.error: BaseException | None = None
+
+    def run(self, code: str) -> str:
+        with capture_output() as captured:
+            done = self.shell.run_cell(code)
+        self.error = done.error_before_exec or done.error_in_exec
+        shown = [output.data.get("text/plain", "") for output in captured.outputs]
+        return "\n".join((captured.stdout, *shown)).strip()
+
+
+@pytest.fixture
+def cells(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cells]:
+    """A shell without a kernel: nobody looks at it."""
+    monkeypatch.delenv("ARROYO_NB_HEADLESS", raising=False)
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance()
+    session = FakeSession()
+    load(shell, session)  # type: ignore[arg-type]
+    yield Cells(shell, session)
+    unload(shell)
+    InteractiveShell.clear_instance()
+
+
+def test_every_option_reaches_the_session(cells: Cells) -> None:
+    cells.run(
+        "%%arroyo d << --for 30s --until 2013-01-02 --speed 60 --trigger 250ms --step"
+        " --sinks --strict\n-- --rows 3\nSELECT 1"
+    )
+    sql, options = cells.session.calls[0]
+    assert sql == "-- --rows 3\nSELECT 1\n"
+    assert options.pop("stop_after").total_seconds() == 30
+    assert options.pop("trigger").total_seconds() == 0.25
+    assert options == {
+        "name": "d",
+        "until": "2013-01-02",
+        "speed": "60",
+        "step": True,
+        "sinks": True,
+        "strict": True,
+        "keep": True,
+    }
+    assert cells.shell.user_ns["d"] is cells.session.runs["d"]
+
+
+def test_headless_waits_and_leaves_the_picture(cells: Cells) -> None:
+    text = cells.run("%%arroyo -n delays\nSELECT 1")
+    assert cells.error is None
+    assert "delays finished" in text
+    assert "finished: the sources have ended" in text
+
+
+def test_headless_raises_what_the_run_failed_with(cells: Cells) -> None:
+    failed = replace(FINISHED, state=RunState.FAILED, error="bad row")
+
+    def failing(name: str) -> FakeRun:
+        run = FakeRun(name, RUNNING, failed)
+        run.error = RunProblem("bad row")
+        return run
+
+    cells.session.next = failing
+    text = cells.run("%%arroyo\nSELECT 1")
+    assert isinstance(cells.error, RunProblem)
+    assert "query_1 failed" in text
+    assert "Traceback" not in text
+
+
+def test_headless_is_bounded_for_an_endless_source(cells: Cells) -> None:
+    source = SourceProgress("ticks", 1, None, timedelta(seconds=1), bounded=False)
+    run = FakeRun("q", replace(RUNNING, elapsed_s=61.0, sources=(source,)))
+    cells.session.next = lambda name: run
+    cells.run("%%arroyo\nSELECT 1")
+    assert run.notes == ["stopped after 60 s: nobody looks"]
+
+
+def test_interrupt_stops_and_keeps(cells: Cells) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    run = FakeRun("q", RUNNING)
+    run.on_wait = interrupt
+    cells.session.next = lambda name: run
+    text = cells.run("%%arroyo\nSELECT 1")
+    assert run.notes == ["stopped by interrupt"]
+    assert isinstance(cells.error, Interrupted)
+    assert str(cells.error) == "stopped by interrupt; 1,240 rows kept"
+    assert "Traceback" not in text
+
+
+def test_a_cell_run_again_replaces_its_own_run_and_says_so(cells: Cells) -> None:
+    cells.session.next = lambda name: FakeRun(name, RUNNING)
+    assert "replaced" not in cells.run("%%arroyo --no-wait\nSELECT 1")
+    assert "replaced" not in cells.run("%%arroyo --no-wait\nSELECT 2")
+    again = cells.run("%%arroyo --no-wait\nSELECT 1")
+    assert "replaced query_1, which was still running" in again
+    assert [options["name"] for _, options in cells.session.calls] == [
+        "query_1",
+        "query_2",
+        "query_1",
+    ]
+
+
+def test_cell_id_names_the_run_where_the_text_changes(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = {"metadata": {"cellId": "a1"}}
+    monkeypatch.setattr(cells.shell, "get_parent", lambda: request, raising=False)
+    cells.run("%%arroyo\nSELECT 1")
+    cells.run("%%arroyo\nSELECT 2")
+    assert {options["name"] for _, options in cells.session.calls} == {"query_1"}
+
+
+def test_definitions_print_one_line_of_what_changed(cells: Cells) -> None:
+    cells.session.next = lambda name: None
+    a, b = Field("a", TEXT), Field("b", BIGINT)
+    cells.session.defines = (table("flights", a),)
+    assert cells.run("%%arroyo\nCREATE") == "defined flights (impulse source, 1 column)"
+    assert cells.run("%%arroyo\nCREATE") == "nothing has changed"
+    cells.session.defines = (table("flights", Field("a", BIGINT), b),)
+    assert cells.run("%%arroyo\nCREATE") == (
+        "redefined flights (+b BIGINT, a TEXT to BIGINT)"
+    )
+
+
+def test_parameters_come_from_the_notebook(cells: Cells) -> None:
+    cells.run("carrier = 'UA'")
+    cells.run("%%arroyo\nSELECT :carrier, '{carrier} {{ X }} $carrier'")
+    assert cells.session.calls[0][0] == "SELECT 'UA', '{carrier} {{ X }} $carrier'\n"
+    cells.run("%%arroyo\nSELECT :nobody")
+    assert "parameter ':nobody' has no value" in str(cells.error)
+    assert len(cells.session.calls) == 1
+
+
+def test_wrong_line_starts_nothing(cells: Cells) -> None:
+    for line in ("--vew all", "--for soon", "--speed"):
+        cells.run(f"%%arroyo {line}\nSELECT 1")
+        assert isinstance(cells.error, ArroyoError)
+    assert cells.session.calls == []
+
+
+def test_help_and_plans(cells: Cells) -> None:
+    assert "--until" in cells.run("%%arroyo --help")
+    assert cells.run("%%arroyo --no-run\nSELECT 1") == "plan of script"
+    assert cells.session.runs == {}
+    assert cells.run("%%arroyo --explain -n d\nSELECT 1").startswith("plan of d")
+    documented = cells.shell.find_cell_magic("arroyo").__doc__
+    assert all(name in documented for flag in FLAGS for name in flag.names)
+
+
+def test_line_commands(cells: Cells) -> None:
+    assert cells.run("%arroyo ps") == "no run yet"
+    assert cells.run("%arroyo tables") == "no table yet"
+    cells.session.next = lambda name: FakeRun(name, RUNNING)
+    cells.run("%%arroyo -n delays --no-wait\nSELECT 1")
+    assert "delays  ● running" in cells.run("%arroyo ps")
+    assert cells.run("%arroyo explain delays") == "plan of delays"
+    assert cells.run("%arroyo stop --all") == "stopped delays"
+    assert cells.run("%arroyo stop delays") == "stopped nothing"
+    cells.session.catalog = Catalog().define(table("flights", Field("a", TEXT)))
+    assert "flights  impulse source  a TEXT" in cells.run("%arroyo tables")
+    for line, said in (
+        ("doctor delays", "unknown command '%arroyo doctor': known: explain"),
+        ("stpo delays", "unknown command '%arroyo stpo': did you mean 'stop'?"),
+        ("stop nobody", "there is no run 'nobody'"),
+        ("stop", "%arroyo stop takes the name of one run"),
+        ("ps delays", "%arroyo ps takes nothing more"),
+    ):
+        cells.run(f"%arroyo {line}")
+        assert str(cells.error).startswith(said)
+
+
+def test_config_lists_the_defaults_and_they_hold(cells: Cells) -> None:
+    assert "ArroyoMagics.headless_for" in cells.run("%config ArroyoMagics")
+    cells.run("%config ArroyoMagics.speed = '60'")
+    cells.run("%%arroyo\nSELECT 1")
+    assert cells.session.calls[0][1]["speed"] == "60"
+
+
+class FakeScreen:
+    """Keeps the frames it was given."""
+
+    beats = True
+
+    def __init__(self, pressed: Callable[[str], None]) -> None:
+        self.frames: list[str] = []
+        self.pressed = pressed
+        self.closed = False
+
+    @property
+    def frame(self) -> str:
+        return self.frames[-1]
+
+    @frame.setter
+    def frame(self, frame: str) -> None:
+        self.frames.append(frame)
+
+    def view(self) -> live.Data:
+        return {"application/vnd.jupyter.widget-view+json": {}}
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class FakeStage:
+    """Outputs as lists of what they showed."""
+
+    def __init__(self) -> None:
+        self.outputs: list[list[live.Data]] = []
+        self.screens: list[FakeScreen] = []
+        self.busy = False
+
+    def show(self, data: live.Data) -> Any:
+        shown = [data]
+        self.outputs.append(shown)
+
+        class Slot:
+            def update(self, data: live.Data) -> None:
+                shown.append(data)
+
+        return Slot()
+
+    def screen(self, marker: str, pressed: Callable[[str], None]) -> FakeScreen:
+        self.screens.append(FakeScreen(pressed))
+        return self.screens[-1]
+
+
+def test_panel_leaves_a_plain_snapshot_when_its_run_ends() -> None:
+    stage, run = FakeStage(), FakeRun("q", RUNNING)
+    panel = live.Panel(run, stage)  # type: ignore[arg-type]
+    assert panel.refresh()
+    assert panel.refresh()
+    assert len(stage.screens[0].frames) == 1  # nothing has changed: nothing is sent
+    stage.screens[0].pressed("stop")
+    assert run.notes == ["stopped with its Stop button"]
+    assert not panel.refresh()
+    assert stage.screens[0].closed
+    in_place_of_widget, beside = (shown[-1] for shown in stage.outputs)
+    assert set(in_place_of_widget) == {"text/html", "text/plain"}
+    assert "stopped with its Stop button" in in_place_of_widget["text/html"]
+    assert beside["text/html"] == ""
+    assert not panel.refresh()
+
+
+def test_panel_sends_nothing_to_a_page_that_is_closed() -> None:
+    stage, run = FakeStage(), FakeRun("q", RUNNING)
+    panel = live.Panel(run, stage)  # type: ignore[arg-type]
+    screen = stage.screens[0]
+    panel._seen_s -= live.UNSEEN_S + 1
+    run.states = [replace(RUNNING, rows_in=5)]
+    assert panel.refresh()
+    assert len(screen.frames) == 1
+    screen.pressed("alive")
+    assert panel.refresh()
+    assert len(screen.frames) == 2
+    panel._seen_s -= live.UNSEEN_S + 1
+    stage.busy = True  # a page cannot be heard while a cell is being executed
+    run.states = [replace(RUNNING, rows_in=6)]
+    panel.refresh()
+    assert len(screen.frames) == 3
+
+
+def test_one_thread_refreshes_all_panels(eventually: Callable[..., None]) -> None:
+    refresher, stage = live.Refresher(), FakeStage()
+    runs = [FakeRun(f"q{n}", RUNNING) for n in range(5)]
+    for run in runs:
+        refresher.add(live.Panel(run, stage))  # type: ignore[arg-type]
+    for run in runs:
+        run.stop()
+    eventually(lambda: all(screen.closed for screen in stage.screens))
+    eventually(lambda: refresher._thread is None)
+
+
+LOAD = """
+import json, sys, time
+from unittest import mock
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+begun = time.process_time()
+with mock.patch("arroyo_nb.engine.Engine.warm_up"):
+    shell.run_line_magic("load_ext", "arroyo_nb")
+took_s = time.process_time() - begun
+heavy = ["pyspark", "pandas", "pyarrow", "altair", "anywidget", "ipywidgets", "sqlglot"]
+print(json.dumps([took_s, [name for name in heavy if name in sys.modules]]))
+shell.run_line_magic("reload_ext", "arroyo_nb")
+shell.run_line_magic("unload_ext", "arroyo_nb")
+assert "arroyo" not in shell.magics_manager.magics["cell"]
+assert shell.Completer.custom_matchers == []
+"""
+
+
+def test_loading_is_light() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD], capture_output=True, text=True, check=True
+    )
+    took_s, heavy = json.loads(done.stdout.splitlines()[0])
+    assert heavy == []
+    assert took_s <= 0.060
