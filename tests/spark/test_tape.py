@@ -1,0 +1,100 @@
+"""Spark reads a tape: a chunk is a batch, in order, with the types it expects."""
+
+import random
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+from arroyo_nb.schema import (
+    BIGINT_UNSIGNED,
+    TIME,
+    Field,
+    ListOf,
+    Primitive,
+    Schema,
+    StructOf,
+    Timestamp,
+    arrow_schema,
+    spark_schema,
+)
+from arroyo_nb.tape import ARRIVAL, Chunk
+from arroyo_nb.tape.format import Header, Tape, TapeWriter
+
+INNER = StructOf((Field("x", Timestamp()), Field("y", Primitive("INT UNSIGNED"))))
+SCHEMA = Schema(
+    (
+        Field("n", Primitive("SMALLINT UNSIGNED"), nullable=False),
+        Field("u", BIGINT_UNSIGNED),
+        Field("c", TIME),
+        Field("t", Timestamp(3)),
+        Field("l", ListOf(INNER)),
+    )
+)
+INSTANT = pa.timestamp("us", "UTC")
+
+
+def chunk(number):
+    record = {
+        "n": number,
+        "u": 2**64 - number,
+        "c": number,
+        "t": number * 1_000_000,
+        "l": [{"x": number, "y": 2**32 - 1}, None],
+    }
+    stamp = pa.array([number * 1_000_000], INSTANT)
+    rows = pa.Table.from_pylist([record], arrow_schema(SCHEMA))
+    rows = rows.append_column(ARRIVAL, stamp).append_column("_timestamp", stamp)
+    return Chunk(rows, {"at": number})
+
+
+@pytest.fixture
+def batches(engine, tmp_path):
+    """Plays the tape in a folder; the batches as Arrow tables."""
+
+    def play(folder):
+        spark = engine.session
+        columns = f"{spark_schema(SCHEMA)}, {ARRIVAL} timestamp, _timestamp timestamp"
+        found = []
+        query = (
+            spark.readStream.schema(columns)
+            .option("maxFilesPerTrigger", 1)
+            .parquet(folder.as_uri())
+            .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .foreachBatch(lambda batch, _: found.append(batch.toArrow()))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        return found
+
+    return lambda folder: engine.worker.call(play, folder)
+
+
+def test_a_chunk_is_a_batch_in_order_whenever_it_was_written(batches, tmp_path):
+    folder = tmp_path / "tape"
+    writer = TapeWriter(folder, Header(str(SCHEMA), "here", bounded=True))
+    for number in range(1, 13):
+        writer.append(chunk(number))
+    writer.end(SCHEMA)
+    (folder / ".chunk-00000014.parquet.tmp").write_bytes(b"half")
+    # Copied elsewhere in any order, the files keep the times that order them.
+    files = list(folder.iterdir())
+    random.Random(1).shuffle(files)
+    for file in files:
+        file.rename(file.with_name(file.name + ".moved"))
+        file.with_name(file.name + ".moved").rename(file)
+
+    *found, end = batches(folder)
+    assert [batch["n"].to_pylist() for batch in found] == [[n] for n in range(1, 13)]
+    (row,) = end.to_pylist()
+    assert row.pop("_timestamp") == datetime(9999, 1, 1, tzinfo=UTC)
+    assert set(row.values()) == {None}
+    # Every type is read as it was stored.
+    tape = Tape.open(folder).table().to_pylist()
+    assert [batch.to_pylist()[0] for batch in found] == tape
+    assert tape[0]["u"] == 2**64 - 1
+    assert tape[0]["l"] == [
+        {"x": datetime(1970, 1, 1, 0, 0, 0, 1, tzinfo=UTC), "y": 2**32 - 1},
+        None,
+    ]
