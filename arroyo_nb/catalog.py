@@ -27,7 +27,7 @@ class Generated:
     """A generated column: a bound expression over the physical columns."""
 
     column: Field
-    expression: exp.Expression
+    expression: exp.Expr
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class WatermarkClause:
 
     column: str | None = None
     delay: timedelta = DEFAULT_DELAY
-    expression: exp.Expression | None = None
+    expression: exp.Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ConnectorTable:
 
 @dataclass(frozen=True)
 class View:
-    """A named query (CREATE VIEW, CREATE TABLE AS); its plan is made once and shared."""
+    """A named query (CREATE VIEW, CREATE TABLE AS); its plan is made once."""
 
     name: str
     plan: Node

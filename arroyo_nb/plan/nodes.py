@@ -62,7 +62,7 @@ class Named:
     """An output column: a bound expression under the name a sink would see."""
 
     name: str
-    expression: exp.Expression
+    expression: exp.Expr
     type: Type
     nullable: bool = True
 
@@ -94,11 +94,11 @@ class Measure:
 
     name: str
     function: str
-    arguments: tuple[exp.Expression, ...]
+    arguments: tuple[exp.Expr, ...]
     type: Type
     nullable: bool = True
     distinct: bool = False
-    where: exp.Expression | None = None
+    where: exp.Expr | None = None
 
     @property
     def field(self) -> Field:
@@ -181,9 +181,9 @@ class Watermark(Node):
     """
 
     input: Node
-    event_time: exp.Expression | None
+    event_time: exp.Expr | None
     delay: timedelta
-    expression: exp.Expression | None = None
+    expression: exp.Expr | None = None
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -225,7 +225,7 @@ class Filter(Node):
     """Rows for which the predicate is true; NULL is not true."""
 
     input: Node
-    predicate: exp.Expression
+    predicate: exp.Expr
 
     @property
     def inputs(self) -> tuple[Node, ...]:

@@ -135,7 +135,7 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     return frame.select(*columns, marked(time, TIMESTAMP))
 
 
-def _at_end_kept(expression: exp.Expression, name: str) -> Column:
+def _at_end_kept(expression: exp.Expr, name: str) -> Column:
     """A time of the row that leaves the end of the stream where it is."""
     from pyspark.sql import functions as F  # noqa: N812
 
