@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PlanProblem
@@ -106,10 +106,11 @@ def _streamed(root: T, *, strict: bool) -> tuple[T, ...]:
         When it breaks a rule of streaming.
     """
     verify(root)
-    plans, gone = [root], set()
+    plans: list[T] = [root]
+    gone: set[type[Node]] = set()
     for step in PASSES:
         gone.update(step.gone)
-        plans.append(step.rewrite(plans[-1]))
+        plans.append(cast(T, step.rewrite(plans[-1])))
         verify(plans[-1], gone=gone)
     if strict:
         for node, message in _refusals(plans[-1]):

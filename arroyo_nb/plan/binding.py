@@ -55,6 +55,7 @@ _REFUSED: dict[type[exp.Expr], str] = {
     exp.Escape: "LIKE ... ESCAPE",
     exp.SimilarTo: "SIMILAR TO",
     exp.Pow: "the operator ^",
+    exp.BitwiseNot: "the operator ~ before a number",
     exp.Array: "an array literal",
     exp.Tuple: "a row value",
     exp.HexString: "a hexadecimal literal",
@@ -165,10 +166,6 @@ def _not(operand: exp.Expr) -> exp.Expr:
 
 def _neg(node: exp.Neg, scope: Scope) -> exp.Expr:
     return negated(bind(node.this, scope))
-
-
-def _bitwise_not(node: exp.BitwiseNot, scope: Scope) -> exp.Expr:
-    raise Unsupported("the operator ~ before a number is not supported")
 
 
 def _is(node: exp.Is, scope: Scope) -> exp.Expr:
@@ -331,7 +328,6 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     exp.Paren: lambda n, scope: bind(n.this, scope),
     exp.Not: lambda n, scope: _not(bind(n.this, scope)),
     exp.Neg: _neg,
-    exp.BitwiseNot: _bitwise_not,
     exp.Is: _is,
     exp.Between: _between,
     exp.In: _in,

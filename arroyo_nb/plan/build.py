@@ -27,7 +27,7 @@ from arroyo_nb.plan.typing import cast, column, typed
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import NULL, Field, Schema
 from arroyo_nb.source import Span
-from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.dialect import name_span, span_of
 from arroyo_nb.sql.statements import (
     CreateTable,
     CreateView,
@@ -87,8 +87,7 @@ class Script:
             self.problems.append(_declared_twice(statement))
             return
         self._declared.add(name)
-        make = self._table if isinstance(statement, CreateTable) else self._view
-        made = self.problems.attempt(partial(make, statement))
+        made = self.problems.attempt(partial(self._made, statement))
         if made is None:
             self._broken.add(name)
             return
@@ -96,16 +95,18 @@ class Script:
             self.notes.append(f"{made.name} replaces the table of an earlier cell")
         self.catalog = self.catalog.define(made)
 
-    def _table(self, statement: CreateTable) -> Relation:
-        return create_table(statement)
+    def _made(self, statement: CreateTable | CreateView) -> Relation:
+        if isinstance(statement, CreateTable):
+            return create_table(statement)
+        return self._view(statement)
 
-    def _view(self, statement: CreateView) -> Relation:
+    def _view(self, statement: CreateView) -> View:
         create = statement.expression
         properties = create.args["properties"].expressions
         if properties or not isinstance(create.this, exp.Table):
             raise PlanProblem(
-                "a table made with CREATE TABLE AS takes its columns from its query: it "
-                "has no column list and no options",
+                "a table made with CREATE TABLE AS takes its columns from its query: "
+                "it has no column list and no options",
                 span=span_of(create.this),
             )
         plan = plan_query(create.expression, self._relations())
@@ -161,7 +162,8 @@ class Script:
         table = self.catalog.get(name, span=span)
         if isinstance(table, View):
             raise PlanProblem(
-                "shouldn't be inserting more data into a table made with CREATE TABLE AS",
+                "shouldn't be inserting more data into a table made with CREATE TABLE "
+                "AS",
                 span=span,
             )
         if table.direction is Direction.SOURCE:
@@ -191,7 +193,7 @@ class Script:
 def _declared_twice(statement: Statement) -> CatalogProblem:
     return CatalogProblem(
         f"the table '{statement.name}' is declared twice in this script",
-        span=span_of(statement.expression.this),
+        span=name_span(statement.expression),
         hint="give it another name: Arroyo would silently use the later one",
     )
 

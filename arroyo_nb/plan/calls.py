@@ -24,43 +24,18 @@ AGGREGATES: dict[str, Callable[[Type], Type | None]] = {
 """Aggregates that are run: name -> type of the result, None where it is refused."""
 
 UNSUPPORTED_AGGREGATES = frozenset(
-    [
-        "approx_distinct",
-        "approx_median",
-        "approx_percentile_cont",
-        "approx_percentile_cont_with_weight",
-        "array_agg",
-        "bit_and",
-        "bit_or",
-        "bit_xor",
-        "bool_and",
-        "bool_or",
-        "corr",
-        "covar_pop",
-        "covar_samp",
-        "first_value",
-        "grouping",
-        "last_value",
-        "median",
-        "nth_value",
-        "regr_avgx",
-        "regr_avgy",
-        "regr_count",
-        "regr_intercept",
-        "regr_r2",
-        "regr_slope",
-        "regr_sxx",
-        "regr_sxy",
-        "regr_syy",
-        "stddev",
-        "stddev_pop",
-        "stddev_samp",
-        "string_agg",
-        "var",
-        "var_pop",
-        "var_samp",
-    ]
+    (
+        *("approx_distinct", "approx_median", "approx_percentile_cont"),
+        *("approx_percentile_cont_with_weight", "array_agg", "bit_and", "bit_or"),
+        *("bit_xor", "bool_and", "bool_or", "corr", "covar_pop", "covar_samp"),
+        *("first_value", "grouping", "last_value", "median", "nth_value", "regr_avgx"),
+        *("regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope"),
+        *("regr_sxx", "regr_sxy", "regr_syy", "stddev", "stddev_pop", "stddev_samp"),
+        *("string_agg", "var", "var_pop", "var_samp"),
+    )
 )
+"""Arroyo's other aggregates."""
+
 UNSUPPORTED_FUNCTIONS = {
     "unnest": "unnest() is not supported yet",
     "metadata": "metadata() may only be called in a generated column",

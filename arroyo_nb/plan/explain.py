@@ -47,12 +47,12 @@ _SPARK: dict[type[Node], str] = {
 """What Spark does for a node."""
 
 _SLOW_WATERMARK = (
-    "differs from Arroyo: the watermark follows the newest row so far; Arroyo's follows "
-    "the oldest row of each batch"
+    "differs from Arroyo: the watermark follows the newest row so far; Arroyo's "
+    "follows the oldest row of each batch"
 )
 _LATE_HOP = (
-    "differs from Arroyo: a late row still counts in those of its windows that are open; "
-    "Arroyo drops it from all of them"
+    "differs from Arroyo: a late row still counts in those of its windows that are "
+    "open; Arroyo drops it from all of them"
 )
 
 
@@ -165,8 +165,8 @@ def described(node: Node) -> str:
             return f"Aggregate {_grouped(keys, measures)}"
         case WindowAggregate():
             window = window_text(node.assign) if node.assign else "the input's window"
-            keys = _grouped(node.keys, node.measures)
-            return f"WindowAggregate {window} AS {node.window_name}; {keys}"
+            groups = _grouped(node.keys, node.measures)
+            return f"WindowAggregate {window} AS {node.window_name}; {groups}"
         case Sink(table=None):
             return f"Sink preview: {node.schema}"
         case Sink(table=table) if table is not None:

@@ -52,7 +52,7 @@ def group(
     aggregate = Aggregate(node, keys, tuple(measures.values()), span=span_of(select))
     over = partial(_over, keys=keys, measures=measures)
     result: Node = aggregate
-    if predicate is not None:
+    if having is not None and predicate is not None:
         result = Filter(aggregate, over(predicate), span=span_of(having))
     listed = tuple(replace(item, expression=over(item.expression)) for item in items)
     return Grouping(result, listed, grouped=True)
@@ -198,8 +198,9 @@ def _placed(made: exp.Expr, node: exp.Expr) -> exp.Expr:
 
 def _ungrouped(node: exp.Expr) -> PlanProblem:
     return PlanProblem(
-        f"Column in SELECT must be in GROUP BY or an aggregate function: '{shown(node)}' "
-        "must appear in the GROUP BY clause or must be part of an aggregate function",
+        f"Column in SELECT must be in GROUP BY or an aggregate function: "
+        f"'{shown(node)}' must appear in the GROUP BY clause or must be part of an "
+        "aggregate function",
         span=place_of(node),
         hint=f"add {node.name or shown(node)} to GROUP BY, or aggregate it",
     )

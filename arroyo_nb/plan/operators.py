@@ -85,8 +85,8 @@ def binary(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
         left, right = alike((left, right), f"comparison operation {_shown(kind)}")
         return _made(kind, left, right, BOOLEAN, never_null=kind in NULL_SAFE)
     if kind in (exp.And, exp.Or):
-        sides = (boolean(side, _shown(kind)) for side in (left, right))
-        return _made(kind, *sides, BOOLEAN)
+        word = _shown(kind)
+        return _made(kind, boolean(left, word), boolean(right, word), BOOLEAN)
     return _made(
         kind,
         as_text(left, _shown(kind)),

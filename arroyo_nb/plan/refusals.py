@@ -10,6 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from arroyo_nb.errors import Unsupported
+from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
 
 _HANDLED: dict[type[exp.Expr], set[str]] = {
@@ -81,6 +82,6 @@ def _refuse_set_operation(node: exp.SetOperation) -> None:
         )
 
 
-def _place(value: object) -> object:
+def _place(value: object) -> Span | None:
     first = value[0] if isinstance(value, list) else value
     return span_of(first) if isinstance(first, exp.Expr) else None

@@ -6,7 +6,7 @@ they were declared with: ``userId`` in a table is only reached as ``"userId"``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -68,7 +68,7 @@ class Scope:
     schema: Schema
     name: str | None = None
 
-    def resolve(self, parts: list[exp.Identifier]) -> exp.Expr:
+    def resolve(self, parts: Sequence[exp.Expr]) -> exp.Expr:
         """The column, and the path into its structs, that a dotted name means.
 
         Raises
@@ -88,7 +88,7 @@ class Scope:
         return found
 
     def _unknown(
-        self, parts: list[exp.Identifier], names: list[str], first: int
+        self, parts: Sequence[exp.Expr], names: list[str], first: int
     ) -> CatalogProblem:
         wanted = names[first]
         part = parts[first]

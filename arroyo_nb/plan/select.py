@@ -235,9 +235,10 @@ def _from(source: exp.Expr, relations: Relations) -> tuple[Node, Scope]:
 def _union(query: exp.SetOperation, relations: Relations) -> Node:
     """A chain of UNION ALL as one node; columns are named by the first branch."""
     problems = Collected()
-    branches = []
-    for branch in reversed(_branches(query)):
-        branches.append(problems.attempt(partial(plan_query, branch, relations)))
+    branches = [
+        problems.attempt(partial(plan_query, branch, relations))
+        for branch in reversed(_branches(query))
+    ]
     problems.raise_all()
     nodes = [node for node in branches if node is not None]
     return Union(_alike(nodes, query), span=span_of(query))

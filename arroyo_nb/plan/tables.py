@@ -21,7 +21,7 @@ from arroyo_nb.plan.typing import is_nullable, type_of
 from arroyo_nb.plan.watermarks import watermark_clause
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Field, Schema
-from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.dialect import name_span, span_of
 from arroyo_nb.sql.statements import CreateTable
 
 _BAD_DATA = Option(
@@ -87,7 +87,7 @@ def _wrapped(statement: CreateTable, problems: Collected) -> ArroyoError:
         problem.message = (
             f"Failed to create table {statement.name} caused by {problem.message}"
         )
-        problem.span = problem.span or span_of(statement.expression.find(exp.Table))
+        problem.span = problem.span or name_span(statement.expression)
     try:
         problems.raise_all()
     except ArroyoError as error:
@@ -100,7 +100,7 @@ def _connector(options: Options, create: exp.Expr) -> Connector:
     if name is None or name == "memory":
         raise Unsupported(
             "memory tables are not supported yet",
-            span=span_of(create.find(exp.Table)),
+            span=span_of(create.this),
             hint="set the 'connector' option",
         )
     profile = options.text("connection_profile")
@@ -147,7 +147,9 @@ class _Table:
             self._option_problems.append(unknown)
         if watermark is None or self._problems or self._option_problems:
             return None
-        event_time = watermark.column if watermark.column in declared.physical else None
+        event_time = watermark.column
+        if event_time is not None and event_time not in declared.physical:
+            event_time = None
         return ConnectorTable(
             TableSpec(self._statement.name, declared.physical, values, event_time),
             self._connector.name,
@@ -162,8 +164,8 @@ class _Table:
             (direction,) = self._connector.directions
             return direction
         word = self._options.text("type", required=True)
-        direction = _DIRECTIONS.get(word or "")
-        if direction is None or direction not in self._connector.directions:
+        wanted = _DIRECTIONS.get(word or "")
+        if wanted is None or wanted not in self._connector.directions:
             raise CatalogProblem(
                 f"invalid value for 'type': `{word}`; the connector "
                 f"'{self._connector.name}' can be "
@@ -172,7 +174,7 @@ class _Table:
                 ),
                 span=self._options.span("type"),
             )
-        return direction
+        return wanted
 
     def _values(self) -> dict[str, OptionValue]:
         problems = self._option_problems

@@ -47,4 +47,4 @@ def _over(node: Node, made: dict[int, Node]) -> Node:
             continue
         if not same:
             changed[item.name] = fresh
-    return replace(node, **changed) if changed else node
+    return replace(node, **changed) if changed else node  # type: ignore[arg-type]

@@ -152,7 +152,9 @@ def _kind(type_: Type) -> str:
         return "number"
     if isinstance(type_, Timestamp):
         return "timestamp"
-    return {BOOLEAN: "boolean", DATE: "date"}.get(type_, "other")
+    if type_ == BOOLEAN:
+        return "boolean"
+    return "date" if type_ == DATE else "other"
 
 
 def replaced(
@@ -184,6 +186,5 @@ def _in_arg(value: object, swap: Callable[[exp.Expr], exp.Expr | None]) -> objec
     if isinstance(value, exp.Expr) and "arroyo_type" in value.meta:
         return replaced(value, swap)
     if isinstance(value, exp.If):
-        made = exp.If(**{k: _in_arg(v, swap) for k, v in _args(value)})
-        return made
+        return exp.If(**{k: _in_arg(v, swap) for k, v in _args(value)})
     return value.copy() if isinstance(value, exp.Expr) else value

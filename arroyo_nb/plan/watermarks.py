@@ -12,7 +12,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.options import Kind, Option
 from arroyo_nb.plan.binding import bind
 from arroyo_nb.plan.options import Options
-from arroyo_nb.plan.scope import Scope, spelled
+from arroyo_nb.plan.scope import Scope
 from arroyo_nb.plan.typing import column, is_nullable, type_of
 from arroyo_nb.schema import Field, Schema, Timestamp
 from arroyo_nb.sql.dialect import span_of
@@ -58,12 +58,11 @@ def watermark_clause(
 def _declared(clause: exp.Expr, columns: Columns) -> WatermarkClause:
     if not isinstance(clause.this, exp.Column):
         raise CatalogProblem("WATERMARK FOR takes a column", span=span_of(clause))
-    field = _find(columns, clause.this.name) or _find(
-        columns, spelled(clause.this.this)
-    )
+    name = clause.this.name
+    field = _find(columns, name) or _find(columns, name.lower())
     if field is None:
         raise CatalogProblem(
-            f"WATERMARK FOR field `{clause.this.name}` does not exist in table",
+            f"WATERMARK FOR field `{name}` does not exist in table",
             span=span_of(clause.this),
         )
     if not isinstance(field.type, Timestamp):

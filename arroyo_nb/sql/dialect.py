@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ParseError
 from sqlglot.parsers.postgres import PostgresParser
-from sqlglot.tokens import Token, Tokenizer, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Tokenizer
 
 from arroyo_nb.source import Span
 
@@ -32,9 +33,9 @@ REPLACE RIGHT ROWS SELECT SEMI SET TABLE TABLESAMPLE TEMP TEMPORARY THEN TRUE UN
 UNIQUE USING VALUES VIEW WHEN WHERE WITH
 """
 _TYPES = """
-ARRAY BIGINT BOOL BOOLEAN BYTEA CHAR CHARACTER DATE DATETIME DECIMAL DOUBLE FLOAT4 FLOAT8
-INT INT2 INT4 INT8 INTEGER INTERVAL JSON NUMERIC REAL SMALLINT STRING STRUCT TEXT TIME
-TIMESTAMP TIMESTAMPTZ TINYINT VARCHAR
+ARRAY BIGINT BOOL BOOLEAN BYTEA CHAR CHARACTER DATE DATETIME DECIMAL DOUBLE FLOAT4
+FLOAT8 INT INT2 INT4 INT8 INTEGER INTERVAL JSON NUMERIC REAL SMALLINT STRING STRUCT
+TEXT TIME TIMESTAMP TIMESTAMPTZ TINYINT VARCHAR
 """
 _PHRASES = {
     "CHAR VARYING",
@@ -54,7 +55,6 @@ _INTERVAL_UNITS = {
     *("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR"),
     *("DAY", "WEEK", "MONTH", "YEAR"),
 }
-_METHODS: TypeAlias = dict[Any, Callable[..., Any]]
 T = TypeVar("T")
 
 
@@ -77,6 +77,12 @@ def span_of(expression: exp.Expr) -> Span | None:
     return found
 
 
+def name_span(statement: exp.Expr) -> Span | None:
+    """The place of the table that a statement names."""
+    table = statement.find(exp.Table)
+    return None if table is None else span_of(table)
+
+
 def _call(name: str) -> Callable[..., exp.Anonymous]:
     return lambda _, left, right: exp.Anonymous(this=name, expressions=[left, right])
 
@@ -88,44 +94,44 @@ def _no_paren_call(name: str) -> Callable[[], exp.Anonymous]:
 class Parser(PostgresParser):
     """Reads Arroyo's statements; anything else is a :class:`GrammarError`."""
 
-    FUNCTIONS: _METHODS = {}
-    FUNCTION_PARSERS: _METHODS = {
+    FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+    FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {
         name: PostgresParser.FUNCTION_PARSERS[name]
         for name in (
             *("CAST", "TRY_CAST", "EXTRACT"),
             *("OVERLAY", "POSITION", "SUBSTRING", "TRIM"),
         )
     }
-    NO_PAREN_FUNCTION_PARSERS: _METHODS = {
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {
         "CASE": PostgresParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
     }
-    NO_PAREN_FUNCTIONS: _METHODS = {
+    NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {
         TokenType.CURRENT_DATE: _no_paren_call("current_date"),
         TokenType.CURRENT_TIME: _no_paren_call("current_time"),
         TokenType.CURRENT_TIMESTAMP: _no_paren_call("now"),
     }
-    LAMBDAS: _METHODS = {}
-    JSON_OPERATORS: _METHODS = {
+    LAMBDAS: ClassVar[dict[Any, Any]] = {}
+    JSON_OPERATORS: ClassVar[dict[Any, Any]] = {
         TokenType.ARROW: _call("json_get"),
         TokenType.DARROW: _call("json_as_text"),
         TokenType.PLACEHOLDER: _call("json_contains"),
     }
-    PLACEHOLDER_PARSERS: _METHODS = {}
-    PRIMARY_PARSERS: _METHODS = {
+    PLACEHOLDER_PARSERS: ClassVar[dict[Any, Any]] = {}
+    PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {
         **PostgresParser.PRIMARY_PARSERS,
         # E'..' and $$..$$ are strings like any other once they are read.
         TokenType.BYTE_STRING: PostgresParser.PRIMARY_PARSERS[TokenType.STRING],
         TokenType.HEREDOC_STRING: PostgresParser.PRIMARY_PARSERS[TokenType.STRING],
     }
-    RANGE_PARSERS: _METHODS = {
+    RANGE_PARSERS: ClassVar[dict[Any, Any]] = {
         token: PostgresParser.RANGE_PARSERS[token]
         for token in (
             *(TokenType.BETWEEN, TokenType.ILIKE, TokenType.IN, TokenType.IRLIKE),
             *(TokenType.IS, TokenType.LIKE, TokenType.RLIKE, TokenType.SIMILAR_TO),
         )
     }
-    PROPERTY_PARSERS: _METHODS = {}
-    CONSTRAINT_PARSERS: _METHODS = {
+    PROPERTY_PARSERS: ClassVar[dict[Any, Any]] = {}
+    CONSTRAINT_PARSERS: ClassVar[dict[Any, Any]] = {
         **{
             name: PostgresParser.CONSTRAINT_PARSERS[name]
             for name in (
@@ -137,10 +143,10 @@ class Parser(PostgresParser):
         "METADATA": lambda self: self._parse_metadata(),
         "WATERMARK": lambda self: self._parse_watermark(),
     }
-    SCHEMA_UNNAMED_CONSTRAINTS = {
+    SCHEMA_UNNAMED_CONSTRAINTS: ClassVar[set[str]] = {
         *("CHECK", "FOREIGN KEY", "PRIMARY KEY", "UNIQUE", "WATERMARK"),
     }
-    STATEMENT_PARSERS: _METHODS = {
+    STATEMENT_PARSERS: ClassVar[dict[Any, Any]] = {
         TokenType.CREATE: lambda self: self._parse_create(),
         TokenType.INSERT: lambda self: self._parse_insert(),
         TokenType.SET: lambda self: self._parse_set(),
@@ -203,7 +209,7 @@ class Parser(PostgresParser):
         return join
 
     def _parse_interval(self, *_: Any, **__: Any) -> exp.Interval | None:
-        """``INTERVAL '5 minutes'``, ``INTERVAL '5' MINUTE``; the text stays as typed."""
+        """``INTERVAL '5 minutes'``, ``INTERVAL '5' MINUTE``, with the text as typed."""
         values = (TokenType.STRING, TokenType.NUMBER)
         if self._next.token_type not in values or not self._match(TokenType.INTERVAL):
             return None
@@ -251,9 +257,9 @@ class Parser(PostgresParser):
         exists = self._parse_exists(not_=True)
         table = self._parse_schema(this=self._parse_table_parts(schema=True))
         options = self._parse_options() if self._match(TokenType.WITH) else []
-        partitioned = self._match(TokenType.PARTITION_BY)
-        if partitioned:
-            partitioned = self._parse_wrapped_csv(self._parse_disjunction)
+        partitions: list[exp.Expr] = []
+        if self._match(TokenType.PARTITION_BY):
+            partitions = self._parse_wrapped_csv(self._parse_disjunction)
         query = self._parse_ddl_select() if self._match(TokenType.ALIAS) else None
         return exp.Create(
             this=table,
@@ -262,7 +268,7 @@ class Parser(PostgresParser):
             exists=exists,
             replace=replace,
             properties=exp.Properties(expressions=options),
-            indexes=partitioned or None,
+            indexes=partitions or None,
             unique=temporary or None,
         )
 
@@ -301,7 +307,7 @@ class Arroyo(Postgres):
     class Tokenizer(Postgres.Tokenizer):
         """Reserves only what Arroyo does."""
 
-        KEYWORDS = {
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
             **{
                 word: token
                 for word, token in Postgres.Tokenizer.KEYWORDS.items()
@@ -310,6 +316,6 @@ class Arroyo(Postgres):
             **{word: Tokenizer.KEYWORDS[word] for word in ("->", "->>", "||")},
             "FLOAT": TokenType.FLOAT,
         }
-        COMMANDS: set[TokenType] = set()
+        COMMANDS: ClassVar[set[TokenType]] = set()
 
     Parser = Parser

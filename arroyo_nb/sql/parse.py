@@ -16,7 +16,7 @@ from threading import RLock
 
 from sqlglot import exp
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported, raise_all
 from arroyo_nb.source import Source, Span
@@ -47,31 +47,17 @@ _NESTED_TYPES = {TokenType.ARRAY, TokenType.STRUCT}
 
 # What Arroyo's parser knows and its planner refuses -> the planner's words.
 _REFUSED = {
-    "ANALYZE": "ANALYZE is not supported",
-    "COPY": "COPY is not supported",
-    "DESCRIBE": "DESCRIBE is not supported",
-    "EXPLAIN": "EXPLAIN is not supported",
+    **{
+        word: f"{word} is not supported"
+        for word in ("ANALYZE", "COPY", "DESCRIBE", "EXPLAIN")
+    },
     **{
         word: f"Unsupported statement: {word}"
-        for word in [
-            "ALTER",
-            "BEGIN",
-            "CALL",
-            "COMMIT",
-            "DELETE",
-            "DROP",
-            "EXECUTE",
-            "GRANT",
-            "MERGE",
-            "PREPARE",
-            "REVOKE",
-            "ROLLBACK",
-            "SHOW",
-            "TRUNCATE",
-            "UPDATE",
-            "USE",
-            "VALUES",
-        ]
+        for word in (
+            *("ALTER", "BEGIN", "CALL", "COMMIT", "DELETE", "DROP", "EXECUTE", "GRANT"),
+            *("MERGE", "PREPARE", "REVOKE", "ROLLBACK", "SHOW", "TRUNCATE", "UPDATE"),
+            *("USE", "VALUES"),
+        )
     },
 }
 _REFUSED_CREATES = {
@@ -129,27 +115,20 @@ def _tokens(source: Source) -> list[Token]:
     try:
         return _DIALECT.tokenize(source.text)
     except TokenError as error:
-        raise _unreadable(source, str(error)) from None
+        raise _unreadable(error).at(source) from None
 
 
-def _unreadable(source: Source, message: str) -> SyntaxProblem:
-    """sqlglot says ``Missing ' from 3:14``: the quote or comment that never ends."""
-    found = re.search(r"Missing (\S+) from (\d+):(\d+)", message)
+def _unreadable(error: TokenError) -> SyntaxProblem:
+    """sqlglot says ``Missing ' from 3:14``, where 14 is the text's first character;
+    a comment that never ends runs it past the end of the script."""
+    found = re.search(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
     if found is None:
-        return SyntaxProblem("the text cannot be read as SQL")
-    mark, offset = found[1], int(found[3])
-    lines = source.text.split("\n")
-    start = min(offset, len(source.text) - 1)
-    if mark == "*/":
-        start = source.text.rfind("/*")
-    elif offset >= len(source.text) or not lines:
-        start = source.text.rfind(mark)
-    problem = SyntaxProblem(
-        f"unterminated text: the closing {mark} is missing",
-        span=Span(max(start, 0), max(start, 0) + 1),
+        return SyntaxProblem("unterminated comment: the closing */ is missing")
+    start = int(found[2])
+    return SyntaxProblem(
+        f"unterminated text: the closing {found[1]} is missing",
+        span=Span(start, start + 1),
     )
-    problem.at(source)
-    return problem
 
 
 def _statements(tokens: list[Token]) -> list[list[Token]]:
@@ -234,14 +213,19 @@ def _too_deep(span: Span) -> SyntaxProblem:
 def _classify(expression: exp.Expr, span: Span) -> Statement:
     match expression:
         case exp.Create(expression=None):
-            return CreateTable(expression, span, expression.find(exp.Table).name)
+            return CreateTable(expression, span, _table_name(expression))
         case exp.Create():
-            return CreateView(expression, span, expression.find(exp.Table).name)
+            return CreateView(expression, span, _table_name(expression))
         case exp.Insert():
-            return Insert(expression, span, expression.find(exp.Table).name)
+            return Insert(expression, span, _table_name(expression))
         case exp.Set(expressions=[item]):
             return SetOption(expression, span, item.name)
         case exp.Query():
             return Query(expression, span, "")
         case _:
             raise SyntaxProblem("the statement is not a query", span=span)
+
+
+def _table_name(statement: exp.Expr) -> str:
+    table = statement.find(exp.Table)
+    return "" if table is None else table.name
