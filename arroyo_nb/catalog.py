@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import CatalogProblem
@@ -15,8 +15,6 @@ from arroyo_nb.source import Span
 
 if TYPE_CHECKING:
     from sqlglot import exp
-
-    from arroyo_nb.plan.nodes import Node
 
 DEFAULT_DELAY = timedelta(seconds=1)
 """What the watermark subtracts where no WATERMARK is declared."""
@@ -74,12 +72,20 @@ class ConnectorTable:
         )
 
 
+class LogicalPlan(Protocol):
+    """What the catalog knows of a view's plan; the planner knows it as a Node."""
+
+    @property
+    def schema(self) -> Schema:
+        """Columns of the query."""
+
+
 @dataclass(frozen=True)
 class View:
     """A named query (CREATE VIEW, CREATE TABLE AS); its plan is made once."""
 
     name: str
-    plan: Node
+    plan: LogicalPlan
 
     @property
     def schema(self) -> Schema:

@@ -65,6 +65,7 @@ class Relations:
             raise Cascade(f"Table {name} failed to be created")
         table = self.catalog.get(name, span=span)
         if not isinstance(table, ConnectorTable):
+            assert isinstance(table.plan, Node)
             return table.plan
         if table.direction is Direction.SINK:
             raise PlanProblem(
