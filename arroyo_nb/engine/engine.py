@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
+
+# Making an archive takes cores: not in the first moments, when a cell may wait.
+_BUILD_AFTER_S = 10
+
+_END = object()
 
 
 class Event(NamedTuple):
@@ -84,6 +89,7 @@ class Engine:
         self._work: Path | None = None
         self._session: SparkSession | None = None
         self._builder: subprocess.Popen[bytes] | None = None
+        self._cancel_build: Callable[[], None] = _nothing
         self._state = "not started"
         self._since = time.monotonic()
         self._closed = False
@@ -226,11 +232,13 @@ class Engine:
         if self._given is not None or self._work is None:
             return
         folder = self._work / f"warm-{self.restarts}"
-        yield from warm.steps(session, folder)
+        # A stream of the user's warms Spark better, and must not share the cores.
+        with closing(warm.steps(session, folder)) as steps:
+            while self.worker.served == 0 and next(steps, _END) is not _END:
+                yield
         shutil.rmtree(folder, ignore_errors=True)
         folders.sweep()
-        yield
-        self._start_builder()
+        self._cancel_build = self.worker.every(_BUILD_AFTER_S, self._start_builder)
 
     def _step(self, steps: Iterator[None]) -> None:
         if self._closed:
@@ -240,13 +248,15 @@ class Engine:
         except StopIteration:
             return
         except Exception as error:
-            self._tell("failed", str(error))
+            if self._session is None or self.alive:  # a death is told by who finds it
+                self._tell("failed", str(error))
             _log.debug("warm-up ended early", exc_info=error)
             return
         with suppress(EngineProblem):  # closed meanwhile
             self.worker.when_idle(self._step, steps)
 
     def _start_builder(self) -> None:
+        self._cancel_build()
         if os.environ.get("ARROYO_NB_ARCHIVE", "on") == "off" or self._builder:
             return
         if class_data.archive_for(find_java()).is_wanted:
@@ -272,3 +282,7 @@ class Engine:
             self._on_event(Event(kind, text, time.monotonic() - self._since))
         except Exception:
             _log.exception("on_event failed")
+
+
+def _nothing() -> None:
+    pass

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ _SCHEMA = "k string, n long, ts timestamp"
 _CHUNKS = 3
 
 
-def steps(session: SparkSession, folder: Path) -> Iterator[None]:
+def steps(session: SparkSession, folder: Path) -> Generator[None, None, None]:
     """What a windowed preview needs.
 
     Parameters
@@ -43,7 +43,7 @@ def steps(session: SparkSession, folder: Path) -> Iterator[None]:
     yield from _run(counts.select("window.start", "window.end", "k", "n"), folder / "w")
 
 
-def more_steps(session: SparkSession, folder: Path) -> Iterator[None]:
+def more_steps(session: SparkSession, folder: Path) -> Generator[None, None, None]:
     """What else belongs into an archive: JSON, sessions, hops, Python workers."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -83,18 +83,22 @@ def _write_chunks(folder: Path) -> None:
         pq.write_table(pa.table(columns), folder / f"{chunk}.parquet")
 
 
-def _run(rows: DataFrame, checkpoint: Path, deadline_s: float = 60) -> Iterator[None]:
+def _run(
+    rows: DataFrame, checkpoint: Path, deadline_s: float = 60
+) -> Generator[None, None, None]:
     def take(batch: DataFrame, _batch_id: int) -> None:
         batch.toArrow()
 
     writer = rows.writeStream.outputMode("append").trigger(availableNow=True)
     writer = writer.option("checkpointLocation", str(checkpoint))
     query = writer.foreachBatch(take).start()
-    yield
     deadline = time.monotonic() + deadline_s
-    while _is_running(query) and time.monotonic() < deadline:
+    try:
         yield
-    query.stop()
+        while _is_running(query) and time.monotonic() < deadline:
+            yield
+    finally:  # also when the caller has had enough
+        query.stop()
 
 
 def _is_running(query: StreamingQuery) -> bool:

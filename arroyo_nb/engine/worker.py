@@ -88,6 +88,11 @@ class Worker:
     """A daemon thread that runs what it is given, one thing at a time.
 
     Due polls go first, then calls and posts in their order, then idle work.
+
+    Attributes
+    ----------
+    served
+        How many calls and posts have begun.
     """
 
     def __init__(self, name: str = "arroyo-engine") -> None:
@@ -96,6 +101,7 @@ class Worker:
         self._idle: deque[_Task] = deque()
         self._polls: list[_Poll] = []
         self._closed = False
+        self.served = 0
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
         self._thread.start()
@@ -201,6 +207,7 @@ class Worker:
                 poll.run()
             # Not "else": polls that are always due must not starve the calls.
             if self._ready:
+                self.served += 1
                 self._ready.popleft().run()
             elif self._idle:
                 self._idle.popleft().run()

@@ -302,3 +302,46 @@ def test_a_session_that_is_handed_in_is_left_alone(
     assert started.answer() == 1
     assert started.answer() == [2, None]
     assert "has been stopped" in started.answer()
+
+
+_ARCHIVE = """
+os.environ["ARROYO_NB_CACHE"] = str(Path.cwd() / "cache")
+from arroyo_nb.engine import class_data
+builder = class_data.start_builder()
+wait_until(lambda: len(family(builder.pid)) > 1, "no JVM")
+answer(family(builder.pid))
+threading.Event().wait()
+"""
+
+
+def test_making_an_archive_ends_with_the_kernel_and_is_no_failure(
+    kernel: Callable[[str], Kernel], tmp_path: Path
+) -> None:
+    started = kernel(_ARCHIVE)
+    members = {pid: process_start(pid) for pid in started.answer()}
+    started.process.kill()
+    started.process.wait()
+    assert_gone_in_time(members)
+    assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".lock"]
+
+
+_BROKEN_ARCHIVE = """
+os.environ["ARROYO_NB_CACHE"] = str(Path.cwd() / "cache")
+from arroyo_nb.engine.class_data import archive_for
+from arroyo_nb.engine.java import find_java
+broken = archive_for(find_java())
+broken.path.parent.mkdir(mode=0o700)
+broken.path.write_bytes(b"no archive" * 1000)
+broken.path.chmod(0o600)
+engine = Engine()
+answer(engine.worker.call(lambda: engine.session.range(4).count()))
+engine.close()
+"""
+
+
+def test_a_broken_archive_does_not_keep_spark_from_starting(
+    kernel: Callable[[str], Kernel],
+) -> None:
+    started = kernel(_BROKEN_ARCHIVE)
+    assert started.answer() == 4
+    assert started.end() == ""
