@@ -56,6 +56,7 @@ _INSTANT = (
     r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}"
     r"(?:\.[0-9]{1,9})?(?:Z|[-+][0-9]{2}:?[0-9]{2})?$"
 )
+_LONGEST_ZULU = len("2023-01-02T03:04:05.123456Z")
 _NO_ZONE = r"^(.{10}[T ][0-9:]{8}(?:\.[0-9]+)?)$"
 
 
@@ -231,8 +232,10 @@ def _instants(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow.compute as pc
 
     _check_form(column, _INSTANT)
-    column = pc.replace_substring_regex(column, r"(\.\d{6})\d+", r"\1")
-    column = pc.replace_substring_regex(column, _NO_ZONE, r"\1Z")
+    longest = pc.max(pc.binary_length(column)).as_py() or 0
+    if longest > _LONGEST_ZULU or not pc.all(pc.ends_with(column, "Z")).as_py():
+        column = pc.replace_substring_regex(column, r"(\.\d{6})\d+", r"\1")
+        column = pc.replace_substring_regex(column, _NO_ZONE, r"\1Z")
     return column.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
 
 
