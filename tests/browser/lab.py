@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import socket
@@ -48,6 +49,27 @@ class Lab:
     folder: Path
     process: subprocess.Popen[bytes]
 
+    def end_kernels(self) -> None:
+        """Shut every kernel down: what is opened next gets a fresh one."""
+        for session in json.loads(self._ask("GET", "sessions")):
+            self._ask("DELETE", f"sessions/{session['id']}")
+
+    def distrust(self, notebook: str) -> None:
+        """Change the saved file: it no longer has the signature it was saved with."""
+        path = self.folder / notebook
+        made = json.loads(path.read_text())
+        made["cells"][-1]["metadata"]["changed"] = True
+        path.write_text(json.dumps(made))
+
+    def _ask(self, method: str, what: str) -> bytes:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/{what}",
+            headers={"Authorization": f"token {self.token}"},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return bytes(answer.read())
+
     def url(self, notebook: str) -> str:
         return (
             f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?token={self.token}&reset"
@@ -84,9 +106,9 @@ class Tab:
             "async () => { await window.jupyterapp.shell.currentWidget.context.save() }"
         )
 
-    def until_other(self, selector: str, text: str) -> None:
+    def until_other(self, selector: str, text: str, within_s: float = 15) -> None:
         """Wait until the element's text is another one."""
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + within_s
         while self.text(selector) == text:
             assert time.monotonic() < deadline, f"{selector} stays at {text!r}"
             self.page.wait_for_timeout(50)

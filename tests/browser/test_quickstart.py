@@ -1,0 +1,73 @@
+"""A windowed query on the sample flights in JupyterLab, as a reader meets it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from lab import Lab, Tab, write_notebook
+
+LOAD = "%load_ext arroyo_nb"
+QUERY = """%%arroyo -n departures --speed 3600 --rows 6
+CREATE TABLE flights (
+  WATERMARK FOR sched_dep AS sched_dep - INTERVAL '1 hour'
+) WITH (connector = 'sample', dataset = 'flights');
+
+SELECT tumble(INTERVAL '1 hour') AS window, origin,
+       count(*) AS flights, avg(dep_delay) AS mean_delay
+FROM flights GROUP BY window, origin
+"""
+NOTEBOOK = "quickstart.ipynb"
+LIVE = ".arroyo-live"
+MARK = f"{LIVE} .watermark text"
+STILL = "img[src^='data:image/svg']"
+OURS = ("arroyo", "Error displaying widget", "anywidget")
+
+
+@pytest.fixture
+def opened(lab: Lab, tab: Tab) -> Iterator[Tab]:
+    """The notebook, open, with nothing run yet."""
+    write_notebook(lab.folder / NOTEBOOK, [LOAD, QUERY])
+    tab.open(lab, NOTEBOOK)
+    yield tab
+    lab.end_kernels()
+
+
+def ours(tab: Tab) -> list[str]:
+    return [error for error in tab.errors if any(word in error for word in OURS)]
+
+
+def test_moves_is_replaced_stops_and_stays(lab: Lab, opened: Tab) -> None:
+    tab = opened
+    tab.command("notebook:run-all-cells")
+    tab.page.wait_for_selector(MARK, timeout=120_000)
+    tab.until_other(MARK, tab.text(MARK), within_s=60)
+    tab.page.wait_for_selector(f"{LIVE} .bar.closed", timeout=60_000)
+    tab.shot("quickstart-live")
+
+    tab.command("notebook:run-cell")  # the last cell is the active one
+    tab.page.wait_for_selector("text=replaced departures", timeout=30_000)
+    tab.page.wait_for_selector(MARK, timeout=60_000)
+    assert tab.page.locator(LIVE).count() == 1
+
+    tab.page.locator(f"{LIVE} [data-do=stop]").click()
+    tab.page.wait_for_selector(STILL, timeout=30_000)
+    assert tab.page.locator(LIVE).count() == 0
+    tab.save()
+    saved = json.loads((lab.folder / NOTEBOOK).read_text())["cells"][1]["outputs"]
+    assert len(json.dumps(saved)) <= 64_000
+    assert "widget" not in json.dumps([list(o.get("data", {})) for o in saved])
+
+    for trusted in (True, False):
+        lab.end_kernels()
+        if not trusted:
+            lab.distrust(NOTEBOOK)
+        tab.open(lab, NOTEBOOK)
+        tab.page.wait_for_selector(STILL, timeout=30_000)
+        shown = tab.page.locator(".jp-OutputArea").last.inner_text()
+        assert "stopped with its Stop button" in shown
+        assert "run the cell again for the live view" in shown
+        assert "Error displaying widget" not in tab.page.content()
+        tab.shot(f"quickstart-{'trusted' if trusted else 'untrusted'}")
+    assert ours(tab) == []
