@@ -8,7 +8,9 @@ from sqlglot import exp
 
 from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.connectors import Direction, TableSpec
+from arroyo_nb.functions import scalar
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.typing import type_of, typed
 from arroyo_nb.schema import (
     BIGINT,
     BOOLEAN,
@@ -18,18 +20,17 @@ from arroyo_nb.schema import (
     TEXT,
     Field,
     Schema,
+    Timestamp,
     Type,
 )
 
 
-def typed(expression: exp.Expr, type_: Type, nullable: bool = True) -> exp.Expr:
-    expression.meta["arroyo_type"] = type_
-    expression.meta["nullable"] = nullable
-    return expression
-
-
 def col(name: str, type_: Type) -> exp.Expr:
     return typed(exp.Column(this=exp.Identifier(this=name, quoted=True)), type_)
+
+
+def ts(text: str | None) -> exp.Expr:
+    return cast(lit(text), Timestamp())
 
 
 def lit(value: object) -> exp.Expr:
@@ -37,17 +38,19 @@ def lit(value: object) -> exp.Expr:
         case None:
             return typed(exp.Null(), NULL)
         case bool():
-            return typed(exp.Boolean(this=value), BOOLEAN, False)
-        case int():
-            return typed(exp.Literal.number(value), BIGINT, False)
-        case float():
-            return typed(exp.Literal.number(repr(value)), DOUBLE, False)
+            return typed(exp.Boolean(this=value), BOOLEAN, nullable=False)
+        case int() | float():
+            type_ = BIGINT if isinstance(value, int) else DOUBLE
+            size = typed(exp.Literal.number(repr(abs(value))), type_, nullable=False)
+            if value >= 0:
+                return size
+            return typed(exp.Neg(this=size), type_, nullable=False)
         case timedelta():
-            made = typed(exp.Interval(), INTERVAL, False)
+            made = typed(exp.Interval(), INTERVAL, nullable=False)
             made.meta["interval"] = value
             return made
         case _:
-            return typed(exp.Literal.string(value), TEXT, False)
+            return typed(exp.Literal.string(value), TEXT, nullable=False)
 
 
 def cast(expression: exp.Expr, type_: Type, *, tries: bool = False) -> exp.Expr:
@@ -61,12 +64,17 @@ def op(
     return typed(kind(this=left, expression=right), type_)
 
 
-def call(name: str, *arguments: exp.Expr, type_: Type = BIGINT) -> exp.Expr:
-    return typed(exp.Anonymous(this=name, expressions=list(arguments)), type_)
+def call(name: str, *arguments: object) -> exp.Expr:
+    bound = [a if isinstance(a, exp.Expr) else lit(a) for a in arguments]
+    function = scalar(name)
+    assert function is not None, name
+    literals = [a.name if isinstance(a, exp.Literal) else None for a in bound]
+    type_ = function.check([type_of(a) for a in bound], literals)
+    return typed(exp.Anonymous(this=name, expressions=bound), type_)
 
 
 def named(name: str, expression: exp.Expr) -> nodes.Named:
-    return nodes.Named(name, expression, expression.meta["arroyo_type"])
+    return nodes.Named(name, expression, type_of(expression))
 
 
 def source(*fields: Field, name: str = "events") -> nodes.Source:

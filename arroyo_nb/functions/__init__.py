@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from arroyo_nb.functions import arrays, conditional, crypto, math, regex, text, time
+from arroyo_nb.functions import arrays, conditional, crypto, dates, math, regex, text
 from arroyo_nb.functions.signature import Argument, ScalarFunction, SignatureProblem
 
 __all__ = ["Argument", "ScalarFunction", "SignatureProblem", "names", "scalar"]
@@ -19,7 +19,7 @@ _FAMILIES = (
     text.FUNCTIONS,
     regex.FUNCTIONS,
     crypto.FUNCTIONS,
-    time.FUNCTIONS,
+    dates.FUNCTIONS,
     arrays.FUNCTIONS,
 )
 

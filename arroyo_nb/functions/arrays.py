@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.signature import (
     Argument,
     Kind,
@@ -39,6 +40,12 @@ def _row(
 
 def _element(arguments: Sequence[Argument]) -> str:
     return element(arguments[0].sql, arguments[1].sql)
+
+
+def _joined(arguments: Sequence[Argument]) -> str:
+    items, *others = arguments
+    texts = cast(items.sql, items.type, ListOf(TEXT))
+    return f"array_join({', '.join((texts, *(a.sql for a in others)))})"
 
 
 _LENGTH = "CAST(size({0}) AS DECIMAL(20, 0))"
@@ -114,9 +121,9 @@ FUNCTIONS = (
     ),
     _row(
         "array_to_string",
-        (ListOf(TEXT), TEXT, TEXT),
+        (Kind.LIST, TEXT, TEXT),
         TEXT,
-        "array_join({all})",
+        _joined,
         "joined with a separator; NULLs left out, or shown as the third",
         aliases=("array_join", "list_to_string", "list_join"),
         optional=1,

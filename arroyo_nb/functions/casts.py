@@ -59,7 +59,9 @@ def _checked(text: str, target: Type, tries: bool) -> str:
     largest = _LARGEST.get(str(target))
     if largest is None:
         return text
-    failure = f"'[CAST_OVERFLOW] the value is out of the range of {target}'"
+    # The words of Spark's own error, which is told as one of ours.
+    found = f"'[CAST_OVERFLOW] the value ', {text}, ' cannot be cast to \"{target}\"'"
+    failure = f"concat({found})"
     otherwise = "NULL" if tries else f"raise_error({failure})"
     fits = f"coalesce({text} BETWEEN 0 AND {largest}, TRUE)"
     return f"IF({fits}, {text}, {otherwise})"
