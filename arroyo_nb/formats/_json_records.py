@@ -11,10 +11,12 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as Number10
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.schema import (
     Decimal,
+    Field,
     ListOf,
     Primitive,
     Schema,
@@ -40,6 +42,7 @@ LAST_US = 253_402_300_799_999_999  # the last one of the year 9999
 UNIT_NS = {0: 10**9, 3: 10**6, 6: 10**3, 9: 1}
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
+_WHOLE = re.compile(r"-?\d+\Z", re.ASCII)
 _INSTANT = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?"
     r"([Zz]|[-+]\d\d:?\d\d)?\Z",
@@ -95,6 +98,7 @@ class RecordReader:
     def __init__(self, schema: Schema, event_time: str | None) -> None:
         self._schema = schema
         self._event_time = event_time
+        self._fields = _fields_reader(schema.fields)
 
     def read(self, text: bytes) -> dict[str, Any]:
         """One record: its columns as values for Arrow.
@@ -109,64 +113,98 @@ class RecordReader:
         except RecursionError:
             raise BadRecord("invalid JSON: nested too deeply") from None
 
-    def _read(self, document: Any) -> dict[str, Any]:
-        if not isinstance(document, dict):
-            raise _mismatch(f"a record is an object, found {_shown(document)}")
-        record = {
-            field.name: _field(field.type, field.nullable, document, field.name)
-            for field in self._schema
-        }
-        if self._event_time is not None:
-            self._check_event_time(record[self._event_time])
-        return record
-
     def table(self, records: Sequence[dict[str, Any]]) -> pa.Table:
         """The records as rows."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist(list(records), arrow_schema(self._schema))
+        schema = arrow_schema(self._schema)
+        columns = [
+            pa.array([record[field.name] for record in records], field.type)
+            for field in schema
+        ]
+        return pa.Table.from_arrays(columns, schema=schema)
+
+    def _read(self, document: Any) -> dict[str, Any]:
+        if not isinstance(document, dict):
+            raise _mismatch(f"a record is an object, found {_shown(document)}")
+        record = self._fields(document)
+        if self._event_time is not None:
+            self._check_event_time(record[self._event_time])
+        return record
 
     def _check_event_time(self, us: int | None) -> None:
+        what = f"the event time '{self._event_time}'"
         if us is None:
-            raise _mismatch(f"the event time '{self._event_time}' is missing")
+            raise _mismatch(f"{what} is missing")
         if us >= END_OF_TIME_US:
-            raise _mismatch(
-                f"the event time '{self._event_time}' is past the year 9998"
-            )
+            raise _mismatch(f"{what} is past the year 9998")
 
 
-def _field(type_: Type, nullable: bool, document: dict[str, Any], name: str) -> Any:
-    found = document.get(name)
-    if found is not None:
-        return _value(type_, found, name)
-    if not nullable:
-        state = "is null" if name in document else "is missing"
-        raise _mismatch(f"'{name}' is NOT NULL and {state}")
-    return None
+def _fields_reader(
+    fields: Sequence[Field],
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A reader of an object: type by type it is chosen once, not for each record."""
+    readers = [(f.name, f.nullable, _reader(f.type, f.name)) for f in fields]
+
+    def read(document: dict[str, Any]) -> dict[str, Any]:
+        values = {}
+        for name, nullable, reader in readers:
+            found = document.get(name)
+            if found is None and not nullable:
+                state = "null" if name in document else "missing"
+                raise _mismatch(f"'{name}' is NOT NULL and is {state}")
+            values[name] = None if found is None else reader(found)
+        return values
+
+    return read
 
 
-def _value(type_: Type, found: Any, name: str) -> Any:
-    value: Any
+def _reader(type_: Type, name: str) -> Callable[[Any], Any]:
+    """A reader of a value that is not null; it refuses what is not of the type."""
+    convert = _conversion(type_, name)
+
+    def read(found: Any) -> Any:
+        value = convert(found)
+        if value is None:
+            raise _mismatch(f"'{name}' is {type_}, found {_shown(found)}")
+        return value
+
+    return read
+
+
+def _conversion(type_: Type, name: str) -> Callable[[Any], Any]:
+    """What makes a value of a type; None from it says that it cannot."""
     match type_:
-        case ListOf(element) if isinstance(found, list):
-            return [
-                None if item is None else _value(element, item, name) for item in found
-            ]
-        case StructOf(fields) if isinstance(found, dict):
-            return {f.name: _field(f.type, f.nullable, found, f.name) for f in fields}
+        case ListOf(element):
+            return partial(_list, _reader(element, name))
+        case StructOf(fields):
+            return partial(_struct, _fields_reader(fields))
         case Timestamp(digits):
-            value = _instant(found, digits)
+            return partial(_instant, digits)
         case Decimal():
-            value = _decimal(found, type_)
+            return partial(_decimal, arrow_type(type_))
         case Primitive(kind) if kind in _SCALARS:
-            value = _SCALARS[kind](found)
+            return _SCALARS[kind]
         case Primitive(kind) if kind.removesuffix(" UNSIGNED") in INTEGER_BITS:
-            value = _integer(found, kind)
-        case _:
-            value = None
-    if value is None:
-        raise _mismatch(f"'{name}' is {type_}, found {_shown(found)}")
-    return value
+            return partial(_integer, kind)
+        case Primitive():
+            return _unreadable
+
+
+def _unreadable(found: Any) -> None:
+    """BYTEA, TIME and INTERVAL have no form in JSON."""
+
+
+def _list(item: Callable[[Any], Any], found: Any) -> list[Any] | None:
+    if not isinstance(found, list):
+        return None
+    return [None if one is None else item(one) for one in found]
+
+
+def _struct(
+    fields: Callable[[dict[str, Any]], dict[str, Any]], found: Any
+) -> dict[str, Any] | None:
+    return fields(found) if isinstance(found, dict) else None
 
 
 def _boolean(found: Any) -> bool | None:
@@ -196,7 +234,7 @@ def _json(found: Any) -> str | None:
     return text if _encodable(text) else None
 
 
-def _integer(found: Any, kind: str) -> int | None:
+def _integer(kind: str, found: Any) -> int | None:
     number = _whole(found)
     bits = INTEGER_BITS[kind.removesuffix(" UNSIGNED")]
     low = 0 if kind.endswith("UNSIGNED") else -(2 ** (bits - 1))
@@ -206,6 +244,8 @@ def _integer(found: Any, kind: str) -> int | None:
 def _whole(found: Any) -> int | None:
     if not _is_number(found):
         return None
+    if len(found) < 30 and _WHOLE.match(found):
+        return int(found)
     number = Number10(str(found))
     # 1e999999999 is a whole number too, of more digits than there is memory.
     if number.adjusted() > 30 or number != number.to_integral_value():
@@ -231,9 +271,9 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _decimal(found: Any, type_: Decimal) -> Number10 | None:
+def _decimal(type_: pa.DataType, found: Any) -> Number10 | None:
     # Which text is a decimal number is left to Arrow, as in the other reader.
-    return _through_arrow(found, arrow_type(type_)) if isinstance(found, str) else None
+    return _through_arrow(found, type_) if isinstance(found, str) else None
 
 
 def _through_arrow(text: str, type_: pa.DataType) -> Any:
@@ -245,7 +285,7 @@ def _through_arrow(text: str, type_: pa.DataType) -> Any:
         return None
 
 
-def _instant(found: Any, digits: int) -> int | None:
+def _instant(digits: int, found: Any) -> int | None:
     """Microseconds after the epoch."""
     if isinstance(found, Number):
         number = _whole(found)
