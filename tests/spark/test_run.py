@@ -29,17 +29,15 @@ def test_every_row_is_counted_once_in_its_window_or_as_late(session):
     assert run.state is RunState.FINISHED
     counted = pc.sum(run.table()["n"]).as_py()
     late = run.late()
-    assert late.num_rows > 20, "the sample is late in earnest"
+    assert late.num_rows > 10, "the sample is late in earnest"
     assert counted + late.num_rows == ALL_FLIGHTS.num_rows == run.snapshot().rows_in
     windows = run.windows()
     assert pc.sum(windows["rows"]).as_py() == counted
     assert pc.sum(windows["late_rows"]).as_py() == late.num_rows
     assert run.snapshot().late_rows == late.num_rows
     assert set(windows["state"].to_pylist()) == {"closed"}
-    missed = pc.subtract(
-        late["late_by"], pc.subtract(late["window_end"], late["event_time"])
-    )
-    assert pc.min(missed).as_py().total_seconds() >= 0
+    for row in late.to_pylist():
+        assert row["event_time"] + row["late_by"] >= row["window_end"]
 
 
 def test_a_patient_watermark_loses_nothing(session):
