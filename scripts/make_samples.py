@@ -17,7 +17,8 @@ import pyarrow as pa
 from arroyo_nb.connectors.sample import DATASETS, FOLDER
 from arroyo_nb.schema import TIMESTAMP, arrow_schema
 from arroyo_nb.tape import ARRIVAL, Chunk
-from arroyo_nb.tape.format import Header, TapeWriter
+from arroyo_nb.tape.format import Header
+from arroyo_nb.tape.writer import TapeWriter
 
 FIRST_DAY, LAST_DAY = (2013, 3, 4), (2013, 3, 10)
 WEEK_BEGINS = pd.Timestamp("2013-03-04 05:00", tz="UTC")  # midnight in New York

@@ -20,16 +20,9 @@ from typing import Any
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import BadRow, Recorder
-from arroyo_nb.tape.format import (
-    KEPT_BAD_ROWS,
-    Header,
-    Mark,
-    TapeWriter,
-    chunk_numbers,
-    chunk_path,
-    read_mark,
-)
+from arroyo_nb.tape.format import Header, Mark, chunk_numbers, chunk_path, read_mark
 from arroyo_nb.tape.pace import MAX, Pace, Schedule, released
+from arroyo_nb.tape.writer import KEPT_BAD_ROWS, TapeWriter
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -117,6 +110,7 @@ class Conductor:
         self._changed = threading.Condition()
         self._playing = Playing(paused=paused)
         self._files: deque[Mark] = deque()
+        self._found_chunks = 0
         self._steps = 0
         self._stopping = False
         self._thread: threading.Thread | None = None
@@ -151,7 +145,10 @@ class Conductor:
         except OSError as problem:
             raise self._problem(problem) from problem
         for number in chunk_numbers(self._folder):
-            self._written(read_mark(self._folder, number))
+            mark = read_mark(self._folder, number)
+            self._dropped(mark.bad, mark.totals.dropped_rows)
+            self._written(mark)
+        self._found_chunks = writer.last.number if writer.last else 0
         self._thread = threading.Thread(
             target=self._run, args=(writer,), name=f"tape {self._source}", daemon=True
         )
@@ -219,7 +216,9 @@ class Conductor:
             for tick, piece in pieces:
                 if not self._admitted(tick, empty=piece.rows.num_rows == 0):
                     return
-                if (mark := writer.append(piece)) is not None:
+                mark = writer.append(piece)
+                self._dropped(piece.bad, writer.dropped_rows)
+                if mark is not None:
                     self._written(mark)
         if self._recorder.bounded and self._admitted(None):
             self._written(writer.end(self._schema))
@@ -246,7 +245,9 @@ class Conductor:
         return self._schedule.wait_s(tick, time.monotonic())
 
     def _has_room(self) -> bool:
-        done = self._playing.consumed_chunks
+        # Which of the found chunks Spark has read is known only when it reads on, and
+        # it reads on only when there is something new: they do not count.
+        done = max(self._playing.consumed_chunks, self._found_chunks)
         ahead = [mark.size_bytes for mark in self._files if mark.number > done]
         return not ahead or (
             len(ahead) < self._limits.lookahead_chunks
@@ -256,15 +257,18 @@ class Conductor:
     def _written(self, mark: Mark) -> None:
         with self._changed:
             self._files.append(mark)
-            bad = (self._playing.bad + mark.bad)[:KEPT_BAD_ROWS]
         self._change(
             chunks=mark.number,
             rows=mark.totals.rows,
-            dropped_rows=mark.totals.dropped_rows,
-            bad=bad,
             max_event_time=_instant(mark.totals.max_event_time_us),
             ended=mark.end,
         )
+
+    def _dropped(self, bad: tuple[BadRow, ...], dropped_rows: int) -> None:
+        before = self.state
+        if dropped_rows > before.dropped_rows:
+            kept = (before.bad + bad)[:KEPT_BAD_ROWS]
+            self._change(dropped_rows=dropped_rows, bad=kept)
 
     def _change(self, **changes: Any) -> None:
         with self._changed:

@@ -19,7 +19,8 @@ from arroyo_nb.schema import (
     spark_schema,
 )
 from arroyo_nb.tape import ARRIVAL, Chunk
-from arroyo_nb.tape.format import Header, Tape, TapeWriter
+from arroyo_nb.tape.format import Header, Tape
+from arroyo_nb.tape.writer import TapeWriter
 
 INNER = StructOf((Field("x", Timestamp()), Field("y", Primitive("INT UNSIGNED"))))
 SCHEMA = Schema(

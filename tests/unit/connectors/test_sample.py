@@ -8,7 +8,8 @@ from arroyo_nb.connectors.sample import DATASETS, FOLDER
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL
-from arroyo_nb.tape.format import Tape, stored
+from arroyo_nb.tape.format import Tape
+from arroyo_nb.tape.writer import stored
 
 SAMPLE = CONNECTORS.get("sample")
 

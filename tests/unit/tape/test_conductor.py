@@ -124,6 +124,15 @@ def test_it_never_runs_further_ahead_than_it_may(tmp_path):
         assert len(chunk_numbers(tmp_path)) <= 13
 
 
+def test_chunks_of_a_killed_run_do_not_fill_the_look_ahead(tmp_path):
+    limits = Limits(lookahead_chunks=3)
+    for chunks in (3, 6, 9):
+        # Spark may have read them all; it says so only when there is one more.
+        with Playing(Counting(50), tmp_path, limits=limits) as playing:
+            playing.until(lambda s, c=chunks: s.chunks == c)
+    assert len(chunk_numbers(tmp_path)) == 9
+
+
 def test_look_ahead_in_bytes_lets_one_chunk_through(tmp_path):
     limits = Limits(lookahead_chunks=8, lookahead_bytes=1)
     with Playing(Counting(5), tmp_path, limits=limits) as playing:
@@ -179,6 +188,13 @@ def test_a_paced_tape_takes_its_time_and_a_step_does_not(tmp_path):
     assert numbers_in(folder) == [0, 1]
 
 
+def test_bad_records_show_before_a_good_one_comes(tmp_path):
+    with Playing(Counting(2, 0, bounded=False), tmp_path) as playing:
+        state = playing.until(lambda s: s.dropped_rows == 4)
+        assert [row.place for row in state.bad] == ["f:1", "f:2"]
+        assert state.chunks == 0
+
+
 def test_a_live_source_hears_the_stop_and_has_no_end(tmp_path):
     recorder = Counting(2, bounded=False)
     with Playing(recorder, tmp_path) as playing:
@@ -206,7 +222,7 @@ def test_what_ends_the_thread_is_the_conductors_error(tmp_path, problem, message
 
 
 def test_a_full_disk_stops_it_and_room_lets_it_go_on(tmp_path, monkeypatch):
-    from arroyo_nb.tape import format as on_disk
+    from arroyo_nb.tape import writer as on_disk
 
     def full(*_):
         raise OSError(28, "No space left on device")

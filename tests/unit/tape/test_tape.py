@@ -27,14 +27,13 @@ from arroyo_nb.tape.format import (
     Header,
     Mark,
     Tape,
-    TapeWriter,
     Totals,
     chunk_path,
     read_chunk,
     read_mark,
-    recover,
 )
 from arroyo_nb.tape.replay import Replay
+from arroyo_nb.tape.writer import TapeWriter, recover
 
 SCHEMA = Schema((Field("n", BIGINT),))
 HEAD = Header(str(SCHEMA), "here", bounded=True, seed=7)
