@@ -32,8 +32,12 @@ if TYPE_CHECKING:
 LOOK_S = 0.2
 """How often a waiting cell looks up; an interrupt gets through at once."""
 
-STOP_S = 20.0
+STOP_S = 0.8
 """How long an interrupted cell waits for its run to end in good order."""
+
+
+def _say(text: str) -> None:
+    print(text)  # noqa: T201
 
 
 class Interrupted(KeyboardInterrupt):
@@ -95,31 +99,39 @@ class ArroyoMagics(Magics):
 
     def _cell(self, line: CellLine, cell: str) -> None:
         if line.get("help"):
-            print(flags.help_text())  # noqa: T201
+            _say(flags.help_text())
             return
         sql = bind(cell, self._shell.user_ns)
         if line.get("no_run"):
             plan = self.session.plan(sql, strict=line.get("strict", self.strict))
-            print(plan.explain())  # noqa: T201
+            _say(plan.explain())
             return
         before = self.session.catalog
-        run = self._start(line, sql)
-        if run is None:
-            from arroyo_nb.views.listing import changes
+        name = line.get("name") or self._name(sql)
+        try:
+            run = self._start(line, sql, name)
+            if run is not None:
+                self._started(line, run)
+                return
+        except Interrupted:
+            raise
+        except KeyboardInterrupt:
+            raise self._interrupted(name) from None
+        from arroyo_nb.views.listing import changes
 
-            print(changes(before, self.session.catalog))  # noqa: T201
-            return
+        _say(changes(before, self.session.catalog))
+
+    def _started(self, line: CellLine, run: Run) -> None:
         if (variable := line.get("variable")) is not None:
             self._shell.user_ns[variable] = run
         if line.get("explain"):
-            print(run.explain())  # noqa: T201
+            _say(run.explain())
         self._show(line, run)
 
-    def _start(self, line: CellLine, sql: str) -> Run | None:
+    def _start(self, line: CellLine, sql: str, name: str) -> Run | None:
         # Checked before the script is planned: a cell happens or it doesn't.
         stop_after = duration(line.get("stop_after"))
         trigger = duration(line.get("trigger"))
-        name = line.get("name") or self._name(sql)
         old = self.session.runs.get(name)
         going = old is not None and not old.state.ended
         run = self.session.run(
@@ -135,9 +147,7 @@ class ArroyoMagics(Magics):
             trigger=trigger,
         )
         if run is not None and going:
-            print(  # noqa: T201
-                f"replaced {name}, which was still running: its cell was run again"
-            )
+            _say(f"replaced {name}, which was still running: its cell was run again")
         return run
 
     def _name(self, sql: str) -> str:
@@ -174,15 +184,18 @@ class ArroyoMagics(Magics):
                 if limit is not None and _endless_and_over(run, limit):
                     run.stop(f"stopped after {limit.total_seconds():g} s: nobody looks")
         except KeyboardInterrupt:
-            raise self._interrupted(run) from None
+            raise self._interrupted(run.name) from None
         finally:
             if panel is not None:
                 panel.refresh()
             else:
                 publish(still.bundle(run.snapshot(self.rows)))
 
-    def _interrupted(self, run: Run) -> Interrupted:
-        """Stop the run in good order; a second interrupt gives that up."""
+    def _interrupted(self, name: str) -> Interrupted:
+        """Stop a run in good order; a second interrupt gives that up."""
+        run = self.session.runs.get(name)
+        if run is None:
+            return Interrupted("interrupted before anything was started")
         run.stop("stopped by interrupt")
         deadline = time.monotonic() + STOP_S
         while not run.state.ended and time.monotonic() < deadline:
@@ -193,7 +206,7 @@ class ArroyoMagics(Magics):
     def _line(self, words: list[str]) -> None:
         verb, *rest = words or ["ps"]
         if verb in ("-h", "--help"):
-            print(flags.help_text())  # noqa: T201
+            _say(flags.help_text())
             return
         if verb not in VERBS:
             near = did_you_mean(verb, VERBS)
@@ -228,11 +241,11 @@ def _stop(session: Session, rest: list[str]) -> None:
     going = [run for run in map(session.get, names) if not run.state.ended]
     for run in going:
         run.stop("stopped by %arroyo stop")
-    print("stopped " + (", ".join(r.name for r in going) or "nothing"))  # noqa: T201
+    _say("stopped " + (", ".join(r.name for r in going) or "nothing"))
 
 
 def _explain(session: Session, rest: list[str]) -> None:
-    print(session.get(_one("explain", rest)).explain())  # noqa: T201
+    _say(session.get(_one("explain", rest)).explain())
 
 
 def _one(verb: str, rest: list[str]) -> str:

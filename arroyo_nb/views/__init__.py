@@ -3,3 +3,9 @@
 Views never touch Spark and never hold a run's lock. Whatever comes from the user's
 data, names or errors passes through :func:`arroyo_nb.views.words.escaped`.
 """
+
+from __future__ import annotations
+
+from arroyo_nb.views.chart import plot
+
+__all__ = ["plot"]

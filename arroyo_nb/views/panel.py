@@ -316,7 +316,7 @@ def _sources(sources: Sequence[SourceProgress]) -> str:
 
 
 def _source(source: SourceProgress) -> str:
-    parts = [f"{count(source.rows, 'row')} read"]
+    parts = [f"{count(source.rows, 'row')} released"]
     if source.max_event_time is not None and source.max_event_time < END_OF_TIME:
         parts.append(f"newest {clock(source.max_event_time)}")
     parts.append(f"delay allowed {_delay(source.delay)}")

@@ -27,6 +27,9 @@ COMFORTABLE = (56, 6)
 POSSIBLE = (10, 24)
 """The same, at which windows can still be told apart."""
 
+LEAST_WINDOWS = 5
+"""Windows for which there is room from the beginning."""
+
 CHAR = 6.9
 """Pixels a character of the labels takes, on the safe side."""
 
@@ -138,9 +141,19 @@ def hidden_windows(snapshot: Snapshot) -> int:
 
 
 def _axis(shown: Sequence[WindowBar], snapshot: Snapshot) -> Axis:
+    """From the first window to the last, with both lines where they are near.
+
+    At least LEAST_WINDOWS wide, so that the first window of a run does not fill the
+    picture and shrink with every one that follows.
+    """
     low, high = min(w.start for w in shown), max(w.end for w in shown)
-    newest = snapshot.max_event_time
-    if newest is not None and high < newest <= high + (high - low):
+    mean = sum((w.end - w.start for w in shown), timedelta()) / len(shown)
+    span = max(high - low, LEAST_WINDOWS * mean)
+    mark, newest = snapshot.watermark, snapshot.max_event_time
+    if mark is not None and low - span / 2 <= mark < low:
+        low = mark
+    high = max(high, low + span)
+    if newest is not None and high < newest <= high + span:
         high = newest
     return Axis(low, high, MARGIN, WIDTH - MARGIN)
 
@@ -306,7 +319,7 @@ def _legend(y: int, *, late: bool) -> list[str]:
         )
         shift = 12 if kind == "late" else 19
         parts.append(f'{mark}<text x="{x + shift}" y="{y}">{text}</text>')
-        x += shift + len(text) * 5.9 + 20
+        x += shift + len(text) * 6.4 + 18
     return parts
 
 

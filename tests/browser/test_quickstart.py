@@ -43,7 +43,7 @@ def test_moves_is_replaced_stops_and_stays(lab: Lab, opened: Tab) -> None:
     tab.command("notebook:run-all-cells")
     tab.page.wait_for_selector(MARK, timeout=120_000)
     tab.until_other(MARK, tab.text(MARK), within_s=60)
-    tab.page.wait_for_selector(f"{LIVE} .bar.closed", timeout=60_000)
+    tab.page.wait_for_selector(f"{LIVE} [data-key^=w] .bar.closed", timeout=60_000)
     tab.shot("quickstart-live")
 
     tab.command("notebook:run-cell")  # the last cell is the active one

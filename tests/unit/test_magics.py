@@ -189,11 +189,20 @@ def test_interrupt_stops_and_keeps(cells: Cells) -> None:
     run = FakeRun("q", RUNNING)
     run.on_wait = interrupt
     cells.session.next = lambda name: run
-    text = cells.run("%%arroyo\nSELECT 1")
+    text = cells.run("%%arroyo -n q\nSELECT 1")
     assert run.notes == ["stopped by interrupt"]
     assert isinstance(cells.error, Interrupted)
     assert str(cells.error) == "stopped by interrupt; 1,240 rows kept"
     assert "Traceback" not in text
+
+
+def test_interrupt_before_the_run_is_there(cells: Cells) -> None:
+    def interrupt(name: str) -> FakeRun:
+        raise KeyboardInterrupt
+
+    cells.session.next = interrupt
+    cells.run("%%arroyo\nSELECT 1")
+    assert str(cells.error) == "interrupted before anything was started"
 
 
 def test_a_cell_run_again_replaces_its_own_run_and_says_so(cells: Cells) -> None:

@@ -1,0 +1,183 @@
+"""Charts of captured results, with altair: ``plot(run)`` picks what fits the columns.
+
+The result is altair's own chart, to be changed further. altair is imported when the
+first chart is drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.registry import did_you_mean
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pyarrow as pa
+
+MOST_COLOURS = 12
+"""A column with more values than this is not told by colour."""
+
+MOST_ROWS = 5_000
+"""Newest rows that a chart takes; a page with more becomes slow."""
+
+END = " end"
+"""What is added to a window's column name for the column of its ends."""
+
+
+class Tabular(Protocol):
+    """What a chart needs of a run."""
+
+    def table(self) -> pa.Table:
+        """The result rows."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Which columns a chart shows: across, up, by colour; windows also to an end."""
+
+    x: str
+    y: str
+    color: str | None
+    end: str | None = None
+
+
+def plot(
+    run: Tabular,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    color: str | None = None,
+) -> alt.Chart:
+    """Draw the result rows of a run.
+
+    Parameters
+    ----------
+    run
+        A run with kept rows.
+    x
+        Column across; by default the window, else a time, else a text.
+    y
+        Measure; by default the first number.
+    color
+        Column of the colours; by default the first text with few values.
+
+    Raises
+    ------
+    RunProblem
+        When there is nothing to draw, or no such column.
+    """
+    table = _flat(run.table())
+    if table.num_rows == 0:
+        raise RunProblem("there is no row to draw", hint="wait for the first window")
+    return _chart(table, _encoding(table, x, y, color))
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """Windows become two columns: their starts under their own name, and the ends."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = table.slice(max(table.num_rows - MOST_ROWS, 0))
+    columns: dict[str, Any] = {}
+    for name in table.column_names:
+        column = table.column(name)
+        if _is_window(column.type):
+            columns[name] = pc.struct_field(column, "start")
+            columns[name + END] = pc.struct_field(column, "end")
+        else:
+            columns[name] = column
+    return pa.table(columns)
+
+
+def _is_window(type_: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_struct(type_)) and [f.name for f in type_] == [
+        "start",
+        "end",
+    ]
+
+
+def _encoding(
+    table: pa.Table, x: str | None, y: str | None, color: str | None
+) -> Encoding:
+    for name in filter(None, (x, y, color)):
+        if name not in table.column_names:
+            known = did_you_mean(name, table.column_names)
+            raise RunProblem(f"the result has no column '{name}'", hint=known)
+    windows = [name for name in table.column_names if name + END in table.column_names]
+    texts, times, numbers = _by_kind(table)
+    across = x or next(iter((*windows, *times, *texts)), None)
+    up = y or next((name for name in numbers if name != across), None)
+    if across is None or up is None:
+        raise RunProblem(
+            "there is nothing to draw by default: a chart needs a number and a window, "
+            "time or text beside it",
+            hint="name the columns: plot(run, x='...', y='...')",
+        )
+    few = (name for name in texts if name != across and _is_few(table, name))
+    end = across + END if across in windows else None
+    return Encoding(across, up, color or next(few, None), end)
+
+
+def _by_kind(table: pa.Table) -> tuple[list[str], list[str], list[str]]:
+    """Names of the text, time and number columns, in order."""
+    import pyarrow.types as types
+
+    kinds: tuple[list[str], list[str], list[str]] = ([], [], [])
+    for field in table.schema:
+        if types.is_string(field.type) or types.is_large_string(field.type):
+            kinds[0].append(field.name)
+        elif types.is_temporal(field.type):
+            kinds[1].append(field.name)
+        elif types.is_integer(field.type) or types.is_floating(field.type):
+            kinds[2].append(field.name)
+    return kinds
+
+
+def _is_few(table: pa.Table, name: str) -> bool:
+    return len(table.column(name).unique()) <= MOST_COLOURS
+
+
+def _chart(table: pa.Table, encoding: Encoding) -> alt.Chart:
+    """Bars from start to end for windows, a line for times by colour, else bars."""
+    import altair as alt
+
+    kinds = _kinds(table)
+    channels: dict[str, Any] = {
+        "x": alt.X(**_field(encoding.x, kinds)),
+        "y": alt.Y(**_field(encoding.y, kinds)),
+        "tooltip": [alt.Tooltip(**_field(name, kinds)) for name in kinds],
+    }
+    if encoding.color is not None:
+        channels["color"] = alt.Color(**_field(encoding.color, kinds))
+    elif encoding.end is not None:
+        channels["x2"] = alt.X2(field=_escaped(encoding.end))
+    base = alt.Chart(table.to_pandas()).encode(**channels)
+    line = encoding.color is not None and kinds[encoding.x] == "temporal"
+    drawn = base.mark_line(point=True) if line else base.mark_bar(stroke="white")
+    sized: alt.Chart = drawn.properties(width=640, height=260)
+    return sized
+
+
+def _kinds(table: pa.Table) -> dict[str, str]:
+    """Column name to altair's type; a column of neither kind is left out."""
+    texts, times, numbers = _by_kind(table)
+    kinds = dict.fromkeys(texts, "nominal")
+    kinds |= dict.fromkeys(times, "temporal") | dict.fromkeys(numbers, "quantitative")
+    return {name: kinds[name] for name in table.column_names if name in kinds}
+
+
+def _field(name: str, kinds: dict[str, str]) -> dict[str, Any]:
+    return {
+        "field": _escaped(name),
+        "type": kinds.get(name, "nominal"),
+        "title": name,
+    }
+
+
+def _escaped(name: str) -> str:
+    """A column name that Vega does not take for a path."""
+    return "".join("\\" + c if c in ".[]\\" else c for c in name)

@@ -1,0 +1,92 @@
+"""Which chart fits which columns."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.views import plot
+
+NINE, TEN, ELEVEN = (datetime(2013, 1, 1, hour) for hour in (9, 10, 11))
+WINDOWS = [{"start": NINE, "end": TEN}, {"start": TEN, "end": ELEVEN}]
+
+
+class Rows:
+    """A run with these result columns."""
+
+    def __init__(self, **columns: list[Any]) -> None:
+        self._table = pa.table(columns)
+
+    def table(self) -> pa.Table:
+        return self._table
+
+
+def drawn(chart: Any) -> tuple[str, dict[str, str]]:
+    made = chart.to_dict()
+    fields = {
+        channel: encoding["field"]
+        for channel, encoding in made["encoding"].items()
+        if channel != "tooltip"
+    }
+    return made["mark"]["type"], fields
+
+
+@pytest.mark.parametrize(
+    ("columns", "mark", "fields"),
+    [
+        (
+            {"window": WINDOWS, "flights": [3, 4]},
+            "bar",
+            {"x": "window", "x2": "window end", "y": "flights"},
+        ),
+        (
+            {"w": WINDOWS, "origin": ["EWR", "JFK"], "n": [3, 4], "mean": [1.0, 2.0]},
+            "line",
+            {"x": "w", "y": "n", "color": "origin"},
+        ),
+        ({"at": [NINE, TEN], "n": [1, 2]}, "bar", {"x": "at", "y": "n"}),
+        ({"carrier": ["UA", "AA"], "n": [1, 2]}, "bar", {"x": "carrier", "y": "n"}),
+        (
+            {"at": [NINE] * 20, "id": [str(i) for i in range(20)], "n": [1] * 20},
+            "bar",
+            {"x": "at", "y": "n"},
+        ),
+        (
+            {"a.b": ["x", "y"], "n[0]": [1, 2]},
+            "bar",
+            {"x": "a\\.b", "y": "n\\[0\\]"},
+        ),
+    ],
+)
+def test_picks_what_fits(
+    columns: dict[str, list[Any]], mark: str, fields: dict[str, str]
+) -> None:
+    assert drawn(plot(Rows(**columns))) == (mark, fields)
+
+
+def test_columns_can_be_named() -> None:
+    rows = Rows(window=WINDOWS, origin=["EWR", "JFK"], n=[3, 4], mean=[1.0, 2.0])
+    assert drawn(plot(rows, x="origin", y="mean", color="n"))[1] == {
+        "x": "origin",
+        "y": "mean",
+        "color": "n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "asked", "said"),
+    [
+        ({"n": []}, {}, "there is no row to draw"),
+        ({"n": [1]}, {}, "there is nothing to draw by default"),
+        ({"a": ["x"], "n": [1]}, {"y": "m"}, "the result has no column 'm'"),
+    ],
+)
+def test_says_why_there_is_no_chart(
+    columns: dict[str, list[Any]], asked: dict[str, str], said: str
+) -> None:
+    with pytest.raises(RunProblem, match=said):
+        plot(Rows(**columns), **asked)
