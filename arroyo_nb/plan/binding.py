@@ -66,6 +66,9 @@ _REFUSED: dict[type[exp.Expr], str] = {
     exp.RespectNulls: "RESPECT NULLS",
     exp.Order: "ORDER BY inside an aggregate",
     exp.Collate: "COLLATE",
+    exp.Cube: "CUBE",
+    exp.Rollup: "ROLLUP",
+    exp.GroupingSets: "GROUPING SETS",
 }
 
 
@@ -146,12 +149,20 @@ def _interval(node: exp.Interval, _: Scope) -> exp.Expr:
     unit = node.args.get("unit")
     interval = parse_interval(node.this.name, unit.name if unit else None)
     if interval.months:
-        raise PlanProblem(
-            "an interval with months has no exact duration. "
-            "Windows do not support durations specified as months",
+        raise Unsupported(
+            "an interval with months is not supported: it has no exact duration",
             hint="say how many days",
         )
     return duration(interval.duration)
+
+
+def _window_argument(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """Arroyo has words of its own for months in a window."""
+    if isinstance(node, exp.Interval):
+        unit = node.args.get("unit")
+        interval = parse_interval(node.this.name, unit.name if unit else None)
+        calls.without_months(interval)
+    return bind(node, scope)
 
 
 def _binary(node: exp.Binary, scope: Scope) -> exp.Expr:
@@ -252,7 +263,8 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     if name in calls.AGGREGATES or name in calls.UNSUPPORTED_AGGREGATES:
         return _aggregate(name, node.expressions, scope)
     if name in calls.WINDOWS:
-        return calls.window_call(name, [bind(a, scope) for a in node.expressions])
+        arguments = [_window_argument(a, scope) for a in node.expressions]
+        return calls.window_call(name, arguments)
     return function_call(name, [bind(a, scope) for a in node.expressions])
 
 

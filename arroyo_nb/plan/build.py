@@ -23,7 +23,7 @@ from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected
 from arroyo_nb.plan.select import Relations, plan_query
 from arroyo_nb.plan.tables import create_table
-from arroyo_nb.plan.typing import cast, column, typed
+from arroyo_nb.plan.typing import cast, column, place_of, typed
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import NULL, Field, Schema
 from arroyo_nb.source import Span
@@ -210,7 +210,8 @@ def _mapped(
             span=span,
         )
     given = {t.name: f for t, f in zip(targets, node.schema, strict=True)}
-    items = tuple(_item(field, given, span) for field in wanted)
+    places = _places(node)
+    items = tuple(_item(field, given, places, span) for field in wanted)
     plain = all(
         isinstance(i.expression, exp.Column) and i.expression.name == i.name
         for i in items
@@ -237,7 +238,19 @@ def _targets(wanted: Schema, columns: list[exp.Expr], span: Span | None) -> list
     return targets
 
 
-def _item(field: Field, given: Mapping[str, Field], span: Span | None) -> Named:
+def _places(node: Node) -> dict[str, Span]:
+    """Where in the query the columns of its select list stand."""
+    items = node.items if isinstance(node, Project) else ()
+    places = {item.name: place_of(item.expression) for item in items}
+    return {name: place for name, place in places.items() if place is not None}
+
+
+def _item(
+    field: Field,
+    given: Mapping[str, Field],
+    places: Mapping[str, Span],
+    span: Span | None,
+) -> Named:
     source = given.get(field.name)
     if source is None and not field.nullable:
         raise PlanProblem(
@@ -249,6 +262,6 @@ def _item(field: Field, given: Mapping[str, Field], span: Span | None) -> Named:
         converted = cast(value, field.type)
     except CatalogProblem as problem:
         problem.message = f"column '{field.name}': {problem.message}"
-        problem.span = span
+        problem.span = span if source is None else places.get(source.name, span)
         raise
     return Named(field.name, converted, field.type, value.meta["nullable"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from arroyo_nb.plan.intervals import in_words
+from arroyo_nb.plan.naming import BINDING
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,
@@ -27,6 +28,7 @@ from arroyo_nb.plan.nodes import (
     Window,
     WindowAggregate,
 )
+from arroyo_nb.plan.operators import SYMBOLS
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.sql.dialect import Arroyo
 
@@ -88,8 +90,35 @@ def identity(plan: Plan) -> str:
 
 def sql_text(expression: exp.Expr) -> str:
     """A bound expression as one would write it."""
-    text = expression.sql(dialect=Arroyo, normalize_functions=False)
+    text = _bracketed(expression).sql(dialect=Arroyo, normalize_functions=False)
     return _QUOTED.sub(lambda found: found[1] or found[0], text)
+
+
+def _bracketed(expression: exp.Expr) -> exp.Expr:
+    """A copy with the parentheses that its operators need."""
+    made = expression.copy()
+    for parent in list(made.find_all(exp.Binary, exp.Unary, exp.Between, exp.In)):
+        for name in ("this", "expression"):
+            child = parent.args.get(name)
+            if child is not None and _binding(child) < _needed(parent, name):
+                child.replace(exp.Paren(this=child.copy()))
+    return made
+
+
+def _needed(parent: exp.Expr, name: str) -> int:
+    """How tightly an operand must bind; the right one more than the operator."""
+    own = _binding(parent)
+    return own + (name == "expression" and type(parent) not in (exp.And, exp.Or))
+
+
+def _binding(node: exp.Expr) -> int:
+    if isinstance(node, exp.Not):
+        return BINDING["AND"] + 1
+    if isinstance(node, exp.Between | exp.In | exp.Is):
+        return BINDING["="]
+    if type(node) in SYMBOLS:
+        return BINDING.get(SYMBOLS[type(node)], BINDING["="] + 1)
+    return 100 - isinstance(node, exp.Neg)
 
 
 def _section(title: str, lines: Iterable[str]) -> str:
@@ -193,7 +222,7 @@ def window_text(window: Window | None) -> str:
 
 
 def _watermark(node: Watermark) -> str:
-    time = "arrival" if node.event_time is None else sql_text(node.event_time)
+    time = "the source's" if node.event_time is None else sql_text(node.event_time)
     if node.expression is not None:
         return f"_timestamp = {time}, watermark = {sql_text(node.expression)}"
     return f"_timestamp = {time}, delay {in_words(node.delay)}"

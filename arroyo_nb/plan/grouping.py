@@ -105,7 +105,8 @@ def _ordinal(literal: exp.Literal, items: tuple[Named, ...]) -> exp.Expr:
 def _key_name(bound: exp.Expr, items: tuple[Named, ...], taken: set[str]) -> str:
     """The name that the select list gives the key, where it selects it."""
     names = [item.name for item in items if item.expression == bound]
-    name = next((n for n in names if n not in taken), output_name(bound))
+    own = "window" if calls.window_of(bound) else output_name(bound)
+    name = next((n for n in names if n not in taken), own)
     while name in taken:
         name += "_"
     return name

@@ -15,14 +15,14 @@ from arroyo_nb.plan.operators import SYMBOLS
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import BIGINT_UNSIGNED, DOUBLE
 
-# DataFusion's precedences; an operand that binds less tightly is parenthesised.
-_BINDING = {
+BINDING = {
     "OR": 5,
     "AND": 10,
     **dict.fromkeys(("=", "!=", "<", "<=", ">", ">=", "~", "~*"), 20),
     **dict.fromkeys(("+", "-"), 30),
     **dict.fromkeys(("*", "/", "%"), 40),
 }
+"""DataFusion's precedences; an operand that binds less tightly is parenthesised."""
 
 
 def output_name(bound: exp.Expr) -> str:
@@ -40,9 +40,11 @@ def shown(bound: exp.Expr) -> str:
 
 
 def _operand(operand: exp.Expr, parent: exp.Expr) -> str:
-    own = _BINDING.get(SYMBOLS.get(type(operand), ""), 100)
+    while isinstance(operand, exp.Cast):
+        operand = operand.this
+    own = BINDING.get(SYMBOLS.get(type(operand), ""), 100)
     text = shown(operand)
-    return f"({text})" if own < _BINDING.get(SYMBOLS[type(parent)], 0) else text
+    return f"({text})" if own < BINDING.get(SYMBOLS[type(parent)], 0) else text
 
 
 def _column(node: exp.Column) -> str:

@@ -267,7 +267,11 @@ def _made(
     never_null: bool = False,
 ) -> exp.Expr:
     nullable = not never_null and (is_nullable(left) or is_nullable(right))
-    return typed(kind(this=left, expression=right), type_, nullable=nullable)
+    made = kind(this=left, expression=right)
+    if kind is exp.Div:
+        # Without this sqlglot's generator casts an operand to print the quotient.
+        made.set("typed", True)
+    return typed(made, type_, nullable=nullable)
 
 
 def sum_type(argument: Type) -> Type | None:

@@ -62,6 +62,7 @@ class Options:
 
     given: dict[str, exp.Property] = field(default_factory=dict)
     known: set[str] = field(default_factory=set)
+    malformed: set[str] = field(default_factory=set)
 
     @classmethod
     def read(cls, properties: Iterable[exp.Expr], problems: Collected) -> Options:
@@ -71,6 +72,7 @@ class Options:
             if isinstance(item, exp.Property) and item.args.get("value"):
                 options.given[item.this.name] = item
             else:
+                options.malformed.add(item.name)
                 problems.append(
                     CatalogProblem(
                         f"invalid with option: '{item.sql()}'; expected an `=` "
@@ -101,7 +103,7 @@ class Options:
         self.known.add(option.name)
         item = self.given.get(option.name)
         if item is None:
-            if option.required:
+            if option.required and option.name not in self.malformed:
                 raise CatalogProblem(f"required option '{option.name}' not set")
             return option.default
         return _READERS[option.kind](option, item.args["value"])
@@ -122,9 +124,16 @@ class Options:
                 values[option.name] = value
         return values
 
-    def unknown(self) -> CatalogProblem | None:
-        """The error for what nobody took."""
-        left = [name for name in self.given if name not in self.known]
+    def holding(self, message: str) -> Span | None:
+        """Where the option stands whose value a message quotes."""
+        for name, item in self.given.items():
+            if f"'{item.args['value'].name}'" in message:
+                return self.span(name)
+        return None
+
+    def unknown(self, *, but: str = "") -> CatalogProblem | None:
+        """The error for what nobody took, but for names of that kind."""
+        left = [n for n in self.given if n not in self.known and not (but and but in n)]
         if not left:
             return None
         names = ", ".join(f"'{name}'" for name in left)

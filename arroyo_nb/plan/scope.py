@@ -93,11 +93,11 @@ class Scope:
         wanted = names[first]
         part = parts[first]
         if first == 0 and len(parts) > 1 and wanted not in self.schema:
-            hint = f"the relation in scope is '{self.name}'" if self.name else None
+            relation = f"the relation here is '{self.name}'" if self.name else None
             return CatalogProblem(
                 f"'{wanted}' not found: it is neither a column nor a relation",
                 span=span_of(part),
-                hint=self._case_hint(part.name) or self._near(wanted) or hint,
+                hint=self._case_hint(part.name) or relation or self._near(wanted),
             )
         return CatalogProblem(
             f"column '{wanted}' not found",

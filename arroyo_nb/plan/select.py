@@ -15,7 +15,11 @@ from sqlglot import exp
 
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import Direction
-from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported
+from arroyo_nb.errors import (
+    ArroyoError,
+    PlanProblem,
+    Unsupported,
+)
 from arroyo_nb.functions.types import common_type
 from arroyo_nb.plan import calls
 from arroyo_nb.plan.binding import bind, bind_condition

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,7 +19,7 @@ from arroyo_nb.plan.options import Options
 from arroyo_nb.plan.scope import Collected, Scope, unique
 from arroyo_nb.plan.types import is_internal, type_from_sql
 from arroyo_nb.plan.typing import is_nullable, type_of
-from arroyo_nb.plan.watermarks import watermark_clause
+from arroyo_nb.plan.watermarks import EVENT_TIME_OPTIONS, watermark_clause
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Field, Schema
 from arroyo_nb.sql.dialect import name_span, span_of
@@ -58,7 +59,8 @@ def create_table(statement: CreateTable) -> ConnectorTable:
     options_problems, problems = Collected(), Collected()
     properties = create.args["properties"].expressions
     options = Options.read(properties, options_problems)
-    connector = options_problems.attempt(partial(_connector, options, create))
+    _check_memory(options, create)
+    connector = options_problems.attempt(partial(_connector, options))
     if connector is None:
         raise _wrapped(statement, options_problems)
     table = _Table(statement, options, connector, problems, options_problems).made()
@@ -81,6 +83,17 @@ def _check_kind(create: exp.Expr) -> None:
         )
 
 
+def _check_memory(options: Options, create: exp.Expr) -> None:
+    """A table without a connector is an edge of the dataflow."""
+    given = options.given.get("connector")
+    if given is None or given.args["value"].name == "memory":
+        raise Unsupported(
+            "memory tables are not supported yet",
+            span=name_span(create),
+            hint="set the 'connector' option in WITH (...)",
+        )
+
+
 def _wrapped(statement: CreateTable, problems: Collected) -> ArroyoError:
     """Arroyo names the table in front of each error of its options."""
     for problem in problems:
@@ -95,21 +108,15 @@ def _wrapped(statement: CreateTable, problems: Collected) -> ArroyoError:
     raise AssertionError("there is something to wrap")
 
 
-def _connector(options: Options, create: exp.Expr) -> Connector:
-    name = options.text("connector")
-    if name is None or name == "memory":
-        raise Unsupported(
-            "memory tables are not supported yet",
-            span=span_of(create.this),
-            hint="set the 'connector' option",
-        )
+def _connector(options: Options) -> Connector:
+    name = options.text("connector", required=True)
     profile = options.text("connection_profile")
     if profile is not None:
         raise CatalogProblem(
             f"connection profile '{profile}' not found",
             span=options.span("connection_profile"),
         )
-    return CONNECTORS.get(name, span=options.span("connector"))
+    return CONNECTORS.get(name or "", span=options.span("connector"))
 
 
 class _Table:
@@ -135,6 +142,7 @@ class _Table:
         """The table; None when an error is collected."""
         direction = self._option_problems.attempt(self._direction)
         values = self._values()
+        self._check_unknown(values)
         declared = self._declared()
         if direction is None or declared is None:
             return None
@@ -142,9 +150,6 @@ class _Table:
         watermark = self._problems.attempt(
             partial(watermark_clause, self._entries, declared, self._options)
         )
-        unknown = self._options.unknown()
-        if unknown is not None:
-            self._option_problems.append(unknown)
         if watermark is None or self._problems or self._option_problems:
             return None
         event_time = watermark.column
@@ -158,6 +163,14 @@ class _Table:
             declared.generated,
             watermark,
         )
+
+    def _check_unknown(self, values: Mapping[str, OptionValue]) -> None:
+        """Options of a format that is not known cannot be told from unknown ones."""
+        self._options.known.update(option.name for option in EVENT_TIME_OPTIONS)
+        is_format_known = "format" in values or "format" not in self._options.given
+        unknown = self._options.unknown(but="" if is_format_known else ".")
+        if unknown is not None:
+            self._option_problems.append(unknown)
 
     def _direction(self) -> Direction:
         if not self._connector.typed:
@@ -242,6 +255,7 @@ class _Table:
         try:
             own = self._connector.columns(values)
         except ArroyoError as problem:
+            problem.span = problem.span or self._options.holding(problem.message)
             self._option_problems.append(problem)
             return None
         if own is not None and not declared.order:

@@ -19,6 +19,8 @@ from arroyo_nb.sql.dialect import span_of
 
 _EVENT_TIME = Option("event_time_field", Kind.FIELD, "column of the event time")
 _WATERMARK = Option("watermark_field", Kind.FIELD, "column of the watermark")
+EVENT_TIME_OPTIONS = (_EVENT_TIME, _WATERMARK)
+"""What WATERMARK FOR replaces; still read."""
 
 
 class Columns(Protocol):

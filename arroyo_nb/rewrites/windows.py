@@ -21,6 +21,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.tree import transform
 from arroyo_nb.plan.typing import place_of
+from arroyo_nb.source import Span
 
 UNEVEN_HOP = "hop() width {width} currently must be a multiple of slide {slide}"
 """Why Arroyo refuses such a hop; here it runs, unless ``strict`` asks for Arroyo."""
@@ -111,8 +112,8 @@ def _is_window(key: Named, below: Node) -> bool:
 
 def _assigned(called: Window, below: Node, key: Named) -> Window | None:
     """The window to assign; None where the input's own is the one that is called."""
-    called = _as_tumble(called)
     span = place_of(key.expression)
+    called = _as_tumble(called, span)
     if below.window is None:
         return called
     if called != below.window:
@@ -130,11 +131,11 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
     return None
 
 
-def _as_tumble(window: Window) -> Window:
+def _as_tumble(window: Window, span: Span | None) -> Window:
     """Windows that hop by their own width tumble."""
     if isinstance(window, Hop):
         if window.slide > window.width:
-            raise PlanProblem(uneven_hop(window) or "hop() slides past its width")
+            raise PlanProblem(uneven_hop(window) or "", span=span)
         if window.slide == window.width:
             return Tumble(window.width)
     return window

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeVar
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ParseError
+from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
@@ -25,12 +26,12 @@ from sqlglot.tokens import Tokenizer
 from arroyo_nb.source import Span
 
 _CLAUSES = """
-ALL ANTI AND ANY AS ASC BETWEEN CASE CREATE CROSS CURRENT_DATE CURRENT_TIME
+ALL ANTI AND ANY AS ASC BETWEEN CASE CREATE CROSS CUBE CURRENT_DATE CURRENT_TIME
 CURRENT_TIMESTAMP DEFAULT DESC DISTINCT ELSE END ESCAPE EXCEPT EXISTS FALSE FETCH FILTER
 FOR FROM FULL FUNCTION HAVING ILIKE IN INNER INSERT INTERSECT INTO IS JOIN LATERAL LEFT
 LIKE LIMIT NATURAL NOT NULL OFFSET ON OR OUTER OVER QUALIFY RANGE RECURSIVE REFERENCES
-REPLACE RIGHT ROWS SELECT SEMI SET TABLE TABLESAMPLE TEMP TEMPORARY THEN TRUE UNION
-UNIQUE USING VALUES VIEW WHEN WHERE WITH
+REPLACE RIGHT ROLLUP ROWS SELECT SEMI SET TABLE TABLESAMPLE TEMP TEMPORARY THEN TRUE
+UNION UNIQUE USING VALUES VIEW WHEN WHERE WITH
 """
 _TYPES = """
 ARRAY BIGINT BOOL BOOLEAN BYTEA CHAR CHARACTER DATE DATETIME DECIMAL DOUBLE FLOAT4
@@ -291,6 +292,7 @@ class Parser(PostgresParser):
 
 
 def _in_words(message: str, found: str) -> str:
+    message = message.split(" but got ")[0]
     wanted = message.removeprefix("Expecting ").removeprefix("Expected ")
     if wanted == message or "<class" in message:
         return f"syntax error at {found}"
@@ -319,3 +321,11 @@ class Arroyo(Postgres):
         COMMANDS: ClassVar[set[TokenType]] = set()
 
     Parser = Parser
+
+    class Generator(PostgresGenerator):
+        """Writes what the parser reads."""
+
+        TRANSFORMS: ClassVar[dict[Any, Any]] = {
+            **PostgresGenerator.TRANSFORMS,
+            exp.TryCast: lambda self, node: self.trycast_sql(node),
+        }

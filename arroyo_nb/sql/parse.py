@@ -115,15 +115,19 @@ def _tokens(source: Source) -> list[Token]:
     try:
         return _DIALECT.tokenize(source.text)
     except TokenError as error:
-        raise _unreadable(error).at(source) from None
+        raise _unreadable(error, source.text).at(source) from None
 
 
-def _unreadable(error: TokenError) -> SyntaxProblem:
+def _unreadable(error: TokenError, text: str) -> SyntaxProblem:
     """sqlglot says ``Missing ' from 3:14``, where 14 is the text's first character;
     a comment that never ends runs it past the end of the script."""
     found = re.search(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
     if found is None:
-        return SyntaxProblem("unterminated comment: the closing */ is missing")
+        start = max(text.find("/*"), 0)
+        return SyntaxProblem(
+            "unterminated comment: a closing */ is missing",
+            span=Span(start, start + 2),
+        )
     start = int(found[2])
     return SyntaxProblem(
         f"unterminated text: the closing {found[1]} is missing",
@@ -144,6 +148,7 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
 def _parse_one(tokens: list[Token], text: str) -> Statement:
     span = Span.of_token(tokens[0].start, tokens[-1].end)
     _check_start(tokens)
+    _check_quotes(tokens)
     _check_nesting(tokens)
     try:
         (expression,) = _DIALECT.parser().parse(tokens, text)
@@ -152,7 +157,7 @@ def _parse_one(tokens: list[Token], text: str) -> Statement:
     except RecursionError:
         raise _too_deep(span) from None
     assert expression is not None
-    _check_depth(expression, span)
+    _check_tree(expression, span)
     return _classify(expression, span)
 
 
@@ -175,6 +180,16 @@ def _check_start(tokens: list[Token]) -> None:
         )
 
 
+def _check_quotes(tokens: list[Token]) -> None:
+    for token in tokens:
+        if token.token_type in (TokenType.UNKNOWN, TokenType.VAR) and "`" in token.text:
+            raise SyntaxProblem(
+                "syntax error at '`': backticks do not quote a name",
+                span=Span.of_token(token.start, token.end),
+                hint='write it in double quotes, as in "name"',
+            )
+
+
 def _check_nesting(tokens: list[Token]) -> None:
     brackets = prefixes = angles = 0
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
@@ -191,10 +206,12 @@ def _check_nesting(tokens: list[Token]) -> None:
             raise _too_deep(Span.of_token(token.start, token.end))
 
 
-def _check_depth(expression: exp.Expr, statement: Span) -> None:
+def _check_tree(expression: exp.Expr, statement: Span) -> None:
     """A walk without recursion; chains hang to the left, so this counts operators."""
     level: list[exp.Expr] = [expression]
     for _ in range(MAX_DEPTH):
+        if any(isinstance(n, exp.Select) and not n.expressions for n in level):
+            raise SyntaxProblem("syntax error: SELECT names no column", span=statement)
         level = [child for node in level for child in node.iter_expressions()]
         if not level:
             return

@@ -1,0 +1,5 @@
+SELECT id FROM clicks WHERE EXISTS (SELECT id FROM trips)
+-- error
+-- <cell>:1:29: EXISTS is not supported
+--   SELECT id FROM clicks WHERE EXISTS (SELECT id FROM trips)
+--                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -1,0 +1,18 @@
+SELECT aa, id, bb FROM trips WHERE cc > 1 GROUP BY dd
+-- error
+-- <cell>:1:8: column 'aa' not found
+--   SELECT aa, id, bb FROM trips WHERE cc > 1 GROUP BY dd
+--          ^^
+--   hint: known: at, done, fare, id, name, place, price, ratio, seats, tags, userId
+-- <cell>:1:16: column 'bb' not found
+--   SELECT aa, id, bb FROM trips WHERE cc > 1 GROUP BY dd
+--                  ^^
+--   hint: known: at, done, fare, id, name, place, price, ratio, seats, tags, userId
+-- <cell>:1:36: column 'cc' not found
+--   SELECT aa, id, bb FROM trips WHERE cc > 1 GROUP BY dd
+--                                      ^^
+--   hint: known: at, done, fare, id, name, place, price, ratio, seats, tags, userId
+-- <cell>:1:52: column 'dd' not found
+--   SELECT aa, id, bb FROM trips WHERE cc > 1 GROUP BY dd
+--                                                      ^^
+--   hint: known: at, done, fare, id, name, place, price, ratio, seats, tags, userId

@@ -1,0 +1,11 @@
+CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+-- error
+-- <cell>:1:19: field 'a' has a type 'DATE' that cannot be used in a connection table
+--   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--                     ^^^^
+-- <cell>:1:27: field 'b' has a type 'TINYINT' that cannot be used in a connection table
+--   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--                             ^^^^^^^
+-- <cell>:1:38: field 'c' has a type 'STRUCT<d TIME>' that cannot be used in a connection table
+--   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--                                        ^^^^^^^^^^^^^^

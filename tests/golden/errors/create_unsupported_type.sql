@@ -1,0 +1,17 @@
+CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+-- error
+-- <cell>:1:19: Unsupported SQL type 'UUID'
+--   CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--                     ^^^^
+-- <cell>:1:27: Unsupported SQL type 'MAP'
+--   CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--                             ^^^
+-- <cell>:1:34: Unsupported SQL type 'TIMESTAMPTZ'
+--   CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--                                    ^^^^^^^^^^^
+-- <cell>:1:49: Unsupported SQL type 'TIMESTAMP WITH TIME ZONE'
+--   CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--                                                   ^^^^^^^^^^^^^^^^^^^^^^^^
+-- <cell>:1:77: Unsupported SQL type 'TIMESTAMP WITHOUT TIME ZONE'
+--   CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--                                                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -1,0 +1,5 @@
+INSERT INTO hourly SELECT * FROM hourly
+-- error
+-- <cell>:1:13: shouldn't be inserting more data into a table made with CREATE TABLE AS
+--   INSERT INTO hourly SELECT * FROM hourly
+--               ^^^^^^

@@ -1,0 +1,6 @@
+INSERT INTO log SELECT id FROM clicks;
+INSERT INTO log SELECT at FROM clicks
+-- error
+-- <cell>:2:13: all inserts into a table must share the same schema: id BIGINT is not at TIMESTAMP
+--   INSERT INTO log SELECT at FROM clicks
+--               ^^^

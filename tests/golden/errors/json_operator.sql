@@ -1,0 +1,5 @@
+SELECT name->'a' FROM trips
+-- error
+-- <cell>:1:8: Invalid function 'json_get'
+--   SELECT name->'a' FROM trips
+--          ^^^^^^^^^

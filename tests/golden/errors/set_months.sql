@@ -1,0 +1,5 @@
+SET updating_ttl = INTERVAL '1 month'
+-- error
+-- <cell>:1:20: months are not supported in this interval
+--   SET updating_ttl = INTERVAL '1 month'
+--                      ^^^^^^^^^^^^^^^^^^

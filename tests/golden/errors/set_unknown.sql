@@ -1,0 +1,6 @@
+SET parallelism = 4
+-- error
+-- <cell>:1:5: invalid option 'parallelism'; supported options are 'updating_ttl'
+--   SET parallelism = 4
+--       ^^^^^^^^^^^
+--   hint: known: updating_ttl

@@ -1,0 +1,5 @@
+EXPLAIN SELECT id FROM clicks
+-- error
+-- <cell>:1:1: EXPLAIN is not supported
+--   EXPLAIN SELECT id FROM clicks
+--   ^^^^^^^

@@ -1,0 +1,10 @@
+SHOW TABLES;
+DELETE FROM clicks;
+SELECT nope FROM clicks
+-- error
+-- <cell>:1:1: Unsupported statement: SHOW
+--   SHOW TABLES;
+--   ^^^^
+-- <cell>:2:1: Unsupported statement: DELETE
+--   DELETE FROM clicks;
+--   ^^^^^^

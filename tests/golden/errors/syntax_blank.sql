@@ -1,0 +1,3 @@
+-- nothing
+-- error
+-- Query is empty!

@@ -1,0 +1,6 @@
+HELLO world
+-- error
+-- <cell>:1:1: syntax error at 'HELLO'
+--   HELLO world
+--   ^^^^^
+--   hint: a statement starts with CREATE, INSERT, SELECT, WITH or SET

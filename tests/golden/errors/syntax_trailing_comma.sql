@@ -1,0 +1,5 @@
+SELECT id, FROM clicks
+-- error
+-- <cell>:1:12: syntax error at 'FROM'
+--   SELECT id, FROM clicks
+--              ^^^^

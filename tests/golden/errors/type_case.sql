@@ -1,0 +1,5 @@
+SELECT CASE WHEN done THEN 1 ELSE at END FROM trips
+-- error
+-- <cell>:1:8: Cannot infer common argument type for CASE: BIGINT and TIMESTAMP
+--   SELECT CASE WHEN done THEN 1 ELSE at END FROM trips
+--          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

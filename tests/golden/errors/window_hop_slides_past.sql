@@ -1,0 +1,5 @@
+SELECT count(*) FROM clicks GROUP BY hop('10 seconds', '4 seconds')
+-- error
+-- <cell>:1:38: hop() width 4s currently must be a multiple of slide 10s
+--   SELECT count(*) FROM clicks GROUP BY hop('10 seconds', '4 seconds')
+--                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -1,0 +1,5 @@
+SELECT id FROM clicks WHERE hop(INTERVAL '1 second', INTERVAL '2 seconds') = 1
+-- error
+-- <cell>:1:29: Cannot infer common argument type for comparison operation =: STRUCT<start TIMESTAMP, end TIMESTAMP> and BIGINT
+--   SELECT id FROM clicks WHERE hop(INTERVAL '1 second', INTERVAL '2 seconds') = 1
+--                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -1,0 +1,5 @@
+SELECT count(*) FROM clicks GROUP BY tumble('1 second').start
+-- error
+-- <cell>:1:38: time window function tumble is not allowed in this context. Are you missing a GROUP BY clause?
+--   SELECT count(*) FROM clicks GROUP BY tumble('1 second').start
+--                                        ^^^^^^^^^^^^^^^^^^

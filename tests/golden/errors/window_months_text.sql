@@ -1,0 +1,6 @@
+SELECT count(*) FROM clicks GROUP BY tumble('1 month')
+-- error
+-- <cell>:1:38: Windows do not support durations specified as months
+--   SELECT count(*) FROM clicks GROUP BY tumble('1 month')
+--                                        ^^^^^^^^^^^^^^^^^
+--   hint: say how many days

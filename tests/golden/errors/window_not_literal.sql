@@ -1,0 +1,5 @@
+SELECT count(*) FROM clicks GROUP BY tumble(id)
+-- error
+-- <cell>:1:45: unsupported Duration expression, expect duration literal, not "id"
+--   SELECT count(*) FROM clicks GROUP BY tumble(id)
+--                                               ^^

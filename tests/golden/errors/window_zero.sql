@@ -1,0 +1,5 @@
+SELECT count(*) FROM clicks GROUP BY hop('0 seconds', '1 second')
+-- error
+-- <cell>:1:42: the duration of a window must be longer than zero
+--   SELECT count(*) FROM clicks GROUP BY hop('0 seconds', '1 second')
+--                                            ^^^^^^^^^^^
