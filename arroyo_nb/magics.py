@@ -77,6 +77,7 @@ class ArroyoMagics(Magics):
         self._shell = shell
         self.session = session
         self._names: dict[str, str] = {}
+        self._last: dict[str, str] = {}
         self._stage: NotebookStage | None = None
 
     @no_var_expand
@@ -110,6 +111,7 @@ class ArroyoMagics(Magics):
         name = line.get("name") or self._name(sql)
         try:
             run = self._start(line, sql, name)
+            self._leave(name)
             if run is not None:
                 self._started(line, run)
                 return
@@ -150,16 +152,29 @@ class ArroyoMagics(Magics):
             _say(f"replaced {name}, which was still running: its cell was run again")
         return run
 
+    def _leave(self, name: str) -> None:
+        """Stop what this cell ran before under another name: its panel is gone."""
+        if not (cell := self._cell_id()):
+            return
+        before = self.session.runs.get(self._last.get(cell, name))
+        self._last[cell] = name
+        if before is not None and before.name != name and not before.state.ended:
+            before.stop(f"replaced: its cell now runs {name}")
+            _say(f"stopped {before.name}: this cell now runs {name}")
+
     def _name(self, sql: str) -> str:
         """The name of the cell's own run: the same when the cell is run again."""
-        request: Any = getattr(self._shell, "get_parent", dict)()
-        cell = request.get("metadata", {}).get("cellId")
-        key = str(cell or hashlib.sha256(sql.encode()).hexdigest())
+        key = self._cell_id() or hashlib.sha256(sql.encode()).hexdigest()
         return self._names.setdefault(key, f"query_{len(self._names) + 1}")
 
+    def _cell_id(self) -> str:
+        """The front end's id of the cell; empty where it has none."""
+        request: Any = getattr(self._shell, "get_parent", dict)()
+        return str(request.get("metadata", {}).get("cellId") or "")
+
     def _show(self, line: CellLine, run: Run) -> None:
-        from arroyo_nb.views import live
-        from arroyo_nb.views.notebook import NotebookStage, is_interactive
+        from arroyo_nb.views import live, still
+        from arroyo_nb.views.notebook import NotebookStage, is_interactive, publish
         from arroyo_nb.views.panel import View
 
         looked_at = is_interactive(self._shell)
@@ -167,29 +182,27 @@ class ArroyoMagics(Magics):
         view = View(chosen) if chosen else None
         plan = run.explain() if view in (View.PLAN, View.ALL) else ""
         wish = live.Wish(view, line.get("rows", self.rows), plan)
-        panel = None
+        panel: Panel | None = None
         if looked_at:
             self._stage = self._stage or NotebookStage(self._shell)
             panel = live.show(run, self._stage, wish)
         if line.get("wait", not looked_at):
             limit = None if looked_at else duration(self.headless_for)
-            self._wait(run, panel, limit)
+            try:
+                self._wait(run, limit)
+            finally:
+                if panel is not None:
+                    panel.refresh()
+                else:
+                    publish(still.bundle(run.snapshot(wish.rows)))
 
-    def _wait(self, run: Run, panel: Panel | None, limit: timedelta | None) -> None:
-        from arroyo_nb.views import still
-        from arroyo_nb.views.notebook import publish
-
+    def _wait(self, run: Run, limit: timedelta | None) -> None:
         try:
             while not run.wait(LOOK_S):
                 if limit is not None and _endless_and_over(run, limit):
                     run.stop(f"stopped after {limit.total_seconds():g} s: nobody looks")
         except KeyboardInterrupt:
             raise self._interrupted(run.name) from None
-        finally:
-            if panel is not None:
-                panel.refresh()
-            else:
-                publish(still.bundle(run.snapshot(self.rows)))
 
     def _interrupted(self, name: str) -> Interrupted:
         """Stop a run in good order; a second interrupt gives that up."""

@@ -228,6 +228,19 @@ def test_cell_id_names_the_run_where_the_text_changes(
     assert {options["name"] for _, options in cells.session.calls} == {"query_1"}
 
 
+def test_a_cell_that_changes_its_name_stops_its_old_run(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = {"metadata": {"cellId": "a1"}}
+    monkeypatch.setattr(cells.shell, "get_parent", lambda: request, raising=False)
+    cells.session.next = lambda name: FakeRun(name, RUNNING)
+    cells.run("%%arroyo --no-wait\nSELECT 1")
+    text = cells.run("%%arroyo --no-wait -n delays\nSELECT 1")
+    assert text == "stopped query_1: this cell now runs delays"
+    assert cells.session.runs["query_1"].notes == ["replaced: its cell now runs delays"]
+    assert cells.session.runs["delays"].notes == []
+
+
 def test_definitions_print_one_line_of_what_changed(cells: Cells) -> None:
     cells.session.next = lambda name: None
     a, b = Field("a", TEXT), Field("b", BIGINT)
