@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FIRST_BLOCK_BYTES = 128 * 2**10
-_LARGEST_BLOCK_BYTES = 8 * 2**20
+_LARGEST_BLOCK_BYTES = 16 * 2**20
 _LONGEST_LINE_BYTES = 64 * 2**20
 
 
@@ -43,7 +43,7 @@ class LineFile:
             pass  # it can be read: said before the run starts, not in its middle
 
     def chunks(self, after: Position | None) -> Iterator[Chunk]:
-        """The file's rows in blocks that double in size up to 8 MiB.
+        """The file's rows in blocks that double in size up to 16 MiB.
 
         Raises
         ------

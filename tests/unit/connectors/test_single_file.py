@@ -121,14 +121,14 @@ def test_chunks_grow_and_can_be_gone_on_from(tmp_path):
         list(recorder(path).chunks(chunks[-1].position))
 
 
-def test_a_large_file_needs_little_memory_and_little_disk(tmp_path):
+def test_a_large_file_needs_little_memory_and_little_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(single_file, "_LARGEST_BLOCK_BYTES", 2 * 2**20)
     path = tmp_path / "data.json"
     block = b'{"n": 1, "s": "' + os.urandom(500).hex().encode() + b'"}\n'
     with path.open("wb") as file:
-        for _ in range(128):
+        for _ in range(64):
             file.write(block * 1_000)
-    size = path.stat().st_size
-    assert size > 120 * 2**20
+    assert path.stat().st_size > 60 * 2**20
     limits = Limits(lookahead_chunks=2, keep_rows=0)
     conductor = Conductor(
         recorder(path), tmp_path / "tape", schema=SCHEMA, source="t", limits=limits
@@ -145,8 +145,8 @@ def test_a_large_file_needs_little_memory_and_little_disk(tmp_path):
     _, most_python = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert conductor.join(10)
-    assert conductor.state.rows == 128_000
-    # A few blocks of 8 MiB, in Python and in Arrow, whatever the file's size.
-    assert 0 < most_arrow < 48 * 2**20
-    assert 0 < most_python < 48 * 2**20
+    assert conductor.state.rows == 64_000
+    # A few blocks of 2 MiB, in Python and in Arrow, whatever the file's size.
+    assert 0 < most_arrow < 12 * 2**20
+    assert 0 < most_python < 12 * 2**20
     assert most_files <= 4
