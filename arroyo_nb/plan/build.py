@@ -6,7 +6,7 @@ table that failed to be created raises no further errors where it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -21,9 +21,9 @@ from arroyo_nb.plan.nodes import Named, Node, Project, Sink
 from arroyo_nb.plan.options import read_interval
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected
-from arroyo_nb.plan.select import Relations, plan_query
+from arroyo_nb.plan.select import Relations, plan_query, selected
 from arroyo_nb.plan.tables import create_table
-from arroyo_nb.plan.typing import cast, column, place_of, typed
+from arroyo_nb.plan.typing import cast, is_nullable, place_of, typed
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import NULL, Field, Schema
 from arroyo_nb.source import Span
@@ -209,16 +209,12 @@ def _mapped(
             f"{len(node.schema)} columns, the table takes {len(targets)}",
             span=span,
         )
-    given = {t.name: f for t, f in zip(targets, node.schema, strict=True)}
-    places = _places(node)
-    items = tuple(_item(field, given, places, span) for field in wanted)
-    plain = all(
-        isinstance(i.expression, exp.Column) and i.expression.name == i.name
-        for i in items
-    )
-    if plain and wanted.names == node.schema.names:
+    if [(f.name, f.type) for f in wanted] == [(f.name, f.type) for f in node.schema]:
         return node
-    return Project(node, items, span=node.span)
+    below, values = selected(node)
+    given = {t.name: values[f.name] for t, f in zip(targets, node.schema, strict=True)}
+    items = tuple(_item(field, given.get(field.name), span) for field in wanted)
+    return Project(below, items, span=node.span)
 
 
 def _targets(wanted: Schema, columns: list[exp.Expr], span: Span | None) -> list[Field]:
@@ -238,30 +234,17 @@ def _targets(wanted: Schema, columns: list[exp.Expr], span: Span | None) -> list
     return targets
 
 
-def _places(node: Node) -> dict[str, Span]:
-    """Where in the query the columns of its select list stand."""
-    items = node.items if isinstance(node, Project) else ()
-    places = {item.name: place_of(item.expression) for item in items}
-    return {name: place for name, place in places.items() if place is not None}
-
-
-def _item(
-    field: Field,
-    given: Mapping[str, Field],
-    places: Mapping[str, Span],
-    span: Span | None,
-) -> Named:
-    source = given.get(field.name)
-    if source is None and not field.nullable:
+def _item(field: Field, value: exp.Expr | None, span: Span | None) -> Named:
+    if value is None and not field.nullable:
         raise PlanProblem(
             f"column '{field.name}' is NOT NULL, but the insert does not fill it",
             span=span,
         )
-    value = typed(exp.Null(), NULL) if source is None else column(source)
+    value = typed(exp.Null(), NULL) if value is None else value
     try:
         converted = cast(value, field.type)
     except CatalogProblem as problem:
         problem.message = f"column '{field.name}': {problem.message}"
-        problem.span = span if source is None else places.get(source.name, span)
+        problem.span = place_of(value) or span
         raise
-    return Named(field.name, converted, field.type, value.meta["nullable"])
+    return Named(field.name, converted, field.type, is_nullable(value))

@@ -97,7 +97,7 @@ def sql_text(expression: exp.Expr) -> str:
 def _bracketed(expression: exp.Expr) -> exp.Expr:
     """A copy with the parentheses that its operators need."""
     made = expression.copy()
-    for parent in list(made.find_all(exp.Binary, exp.Unary, exp.Between, exp.In)):
+    for parent in list(made.find_all(*SYMBOLS, exp.Not, exp.Neg, exp.Between, exp.In)):
         for name in ("this", "expression"):
             child = parent.args.get(name)
             if child is not None and _binding(child) < _needed(parent, name):

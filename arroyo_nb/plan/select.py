@@ -285,8 +285,22 @@ def _alike(nodes: list[Node], query: exp.Expr) -> tuple[Node, ...]:
 def _renamed(node: Node, targets: list[Field]) -> Node:
     if list(node.schema) == targets:
         return node
-    items = []
-    for given, wanted in zip(node.schema, targets, strict=True):
-        value = cast(column(given), wanted.type)
-        items.append(Named(wanted.name, value, wanted.type, wanted.nullable))
-    return Project(node, tuple(items), span=node.span)
+    below, values = selected(node)
+    items = tuple(
+        Named(
+            wanted.name,
+            cast(values[given.name], wanted.type),
+            wanted.type,
+            wanted.nullable,
+        )
+        for given, wanted in zip(node.schema, targets, strict=True)
+    )
+    return Project(below, items, span=node.span)
+
+
+def selected(node: Node) -> tuple[Node, dict[str, exp.Expr]]:
+    """A relation's columns as expressions over another: a select list is opened, so
+    that what is put on top of it makes no second one."""
+    if isinstance(node, Project):
+        return node.input, {item.name: item.expression for item in node.items}
+    return node, {found.name: column(found) for found in node.schema}
