@@ -1,0 +1,93 @@
+"""Streams of exactly known micro-batches: one Parquet file is one batch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from arroyo_nb.plan import nodes
+from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
+from arroyo_nb.tape import END_OF_TIME_US
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a stream gave: rows by batch, and Spark's progress of each batch."""
+
+    rows: list[tuple[int, dict[str, Any]]]
+    progress: list[dict[str, Any]]
+
+
+def write_chunks(
+    folder: Path, schema: pa.Schema, batches: Iterable[Sequence[tuple[Any, ...]]]
+) -> None:
+    """One file per batch, in order; the last has the end-of-stream row only."""
+    end = (*(None for _ in schema), END_OF_TIME_US)
+    full = schema.append(pa.field(TIMESTAMP, pa.timestamp("us", tz="UTC")))
+    for number, batch in enumerate([*batches, [end]]):
+        columns = list(zip(*batch, strict=True)) or [() for _ in full]
+        arrays = [
+            pa.array(list(values), field.type)
+            for values, field in zip(columns, full, strict=True)
+        ]
+        path = folder / f"{number:05}.parquet"
+        pq.write_table(pa.Table.from_arrays(arrays, schema=full), path)
+        # Spark orders files by modification time, in milliseconds.
+        os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
+
+
+def stored(source: nodes.Source) -> str:
+    return f"{spark_schema(source.schema)}, {quoted(TIMESTAMP)} timestamp"
+
+
+def reader(spark: Any, folder: Path) -> Callable[[nodes.Source], Any]:
+    def read(source: nodes.Source) -> Any:
+        stream = spark.readStream.schema(stored(source))
+        return stream.option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+    return read
+
+
+def batch_reader(
+    spark: Any, folder: Path, number: int | None = None
+) -> Callable[[nodes.Source], Any]:
+    def read(source: nodes.Source) -> Any:
+        path = folder if number is None else folder / f"{number:05}.parquet"
+        return spark.read.schema(stored(source)).parquet(str(path))
+
+    return read
+
+
+def run_to_end(frame: Any, checkpoint: Path) -> Outcome:
+    """Run until all files are read and no window is left; on the worker thread."""
+    rows: list[tuple[int, dict[str, Any]]] = []
+
+    def keep(batch: Any, batch_id: int) -> None:
+        rows.extend((batch_id, row) for row in batch.toArrow().to_pylist())
+
+    query = (
+        frame.writeStream.foreachBatch(keep)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        query.awaitTermination()
+        progress = [json.loads(p.json) for p in query.recentProgress]
+    finally:
+        query.stop()
+    return Outcome(rows, progress)
+
+
+def micros(instant: datetime) -> int:
+    return (instant - EPOCH) // timedelta(microseconds=1)
