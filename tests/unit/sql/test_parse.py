@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -99,10 +100,8 @@ def test_every_statement_with_a_syntax_error_is_reported() -> None:
 
 @given(st.text(alphabet="SELECT FROM()[]'\"`;,.*-/+$<>=:1aé\n\\{#}", max_size=40))
 def test_any_text_is_parsed_or_told(text: str) -> None:
-    try:
-        parse(Source(text))
-    except ArroyoError as error:
-        assert str(error)
+    with suppress(ArroyoError):
+        assert parse(Source(text))
 
 
 NAMES = st.sampled_from(["a", "end", "window", '"Ab"', "t.b", "t.s.f", "session"])
