@@ -96,10 +96,16 @@ def _wider(one: Type, other: Type) -> Type | None:
     pair = {one, other}
     if pair <= {TEXT, JSON}:
         return TEXT
-    if DATE in pair or TEXT in pair:
-        (rest,) = pair - ({DATE} if DATE in pair else {TEXT})
-        return rest if isinstance(rest, Timestamp) or rest in (DATE, INTERVAL) else None
+    # Text is read as a time, and a date is the time at which it starts.
+    for weaker in (TEXT, DATE):
+        if weaker in pair:
+            (stronger,) = pair - {weaker}
+            return stronger if _is_temporal(stronger) else None
     return None
+
+
+def _is_temporal(type_: Type) -> bool:
+    return isinstance(type_, Timestamp) or type_ in (DATE, INTERVAL)
 
 
 def _wider_number(one: Type, other: Type) -> Type:

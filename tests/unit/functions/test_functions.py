@@ -1,0 +1,205 @@
+"""The tables of scalar functions: names, signatures, what is refused and how."""
+
+from __future__ import annotations
+
+import pytest
+from bound import call
+
+from arroyo_nb.errors import Unsupported
+from arroyo_nb.functions import Argument, SignatureProblem, names, scalar
+from arroyo_nb.functions.chrono import java_pattern
+from arroyo_nb.functions.regex import java_replacement
+from arroyo_nb.functions.types import common_type
+from arroyo_nb.schema import (
+    BIGINT,
+    BIGINT_UNSIGNED,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INT_UNSIGNED,
+    INTERVAL,
+    JSON,
+    NULL,
+    TEXT,
+    TINYINT,
+    Decimal,
+    ListOf,
+    Timestamp,
+)
+from arroyo_nb.spark.expressions import spark_sql
+
+T = Timestamp()
+
+
+def test_every_row_is_documented_and_its_name_is_its_own():
+    rows = {id(scalar(name)): scalar(name) for name in names()}
+    every = [name for row in rows.values() for name in (row.name, *row.aliases)]
+    assert len(every) == len(set(every)) == len(names())
+    assert all(name == name.lower() for name in every)
+    for row in rows.values():
+        assert row.doc
+        assert "\n" not in row.doc
+        assert not row.doc.endswith(".")
+
+
+def test_an_alias_is_the_function():
+    assert scalar("pow") is scalar("power")
+    assert scalar("nope") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "types", "result"),
+    [
+        ("abs", [INT], INT),
+        ("abs", [Decimal(10, 2)], Decimal(10, 2)),
+        ("sqrt", [INT], DOUBLE),
+        ("power", [INT, BIGINT], BIGINT),
+        ("power", [INT, DOUBLE], DOUBLE),
+        ("coalesce", [NULL, INT, BIGINT], BIGINT),
+        ("coalesce", [T, TEXT], T),
+        ("nvl2", [TEXT, INT, DOUBLE], DOUBLE),
+        ("concat", [TEXT, INT, T], TEXT),
+        ("substr", [TEXT, BIGINT], TEXT),
+        ("lower", [JSON], TEXT),
+        ("date_trunc", [TEXT, TEXT], T),
+        ("date_trunc", [TEXT, DATE], T),
+        ("date_bin", [INTERVAL, T], T),
+        ("to_timestamp_millis", [BIGINT], Timestamp(3)),
+        ("date_part", [TEXT, T], INT),
+        ("make_array", [INT, NULL, DOUBLE], ListOf(DOUBLE)),
+        ("array_element", [ListOf(TEXT), BIGINT], TEXT),
+        ("array_length", [ListOf(TEXT)], BIGINT_UNSIGNED),
+        ("pi", [], DOUBLE),
+    ],
+)
+def test_the_type_of_a_call(name, types, result):
+    assert scalar(name).check(types) == result
+
+
+def test_the_part_of_a_date_decides_the_type():
+    part = scalar("date_part")
+    assert part.check([TEXT, T], ["epoch", None]) == DOUBLE
+    assert part.check([TEXT, T], ["year", None]) == INT
+
+
+@pytest.mark.parametrize(
+    ("name", "types", "message", "hint"),
+    [
+        ("sqrt", [TEXT], "sqrt() does not take (TEXT)", "write sqrt(DOUBLE)"),
+        ("sqrt", [], "sqrt() does not take ()", "write sqrt(DOUBLE)"),
+        (
+            "round",
+            [DOUBLE, INT, INT],
+            "round() does not take (DOUBLE, INT, INT)",
+            "write round(DOUBLE, [INT])",
+        ),
+        (
+            "coalesce",
+            [INT, TEXT],
+            "coalesce() does not take (INT, TEXT)",
+            "write coalesce(any, ...)",
+        ),
+        (
+            "log",
+            [BOOLEAN],
+            "log() does not take (BOOLEAN)",
+            "write log(DOUBLE) or log(DOUBLE, DOUBLE)",
+        ),
+    ],
+)
+def test_a_wrong_call_is_refused(name, types, message, hint):
+    with pytest.raises(SignatureProblem) as caught:
+        scalar(name).check(types)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "nullables", "nullable"),
+    [
+        ("lower", [True], True),
+        ("lower", [False], False),
+        ("coalesce", [True, False], False),
+        ("coalesce", [True, True], True),
+        ("nullif", [False, False], True),
+        ("concat", [True], False),
+    ],
+)
+def test_whether_a_result_may_be_null(name, nullables, nullable):
+    assert scalar(name).nullable(nullables) is nullable
+
+
+@pytest.mark.parametrize(
+    ("types", "common"),
+    [
+        ([TINYINT, INT], INT),
+        ([INT, INT_UNSIGNED], INT_UNSIGNED),
+        ([BIGINT, BIGINT_UNSIGNED], BIGINT),
+        ([INT, FLOAT], DOUBLE),
+        ([Decimal(10, 2), INT], Decimal(12, 2)),
+        ([Decimal(10, 2), Decimal(10, 8)], Decimal(16, 8)),
+        ([Decimal(10, 2), DOUBLE], DOUBLE),
+        ([Timestamp(3), T, DATE], T),
+        ([TEXT, DATE], DATE),
+        ([TEXT, JSON], TEXT),
+        ([ListOf(INT), ListOf(BIGINT)], ListOf(BIGINT)),
+        ([NULL, NULL], NULL),
+        ([TEXT, INT], None),
+        ([BOOLEAN, INT], None),
+    ],
+)
+def test_the_common_type_does_not_depend_on_the_order(types, common):
+    assert common_type(types) == common
+    assert common_type(types[::-1]) == common
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: call("date_part", "fortnight", "2020-01-01"),
+        lambda: call("date_trunc", "fortnight", "2020-01-01"),
+        lambda: call("to_char", "2020-01-01", "%Q"),
+        lambda: call("to_char", "2020-01-01", call("lower", "%Y")),
+        lambda: call("regexp_like", "a", "a", "?"),
+        lambda: call("regexp_match", "a", call("lower", "a")),
+    ],
+)
+def test_what_must_be_a_known_literal(made):
+    with pytest.raises(Unsupported) as caught:
+        spark_sql(made(), row_time="")
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("chrono", "java"),
+    [
+        ("%Y-%m-%d", "yyyy-MM-dd"),
+        ("%FT%T%.6f", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"),
+        ("at %H o'clock", "'at 'HH' o''clock'"),
+        ("%d%%%m", "dd%MM"),
+        ("100%% sure", "'100% sure'"),
+    ],
+)
+def test_time_patterns(chrono, java):
+    assert java_pattern(chrono) == java
+
+
+@pytest.mark.parametrize(
+    ("rust", "java"),
+    [
+        ("plain", "plain"),
+        (r"\1 ${2} $3", "$1 $2 $3"),
+        ("$name ${name}", "${name} ${name}"),
+        ("5$$", r"5\$"),
+        ("a$ b", r"a\$ b"),
+        (r"back\slash", r"back\\slash"),
+    ],
+)
+def test_replacements(rust, java):
+    assert java_replacement(rust) == java
+
+
+def test_an_argument_is_cast_to_what_the_signature_names():
+    text = scalar("sqrt").spark([Argument("`a`", INT)])
+    assert text == "sqrt(CAST(`a` AS double))"

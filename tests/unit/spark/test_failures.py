@@ -1,0 +1,111 @@
+"""Spark's words, as a notebook gets them, told in ours."""
+
+from __future__ import annotations
+
+import pytest
+
+from arroyo_nb.errors import PlanProblem, RunProblem
+from arroyo_nb.spark.failures import run_problem
+
+STREAM = (
+    "[STREAM_FAILED] Query [id = 7, runId = 8] terminated with exception: {0}\n"
+    "=== Streaming Query ===\nIdentifier: [id = 7]\n"
+)
+BATCH_FUNCTION = (
+    "[FOREACH_BATCH_USER_FUNCTION_ERROR] An error occurred in the user provided "
+    "function in foreach batch sink. Reason: An exception was raised by the Python "
+    'Proxy. Return Message: Traceback (most recent call last):\n  File "x.py"\n{0}'
+)
+INVALID = (
+    "[CAST_INVALID_INPUT] The value '1 x' of the type \"STRING\" cannot be cast to "
+    '"INT" because it is malformed. SQLSTATE: 22018'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "error_class"),
+    [
+        (INVALID, "the value '1 x' is no INT", "CAST_INVALID_INPUT"),
+        (STREAM.format(INVALID), "the value '1 x' is no INT", "CAST_INVALID_INPUT"),
+        (
+            STREAM.format(BATCH_FUNCTION.format(f"pyspark.errors: {INVALID}")),
+            "the value '1 x' is no INT",
+            "CAST_INVALID_INPUT",
+        ),
+        (
+            "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide`. SQLSTATE: 22012",
+            "an integer was divided by zero",
+            "DIVIDE_BY_ZERO",
+        ),
+        (
+            "[NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION]  123456.7 cannot be "
+            "represented as Decimal(3, 1). If necessary set",
+            "the number 123456.7 does not fit into Decimal(3, 1)",
+            "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
+        ),
+        (
+            "[USER_RAISED_EXCEPTION] out of cheese SQLSTATE: P0001",
+            "out of cheese",
+            "USER_RAISED_EXCEPTION",
+        ),
+        (
+            STREAM.format(
+                "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading "
+                "file file:///tmp/00001.parquet. File does not exist."
+            ),
+            "a file that the run was reading is gone or cannot be read",
+            "FAILED_READ_FILE.FILE_NOT_EXIST",
+        ),
+        (
+            "[STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE] Provided key schema does not "
+            "match existing state key schema.",
+            "the state of this run was kept by another query",
+            "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+        ),
+        (
+            "[PYTHON_EXCEPTION] An exception was thrown from the Python worker: "
+            'Traceback (most recent call last):\n  File "u.py", line 1\n'
+            "ValueError: no such plane\n SQLSTATE: 38000",
+            "a Python function failed: ValueError: no such plane",
+            "PYTHON_EXCEPTION",
+        ),
+        (
+            "Job aborted due to stage failure: org.apache.spark.SparkException: Python "
+            "worker exited unexpectedly (crashed)",
+            "a Python worker of Spark ended by itself",
+            None,
+        ),
+        ("Answer from Java side is empty", "the Spark process is gone", None),
+        (
+            "java.lang.OutOfMemoryError: Java heap space",
+            "the Spark process ran out of memory",
+            None,
+        ),
+        ("java.io.IOException: No space left on device", "the disk is full", None),
+        (
+            "[SOMETHING_NEW.OF_SPARK] It broke somehow. SQLSTATE: 00000\nDetails",
+            "It broke somehow",
+            "SOMETHING_NEW.OF_SPARK",
+        ),
+        # Spark's sentence changed: its own is better than none.
+        (
+            "[CAST_INVALID_INPUT] Cannot cast that. SQLSTATE: 22018",
+            "Cannot cast that",
+            "CAST_INVALID_INPUT",
+        ),
+        ("first line\nsecond", "first line", None),
+        ("", "RuntimeError", None),
+    ],
+)
+def test_what_a_user_is_told(text, message, error_class):
+    error = RuntimeError(text)
+    problem = run_problem(error)
+    assert isinstance(problem, RunProblem)
+    assert (problem.message, problem.error_class) == (message, error_class)
+    assert problem.__cause__ is error
+    assert text in problem.detail
+
+
+def test_an_error_of_ours_is_itself():
+    ours = PlanProblem("no window here")
+    assert run_problem(ours) is ours
