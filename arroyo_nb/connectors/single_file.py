@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from arroyo_nb.connectors import Direction, TableSpec, Writer
 from arroyo_nb.connectors._line_writers import FileWriter
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.formats import FORMATS, Decoder
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.schema import TIMESTAMP, Schema
@@ -140,11 +140,19 @@ class SingleFile:
         ),
     )
 
-    def columns(
-        self,
-        options: Mapping[str, OptionValue],  # noqa: ARG002 (the protocol's signature)
-    ) -> Schema | None:
-        """None: a file does not say its columns."""
+    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:
+        """None: a file does not say its columns.
+
+        Raises
+        ------
+        CatalogProblem
+            When there is no format.
+        """
+        if "format" not in options:
+            raise CatalogProblem(
+                "'format' must be set for a single_file table",
+                hint="write format = 'json'",
+            )
         return None
 
     def recorder(self, spec: TableSpec) -> Recorder:

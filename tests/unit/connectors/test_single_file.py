@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec, single_file
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.tape.conductor import Conductor, Limits
 from arroyo_nb.tape.format import chunk_numbers
@@ -79,6 +79,12 @@ def test_what_cannot_be_read_is_told_before_the_run_starts(tmp_path, monkeypatch
     monkeypatch.setattr(type(tmp_path), "open", refuse)
     with pytest.raises(RunProblem, match=r"data\.json': Permission denied"):
         recorder(tmp_path / "data.json")
+
+
+def test_a_format_is_required():
+    with pytest.raises(CatalogProblem, match="'format' must be set"):
+        CONNECTORS.get("single_file").columns({"path": "data.json"})
+    assert CONNECTORS.get("single_file").columns({"format": "json"}) is None
 
 
 def test_an_endless_line_is_an_error_not_all_memory(tmp_path, monkeypatch):
