@@ -23,11 +23,13 @@ lab: $(VENV)/.user
 
 test: $(VENV)/.dev lint
 	@sh scripts/chromium.sh
+	@$(BIN)/python -m arroyo_nb.engine.archive
 	$(BIN)/python -m pytest -m "not long"
 	$(BIN)/python -m pytest --nbmake --nbmake-timeout=300 $(NOTEBOOKS)
 
 test-long: $(VENV)/.dev
 	@sh scripts/chromium.sh
+	@$(BIN)/python -m arroyo_nb.engine.archive
 	$(BIN)/python -m pytest -m long
 
 lint: $(VENV)/.dev
