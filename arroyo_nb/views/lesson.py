@@ -15,7 +15,10 @@ from arroyo_nb.views.words import clock, count, duration
 
 Rule: TypeAlias = Callable[[Snapshot], str | None]
 
-WATERMARK = "The watermark is the newest event time less the delay you allowed."
+WATERMARK = (
+    "The watermark is the newest event time less the delay you allowed; it moves "
+    "between batches."
+)
 
 
 def lesson(snapshot: Snapshot) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.lesson import lesson
-from arroyo_nb.views.timeline import hidden_windows, timeline
+from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
 from arroyo_nb.views.words import (
     CELL_CHARS,
@@ -32,6 +32,9 @@ from arroyo_nb.views.words import (
 
 MOST_BYTES = 250_000
 """A frame above this has its rows halved until it fits."""
+
+MOST_CELLS = 2_000
+"""Cells of the table: what a frame of every quarter of a second can afford."""
 
 MOST_ROWS, MOST_COLUMNS, MOST_SOURCES, MOST_BAD = 20, 40, 12, 5
 NAME_CHARS, NOTE_CHARS, BAD_CHARS, ERROR_CHARS, PLAN_CHARS = 80, 300, 200, 6_000, 40_000
@@ -100,6 +103,7 @@ def body(
     ``keys`` adds the buttons, for a page that listens to them.
     """
     views = _views(view, snapshot)
+    rows = min(rows, MOST_CELLS // max(len(snapshot.columns[:MOST_COLUMNS]), 1))
     while True:
         cut = replace(snapshot, rows=snapshot.rows[:rows])
         drawn = "".join(SECTIONS[v](cut, plan) for v in views)
@@ -217,14 +221,14 @@ def _numbers(snapshot: Snapshot) -> list[str]:
 def _windows(snapshot: Snapshot, _: str) -> str:
     if not snapshot.windowed:
         return '<p class="soft">This query has no window.</p>'
-    if not (drawn := timeline(snapshot)):
+    if (drawn := timeline(snapshot)) is None:
         return '<p class="soft">No window yet: the first row opens one.</p>'
-    hidden = hidden_windows(snapshot)
+    hidden = drawn.hidden_windows
     caption = [escaped(snapshot.window_text)] if snapshot.window_text else []
     if hidden:
         caption.append(f"{count(hidden, 'earlier window')} not drawn")
     told = f'<p class="soft">{" · ".join(caption)}</p>' if caption else ""
-    return told + drawn
+    return told + drawn.svg
 
 
 def _watermark(snapshot: Snapshot, _: str) -> str:

@@ -120,7 +120,8 @@ def _error(snapshot: Snapshot) -> str:
 
 
 def _picture(snapshot: Snapshot) -> str:
-    drawn = timeline(snapshot) if snapshot.windowed else strip(snapshot)
+    windows = timeline(snapshot)
+    drawn = windows.svg if windows is not None else strip(snapshot)
     if not drawn:
         return ""
     inside = drawn.replace("<defs>", f"<style>{_style()}</style><defs>", 1)

@@ -8,6 +8,7 @@ that overlap, as hop windows and sessions do, lie in lanes.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -86,27 +87,36 @@ def newest_that_fit(
     Bars become narrower than their labels only to bring the last closed window into
     the picture: open and closed must be seen side by side.
     """
-    shown: list[WindowBar] = []
-    for bar in sorted(windows, key=lambda w: (w.end, w.start), reverse=True):
-        reached = watermark is None or any(w.end <= watermark for w in shown)
-        if shown and not _fits([*shown, bar], COMFORTABLE if reached else POSSIBLE):
-            break
-        shown.append(bar)
-    return tuple(reversed(shown))
+    newest_first = sorted(windows, key=lambda w: (w.end, w.start), reverse=True)
+    starts: list[datetime] = []
+    total, most_lanes, reached = timedelta(), 0, watermark is None
+    for bar in newest_first:
+        # Ends only go down, so the bars over this one are those that start before
+        # its end: the largest such number is how many lanes there are.
+        most_lanes = max(most_lanes, bisect_left(starts, bar.end) + 1)
+        total += bar.end - bar.start
+        insort(starts, bar.start)
+        span, mean = newest_first[0].end - starts[0], total / len(starts)
+        pixels, lanes_at_most = COMFORTABLE if reached else POSSIBLE
+        wide_enough = mean * (WIDTH - 2 * MARGIN) >= span * pixels
+        if len(starts) > 1 and not (wide_enough and most_lanes <= lanes_at_most):
+            return tuple(reversed(newest_first[: len(starts) - 1]))
+        reached = reached or (watermark is not None and bar.end <= watermark)
+    return tuple(reversed(newest_first))
 
 
-def _fits(windows: list[WindowBar], limits: tuple[int, int]) -> bool:
-    pixels, most_lanes = limits
-    span = max(w.end for w in windows) - min(w.start for w in windows)
-    mean = sum((w.end - w.start for w in windows), timedelta()) / len(windows)
-    wide_enough = mean * (WIDTH - 2 * MARGIN) >= span * pixels
-    return wide_enough and lanes(windows).number <= most_lanes
+@dataclass(frozen=True)
+class Timeline:
+    """The picture as one ``<svg>`` element, and how many windows it leaves out."""
+
+    svg: str
+    hidden_windows: int
 
 
-def timeline(snapshot: Snapshot) -> str:
-    """The picture as one ``<svg>`` element; empty where there is no window yet."""
+def timeline(snapshot: Snapshot) -> Timeline | None:
+    """Draw the windows; None where there is no window yet."""
     if not snapshot.windows:
-        return ""
+        return None
     shown = newest_that_fit(snapshot.windows, snapshot.watermark)
     axis, placed = _axis(shown, snapshot), lanes(shown)
     bottom = TOP + placed.number * placed.pitch + 2
@@ -118,7 +128,8 @@ def timeline(snapshot: Snapshot) -> str:
         *(_words(axis, placed, lane, bar) for lane, bar in placed.bars),
         *_legend(bottom + 34, late=snapshot.late_rows > 0),
     ]
-    return svg(bottom + 42, _told(snapshot), parts)
+    drawn = svg(bottom + 42, _told(snapshot), parts)
+    return Timeline(drawn, len(snapshot.windows) - len(shown))
 
 
 def svg(height: int, label: str, parts: Iterable[str]) -> str:
@@ -132,12 +143,6 @@ def svg(height: int, label: str, parts: Iterable[str]) -> str:
         + "".join(parts)
         + "</svg>"
     )
-
-
-def hidden_windows(snapshot: Snapshot) -> int:
-    """How many windows the picture leaves out because they do not fit."""
-    shown = newest_that_fit(snapshot.windows, snapshot.watermark)
-    return len(snapshot.windows) - len(shown)
 
 
 def _axis(shown: Sequence[WindowBar], snapshot: Snapshot) -> Axis:
@@ -319,7 +324,7 @@ def _legend(y: int, *, late: bool) -> list[str]:
         )
         shift = 12 if kind == "late" else 19
         parts.append(f'{mark}<text x="{x + shift}" y="{y}">{text}</text>')
-        x += shift + len(text) * 6.4 + 18
+        x += shift + len(text) * 6.6 + 18
     return parts
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import pytest
 from lab import Lab, Tab, write_notebook
 
 SHOW = """
+import os, pathlib
 from IPython import get_ipython
 from scripted import ScriptedRun
 from arroyo_nb.views import live
@@ -15,6 +18,7 @@ from arroyo_nb.views.notebook import NotebookStage
 live.STILL_S = 0.5
 run = ScriptedRun({steps})
 panel = live.show(run, NotebookStage(get_ipython()))
+pathlib.Path("kernel.pid").write_text(str(os.getpid()))
 """
 LIVE = ".arroyo-live"
 MARK = f"{LIVE} .watermark text"
@@ -95,18 +99,21 @@ def test_killed_kernel_leaves_a_snapshot(lab: Lab, tab: Tab, notebook: str) -> N
     tab.save()
     saved = outputs(lab, notebook)
     assert any("snapshot at watermark" in str(data.get("text/html")) for data in saved)
+    os.kill(int((lab.folder / "kernel.pid").read_text()), signal.SIGKILL)
     lab.end_kernels()
     tab.open(lab, notebook)
     tab.page.wait_for_selector(STILL)
     tab.shot("killed")
 
 
+def choose_theme(tab: Tab, theme: str) -> None:
+    change = "jupyterapp.commands.execute('apputils:change-theme', { theme })"
+    tab.page.evaluate(f"(theme) => {{ {change} }}", theme)
+
+
 def test_dark(lab: Lab, tab: Tab, notebook: str) -> None:
     begun(lab, tab, notebook)
-    theme = "{ theme: 'JupyterLab Dark' }"
-    tab.page.evaluate(
-        f"() => {{ jupyterapp.commands.execute('apputils:change-theme', {theme}) }}"
-    )
+    choose_theme(tab, "JupyterLab Dark")
     tab.page.wait_for_selector(f"{LIVE}[data-theme=dark]")
     paper = tab.page.locator(f"{LIVE} .picture").evaluate(
         "element => getComputedStyle(element).backgroundColor"
@@ -114,6 +121,5 @@ def test_dark(lab: Lab, tab: Tab, notebook: str) -> None:
     assert paper == "rgb(17, 17, 17)"
     tab.until_other(MARK, tab.text(MARK))
     tab.shot("live-dark")
-    tab.page.locator(f"{LIVE} [data-do=stop]").click()
-    tab.page.wait_for_selector(STILL)
-    tab.shot("stopped-dark")
+    choose_theme(tab, "JupyterLab Light")
+    tab.page.wait_for_selector(f"{LIVE}[data-theme=light]")

@@ -7,11 +7,11 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import cycle, pairwise
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import (
     CLOSED,
@@ -217,45 +217,46 @@ payloads = st.one_of(
 )
 
 
-def with_payload(text: str) -> Snapshot:
-    """A run in which everything that a user can name or feed is the payload."""
-    value = {
-        "start": text,
-        text: [text, {"k": text}],
-        "b": text.encode("utf-8", "replace"),
-    }
+def with_payloads(texts: list[str]) -> Snapshot:
+    """A run in which all that a user can name or feed are these texts."""
+    text = cycle(texts)
+    coded = next(text).encode("utf-8", "replace")
+    value = {"start": next(text), next(text): [next(text), {"k": next(text)}]}
+    bad = (next(text), next(text))
     return replace(
         TUMBLE,
-        name=text,
-        note=text,
-        error=text,
-        sql=text,
-        window_text=text,
+        name=next(text),
+        note=next(text),
+        error=next(text),
+        sql=next(text),
+        window_text=next(text),
         state=RunState.FAILED,
-        sources=(replace(TUMBLE.sources[0], name=text, bad=(text, text)),),
-        columns=(text, "n"),
+        sources=(replace(TUMBLE.sources[0], name=next(text), bad=bad),),
+        columns=(next(text), "n"),
         numeric=(False, True),
-        rows=((text, 1), (value, 2.5), ([text], None)),
+        rows=((next(text), 1), (value, 2.5), ([next(text)], None), (coded, 0)),
     )
 
 
 @pytest.mark.parametrize("text", MARKUP)
 def test_known_payloads_are_text(text: str) -> None:
-    check_payload(text)
+    check([text])
 
 
-@given(payloads)
-def test_payloads_are_text(text: str) -> None:
-    check_payload(text)
+@settings(max_examples=60)
+@given(st.lists(payloads, min_size=12, max_size=16))
+def test_payloads_are_text(texts: list[str]) -> None:
+    check(texts)
 
 
-def check_payload(text: str) -> None:
-    for page in drawn(with_payload(text)):
+def check(texts: list[str]) -> None:
+    snapshot = with_payloads(texts)
+    for page in drawn(snapshot):
         assert page.tags <= TAGS
         assert not any(name.startswith("on") for name in page.attributes)
         assert "href" not in page.attributes
         assert not re.search("[\x00-\x08\x0b-\x1f\ud800-\udfff\u202e]", page.text)
-    for made in still.bundle(with_payload(text)).values():
+    for made in still.bundle(snapshot).values():
         made.encode("utf-8")
 
 

@@ -1,0 +1,133 @@
+"""Pictures of arbitrary windows: each is drawn or counted, inside of the frame."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from datetime import datetime, timedelta
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scenes import TUMBLE, at
+
+from arroyo_nb.run.snapshot import MarkPoint, Snapshot, WindowBar, WindowState
+from arroyo_nb.views.axis import STEPS, Axis
+from arroyo_nb.views.timeline import (
+    POSSIBLE,
+    WIDTH,
+    lanes,
+    newest_that_fit,
+    timeline,
+)
+from arroyo_nb.views.watermark import strip
+
+moments = st.datetimes(datetime(1970, 1, 1), datetime(2030, 1, 1))
+lengths = st.timedeltas(timedelta(milliseconds=1), timedelta(days=400))
+
+
+@st.composite
+def bars(draw: st.DrawFn) -> WindowBar:
+    start, length = draw(moments), draw(lengths)
+    rows, late = draw(st.integers(0, 10**12)), draw(st.integers(0, 1000))
+    state = draw(st.sampled_from(WindowState))
+    return WindowBar(start, start + length, rows, late, state)
+
+
+@st.composite
+def regular(draw: st.DrawFn) -> list[WindowBar]:
+    """Tumble and hop windows as queries make them: equal widths, equal slides."""
+    start, slide = draw(moments), draw(lengths)
+    width = slide * draw(st.integers(1, 70))
+    return [
+        WindowBar(start + i * slide, start + i * slide + width, i, 0, WindowState.OPEN)
+        for i in range(draw(st.integers(1, 120)))
+    ]
+
+
+windows = st.one_of(
+    st.lists(bars(), min_size=1, max_size=30, unique_by=lambda b: (b.start, b.end)),
+    regular(),
+)
+
+
+def is_inside(svg: str) -> bool:
+    root = ElementTree.fromstring(svg)
+    shifts = re.findall(r"translate\((-?[\d.]+)px", svg)
+    return root.get("viewBox", "").startswith("0 0 ") and all(
+        0 <= float(x) <= WIDTH for x in shifts
+    )
+
+
+@given(windows, st.none() | moments, st.none() | moments)
+def test_every_window_is_drawn_or_counted(
+    made: list[WindowBar], mark: datetime | None, newest: datetime | None
+) -> None:
+    snapshot = replace(
+        TUMBLE, windows=tuple(made), watermark=mark, max_event_time=newest
+    )
+    picture = timeline(snapshot)
+    assert picture is not None
+    drawn = len(re.findall(r'data-key="w\d', picture.svg))
+    assert drawn + picture.hidden_windows == len(made)
+    assert drawn >= 1
+    assert is_inside(picture.svg)
+
+
+@given(windows)
+def test_no_two_windows_of_a_lane_overlap(made: list[WindowBar]) -> None:
+    placed = lanes(made)
+    ends: dict[int, datetime] = {}
+    for lane, bar in placed.bars:
+        assert ends.get(lane, bar.start) <= bar.start
+        ends[lane] = bar.end
+    assert sorted(ends) == list(range(placed.number))
+    shown = newest_that_fit(made, None)
+    assert len(shown) == 1 or lanes(shown).number <= POSSIBLE[1]
+
+
+@given(moments, lengths, st.floats(20, 400))
+def test_ticks_are_round_and_apart(
+    low: datetime, length: timedelta, apart: float
+) -> None:
+    axis = Axis(low, low + length, 0, 880)
+    places = [axis.at(moment) for moment, _ in axis.ticks(apart)]
+    assert all(b - a >= apart - 0.2 for a, b in itertools.pairwise(places))
+    step = axis._step(apart)
+    assert step in STEPS
+
+    epoch = datetime(1970, 1, 1)
+    assert not any((m - epoch) % step for m, _ in axis.ticks(apart))
+
+
+@given(st.lists(st.tuples(moments, st.none() | moments), max_size=600))
+def test_strip_draws_any_history(marks: list[tuple[datetime, datetime | None]]) -> None:
+    history = tuple(
+        MarkPoint(i, i * 0.1, newest, mark) for i, (newest, mark) in enumerate(marks)
+    )
+    svg = strip(Snapshot("q", TUMBLE.state, history=history))
+    assert bool(svg) == bool(marks)
+    if svg:
+        ElementTree.fromstring(svg)
+        assert len(svg) <= 60_000
+
+
+def test_the_watermark_and_the_last_closed_window_are_in_the_picture() -> None:
+    minute = timedelta(minutes=1)
+    made = tuple(
+        WindowBar(at(8) + i * minute, at(8) + (i + 1) * minute, 1, 0, state)
+        for i in range(120)
+        for state in [WindowState.CLOSED if i < 70 else WindowState.OPEN]
+    )
+    picture = timeline(
+        replace(TUMBLE, windows=made, watermark=at(9, 10), max_event_time=at(10))
+    )
+    assert picture is not None
+    svg = picture.svg
+    assert 'class="bar closed" width' in svg
+    assert "← watermark" not in svg
+    x = re.search(r'data-key="watermark"[^>]*translate\(([\d.]+)px', svg)
+    assert x is not None
+    assert float(x[1]) == pytest.approx(30, abs=30)
