@@ -91,7 +91,7 @@ def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
     except ArroyoError as error:
         error.span = error.span or span
         raise
-    bound.meta.setdefault("span", span)
+    bound.meta["span"] = span
     return bound
 
 

@@ -36,17 +36,31 @@ UNSUPPORTED_AGGREGATES = frozenset(
 )
 """Arroyo's other aggregates."""
 
+_OVER_FUNCTIONS = (
+    *("cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank"),
+    "row_number",
+)
+_OTHER_FUNCTIONS = (
+    *("array_any_value", "array_concat", "array_dims", "array_distance"),
+    *("array_except", "array_has_all", "array_has_any", "array_intersect"),
+    *("array_ndims", "array_pop_back", "array_pop_front", "array_positions"),
+    *("array_prepend", "array_remove", "array_remove_all", "array_remove_n"),
+    *("array_repeat", "array_replace", "array_replace_all", "array_replace_n"),
+    *("array_resize", "array_slice", "array_sort", "array_union", "arrow_cast"),
+    *("arrow_typeof", "current_date", "current_time", "extract_json"),
+    *("extract_json_string", "flatten", "generate_series", "get_field"),
+    *("get_first_json_object", "json_as_text", "json_contains", "json_get"),
+    *("json_get_bool", "json_get_float", "json_get_int", "json_get_json"),
+    *("json_get_str", "json_length", "json_object_keys", "map", "map_extract"),
+    *("map_keys", "map_values", "multi_hash", "named_struct", "now", "range"),
+    *("struct", "to_local_time", "union_extract", "union_tag", "unnest", "version"),
+)
 UNSUPPORTED_FUNCTIONS = {
-    "unnest": "unnest() is not supported yet",
     "metadata": "metadata() may only be called in a generated column",
-    **{
-        name: f"the window function {name}() is not supported yet"
-        for name in (
-            *("cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank"),
-            *("rank", "row_number"),
-        )
-    },
+    **{f: f"the function {f}() is not supported yet" for f in _OTHER_FUNCTIONS},
+    **{f: f"{f}() needs OVER, which is not supported yet" for f in _OVER_FUNCTIONS},
 }
+"""Arroyo's functions that are not run: name -> the words that refuse it."""
 
 _SHAPES = {"tumble": ("width",), "hop": ("slide", "width"), "session": ("gap",)}
 WINDOWS = frozenset(_SHAPES)

@@ -83,6 +83,7 @@ class Scope:
             raise self._unknown(parts, names, first)
         found: exp.Expr = column(field)
         found.meta["qualified"] = f"{self.name}.{field.name}" if self.name else None
+        found.meta["span"] = span_of(parts[first])
         for part in parts[first + 1 :]:
             found = member(found, spelled(part), span_of(part))
         return found
@@ -132,6 +133,7 @@ def member(struct: exp.Expr, name: str, span: Span | None) -> exp.Expr:
         raise CatalogProblem(f"field '{name}' not found", span=span, hint=hint)
     identifier = exp.Identifier(this=name, quoted=True)
     made = exp.Dot(this=struct, expression=identifier)
+    made.meta["span"] = span
     nullable = field.nullable or bool(struct.meta["nullable"])
     return typed(made, field.type, nullable=nullable)
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import ConnectorTable, Generated
+from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.connectors import CONNECTORS, Connector, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import Kind, Option, OptionValue
-from arroyo_nb.plan import calls
-from arroyo_nb.plan.binding import bind
+from arroyo_nb.plan.columns import Declared, declared_columns
 from arroyo_nb.plan.options import Options
-from arroyo_nb.plan.scope import Collected, Scope, unique
-from arroyo_nb.plan.types import is_internal, type_from_sql
-from arroyo_nb.plan.typing import is_nullable, type_of
+from arroyo_nb.plan.scope import Collected
 from arroyo_nb.plan.watermarks import EVENT_TIME_OPTIONS, watermark_clause
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import Field, Schema
+from arroyo_nb.schema import Schema
 from arroyo_nb.sql.dialect import name_span, span_of
 from arroyo_nb.sql.statements import CreateTable
 
@@ -33,16 +29,6 @@ _BAD_DATA = Option(
     choices=("drop", "fail"),
 )
 _DIRECTIONS = {"source": Direction.SOURCE, "sink": Direction.SINK}
-_HANDLED = {exp.NotNullColumnConstraint, exp.PrimaryKeyColumnConstraint}
-
-
-@dataclass(frozen=True)
-class Declared:
-    """The column list of a CREATE TABLE."""
-
-    order: tuple[str, ...]
-    physical: Schema
-    generated: tuple[Generated, ...]
 
 
 def create_table(statement: CreateTable) -> ConnectorTable:
@@ -143,7 +129,7 @@ class _Table:
         direction = self._option_problems.attempt(self._direction)
         values = self._values()
         self._check_unknown(values)
-        declared = self._declared()
+        declared = declared_columns(self._entries, self._problems)
         if direction is None or declared is None:
             return None
         declared = self._inferred(declared, values, direction) or declared
@@ -218,31 +204,6 @@ class _Table:
         options = FORMATS.get(name).options
         values |= self._options.take_all(options, self._option_problems)
 
-    def _declared(self) -> Declared | None:
-        """The column list; every bad column is reported."""
-        definitions = [e for e in self._entries if isinstance(e, exp.ColumnDef)]
-        for entry in self._entries:
-            if not isinstance(entry, exp.ColumnDef | exp.WatermarkColumnConstraint):
-                self._problems.append(_refused_entry(entry))
-        fields = [self._problems.attempt(partial(_field, d)) for d in definitions]
-        known = [f for f in fields if f is not None]
-        self._problems.attempt(partial(_check_names, known, definitions))
-        if len(known) < len(fields):
-            return None
-        makers = [_generation(definition) for definition in definitions]
-        physical = Schema(
-            tuple(f for f, made in zip(known, makers, strict=True) if made is None)
-        )
-        generated = []
-        for declared, made in zip(known, makers, strict=True):
-            if made is not None:
-                build = partial(_generated, declared, made, Scope(physical))
-                generated.append(self._problems.attempt(build))
-        if any(g is None for g in generated):
-            return None
-        order = tuple(f.name for f in known)
-        return Declared(order, physical, tuple(g for g in generated if g))
-
     def _inferred(
         self,
         declared: Declared,
@@ -276,93 +237,4 @@ def _other_schema(connector: str, own: Schema) -> CatalogProblem:
     return CatalogProblem(
         f"invalid schema for {connector} source; omit fields to rely on inference",
         hint=f"its columns are: {own}",
-    )
-
-
-def _refused_entry(entry: exp.Expr) -> ArroyoError:
-    if isinstance(entry, exp.Identifier):
-        return CatalogProblem(f"column '{entry.name}' has no type", span=span_of(entry))
-    return Unsupported(
-        f"Unsupported table constraint `{entry.sql(dialect='postgres')}`",
-        span=span_of(entry),
-        hint="PRIMARY KEY stands after its column's type",
-    )
-
-
-def _field(definition: exp.ColumnDef) -> Field:
-    _check_constraints(definition)
-    if definition.kind is None:
-        raise CatalogProblem(
-            f"column '{definition.name}' has no type", span=span_of(definition)
-        )
-    type_ = type_from_sql(definition.kind)
-    if is_internal(type_):
-        raise CatalogProblem(
-            f"field '{definition.name}' has a type '{type_}' that cannot be used in a "
-            "connection table",
-            span=span_of(definition.kind),
-        )
-    required = any(
-        isinstance(c.kind, exp.NotNullColumnConstraint)
-        and not c.kind.args.get("allow_null")
-        for c in definition.constraints
-    )
-    return Field(definition.name, type_, nullable=not required)
-
-
-def _check_constraints(definition: exp.ColumnDef) -> None:
-    for constraint in definition.constraints:
-        kind = constraint.kind
-        if isinstance(kind, exp.Property):
-            raise CatalogProblem(
-                f"unknown metadata field '{kind.args['value'].name}': this connector "
-                "has no metadata",
-                span=span_of(definition),
-            )
-        if type(kind) not in _HANDLED | {exp.ComputedColumnConstraint}:
-            words = type(kind).__name__.removesuffix("ColumnConstraint").upper()
-            raise Unsupported(
-                f"the column constraint {words} is not supported",
-                span=span_of(definition),
-            )
-
-
-def _generation(definition: exp.ColumnDef) -> exp.Expr | None:
-    for constraint in definition.constraints:
-        if isinstance(constraint.kind, exp.ComputedColumnConstraint):
-            made: exp.Expr = constraint.kind.this
-            return made
-    return None
-
-
-def _generated(declared: Field, expression: exp.Expr, scope: Scope) -> Generated:
-    bound = bind(expression, scope)
-    _check_scalar(bound, "a generated column")
-    given = type_of(bound)
-    if given != declared.type:
-        raise CatalogProblem(
-            f"the generated column '{declared.name}' is declared {declared.type}, but "
-            f"its expression is {given}",
-            span=span_of(expression),
-            hint=f"cast the expression to {declared.type}",
-        )
-    nullable = declared.nullable and is_nullable(bound)
-    return Generated(Field(declared.name, declared.type, nullable), bound)
-
-
-def _check_scalar(bound: exp.Expr, where: str) -> None:
-    call = calls.find_window_call(bound)
-    if call is not None:
-        raise calls.misplaced_window(call)
-    if calls.find_aggregate(bound) is not None:
-        raise CatalogProblem(f"aggregates are not allowed in {where}")
-
-
-def _check_names(fields: list[Field], definitions: list[exp.ColumnDef]) -> None:
-    unique(
-        fields,
-        lambda _, other, name: CatalogProblem(
-            f"invalid field names in schema: the column '{name}' is declared twice",
-            span=span_of(definitions[other].this),
-        ),
     )

@@ -1,5 +1,5 @@
 SELECT unnest(tags) FROM trips
 -- error
--- <cell>:1:8: unnest() is not supported yet
+-- <cell>:1:8: the function unnest() is not supported yet
 --   SELECT unnest(tags) FROM trips
 --          ^^^^^^^^^^^^
