@@ -149,10 +149,12 @@ class Conductor:
             self._dropped(mark.bad, mark.totals.dropped_rows)
             self._written(mark)
         self._found_chunks = writer.last.number if writer.last else 0
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=self._run, args=(writer,), name=f"tape {self._source}", daemon=True
         )
-        self._thread.start()
+        thread.start()
+        # After its start: who stops the source meanwhile cannot join it before.
+        self._thread = thread
 
     def stop(self, timeout_s: float = 10.0) -> bool:
         """Stop releasing rows; True when the thread has ended in time."""
