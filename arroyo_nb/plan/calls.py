@@ -177,7 +177,7 @@ def aggregate_call(
             f"the aggregate {name}() is not supported yet",
             hint="supported: " + ", ".join(sorted(AGGREGATES)),
         )
-    if len(arguments) > 1 and distinct:
+    if len(arguments) != 1 and distinct:
         raise PlanProblem(f"{name}(DISTINCT) takes one argument")
     if len(arguments) != 1 and (name != "count" or arguments):
         raise CatalogProblem(f"{name}() takes one argument, not {len(arguments)}")

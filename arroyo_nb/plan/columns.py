@@ -35,9 +35,18 @@ class Declared:
 
 
 def declared_columns(
-    entries: Sequence[exp.Expr], problems: Collected
+    entries: Sequence[exp.Expr], table: str, problems: Collected
 ) -> Declared | None:
     """The column list of a CREATE TABLE; every bad column is reported.
+
+    Parameters
+    ----------
+    entries
+        Columns and constraints as they were parsed.
+    table
+        What errors call the table and its connector.
+    problems
+        Takes the errors.
 
     Returns
     -------
@@ -48,7 +57,7 @@ def declared_columns(
     for entry in entries:
         if not isinstance(entry, exp.ColumnDef | exp.WatermarkColumnConstraint):
             problems.append(_refused_entry(entry))
-    fields = [problems.attempt(partial(_field, d)) for d in definitions]
+    fields = [problems.attempt(partial(_field, d, table)) for d in definitions]
     known = [f for f in fields if f is not None]
     problems.attempt(partial(_check_names, known, definitions))
     if len(known) < len(fields):
@@ -78,8 +87,8 @@ def _refused_entry(entry: exp.Expr) -> ArroyoError:
     )
 
 
-def _field(definition: exp.ColumnDef) -> Field:
-    _check_constraints(definition)
+def _field(definition: exp.ColumnDef, table: str) -> Field:
+    _check_constraints(definition, table)
     if definition.kind is None:
         raise CatalogProblem(
             f"column '{definition.name}' has no type", span=span_of(definition)
@@ -99,14 +108,14 @@ def _field(definition: exp.ColumnDef) -> Field:
     return Field(definition.name, type_, nullable=not required)
 
 
-def _check_constraints(definition: exp.ColumnDef) -> None:
+def _check_constraints(definition: exp.ColumnDef, table: str) -> None:
     for constraint in definition.constraints:
         kind = constraint.kind
-        if isinstance(kind, exp.Property):
+        key = _metadata_key(kind)
+        if key is not None:
+            # No connector has metadata yet.
             raise CatalogProblem(
-                f"unknown metadata field '{kind.args['value'].name}': this connector "
-                "has no metadata",
-                span=span_of(definition),
+                f"unknown metadata field '{key}' for {table}", span=span_of(definition)
             )
         if type(kind) not in _HANDLED:
             words = type(kind).__name__.removesuffix("ColumnConstraint").upper()
@@ -114,6 +123,36 @@ def _check_constraints(definition: exp.ColumnDef) -> None:
                 f"the column constraint {words} is not supported",
                 span=span_of(definition),
             )
+
+
+def _metadata_key(kind: exp.Expr) -> str | None:
+    """The key of ``METADATA FROM 'key'`` or, as it was once written,
+    ``GENERATED ALWAYS AS (metadata('key'))``."""
+    if isinstance(kind, exp.Property):
+        return str(kind.args["value"].name)
+    if not isinstance(kind, exp.ComputedColumnConstraint):
+        return None
+    found = [c for c in kind.find_all(exp.Anonymous) if c.name.lower() == "metadata"]
+    if not found:
+        return None
+    call = found[0]
+    if call is not kind.this:
+        raise CatalogProblem(
+            "Metadata columns must have only a single call to 'metadata'",
+            span=span_of(call),
+        )
+    if len(call.expressions) != 1:
+        raise CatalogProblem(
+            "For metadata columns, metadata call must have a single argument",
+            span=span_of(call),
+        )
+    (argument,) = call.expressions
+    if not argument.is_string:
+        raise CatalogProblem(
+            "For metadata columns, metadata call must have a literal string argument",
+            span=span_of(call),
+        )
+    return str(argument.name)
 
 
 def _generation(definition: exp.ColumnDef) -> exp.Expr | None:

@@ -28,6 +28,20 @@ _BAD_DATA = Option(
     default="fail",
     choices=("drop", "fail"),
 )
+_CONNECTORS_TO_COME = frozenset(
+    (
+        *("confluent", "delta", "filesystem", "fluvio", "iceberg", "kafka", "kinesis"),
+        *("mqtt", "nats", "nexmark", "polling_http", "rabbitmq", "redis", "sse"),
+        *("webhook", "websocket"),
+    )
+)
+_FORMATS_TO_COME = frozenset(
+    ("avro", "debezium_json", "parquet", "protobuf", "raw_bytes", "raw_string")
+)
+_OPTIONS_TO_COME = (
+    *("framing", "framing.newline.max_length", "idle_micros"),
+    *("lookup.cache.max_bytes", "lookup.cache.ttl"),
+)
 _DIRECTIONS = {"source": Direction.SOURCE, "sink": Direction.SINK}
 
 
@@ -102,7 +116,10 @@ def _connector(options: Options) -> Connector:
             f"connection profile '{profile}' not found",
             span=options.span("connection_profile"),
         )
-    return CONNECTORS.get(name or "", span=options.span("connector"))
+    span = options.span("connector")
+    if name in _CONNECTORS_TO_COME and name not in CONNECTORS.names:
+        raise Unsupported(f"the connector '{name}' is not supported yet", span=span)
+    return CONNECTORS.get(name or "", span=span)
 
 
 class _Table:
@@ -129,7 +146,11 @@ class _Table:
         direction = self._option_problems.attempt(self._direction)
         values = self._values()
         self._check_unknown(values)
-        declared = declared_columns(self._entries, self._problems)
+        declared = declared_columns(
+            self._entries,
+            f"{self._statement.name} connector '{self._connector.name}'",
+            self._problems,
+        )
         if direction is None or declared is None:
             return None
         declared = self._inferred(declared, values, direction) or declared
@@ -153,6 +174,15 @@ class _Table:
     def _check_unknown(self, values: Mapping[str, OptionValue]) -> None:
         """Options of a format that is not known cannot be told from unknown ones."""
         self._options.known.update(option.name for option in EVENT_TIME_OPTIONS)
+        for name in _OPTIONS_TO_COME:
+            if name in self._options.given and name not in self._options.known:
+                self._options.known.add(name)
+                self._option_problems.append(
+                    Unsupported(
+                        f"the option '{name}' is not supported yet",
+                        span=self._options.span(name),
+                    )
+                )
         is_format_known = "format" in values or "format" not in self._options.given
         unknown = self._options.unknown(but="" if is_format_known else ".")
         if unknown is not None:
@@ -185,9 +215,13 @@ class _Table:
 
     def _format(self, values: dict[str, OptionValue]) -> None:
         name = self._options.text("format")
-        if name is None:
-            return
         span = self._options.span("format")
+        if name is None:
+            raise CatalogProblem(
+                f"'format' must be set for the connector '{self._connector.name}'"
+            )
+        if name in _FORMATS_TO_COME and name not in FORMATS.names:
+            raise Unsupported(f"the format '{name}' is not supported yet", span=span)
         if name not in FORMATS.names:
             raise CatalogProblem(
                 f"unknown format '{name}'",

@@ -1,0 +1,5 @@
+CREATE TABLE x (a INT) WITH (connector = 'single_file', path = '/r', type = 'source')
+-- error
+-- <cell>:1:14: Failed to create table x caused by 'format' must be set for the connector 'single_file'
+--   CREATE TABLE x (a INT) WITH (connector = 'single_file', path = '/r', type = 'source')
+--                ^
