@@ -22,6 +22,7 @@ from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.run.interrupts import Interrupts, held
 from arroyo_nb.session import Session, duration
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from arroyo_nb.views.live import Panel
     from arroyo_nb.views.notebook import NotebookStage
 
-LOOK_S = 0.2
-"""How often a waiting cell looks up; an interrupt gets through at once."""
+LOOK_S = 0.1
+"""How often a waiting cell looks up, and whether it was interrupted."""
 
 STOP_S = 0.8
 """How long an interrupted cell waits for its run to end in good order."""
@@ -110,11 +111,13 @@ class ArroyoMagics(Magics):
         before = self.session.catalog
         name = line.get("name") or self._name(sql)
         try:
-            run = self._start(line, sql, name)
-            self._leave(name)
-            if run is not None:
-                self._started(line, run)
-                return
+            with held() as interrupts:
+                run = self._start(line, sql, name)
+                interrupts.check()
+                self._leave(name)
+                if run is not None:
+                    self._started(line, run, interrupts)
+                    return
         except Interrupted:
             raise
         except KeyboardInterrupt:
@@ -123,12 +126,12 @@ class ArroyoMagics(Magics):
 
         _say(changes(before, self.session.catalog))
 
-    def _started(self, line: CellLine, run: Run) -> None:
+    def _started(self, line: CellLine, run: Run, interrupts: Interrupts) -> None:
         if (variable := line.get("variable")) is not None:
             self._shell.user_ns[variable] = run
         if line.get("explain"):
             _say(run.explain())
-        self._show(line, run)
+        self._show(line, run, interrupts)
 
     def _start(self, line: CellLine, sql: str, name: str) -> Run | None:
         # Checked before the script is planned: a cell happens or it doesn't.
@@ -172,7 +175,7 @@ class ArroyoMagics(Magics):
         request: Any = getattr(self._shell, "get_parent", dict)()
         return str(request.get("metadata", {}).get("cellId") or "")
 
-    def _show(self, line: CellLine, run: Run) -> None:
+    def _show(self, line: CellLine, run: Run, interrupts: Interrupts) -> None:
         from arroyo_nb.views import live, still
         from arroyo_nb.views.notebook import NotebookStage, is_interactive, publish
         from arroyo_nb.views.panel import View
@@ -189,16 +192,17 @@ class ArroyoMagics(Magics):
         if line.get("wait", not looked_at):
             limit = None if looked_at else duration(self.headless_for)
             try:
-                self._wait(run, limit)
+                self._wait(run, limit, interrupts)
             finally:
                 if panel is not None:
                     panel.refresh()
                 else:
                     publish(still.bundle(run.snapshot(wish.rows)))
 
-    def _wait(self, run: Run, limit: timedelta | None) -> None:
+    def _wait(self, run: Run, limit: timedelta | None, interrupts: Interrupts) -> None:
         try:
             while not run.wait(LOOK_S):
+                interrupts.check()
                 if limit is not None and _endless_and_over(run, limit):
                     run.stop(f"stopped after {limit.total_seconds():g} s: nobody looks")
         except KeyboardInterrupt:
@@ -213,8 +217,10 @@ class ArroyoMagics(Magics):
         deadline = time.monotonic() + STOP_S
         while not run.state.ended and time.monotonic() < deadline:
             time.sleep(LOOK_S / 10)
-        rows = run.snapshot(0).rows_kept
-        return Interrupted(f"stopped by interrupt; {rows:,} rows kept")
+        rows = f"{run.snapshot(0).rows_kept:,} rows kept"
+        if run.state.ended:
+            return Interrupted(f"stopped by interrupt; {rows}")
+        return Interrupted(f"stopping after an interrupt; {rows} so far")
 
     def _line(self, words: list[str]) -> None:
         verb, *rest = words or ["ps"]

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from arroyo_nb.run.run import Run, RunOptions
 
 DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
+LOOK_S = 0.1
+"""How often waiting for a run looks whether it was interrupted."""
+
+STOP_S = 0.8
+"""How long who interrupts a run waits for its end in good order."""
+
 CLOSE_S = 10.0
 """How long closing waits for a run to stop."""
 
@@ -209,8 +215,7 @@ class Session:
         )
         run = self._new_run(name or script_name(sql), plan, options, state_dir)
         self.catalog = plan.catalog
-        self._start(run)
-        return self._waited(run) if wait else run
+        return self._waited(run) if wait else self._started(run)
 
     def resume(self, name: str) -> Run:
         """Go on with an ended run from its checkpoint, with the options it had.
@@ -270,11 +275,12 @@ class Session:
         folder = self._temporary(name) if base is None else base / safe_name(name)
         return Run(name, plan, self.engine, folder, options, temporary=base is None)
 
-    def _start(self, run: Run) -> None:
+    def _started(self, run: Run) -> Run:
         # The worker ends the old one before it starts the new one.
         if (old := self._runs.pop(run.name, None)) is not None:
             old.discard()
         self._runs[run.name] = run.start()
+        return run
 
     def _temporary(self, name: str) -> Path:
         # Not in the engine's folder: a run can go on after its engine has died.
@@ -283,11 +289,16 @@ class Session:
         return Path(tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=self._work))
 
     def _waited(self, run: Run) -> Run:
-        try:
-            run.wait()
-        except KeyboardInterrupt:
-            run.stop("stopped by interrupt").wait(timeout=10)
-            raise
+        from arroyo_nb.run.interrupts import held
+
+        with held() as interrupts:
+            self._started(run)
+            try:
+                while not run.wait(LOOK_S):
+                    interrupts.check()
+            except KeyboardInterrupt:
+                run.stop("stopped by interrupt").wait_quietly(STOP_S)
+                raise
         return run
 
 

@@ -60,9 +60,10 @@ class Feeds:
 
     def start(self, folder: RunFolder, *, on_change: Callable[[], None]) -> None:
         """Start to record every source into the run's folder."""
-        for name, table in self._tables.items():
-            self._folders[name] = folder.source(name)
-            self._conductors[name] = Conductor(
+        self._folders = {name: folder.source(name) for name in self._tables}
+        # At once: other threads look at this mapping while it is filled.
+        self._conductors = {
+            name: Conductor(
                 self._recorders[name],
                 self._folders[name],
                 schema=table.physical,
@@ -71,6 +72,8 @@ class Feeds:
                 paused=self._stepping,
                 on_change=on_change,
             )
+            for name, table in self._tables.items()
+        }
         for conductor in self._conductors.values():
             conductor.start()
 
@@ -139,9 +142,14 @@ class Feeds:
             conductor.step()
 
     def close(self) -> None:
-        """Release nothing more at all; what is released stays."""
+        """Release nothing more at all; what is released stays. Waits for nobody."""
         for conductor in self._conductors.values():
-            conductor.stop()
+            conductor.stop(timeout_s=0)
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until nothing is written any more, after :meth:`close`."""
+        for conductor in self._conductors.values():
+            conductor.join(timeout_s)
 
     @property
     def paused(self) -> bool:

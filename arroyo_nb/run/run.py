@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from threading import Event, RLock
+from threading import RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 
 POLL_S = 0.1
 """How often a running query is looked at."""
+
+RECORDER_S = 10.0
+"""How long the end of a run waits for a source that is being read."""
+
+LOOK_S = 0.02
+"""How often who waits for a run looks at it."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +120,8 @@ class Run:
         self._told = False
         self._begun_s = time.monotonic()
         self._ended_s: float | None = None
-        self._over = Event()
         self._lock = RLock()
+        self._begun = False
         self._listeners: list[Callable[[], None]] = []
         self._claim: RunFolder | None = None
         self._stop_polling: Callable[[], None] | None = None
@@ -175,17 +181,15 @@ class Run:
         ArroyoError
             When the run failed.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while not self._over.wait(0.05):
-            if deadline is not None and time.monotonic() >= deadline:
-                return False
+        if not self.wait_quietly(timeout):
+            return False
         self._raise_once()
         return True
 
     def stop(self, note: str = "stopped") -> Run:
         """Stop it; returns at once, what was collected is kept."""
         self.feeds.close()
-        if not self._state.ended:
+        if not self._state.ended and not self._withdraw(note):
             self._engine.worker.post(partial(self._end, RunState.STOPPED, note))
         return self
 
@@ -255,9 +259,16 @@ class Run:
         self._engine.worker.post(self._remove)
         return self
 
-    def wait_quietly(self, timeout: float) -> bool:
+    def wait_quietly(self, timeout: float | None = None) -> bool:
         """Wait like :meth:`wait`, and leave its error to whoever touches it next."""
-        return self._over.wait(timeout)
+        # No Event: an interrupt inside its wait can leave its lock held, and then the
+        # worker, which sets it, stands still for ever.
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._state.ended:
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            time.sleep(LOOK_S)
+        return True
 
     @property
     def elapsed_s(self) -> float:
@@ -324,6 +335,9 @@ class Run:
             )
             spark = self._engine.session
             self._generation = self._engine.restarts
+            if not self._begin():
+                self._release()
+                return
             self.feeds.start(claim, on_change=self._changed)
             for index, output in enumerate(self.outputs):
                 output.start(
@@ -337,6 +351,22 @@ class Run:
             return
         self._move(RunState.RUNNING, "resumed" if claim.resumed else "")
         self._stop_polling = self._engine.worker.every(POLL_S, self._poll)
+
+    def _begin(self) -> bool:
+        """Whether it may start: nobody stopped it while the engine did."""
+        with self._lock:
+            self._begun = not self._state.ended
+            return self._begun
+
+    def _withdraw(self, note: str) -> bool:
+        """End it at once, without the worker, if no query of it has been started."""
+        with self._lock:
+            if self._begun or self._state.ended:
+                return False
+            self._ended_s = time.monotonic()
+            self._state, self.note = RunState.STOPPED, note
+        self._changed()
+        return True
 
     def _poll(self) -> None:
         if not self._engine_lives:
@@ -382,6 +412,9 @@ class Run:
             self._end(RunState.STOPPED, f"the watermark reached {until}")
 
     def _fail(self, error: BaseException) -> None:
+        if self._state.ended:  # stopped while it was being started
+            self._release()
+            return
         problem = run_problem(error)
         if not self._engine_lives and problem.hint is None:
             problem.hint = (
@@ -400,11 +433,9 @@ class Run:
         self._end_outputs()
         if self._error is not None:
             state = RunState.FAILED
-        if self._claim is not None:
-            self._claim.release()
+        self._release()
         self._ended_s = time.monotonic()
         self._move(state, note)
-        self._over.set()
 
     def _end_outputs(self) -> None:
         for output in self.outputs:
@@ -417,6 +448,12 @@ class Run:
             except Exception as error:
                 # The first failure is the one that explains the others.
                 self._error = self._error or run_problem(error)
+
+    def _release(self) -> None:
+        # Not before its conductors are done: the next run writes to the same folder.
+        self.feeds.join(RECORDER_S)
+        if self._claim is not None:
+            self._claim.release()
 
     def _move(self, state: RunState, note: str) -> None:
         with self._lock:

@@ -1,0 +1,58 @@
+"""Interrupts that are noted, and raised where nothing can break.
+
+Python raises ``KeyboardInterrupt`` between any two instructions of the main thread:
+also half-way through the import of a library, which then cannot be imported any more,
+and inside a condition variable, which then stays locked for the thread that needs it.
+Who holds interrupts looks at them at a moment of its own choosing instead.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Interrupts:
+    """What came while interrupts were held."""
+
+    def __init__(self) -> None:
+        self._noted = False
+
+    def check(self) -> None:
+        """The safe moment: raise what was noted, once.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            When there was an interrupt since the last look.
+        """
+        if self._noted:
+            self._noted = False
+            raise KeyboardInterrupt
+
+    def note(self, _number: int, _frame: FrameType | None) -> None:
+        """The signal handler: one that nobody has looked at yet is forced through."""
+        if self._noted:
+            raise KeyboardInterrupt
+        self._noted = True
+
+
+@contextmanager
+def held() -> Iterator[Interrupts]:
+    """Hold the interrupts of the main thread; on any other there are none.
+
+    One that was not looked at is raised at the end.
+    """
+    interrupts = Interrupts()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupts
+        return
+    before = signal.signal(signal.SIGINT, interrupts.note)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before)
+    interrupts.check()
