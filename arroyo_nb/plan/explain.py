@@ -207,6 +207,7 @@ def described(node: Node) -> str:
 def window_text(window: Window | None) -> str:
     """A window in Arroyo's words.
 
+    >>> from datetime import timedelta
     >>> window_text(Hop(timedelta(seconds=5), timedelta(seconds=10)))
     'hop(5s, 10s)'
     """

@@ -28,13 +28,14 @@ def event_time(root: Node) -> Node:
     Generated columns are computed above the watermark. Where one of them is the event
     time, the watermark evaluates its expression over the physical columns.
     """
-    made: dict[str, Node] = {}
+    made: dict[int, Node] = {}
 
     def change(node: Node) -> Node:
         if not isinstance(node, Scan):
             return node
-        # One source for each table, however often it is read.
-        return made.setdefault(node.table.name, _source(node))
+        # One source for each table, however often it is read. Not by name: a view of
+        # an earlier cell keeps its table when a later cell gives the name to another.
+        return made.setdefault(id(node.table), _source(node))
 
     return transform(root, change)
 
@@ -44,7 +45,7 @@ def _source(scan: Scan) -> Node:
     clause = table.watermark
     node: Node = Watermark(
         Source(table, span=scan.span),
-        _expression(table, clause.column),
+        None if clause.column is None else _value(table, clause.column),
         clause.delay if clause.expression is None else timedelta(),
         clause.expression,
         span=scan.span,
@@ -52,18 +53,14 @@ def _source(scan: Scan) -> Node:
     if not table.generated:
         return node
     items = tuple(
-        Named(name, _required(table, name), field.type, field.nullable)
+        Named(name, _value(table, name), field.type, field.nullable)
         for name, field in zip(table.order, table.schema, strict=True)
     )
     return Project(node, items, span=scan.span)
 
 
-def _expression(table: ConnectorTable, name: str | None) -> exp.Expr | None:
+def _value(table: ConnectorTable, name: str) -> exp.Expr:
     """A column as an expression over the physical ones."""
-    return None if name is None else _required(table, name)
-
-
-def _required(table: ConnectorTable, name: str) -> exp.Expr:
     for generated in table.generated:
         if generated.column.name == name:
             return generated.expression

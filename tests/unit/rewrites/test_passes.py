@@ -61,6 +61,16 @@ def test_one_watermark_for_all_readers_of_a_table() -> None:
     assert [type(n) for n in walk(planned(script))].count(Watermark) == 1
 
 
+def test_a_view_keeps_its_table_when_the_name_is_given_to_another() -> None:
+    view = "CREATE VIEW v AS SELECT id FROM clicks;"
+    before = plan_script(CLICKS + view, Catalog()).catalog
+    other = f"CREATE TABLE clicks (id BIGINT, more TEXT) {FILE};"
+    query = "SELECT id FROM v UNION ALL SELECT id FROM clicks"
+    (sink,) = plan_script(other + query, before).sinks
+    sources = [node for node in walk(sink) if isinstance(node, Source)]
+    assert [s.schema.names for s in sources] == [("id", "at"), ("id", "more")]
+
+
 OVER_WINDOWED = {
     "the column": "SELECT w, max(n) AS n FROM v GROUP BY w",
     "the column of an alias": "SELECT x.w, max(n) AS n FROM v AS x GROUP BY x.w",
