@@ -6,6 +6,6 @@ data, names or errors passes through :func:`arroyo_nb.views.words.escaped`.
 
 from __future__ import annotations
 
-from arroyo_nb.views.chart import plot
+from arroyo_nb.views.chart import draw_offline, plot
 
-__all__ = ["plot"]
+__all__ = ["draw_offline", "plot"]

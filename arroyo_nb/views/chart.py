@@ -6,7 +6,10 @@ first chart is drawn.
 
 from __future__ import annotations
 
+from base64 import b64encode
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arroyo_nb.errors import RunProblem
@@ -72,6 +75,31 @@ def plot(
     if table.num_rows == 0:
         raise RunProblem("there is no row to draw", hint="wait for the first window")
     return _chart(table, _encoding(table, x, y, color))
+
+
+def draw_offline() -> None:
+    """Let altair's charts show without a network, unless a renderer was chosen.
+
+    altair's default fetches its library from a CDN. JupyterLab brings that library;
+    the picture beside it, where vl-convert is installed, is for pages that do not.
+    """
+    import altair as alt
+
+    if alt.renderers.active == "default":
+        with alt.renderers.enable("mimetype"):
+            as_vega: Any = alt.renderers.get()
+        alt.renderers.register("arroyo_nb", partial(_bundle, as_vega))
+        alt.renderers.enable("arroyo_nb")
+
+
+def _bundle(as_vega: Any, spec: dict[str, Any], **options: Any) -> dict[str, Any]:
+    shown: dict[str, Any] = as_vega(spec, **options)
+    with suppress(ImportError):
+        import vl_convert
+
+        picture = vl_convert.vegalite_to_png(spec, scale=1.5)
+        shown["image/png"] = b64encode(picture).decode()
+    return shown
 
 
 def _flat(table: pa.Table) -> pa.Table:
@@ -156,6 +184,7 @@ def _chart(table: pa.Table, encoding: Encoding) -> alt.Chart:
     elif encoding.end is not None:
         channels["x2"] = alt.X2(field=_escaped(encoding.end))
     base = alt.Chart(table.to_pandas()).encode(**channels)
+    draw_offline()
     line = encoding.color is not None and kinds[encoding.x] == "temporal"
     drawn = base.mark_line(point=True) if line else base.mark_bar(stroke="white")
     sized: alt.Chart = drawn.properties(width=640, height=260)
