@@ -93,7 +93,8 @@ def draw_offline() -> None:
 
 
 def _bundle(as_vega: Any, spec: dict[str, Any], **options: Any) -> dict[str, Any]:
-    shown: dict[str, Any] = as_vega(spec, **options)
+    made = as_vega(spec, **options)
+    shown: dict[str, Any] = dict(made[0] if isinstance(made, tuple) else made)
     with suppress(ImportError):
         import vl_convert
 
