@@ -39,7 +39,7 @@ BIGINT BOOLEAN BYTEA DECIMAL DOUBLE FLOAT INT JSON STRUCT TEXT TIMESTAMP
 """.split()  # noqa: SIM905
 WINDOWS = ("tumble", "hop", "session")
 AGGREGATES = ("count", "sum", "min", "max", "avg")
-COMMANDS = ("ps", "stop", "tables", "explain")
+COMMANDS = ("ps", "stop", "resume", "tables", "explain")
 FLAG_VALUES = {"--view": flags.VIEWS, "--speed": ("max", "1", "60", "600", "3600")}
 COMMON_CHOICES = {"type": ("source", "sink"), "bad_data": ("fail", "drop")}
 
@@ -145,7 +145,7 @@ def _command(session: Session, line: str) -> Iterator[tuple[str, str]]:
     words = line.split()
     if len(words) + line.endswith(" ") <= 2:
         yield from ((verb, "command") for verb in COMMANDS)
-    elif words[1] in ("stop", "explain"):
+    elif words[1] in ("stop", "resume", "explain"):
         yield from ((name, "run") for name in session.runs)
         if words[1] == "stop":
             yield "--all", "option"

@@ -180,6 +180,6 @@ def help_text() -> str:
             "",
             *rows,
             "",
-            "    %arroyo ps | stop NAME | stop --all | tables | explain NAME",
+            "    %arroyo ps | tables | explain NAME | resume NAME | stop NAME|--all",
         )
     )

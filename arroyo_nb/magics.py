@@ -263,6 +263,11 @@ def _stop(session: Session, rest: list[str]) -> None:
     _say("stopped " + (", ".join(r.name for r in going) or "nothing"))
 
 
+def _resume(session: Session, rest: list[str]) -> None:
+    run = session.resume(_one("resume", rest))
+    _say(f"resuming {run.name} from its checkpoint")
+
+
 def _explain(session: Session, rest: list[str]) -> None:
     _say(session.get(_one("explain", rest)).explain())
 
@@ -281,6 +286,7 @@ def _none_left(verb: str, rest: list[str]) -> None:
 VERBS: dict[str, Callable[[Session, list[str]], None]] = {
     "ps": _ps,
     "stop": _stop,
+    "resume": _resume,
     "tables": _tables,
     "explain": _explain,
 }

@@ -220,6 +220,8 @@ class Session:
     def resume(self, name: str) -> Run:
         """Go on with an ended run from its checkpoint, with the options it had.
 
+        The rows that it kept and its trace go on too.
+
         Raises
         ------
         RunProblem
@@ -237,6 +239,7 @@ class Session:
             old.folder,
             replace(old.options, stepping=False),
             temporary=old.temporary,
+            outputs=old.outputs,
         )
         self._runs[name] = run
         return run.start()

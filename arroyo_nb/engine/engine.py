@@ -103,6 +103,22 @@ class Engine:
             return given.is_alive(self._given)
         return self._jvm is not None and self._jvm.alive
 
+    def died(self, within_s: float = 0) -> str | None:
+        """How a JVM of ours ended, as one sentence; None when it goes on.
+
+        Parameters
+        ----------
+        within_s
+            How long to wait for its end: the sockets of a process close a moment
+            before the system calls it dead.
+        """
+        deadline = time.monotonic() + within_s
+        while self.alive and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if self._jvm is None or self.alive:
+            return None
+        return self._jvm.problem("its Java process has ended").message
+
     @property
     def status(self) -> str:
         """One line for a progress display: ``starting spark, 1.4 s`` or ``ready``."""

@@ -71,6 +71,7 @@ class Output:
         self._writer: Writer | None = None
         self._query: StreamingQuery | None = None
         self._started = time.monotonic()
+        self._elapsed_s = 0.0
 
     @property
     def late_rows(self) -> int:
@@ -98,7 +99,9 @@ class Output:
             stream = stream.format(writer.native)
         else:
             stream = stream.foreachBatch(self._write_batch)
-        self._started = time.monotonic()
+        self.error = None
+        # One that is resumed goes on with its rows, its trace and its own clock.
+        self._started = time.monotonic() - self._elapsed_s
         self._query = stream.start()
 
     def poll(self) -> bool:
@@ -178,13 +181,14 @@ class Output:
 
     def _take(self, progress: Progress) -> None:
         before = self.progress
+        self._elapsed_s = time.monotonic() - self._started
         for index, trace in enumerate(self.traces):
             observed = read_observed(progress.observed, index)
             self._advance(observed.max_event_time)
             trace.add(
                 TracedBatch(
                     batch_id=progress.batch_id,
-                    elapsed_s=time.monotonic() - self._started,
+                    elapsed_s=self._elapsed_s,
                     watermark=progress.watermark,
                     late_watermark=before.watermark if before else None,
                     chunks=_read_between(before, progress),

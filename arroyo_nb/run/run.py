@@ -8,6 +8,7 @@ its name says so.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import time
 from collections import deque
@@ -28,7 +29,7 @@ from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.picture import draw
 from arroyo_nb.run.snapshot import RunState, Snapshot
-from arroyo_nb.spark.failures import run_problem
+from arroyo_nb.spark.failures import GONE, run_problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +42,9 @@ POLL_S = 0.1
 
 RECORDER_S = 10.0
 """How long the end of a run waits for a source that is being read."""
+
+DEATH_S = 1.0
+"""How long a JVM that does not answer may take to be dead."""
 
 LOOK_S = 0.02
 """How often who waits for a run looks at it."""
@@ -105,12 +109,13 @@ class Run:
         options: RunOptions,
         *,
         temporary: bool = False,
+        outputs: tuple[Output, ...] | None = None,
     ) -> None:
         self.name = name
         self.plan = plan
         self.folder = folder
         self.options = options
-        self.outputs = tuple(self._output(sink) for sink in plan.sinks)
+        self.outputs = outputs or tuple(self._output(sink) for sink in plan.sinks)
         self.note = "waiting for the engine"
         self.feeds = Feeds(plan.sinks, speed=options.speed, stepping=options.stepping)
         self._engine = engine
@@ -281,7 +286,8 @@ class Run:
         output = self.outputs[0]
         if output.progress is None:
             return 0
-        return output.input_rows - self.feeds.ends_read(output.progress.chunks)
+        # One that goes on after its end reads none, and not the end's row either.
+        return max(0, output.input_rows - self.feeds.ends_read(output.progress.chunks))
 
     @property
     def rows_per_s(self) -> float:
@@ -370,7 +376,7 @@ class Run:
 
     def _poll(self) -> None:
         if not self._engine_lives:
-            self._fail(RunProblem("the engine died: its Java process has ended"))
+            self._fail(RunProblem(GONE))
             return
         try:
             news = [output for output in self.outputs if output.poll()]
@@ -415,14 +421,25 @@ class Run:
         if self._state.ended:  # stopped while it was being started
             self._release()
             return
-        problem = run_problem(error)
-        if not self._engine_lives and problem.hint is None:
-            problem.hint = (
-                f"run it again to start afresh, or go on from its checkpoint with "
-                f"resume('{self.name}')"
-            )
-        self._error = problem
+        self._error = self._death(error) or run_problem(error)
         self._end(RunState.FAILED, "")
+
+    def _death(self, error: BaseException) -> RunProblem | None:
+        """What to tell when the engine died, whichever call met it first."""
+        problem = run_problem(error)
+        if not self._begun:
+            return None
+        wait_s = DEATH_S if problem.message == GONE else 0
+        how = self._engine.died(wait_s) or "its Java process has ended"
+        if self._engine_lives:
+            return None
+        told = RunProblem(
+            f"the engine died: {how}",
+            hint="run it again to start afresh, or go on from its checkpoint: "
+            f"%arroyo resume {shlex.quote(self.name)} (session.resume({self.name!r}))",
+        )
+        told.__cause__ = error
+        return told
 
     def _end(self, state: RunState, note: str) -> None:
         if self._state.ended:

@@ -37,6 +37,9 @@ class _Rule(NamedTuple):
     pattern: str = ""
 
 
+GONE = "the Spark process is gone"
+"""What is told of any call that a JVM no longer answers."""
+
 _TRY_CAST = "write TRY_CAST to get NULL where a value cannot be converted"
 _STATE = "start with another state folder, or run the query as it was before"
 _RULES = (
@@ -132,7 +135,7 @@ _WORDLESS = (
     ),
     _Rule(
         "java is gone",
-        "the Spark process is gone",
+        GONE,
         "the next cell starts a new one; a run with a state folder resumes there",
         r"Answer from Java side is empty|Connection refused|py4j\.protocol\.Py4JNetwork"
         r"|Error while (?:receiving|sending)|SparkContext was (?:shut down|stopped)"

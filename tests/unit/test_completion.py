@@ -47,7 +47,7 @@ CREATE = "%%arroyo\nCREATE TABLE t (a TEXT) WITH (\n  "
     [
         ("%%arroyo --st|", {"--step", "--strict"}, {"--ttl"}),
         ("%%arroyo --view w|", {"windows", "watermark"}, {"table", "changelog"}),
-        ("%arroyo |", {"ps", "stop", "tables", "explain"}, {"doctor"}),
+        ("%arroyo |", {"ps", "stop", "resume", "tables", "explain"}, {"doctor"}),
         ("%arroyo stop |", {"delays", "--all"}, {"ps"}),
         ("x = 1\n%arroyo explain d|", {"delays"}, {"--all"}),
         ("%%arroyo\nsel|", {"select"}, {"SELECT"}),
