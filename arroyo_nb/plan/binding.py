@@ -40,6 +40,7 @@ from arroyo_nb.schema import (
     ListOf,
     StructOf,
     Timestamp,
+    Type,
 )
 from arroyo_nb.sql.dialect import span_of
 
@@ -135,14 +136,21 @@ def _dot(node: exp.Dot, scope: Scope) -> exp.Expr:
 def _literal(node: exp.Literal, _: Scope) -> exp.Expr:
     if node.is_string:
         return typed(exp.Literal.string(node.this), TEXT, nullable=False)
-    made = exp.Literal.number(node.this)
-    if not node.this.isdigit():
-        return typed(made, DOUBLE, nullable=False)
-    value = int(node.this)
-    if value <= _BIGINT_MAX:
-        return typed(made, BIGINT, nullable=False)
-    type_ = BIGINT_UNSIGNED if value <= _UNSIGNED_MAX else DOUBLE
-    return typed(made, type_, nullable=False)
+    return _number(node.this)
+
+
+def _number(text: str) -> exp.Expr:
+    made = exp.Literal(this=text, is_string=False)
+    return typed(made, _number_type(text), nullable=False)
+
+
+def _number_type(text: str) -> Type:
+    if not text.removeprefix("-").isdigit():
+        return DOUBLE
+    value = int(text)
+    if -_BIGINT_MAX - 1 <= value <= _BIGINT_MAX:
+        return BIGINT
+    return BIGINT_UNSIGNED if 0 <= value <= _UNSIGNED_MAX else DOUBLE
 
 
 def _interval(node: exp.Interval, _: Scope) -> exp.Expr:
@@ -176,6 +184,9 @@ def _not(operand: exp.Expr) -> exp.Expr:
 
 
 def _neg(node: exp.Neg, scope: Scope) -> exp.Expr:
+    """The sign is part of a number: -9223372036854775808 is a BIGINT."""
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return _number(f"-{node.this.name}")
     return negated(bind(node.this, scope))
 
 

@@ -22,6 +22,7 @@ from arroyo_nb.schema import (
     DOUBLE,
     FLOAT,
     INTERVAL,
+    JSON,
     NULL,
     TEXT,
     Decimal,
@@ -126,7 +127,7 @@ def boolean(operand: exp.Expr, operator: str) -> exp.Expr:
 def as_text(operand: exp.Expr, operator: str) -> exp.Expr:
     """The operand of a text operator: whatever is not text is cast to it."""
     type_ = type_of(operand)
-    if operator != SYMBOLS[exp.DPipe] and type_ not in (TEXT, NULL):
+    if operator != SYMBOLS[exp.DPipe] and type_ not in (TEXT, JSON, NULL):
         raise CatalogProblem(
             f"There isn't a common type to coerce {type_} and TEXT in {operator} "
             "expression",

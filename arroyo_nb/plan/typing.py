@@ -17,7 +17,7 @@ The contract, on which lowering relies:
   with one index that counts from 1.
 - Literals are ``exp.Literal``, ``exp.Boolean``, ``exp.Null``. Whole numbers are BIGINT
   (BIGINT UNSIGNED, then DOUBLE, when too large), numbers with a point DOUBLE, quoted
-  text TEXT.
+  text TEXT. A sign is part of the number: ``exp.Literal(this="-5")``.
 - ``exp.Interval`` carries the exact duration, a ``timedelta``, in ``meta["interval"]``.
 - Implicit conversions are explicit: both sides of an arithmetic operator or a
   comparison have one type, and where Arroyo converts there is an ``exp.Cast`` (or
