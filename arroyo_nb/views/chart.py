@@ -98,7 +98,7 @@ def _bundle(as_vega: Any, spec: dict[str, Any], **options: Any) -> dict[str, Any
     with suppress(ImportError):
         import vl_convert
 
-        picture = vl_convert.vegalite_to_png(spec, scale=1.5)
+        picture = vl_convert.vegalite_to_png(spec)
         shown["image/png"] = b64encode(picture).decode()
     return shown
 
