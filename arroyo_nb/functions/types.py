@@ -97,15 +97,14 @@ def _wider(one: Type, other: Type) -> Type | None:
     if pair <= {TEXT, JSON}:
         return TEXT
     # Text is read as a time, and a date is the time at which it starts.
-    for weaker in (TEXT, DATE):
+    for weaker, temporal in _READ_AS.items():
         if weaker in pair:
-            (stronger,) = pair - {weaker}
-            return stronger if _is_temporal(stronger) else None
+            (other,) = pair - {weaker}
+            return other if isinstance(other, Timestamp) or other in temporal else None
     return None
 
 
-def _is_temporal(type_: Type) -> bool:
-    return isinstance(type_, Timestamp) or type_ in (DATE, INTERVAL)
+_READ_AS: dict[Type, tuple[Type, ...]] = {TEXT: (DATE, INTERVAL), DATE: ()}
 
 
 def _wider_number(one: Type, other: Type) -> Type:

@@ -11,14 +11,14 @@ end-of-stream row (all NULL) would be lost: :func:`lower_filter` prevents that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
-from itertools import count
 from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.aggregates import measure_sql
 from arroyo_nb.spark.expressions import spark_sql
@@ -39,11 +39,16 @@ _END = f"timestamp_micros({END_OF_TIME_US}L)"
 
 @dataclass(frozen=True)
 class _Lowering:
-    """What is the same for all nodes of one plan; ``numbers`` is None to observe
-    nothing."""
+    """What is the same for all nodes of one plan.
+
+    ``numbers`` has the aggregates that are still to be observed, by identity. A node
+    with several readers is lowered for each: Spark loses rows where one streaming
+    DataFrame is twice in a query.
+    """
 
     read: Read
-    numbers: Iterator[int] | None
+    windowed: bool
+    numbers: dict[int, int]
 
 
 def lower(node: nodes.Node, read: Read, *, observed: bool = False) -> DataFrame:
@@ -60,7 +65,10 @@ def lower(node: nodes.Node, read: Read, *, observed: bool = False) -> DataFrame:
         Whether the input of each window aggregate reports its rows per window with
         each micro-batch (:mod:`arroyo_nb.spark.observe`).
     """
-    return _lower(node, _Lowering(read, count() if observed else None))
+    aggregates = [n for n in walk(node) if isinstance(n, nodes.WindowAggregate)]
+    assigning = (id(n) for n in aggregates if n.assign is not None)
+    numbers = {of: number for number, of in enumerate(assigning) if observed}
+    return _lower(node, _Lowering(read, bool(aggregates), numbers))
 
 
 def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:
@@ -155,11 +163,13 @@ def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
 
     ``p <=> not ended`` is ``p is true`` for every row there is. It reads the event
     time and is no conjunction, so Spark can neither split nor move it; and as NULL
-    has a value in it, Spark infers no ``IS NOT NULL`` that it could move.
+    has a value in it, Spark infers no ``IS NOT NULL`` that it could move. Without a
+    window nothing waits for the watermark, and Spark may filter as early as it likes.
     """
     predicate = spark_sql(node.predicate, row_time=row_time(node.input))
-    not_ended = f"({_moment(node)} < {_END})"
-    return _lower(node.input, lowering).filter(f"({predicate} <=> {not_ended})")
+    if lowering.windowed:
+        predicate = f"({predicate} <=> ({_moment(node)} < {_END}))"
+    return _lower(node.input, lowering).filter(predicate)
 
 
 def lower_union(node: nodes.Union, lowering: _Lowering) -> DataFrame:
@@ -177,8 +187,8 @@ def lower_window_aggregate(
     node: nodes.WindowAggregate, lowering: _Lowering
 ) -> DataFrame:
     """One row per key and window: the window, the keys, the measures."""
-    number = _next_number(node, lowering)
     frame = _lower(node.input, lowering)
+    number = lowering.numbers.pop(id(node), None)
     if number is not None:
         frame = observed_input(frame, node, number)
     keys = [_named(key, node.input) for key in node.keys]
@@ -188,12 +198,6 @@ def lower_window_aggregate(
     return groups.agg(*_measures(node)).select(
         window.alias(node.window_name), *names, window
     )
-
-
-def _next_number(node: nodes.WindowAggregate, lowering: _Lowering) -> int | None:
-    if lowering.numbers is None or node.assign is None:
-        return None
-    return next(lowering.numbers)
 
 
 def _named(item: nodes.Named, over: nodes.Node) -> Column:

@@ -33,7 +33,7 @@ class Observed:
     ----------
     rows
         All of them, late ones too.
-    min_event_time, max_event_time
+    max_event_time
         None without rows.
     pane_rows
         Rows by the start of their pane (see :func:`pane`).
@@ -43,7 +43,6 @@ class Observed:
     """
 
     rows: int = 0
-    min_event_time: datetime | None = None
     max_event_time: datetime | None = None
     pane_rows: Mapping[datetime, int] = field(default_factory=dict)
     exact: bool = True
@@ -67,8 +66,8 @@ def pane(window: Window) -> timedelta:
 
 
 def observed_input(frame: DataFrame, node: WindowAggregate, number: int) -> DataFrame:
-    """The rows, observed; aggregates are numbered from the sink down, inputs left to
-    right."""
+    """The rows, observed; aggregates that assign windows are numbered in the order of
+    :func:`arroyo_nb.plan.tree.walk`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     assert node.assign is not None
@@ -76,8 +75,6 @@ def observed_input(frame: DataFrame, node: WindowAggregate, number: int) -> Data
     start = f"{time} - pmod({time}, {pane(node.assign) // MICROSECOND}L)"
     return frame.observe(
         _name(number),
-        F.expr("count(1)").alias("rows"),
-        F.expr(f"min({time})").alias("min_us"),
         F.expr(f"max({time})").alias("max_us"),
         # A histogram is exact until it needs one bin more than it has, and bounded.
         F.expr(f"histogram_numeric({start}, {PANES})").alias("panes"),
@@ -95,15 +92,14 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
         Which aggregate.
     """
     values = observed.get(_name(number))
-    if not values or not values["rows"]:
+    if not values or not values["panes"]:
         return Observed()
-    panes = values["panes"]
+    panes = {_instant(pane["x"]): round(pane["y"]) for pane in values["panes"]}
     return Observed(
-        rows=values["rows"],
-        min_event_time=_instant(values["min_us"]),
+        rows=sum(panes.values()),
         max_event_time=_instant(values["max_us"]),
-        pane_rows={_instant(bin_["x"]): round(bin_["y"]) for bin_ in panes},
-        exact=len(panes) < PANES,
+        pane_rows=panes,
+        exact=len(values["panes"]) < PANES,
     )
 
 

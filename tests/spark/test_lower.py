@@ -25,6 +25,7 @@ from arroyo_nb.schema import (
     Timestamp,
 )
 from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.spark.observe import read_observed
 
 S = 1_000_000
 SCHEMA = pa.schema([("k", pa.string()), ("v", pa.int64())])
@@ -192,6 +193,29 @@ def test_a_union_of_windows_is_windowed(stream):
     )
     batches = [[("a", 1, S)], [("a", 1, 30 * S)]]
     assert seconds(stream(again, batches)) == [(2, 0, 2), (3, 30, 2)]
+
+
+def test_a_shared_aggregate_is_observed_once(engine, tmp_path):
+    shared = counted(watermark())
+    wide = counted(watermark(), nodes.Tumble(s(60)))
+    plan = nodes.Union((shared, shared, wide))
+    folder = tmp_path / "tape"
+    folder.mkdir()
+    write_chunks(folder, SCHEMA, [[("a", 1, 5 * S), ("a", 1, 65 * S)]])
+
+    def work():
+        rows = lower(plan, reader(engine.session, folder), observed=True)
+        return run_to_end(visible(rows, plan), tmp_path / "state")
+
+    outcome = engine.worker.call(work)
+    metrics = outcome.progress[0]["observedMetrics"]
+    # Numbered as the plan is walked, inputs before their readers.
+    assert [dict(read_observed(metrics, n).pane_rows) for n in range(3)] == [
+        {at(0): 1, at(60): 1},
+        {at(0): 1, at(60): 1},
+        {},
+    ]
+    assert len(outcome.rows) == 6
 
 
 def test_row_time(once):
