@@ -207,7 +207,19 @@ def find_aggregate(expression: exp.Expr) -> exp.Expr | None:
 
 
 def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:
-    """An aggregate call over the rows for which the predicate is true."""
+    """An aggregate call over the rows for which the predicate is true.
+
+    Raises
+    ------
+    PlanProblem
+        When the predicate holds an aggregate or a window call.
+    """
+    window = find_window_call(predicate)
+    if window is not None:
+        raise misplaced_window(window)
+    inner = find_aggregate(predicate)
+    if inner is not None:
+        raise PlanProblem("aggregates are not allowed in FILTER", span=place_of(inner))
     made = exp.Filter(this=call, expression=predicate)
     made.meta["aggregate"] = True
     return typed(made, type_of(call), nullable=is_nullable(call))

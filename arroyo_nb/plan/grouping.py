@@ -73,6 +73,18 @@ def _keys(
 
 
 def _key(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.Expr:
+    bound = _meant(expression, scope, items)
+    if calls.find_aggregate(bound):
+        raise PlanProblem(
+            "Aggregate functions are not allowed in GROUP BY", span=span_of(expression)
+        )
+    call = calls.find_window_call(bound)
+    if call is not None and call is not bound:
+        raise calls.misplaced_window(call)
+    return bound
+
+
+def _meant(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.Expr:
     """A group key: an ordinal, a column of the input, an alias, or an expression."""
     if isinstance(expression, exp.Literal) and not expression.is_string:
         return _ordinal(expression, items)
@@ -81,15 +93,7 @@ def _key(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.Ex
         aliased = [item for item in items if item.name == name]
         if name not in scope.schema and aliased:
             return aliased[0].expression
-    bound = bind(expression, scope)
-    if calls.find_aggregate(bound):
-        raise PlanProblem(
-            "Aggregate functions are not allowed in GROUP BY", span=place_of(bound)
-        )
-    call = calls.find_window_call(bound)
-    if call is not None and call is not bound:
-        raise calls.misplaced_window(call)
-    return bound
+    return bind(expression, scope)
 
 
 def _ordinal(literal: exp.Literal, items: tuple[Named, ...]) -> exp.Expr:

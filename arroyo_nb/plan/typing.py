@@ -3,8 +3,8 @@
 The contract, on which lowering relies:
 
 - Operators stay sqlglot's classes: ``Add Sub Mul Div Mod Neg``, ``BitwiseAnd BitwiseOr
-  BitwiseXor BitwiseNot BitwiseLeftShift BitwiseRightShift``, ``EQ NEQ LT LTE GT GTE
-  NullSafeEQ NullSafeNEQ``, ``And Or Not Is Like ILike RegexpLike RegexpILike In
+  BitwiseXor BitwiseLeftShift BitwiseRightShift``, ``EQ NEQ LT LTE GT GTE NullSafeEQ
+  NullSafeNEQ``, ``And Or Not Is Like ILike RegexpLike RegexpILike In
   Between DPipe Case``. ``Case`` has no operand; ``Is`` compares with Null or Boolean;
   ``In`` holds a list. There is no ``Paren``, no ``Alias`` and no negated form: ``NOT``
   is a node of its own.
@@ -21,9 +21,10 @@ The contract, on which lowering relies:
 - ``exp.Interval`` carries the exact duration, a ``timedelta``, in ``meta["interval"]``.
 - Implicit conversions are explicit: both sides of an arithmetic operator or a
   comparison have one type, and where Arroyo converts there is an ``exp.Cast`` (or
-  ``exp.TryCast``) whose target is its own type. Temporal arithmetic is the exception:
-  TIMESTAMP or DATE with INTERVAL, and TIMESTAMP less TIMESTAMP. Function arguments are
-  left as they are: a function's signature says what it casts.
+  ``exp.TryCast``) whose target is its own type. Exceptions are arithmetic on
+  times (TIMESTAMP or DATE with INTERVAL, TIMESTAMP less TIMESTAMP) and on decimals,
+  which keep a precision of their own on each side; the result has Arrow's. Function
+  arguments are left as they are: a function's signature says what it casts.
 - Every sub-expression has its type and nullability in ``meta["arroyo_type"]`` and
   ``meta["nullable"]``, read by :func:`type_of` and :func:`is_nullable`, and its place
   in the script, where it has one, in ``meta["span"]``.

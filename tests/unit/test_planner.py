@@ -58,7 +58,8 @@ def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("TRY_CAST({} AS {})".format, inner, types),
         st.builds("({})[{}]".format, inner, inner),
         st.builds("sum({})".format, inner),
-        st.builds("max({})".format, inner),
+        st.builds("max({}) FILTER (WHERE {})".format, inner, inner),
+        st.just("tumble('1 minute')"),
     )
 
 
