@@ -70,7 +70,7 @@ row = st.tuples(
 batches = st.lists(st.lists(row, max_size=80), min_size=2, max_size=5)
 # To shrink would cost a stream for each attempt.
 few = settings(
-    max_examples=3,
+    max_examples=2,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     print_blob=True,
@@ -250,7 +250,7 @@ def test_any_split_of_rows_within_the_delay_gives_the_same(engine, tape):
 
 
 @given(batches)
-@settings(few, max_examples=2)
+@settings(few, max_examples=1)
 def test_late_rows_are_found_again(engine, tape):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
