@@ -6,10 +6,8 @@ first chart is drawn.
 
 from __future__ import annotations
 
-from base64 import b64encode
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arroyo_nb.errors import RunProblem
@@ -78,29 +76,16 @@ def plot(
 
 
 def draw_offline() -> None:
-    """Let altair's charts show without a network, unless a renderer was chosen.
+    """Let altair's charts be pictures, unless another renderer was chosen.
 
-    altair's default fetches its library from a CDN. JupyterLab brings that library;
-    the picture beside it, where vl-convert is installed, is for pages that do not.
+    altair's default fetches its library from a CDN when the page is opened; a picture
+    shows everywhere, also without a network. It takes ``vl-convert-python``: where
+    that is not installed, altair's default stays.
     """
     import altair as alt
 
-    if alt.renderers.active == "default":
-        with alt.renderers.enable("mimetype"):
-            as_vega: Any = alt.renderers.get()
-        alt.renderers.register("arroyo_nb", partial(_bundle, as_vega))
-        alt.renderers.enable("arroyo_nb")
-
-
-def _bundle(as_vega: Any, spec: dict[str, Any], **options: Any) -> dict[str, Any]:
-    made = as_vega(spec, **options)
-    shown: dict[str, Any] = dict(made[0] if isinstance(made, tuple) else made)
-    with suppress(ImportError):
-        import vl_convert
-
-        picture = vl_convert.vegalite_to_png(spec)
-        shown["image/png"] = b64encode(picture).decode()
-    return shown
+    if alt.renderers.active == "default" and find_spec("vl_convert"):
+        alt.renderers.enable("png")
 
 
 def _flat(table: pa.Table) -> pa.Table:
