@@ -11,6 +11,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
+EXCERPT_CHARS = 200
+"""Longest part of a line that an error shows."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
@@ -66,7 +69,8 @@ class Source:
     def excerpt(self, span: Span) -> str:
         """The span's first line with carets under it, two spaces in.
 
-        Tabs are kept in the caret line, so the carets stay below their text.
+        Tabs are kept in the caret line, so the carets stay below their text. Of a
+        long line only what is near the span is shown.
 
         >>> print(Source("SELECT a, bb FROM t").excerpt(Span(10, 12)))
           SELECT a, bb FROM t
@@ -75,6 +79,19 @@ class Source:
         line, column = self.line_and_column(span.start)
         start = self._line_starts[line - 1]
         text = self.text[start:].split("\n", 1)[0].rstrip("\r")
-        lead = "".join("\t" if char == "\t" else " " for char in text[: column - 1])
         width = max(1, min(span.end, start + len(text)) - span.start)
-        return f"  {text}\n  {lead}{'^' * width}"
+        shown, first = _cut(text, column - 1)
+        width = max(1, min(width, len(shown) - (column - 1 - first)))
+        before = shown[: column - 1 - first]
+        lead = "".join("\t" if char == "\t" else " " for char in before)
+        return f"  {shown}\n  {lead}{'^' * width}"
+
+
+def _cut(line: str, column: int) -> tuple[str, int]:
+    """The part of a long line around a column, and where that part begins."""
+    if len(line) <= EXCERPT_CHARS:
+        return line, 0
+    first = max(0, min(column - EXCERPT_CHARS // 2, len(line) - EXCERPT_CHARS))
+    last = first + EXCERPT_CHARS
+    head, tail = "…" * (first > 0), "…" * (last < len(line))
+    return head + line[first:last] + tail, first - len(head)
