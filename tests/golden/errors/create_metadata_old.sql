@@ -1,14 +1,14 @@
 CREATE TABLE x (a TEXT GENERATED ALWAYS AS (metadata('topic')) STORED, b TEXT GENERATED ALWAYS AS (metadata(a)) STORED, c TEXT GENERATED ALWAYS AS (metadata()) STORED, d TEXT GENERATED ALWAYS AS (upper(metadata('k'))) STORED) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 -- error
 -- <cell>:1:17: unknown metadata field 'topic' for x connector 'single_file'
---   CREATE TABLE x (a TEXT GENERATED ALWAYS AS (metadata('topic')) STORED, b TEXT GENERATED ALWAYS AS (metadata(a)) STORED, c TEXT GENERATED ALWAYS AS (metadata()) STORED, d TEXT GENERATED ALWAYS AS (upper(metadata('k'))) STORED) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--   CREATE TABLE x (a TEXT GENERATED ALWAYS AS (metadata('topic')) STORED, b TEXT GENERATED ALWAYS AS (metadata(a)) STORED, c TEXT GENERATED ALWAYS AS (metadata()) STORED, d TEXT GENERATED ALWAYS AS (uppe…
 --                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 -- <cell>:1:100: For metadata columns, metadata call must have a literal string argument
---   CREATE TABLE x (a TEXT GENERATED ALWAYS AS (metadata('topic')) STORED, b TEXT GENERATED ALWAYS AS (metadata(a)) STORED, c TEXT GENERATED ALWAYS AS (metadata()) STORED, d TEXT GENERATED ALWAYS AS (upper(metadata('k'))) STORED) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--   CREATE TABLE x (a TEXT GENERATED ALWAYS AS (metadata('topic')) STORED, b TEXT GENERATED ALWAYS AS (metadata(a)) STORED, c TEXT GENERATED ALWAYS AS (metadata()) STORED, d TEXT GENERATED ALWAYS AS (uppe…
 --                                                                                                      ^^^^^^^^^^^
 -- <cell>:1:149: For metadata columns, metadata call must have a single argument
---   CREATE TABLE x (a TEXT GENERATED ALWAYS AS (metadata('topic')) STORED, b TEXT GENERATED ALWAYS AS (metadata(a)) STORED, c TEXT GENERATED ALWAYS AS (metadata()) STORED, d TEXT GENERATED ALWAYS AS (upper(metadata('k'))) STORED) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
---                                                                                                                                                       ^^^^^^^^^^
+--   …data('topic')) STORED, b TEXT GENERATED ALWAYS AS (metadata(a)) STORED, c TEXT GENERATED ALWAYS AS (metadata()) STORED, d TEXT GENERATED ALWAYS AS (upper(metadata('k'))) STORED) WITH (connector = 'sin…
+--                                                                                                        ^^^^^^^^^^
 -- <cell>:1:203: Metadata columns must have only a single call to 'metadata'
---   CREATE TABLE x (a TEXT GENERATED ALWAYS AS (metadata('topic')) STORED, b TEXT GENERATED ALWAYS AS (metadata(a)) STORED, c TEXT GENERATED ALWAYS AS (metadata()) STORED, d TEXT GENERATED ALWAYS AS (upper(metadata('k'))) STORED) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
---                                                                                                                                                                                                             ^^^^^^^^^^^^^
+--   …adata(a)) STORED, c TEXT GENERATED ALWAYS AS (metadata()) STORED, d TEXT GENERATED ALWAYS AS (upper(metadata('k'))) STORED) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'jso…
+--                                                                                                        ^^^^^^^^^^^^^
