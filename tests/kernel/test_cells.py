@@ -1,0 +1,169 @@
+"""Hostile text in a real kernel, and notebooks that are executed headless."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from kernels import LOAD, SESSION, Kernel, Reply
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    "<ScRiPt src=//x.invalid></sCrIpT>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
+    "<svg><script>alert(1)</script></svg>",
+    "<iframe src=javascript:alert(1)>",
+    "<a href='javascript:alert(1)'>a</a>",
+    "'\"><img src=x onerror=alert(1)>",
+    '" onmouseover="alert(1)',
+    "</td></table><script>alert(1)</script>",
+    "</pre><script>alert(1)</script>",
+    "</style><script>alert(1)</script>",
+    "<style>*{display:none}</style>",
+    "<math href=javascript:alert(1)>x</math>",
+    "<body onload=alert(1)>",
+    "<form action=javascript:alert(1)><button>",
+    "<object data=javascript:alert(1)>",
+    "<!--<img src='--><img src=x onerror=alert(1)>'>",
+    "{{constructor.constructor('alert(1)')()}}<b>",
+    "\u2028<script>alert(1)</script>\u202e",
+)
+ALLOWED_TAGS = frozenset(
+    ("div", "p", "b", "em", "pre", "img", "table", "thead", "tbody", "tr", "th", "td")
+)
+ALLOWED_ATTRIBUTES = frozenset(("class", "style", "alt", "src", "width", "title"))
+
+
+class Elements(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: dict[str, str | None] = {}
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.add(tag)
+        self.attributes |= dict(attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.add("<!--")
+
+
+def assert_inert(reply: Reply) -> str:
+    """No output holds an element that came from data; gives the text of all."""
+    assert reply.shown
+    pages = [Elements(d["text/html"]) for d in reply.shown if "text/html" in d]
+    for page in pages:
+        assert page.tags <= ALLOWED_TAGS
+        assert page.attributes.keys() <= ALLOWED_ATTRIBUTES
+        assert (page.attributes.get("src") or "data:image/").startswith("data:image/")
+    return "".join(page.text for page in pages)
+
+
+@pytest.fixture(scope="module")
+def kernel(start: Callable[..., Kernel]) -> Kernel:
+    kernel = start()
+    kernel.run(LOAD)
+    kernel.run(SESSION)
+    return kernel
+
+
+def test_payloads_as_values_columns_and_names(kernel: Kernel, tmp_path: Path) -> None:
+    rows = [json.dumps({"text": payload}) for payload in PAYLOADS]
+    (tmp_path / "rows.json").write_text("\n".join(rows))
+    quoted = ", ".join(
+        f'''text AS "{payload.replace('"', '""')}"''' for payload in PAYLOADS[:6]
+    )
+    cell = f"""%%arroyo -n "{PAYLOADS[0]}" --rows 20 --wait
+    CREATE TABLE hostile (text TEXT) WITH (connector = 'single_file',
+        path = '{tmp_path / "rows.json"}', type = 'source', format = 'json');
+    SELECT text, {quoted} FROM hostile
+    """
+    text = assert_inert(kernel.run(cell))
+    assert text.count("alert(1)") >= len(PAYLOADS)
+    listed = kernel.run("%arroyo ps")
+    assert PAYLOADS[0] in assert_inert(listed)
+    kept = kernel.value(f"session.get({PAYLOADS[0]!r}).table()['text'].to_pylist()")
+    assert kept == list(PAYLOADS)
+
+
+def test_payloads_in_errors(kernel: Kernel) -> None:
+    for payload in PAYLOADS[:3]:
+        planned = kernel.execute(f'%%arroyo\nSELECT "{payload}" FROM hostile')
+        assert planned.status == "error"
+        assert "Traceback" not in planned.traceback
+        cell = "%%arroyo -n bad --wait\nSELECT CAST(text AS BIGINT) FROM hostile"
+        ran = kernel.execute(cell)
+        assert "cast" in ran.traceback.lower() or "no BIGINT" in ran.traceback
+        assert_inert(ran)
+
+
+@pytest.mark.parametrize("nested", ["({})", "abs({})", "CASE WHEN true THEN {} END"])
+def test_a_script_nested_2000_deep(kernel: Kernel, nested: str) -> None:
+    opening, closing = nested.split("{}")
+    sql = f"SELECT {opening * 2000}1{closing * 2000} FROM hostile"
+    reply = kernel.execute(f"%%arroyo\n{sql}")
+    assert reply.error in ("SyntaxProblem", "Unsupported", "PlanProblem")
+    assert "nested" in reply.traceback
+    assert len(reply.traceback) < 2000
+    assert kernel.value("1 + 1") == 2
+
+
+NOTEBOOK = (
+    LOAD,
+    'least, word = 7, "it\'s"',
+    """%%arroyo per_second << --rows 3
+CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '100000',
+    event_time_interval = '100000', message_count = 200);
+SELECT tumble(INTERVAL '1 second') AS w, :word AS word, count(*) AS n
+FROM ticks WHERE counter >= :least GROUP BY w""",
+    "first = per_second\n"
+    "words = set(first.table()['word'].to_pylist())\n"
+    "(first.state.value, sum(first.table()['n'].to_pylist()), words)",
+    "%%arroyo per_second <<\nSELECT counter FROM ticks WHERE counter >= :least",
+    "(first is per_second, per_second.table().num_rows)",
+    "%%arroyo\nSELECT counter / (counter - counter) AS broken FROM ticks",
+)
+
+
+def test_a_notebook_is_executed_headless(tmp_path: Path) -> None:
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in NOTEBOOK]
+    )
+    client = NotebookClient(notebook, timeout=180, kernel_name="python3")
+    with pytest.raises(CellExecutionError) as failed:
+        client.execute(cwd=str(Path(__file__).parents[2]))
+    _, _, picture, state, again, same, broken = notebook.cells
+    (data,) = (out["data"] for out in picture.outputs if "data" in out)
+    assert set(data) == {"text/html", "text/plain"}
+    assert "finished: the sources have ended" in data["text/plain"]
+    assert "data:image/svg+xml;base64," in data["text/html"]
+    assert state.outputs[0]["data"]["text/plain"] == "('finished', 193, {\"it's\"})"
+    assert "finished" in again.outputs[-1]["data"]["text/plain"]
+    assert same.outputs[0]["data"]["text/plain"] == "(False, 193)"
+    error = broken.outputs[-1]
+    assert error["output_type"] == "error"
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error["traceback"]))
+    assert "an integer was divided by zero" in shown
+    assert "Traceback" not in shown
+    assert ".py" not in shown
+    assert "an integer was divided by zero" in str(failed.value)
+    saved = json.dumps(notebook)
+    assert "widget-view" not in saved
+    assert "Traceback" not in saved
