@@ -6,7 +6,9 @@ slowest of them has read them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.run.folder import RunFolder
+    from arroyo_nb.tape import Recorder
+
+
+@dataclass(frozen=True)
+class Feed:
+    """One source table of a run; ``key`` names its folder and is a plain word."""
+
+    key: str
+    table: ConnectorTable
+    recorder: Recorder
 
 
 class Feeds:
@@ -48,11 +60,7 @@ class Feeds:
     def __init__(
         self, sinks: Sequence[nodes.Sink], *, speed: float | str, stepping: bool
     ) -> None:
-        self._tables = {s.table.name: s.table for sink in sinks for s in sources(sink)}
-        self._recorders = {
-            name: CONNECTORS.get(table.connector).recorder(table.spec)
-            for name, table in self._tables.items()
-        }
+        self._feeds = tuple(_feeds(sinks))
         self._pace = MAX if speed == "max" else Pace(Clock.EVENT_TIME, float(speed))
         self._stepping = stepping
         self._folders: dict[str, Path] = {}
@@ -60,19 +68,19 @@ class Feeds:
 
     def start(self, folder: RunFolder, *, on_change: Callable[[], None]) -> None:
         """Start to record every source into the run's folder."""
-        self._folders = {name: folder.source(name) for name in self._tables}
+        self._folders = {feed.key: folder.source(feed.key) for feed in self._feeds}
         # At once: other threads look at this mapping while it is filled.
         self._conductors = {
-            name: Conductor(
-                self._recorders[name],
-                self._folders[name],
-                schema=table.physical,
-                source=name,
+            feed.key: Conductor(
+                feed.recorder,
+                self._folders[feed.key],
+                schema=feed.table.physical,
+                source=feed.table.name,
                 pace=self._pace,
                 paused=self._stepping,
                 on_change=on_change,
             )
-            for name, table in self._tables.items()
+            for feed in self._feeds
         }
         for conductor in self._conductors.values():
             conductor.start()
@@ -80,7 +88,7 @@ class Feeds:
     def read_stream(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
         """A source's rows as a stream: one chunk, one micro-batch."""
         reader = spark.readStream.schema(_stored_columns(source))
-        folder = self._folders[source.table.name]
+        folder = self._folders[self._key(source)]
         return reader.option("maxFilesPerTrigger", 1).parquet(folder.as_uri())
 
     def read_chunks(
@@ -90,39 +98,54 @@ class Feeds:
         source: nodes.Source,
     ) -> DataFrame:
         """A source's rows of the chunks [first, after last), counted from 0."""
-        first, end = chunks.get(source.table.name, (0, 0))
-        folder = self._folders[source.table.name]
-        paths = [chunk_path(folder, number + 1) for number in range(first, end)]
+        key = self._key(source)
+        first, end = chunks.get(key, (0, 0))
+        paths = [
+            chunk_path(self._folders[key], number + 1) for number in range(first, end)
+        ]
         there = [path.as_uri() for path in paths if path.exists()]
         columns = _stored_columns(source)
         if not there:
             return spark.createDataFrame([], columns)
         return spark.read.schema(columns).parquet(*there)
 
-    def consumed(self, reads: Sequence[Mapping[str, int]]) -> None:
-        """Take note of how many chunks each query has read, one mapping a query."""
-        for name, conductor in self._conductors.items():
-            counts = [read[name] for read in reads if name in read]
-            if counts:
-                conductor.consumed(min(counts))
+    def consumed(
+        self, reads: Iterable[tuple[nodes.Sink, Mapping[str, int] | None]]
+    ) -> None:
+        """Let chunks go that every query has read.
+
+        Parameters
+        ----------
+        reads
+            Each sink with how many chunks of each source its query has read; None
+            where it has not begun.
+        """
+        least: dict[str, int] = {}
+        for sink, chunks in reads:
+            for key in self._keys(sink):
+                count = (chunks or {}).get(key, 0)
+                least[key] = min(count, least.get(key, count))
+        for key, count in least.items():
+            if count:
+                self._conductors[key].consumed(count)
 
     def is_read(self, chunks: Mapping[str, int], sink: nodes.Sink) -> bool:
         """Whether a query has read all there will ever be of its sources."""
-        states = {
-            s.table.name: self._conductors[s.table.name].state for s in sources(sink)
-        }
-        return all(
-            state.ended and chunks.get(name, 0) >= state.chunks
-            for name, state in states.items()
-        )
+        return all(self._ends_at(key, chunks.get(key, 0)) for key in self._keys(sink))
 
     def ends_read(self, chunks: Mapping[str, int]) -> int:
         """How many of the end-of-stream rows a query has read."""
-        states = {name: c.state for name, c in self._conductors.items()}
-        return sum(
-            states[name].ended and count >= states[name].chunks
-            for name, count in chunks.items()
-        )
+        return sum(self._ends_at(key, count) for key, count in chunks.items())
+
+    def _ends_at(self, key: str, count: int) -> bool:
+        state = self._conductors[key].state
+        return state.ended and count >= state.chunks
+
+    def _keys(self, sink: nodes.Sink) -> set[str]:
+        return {self._key(source) for source in sources(sink)}
+
+    def _key(self, source: nodes.Source) -> str:
+        return next(f.key for f in self._feeds if f.table == source.table)
 
     def pause(self) -> None:
         """Release nothing more until :meth:`resume` or :meth:`step`."""
@@ -164,10 +187,25 @@ class Feeds:
 
     def sources(self) -> tuple[SourceProgress, ...]:
         """Where each source stands."""
+        conductors = self._conductors
         return tuple(
-            _source_progress(self._tables[name], conductor)
-            for name, conductor in self._conductors.items()
+            _source_progress(feed.table, conductors[feed.key])
+            for feed in self._feeds
+            if feed.key in conductors
         )
+
+
+def _feeds(sinks: Sequence[nodes.Sink]) -> Iterator[Feed]:
+    """One feed a table. A view may still read the table that its name meant before,
+    so two tables can have one name."""
+    tables: list[ConnectorTable] = []
+    for source in (source for sink in sinks for source in sources(sink)):
+        if source.table not in tables:
+            tables.append(source.table)
+    for number, table in enumerate(tables):
+        word = re.sub(r"\W", "_", table.name, flags=re.ASCII)[:60]
+        recorder = CONNECTORS.get(table.connector).recorder(table.spec)
+        yield Feed(f"{number}-{word}", table, recorder)
 
 
 def sources(sink: nodes.Sink) -> Iterator[nodes.Source]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.progress import Progress, read_progress
 from arroyo_nb.run.snapshot import LAST_YEAR
@@ -206,13 +207,11 @@ class Output:
             self.max_event_time = max(self.max_event_time or seen, seen)
 
 
-def window_assigners(node: nodes.Node) -> Iterator[nodes.WindowAggregate]:
-    """The aggregates that put rows into windows, in the order they are lowered: from
-    the sink down, inputs left to right, one that is read twice twice."""
-    if isinstance(node, nodes.WindowAggregate) and node.assign is not None:
-        yield node
-    for child in node.inputs:
-        yield from window_assigners(child)
+def window_assigners(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:
+    """The aggregates that put rows into windows, as lowering numbers them."""
+    for node in walk(sink):
+        if isinstance(node, nodes.WindowAggregate) and node.assign is not None:
+            yield node
 
 
 def _read_between(

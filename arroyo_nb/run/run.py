@@ -397,7 +397,10 @@ class Run:
     def _look(self, news: bool) -> None:
         self._rate.append((time.monotonic(), self.rows_in))
         if news:
-            self.feeds.consumed([o.progress.chunks for o in self.outputs if o.progress])
+            self.feeds.consumed(
+                (o.sink, o.progress.chunks if o.progress else None)
+                for o in self.outputs
+            )
 
     def _is_over(self) -> bool:
         return all(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import gcd
 from typing import TYPE_CHECKING, Any, assert_never
 
 from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window, WindowAggregate
@@ -51,14 +52,15 @@ class Observed:
 def pane(window: Window) -> timedelta:
     """The piece of event time that lies in the same windows as a whole.
 
-    A hop's slide; its width is a multiple of it. A session has no fixed windows: for
-    it, pieces of the gap's width stand in.
+    For a hop the greatest common divisor of slide and width: its slide, where the
+    width is a multiple of it. A session has no fixed windows: for it, pieces of the
+    gap's width stand in.
     """
     match window:
         case Tumble(width):
             return width
-        case Hop(slide, _):
-            return slide
+        case Hop(slide, width):
+            return gcd(slide // MICROSECOND, width // MICROSECOND) * MICROSECOND
         case Session(gap):
             return gap
         case _:

@@ -191,3 +191,26 @@ def test_state_is_locked_bound_to_its_query_and_resumed(session, tmp_path, event
     )
     with pytest.raises(RunProblem, match="state of another query"):
         changed.wait(30)
+
+
+def test_a_view_keeps_the_table_that_its_name_meant(session):
+    session.run(FLIGHTS + "CREATE VIEW seen AS SELECT origin FROM flights;")
+    session.run(FLIGHTS.replace("dataset = 'flights'", "dataset = 'weather'"))
+    run = session.run(
+        "SELECT origin FROM seen UNION ALL SELECT origin FROM flights", wait=True
+    )
+    weather = Tape.open(FOLDER / "weather").table()
+    assert run.table().num_rows == ALL_FLIGHTS.num_rows + weather.num_rows
+    assert run.rows_in == run.table().num_rows
+
+
+def test_an_uneven_hop_counts_each_row_in_each_of_its_windows(session):
+    run = session.run(
+        PATIENT.format(delay="1 day")
+        + """SELECT hop(INTERVAL '4 hours', INTERVAL '6 hours') AS w, count(*) AS n
+             FROM flights GROUP BY w""",
+        wait=True,
+    )
+    bars = {bar["start"]: bar["rows"] for bar in run.windows().to_pylist()}
+    rows = {row["w"]["start"]: row["n"] for row in run.table().to_pylist()}
+    assert bars == rows
