@@ -95,7 +95,8 @@ def process_start(pid: int) -> int | None:
     Returns
     -------
     int or None
-        None when there is no such process, 0 when the system does not tell.
+        None when there is no such process, or only its status for its parent to
+        read; 0 when the system does not tell.
     """
     try:
         os.kill(pid, 0)
@@ -108,7 +109,8 @@ def process_start(pid: int) -> int | None:
     except OSError:
         return 0
     # The second field is the command in parentheses and may hold spaces and ")".
-    return int(text.rpartition(")")[2].split()[19])
+    state, *fields = text.rpartition(")")[2].split()
+    return None if state == "Z" else int(fields[18])
 
 
 def _namespace() -> str:
