@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LOOK_S = 0.1
 """How often a waiting cell looks up, and whether it was interrupted."""
 
-STOP_S = 0.8
+STOP_S = 0.6
 """How long an interrupted cell waits for its run to end in good order."""
 
 

@@ -32,7 +32,7 @@ DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
 LOOK_S = 0.1
 """How often waiting for a run looks whether it was interrupted."""
 
-STOP_S = 0.8
+STOP_S = 0.6
 """How long who interrupts a run waits for its end in good order."""
 
 CLOSE_S = 10.0
