@@ -210,16 +210,4 @@ def started(pids: Iterable[int]) -> dict[int, int | None]:
 
 def alive(members: dict[int, int | None]) -> list[int]:
     """Those of the processes that still run."""
-    return [
-        pid
-        for pid, start in members.items()
-        if process_start(pid) == start and not _is_zombie(pid)
-    ]
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return True
-    return text.rpartition(")")[2].split()[0] == "Z"
+    return [pid for pid, start in members.items() if process_start(pid) == start]

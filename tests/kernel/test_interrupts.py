@@ -1,0 +1,140 @@
+"""SIGINT at every moment of a cell: it ends at once, its run too, the kernel goes on.
+
+All tests share one kernel: an interrupt that did harm shows in what comes after.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from kernels import LOAD, SESSION, Kernel, Reply, wait_until
+
+ROUNDS = 100
+PROMPT_S = 1.0
+
+TICKS = """
+CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '2000');
+"""
+COUNT = "SELECT tumble(INTERVAL '1 second') AS w, count(*) AS n FROM ticks GROUP BY w"
+CELL = f"%%arroyo live << --wait\n{COUNT}"
+ROWS_CELL = "%%arroyo live << --wait\nSELECT counter FROM ticks"
+SMALL = """
+CREATE TABLE few WITH (connector = 'impulse', event_rate = '1000', message_count = 10);
+SELECT counter FROM few
+"""
+STATE = "(run := session.runs.get('live')) and (run.state.value, kept(run))"
+KEPT = "kept = lambda run: run.snapshot(0).rows_kept"
+
+
+@pytest.fixture(scope="module")
+def kernel(start: Callable[..., Kernel]) -> Kernel:
+    kernel = start()
+    kernel.run(LOAD)
+    kernel.run(SESSION + KEPT)
+    kernel.run(f"%%arroyo\n{TICKS}")
+    return kernel
+
+
+def interrupted(kernel: Kernel, code: str, ready: Callable[[], None]) -> Reply:
+    """Interrupt a cell once it is being executed and ``ready`` has returned."""
+    request = kernel.send(code)
+    kernel.begun(request)
+    ready()
+    return kernel.result(request, 20, since=kernel.interrupt())
+
+
+def commits(kernel: Kernel) -> int:
+    """Micro-batches of the newest run that are done."""
+    works = Path("/tmp").glob(f"arroyo_nb-{kernel.pid}-*/live-*")
+    newest = max(works, key=lambda path: path.stat().st_mtime, default=None)
+    found = newest.glob("outputs/0/checkpoint/commits/[0-9]*") if newest else ()
+    return len(list(found))
+
+
+def moment(kernel: Kernel, number: int, moments: random.Random) -> None:
+    """In every fifth round within a micro-batch, else early in the cell."""
+    if number % 5:
+        time.sleep(moments.choice((0, 0.001, 0.01, 0.05, moments.uniform(0, 0.7))))
+        return
+    batches = moments.randint(1, 2)
+    wait_until(lambda: commits(kernel) >= batches, "no micro-batch", 60)
+    time.sleep(moments.uniform(0, 0.3))
+
+
+def is_over(kernel: Kernel) -> bool:
+    state = kernel.value(STATE)
+    return state is None or state[0] in ("stopped", "failed", "finished")
+
+
+def assert_whole(kernel: Kernel) -> None:
+    small = kernel.run(f"%%arroyo few << --wait\n{SMALL}", 60)
+    assert "10 rows in" in small.text or "finished" in small.text
+    assert kernel.value("few.table().num_rows") == 10
+
+
+def test_while_the_engine_starts(kernel: Kernel) -> None:
+    """The first cell of a notebook, and the first after an engine was killed."""
+    pauses = iter((0.0, 0.05, 0.3, 1.0))
+    for pause_s in pauses:
+        reply = interrupted(kernel, CELL, lambda s=pause_s: time.sleep(s))
+        assert reply.status != "ok"
+        assert reply.took_s < PROMPT_S
+        assert is_over(kernel)
+    assert "stopped by interrupt; 0 rows kept" in reply.traceback
+    assert_whole(kernel)
+
+
+def test_a_hundred_interrupts(kernel: Kernel) -> None:
+    moments = random.Random(3)
+    took_s, kept, unfinished, lost = [], 0, 0, 0
+    for number in range(ROUNDS):
+        kernel.run(f"import os; os.environ['ARROYO_NB_HEADLESS'] = '{number % 2}'")
+        cell = CELL if number % 5 else ROWS_CELL
+        reply = interrupted(kernel, cell, lambda n=number: moment(kernel, n, moments))
+        took_s.append(reply.took_s)
+        assert reply.status != "ok", f"round {number}: the cell was not interrupted"
+        lost += reply.status == "lost"
+        assert "Traceback" not in reply.traceback or reply.error == "KeyboardInterrupt"
+        unfinished += "stopping after" in reply.traceback
+        wait_until(lambda: is_over(kernel), "the run goes on", 15)
+        told = re.search(r"stopped by interrupt; ([\d,]+) rows kept", reply.traceback)
+        if told:
+            state, rows = kernel.value(STATE)
+            assert (state, rows) == ("stopped", int(told[1].replace(",", "")))
+            kept += rows > 0
+        if number % 20 == 19:
+            assert_whole(kernel)
+    print(
+        f"\n{ROUNDS} interrupts: median {sorted(took_s)[ROUNDS // 2]:.3f} s, max "
+        f"{max(took_s):.3f} s; {kept} kept rows, {unfinished} ended a little later, "
+        f"{lost} hit the kernel beside the cell"
+    )
+    assert max(took_s) < PROMPT_S
+    assert kept >= 5
+    assert_whole(kernel)
+
+
+def test_interrupts_of_the_api(kernel: Kernel) -> None:
+    """Where a person waits for a run in Python, or asks for its late rows."""
+    busy = f"run = session.run({COUNT!r}, name='live')\n"
+    for code in (
+        f"session.run({COUNT!r}, name='live', wait=True)",
+        busy + "run.wait()",
+    ):
+        reply = interrupted(kernel, code, lambda: time.sleep(0.4))
+        assert reply.error == "KeyboardInterrupt"
+        assert reply.took_s < PROMPT_S
+    assert kernel.value("run.state.value") in ("starting", "running")
+    wait_until(lambda: kernel.value("run.rows_in") > 0, "no rows", 60)
+    asked = "while True: run.late()"
+    reply = interrupted(kernel, asked, lambda: time.sleep(0.3))
+    assert reply.error == "KeyboardInterrupt"
+    assert reply.took_s < PROMPT_S
+    assert kernel.value("run.state.value") == "running"
+    kernel.run("run.stop().wait(20)")
+    assert_whole(kernel)
