@@ -48,8 +48,9 @@ class TableSpec:
         the defaults filled in. Common ones: ``format``, ``bad_data`` ('fail' or
         'drop').
     event_time
-        Physical column that is the event time, where it is one: a record in which it
-        is missing is bad data.
+        Physical column that is the event time, where it is one: the recorder stamps it
+        on the rows as their ``_timestamp``, and a record in which it is missing is bad
+        data.
     """
 
     name: str

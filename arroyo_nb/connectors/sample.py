@@ -125,7 +125,8 @@ class Sample(SourceOnly):
                 f"the columns of '{spec.name}' are not those of the dataset '{name}'",
                 hint="leave them out: the dataset brings its own",
             )
-        return Replay(FOLDER / name)
+        drop = spec.options.get("bad_data") == "drop"
+        return Replay(FOLDER / name, event_time=spec.event_time, drop=drop)
 
 
 CONNECTOR = Sample()

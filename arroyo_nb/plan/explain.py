@@ -223,7 +223,11 @@ def window_text(window: Window | None) -> str:
 
 
 def _watermark(node: Watermark) -> str:
-    time = "the source's" if node.event_time is None else sql_text(node.event_time)
+    time = "the source's"
+    if node.event_time is not None:
+        time = sql_text(node.event_time)
+    elif isinstance(node.input, Source) and node.input.table.spec.event_time:
+        time = node.input.table.spec.event_time
     if node.expression is not None:
         return f"_timestamp = {time}, watermark = {sql_text(node.expression)}"
     return f"_timestamp = {time}, delay {in_words(node.delay)}"

@@ -210,6 +210,8 @@ class _Table:
         values = self._options.take_all(self._connector.options, problems)
         if self._connector.formats:
             problems.attempt(partial(self._format, values))
+        # Any source can lack an event time, not only one that is decoded.
+        if self._connector.formats or Direction.SOURCE in self._connector.directions:
             values |= self._options.take_all([_BAD_DATA], problems)
         return values
 

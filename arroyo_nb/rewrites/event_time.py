@@ -26,7 +26,8 @@ def event_time(root: Node) -> Node:
             Source trips
 
     Generated columns are computed above the watermark. Where one of them is the event
-    time, the watermark evaluates its expression over the physical columns.
+    time, the watermark evaluates its expression over the physical columns; a physical
+    one is stamped on the rows by their recorder.
     """
     made: dict[int, Node] = {}
 
@@ -45,7 +46,7 @@ def _source(scan: Scan) -> Node:
     clause = table.watermark
     node: Node = Watermark(
         Source(table, span=scan.span),
-        None if clause.column is None else _value(table, clause.column),
+        _event_time(table),
         clause.delay if clause.expression is None else timedelta(),
         clause.expression,
         span=scan.span,
@@ -57,6 +58,11 @@ def _source(scan: Scan) -> Node:
         for name, field in zip(table.order, table.schema, strict=True)
     )
     return Project(node, items, span=scan.span)
+
+
+def _event_time(table: ConnectorTable) -> exp.Expr | None:
+    name = table.watermark.column
+    return None if name in (None, table.spec.event_time) else _value(table, str(name))
 
 
 def _value(table: ConnectorTable, name: str) -> exp.Expr:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,7 +21,7 @@ from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.progress import Progress, read_progress
 from arroyo_nb.run.snapshot import LAST_YEAR
 from arroyo_nb.run.trace import Trace, TracedBatch
-from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.spark.lower import DROPPED, lower, visible
 from arroyo_nb.spark.observe import read_observed
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Output:
     ) -> None:
         self.sink = sink
         self.input_rows = 0
+        self.dropped_rows: Counter[str] = Counter()
         self.preview = Preview(sink.schema) if keep else None
         self.aggregates = tuple(window_assigners(sink)) if traced else ()
         self.traces = tuple(
@@ -198,6 +200,9 @@ class Output:
                 )
             )
         self._advance(progress.max_event_time)
+        for name, values in progress.observed.items():
+            if name.startswith(DROPPED):
+                self.dropped_rows[name.removeprefix(DROPPED)] += values["rows"]
         self.input_rows += progress.input_rows
         self.progress = progress
 

@@ -56,7 +56,10 @@ def draw(run: Run, rows: int) -> Snapshot:
         window_text=window_text(output.sink.window),
         windows=_bars(run, output),
         history=_history(output),
-        sources=run.feeds.sources(),
+        sources=tuple(
+            replace(s, dropped_rows=s.dropped_rows + output.dropped_rows[s.name])
+            for s in run.feeds.sources()
+        ),
         columns=output.sink.schema.names,
         numeric=tuple(is_numeric(f.type) for f in output.sink.schema),
         rows=tuple(preview.newest(rows)) if preview else (),

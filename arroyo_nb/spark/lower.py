@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
+from arroyo_nb.plan.typing import is_nullable
+from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
 from arroyo_nb.spark.aggregates import measure_sql
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.observe import observed_input
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 Read: TypeAlias = "Callable[[nodes.Source], DataFrame]"
 """Gives a source's physical columns and ``_timestamp``, streaming or not."""
+
+DROPPED = "dropped:"
+"""Observation of a source's rows whose computed event time is NULL, by its name."""
 
 _WATERMARK = "_watermark"
 _END = f"timestamp_micros({END_OF_TIME_US}L)"
@@ -132,6 +136,8 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     time = quoted(TIMESTAMP)
     if node.event_time is not None:
         frame = frame.select(*columns, _at_end_kept(node.event_time, TIMESTAMP))
+        if is_nullable(node.event_time):
+            frame = _without_event_time_told(frame, node)
     if node.expression is None:
         delay = f"{node.delay // timedelta(milliseconds=1)} milliseconds"
         return frame.withWatermark(TIMESTAMP, delay).filter(f"{time} < {_END}")
@@ -141,6 +147,19 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     frame = frame.select(*columns, time, follows).withWatermark(_WATERMARK, "0 seconds")
     frame = frame.filter(f"{quoted(_WATERMARK)} < {_END}")
     return frame.select(*columns, marked(time, TIMESTAMP))
+
+
+def _without_event_time_told(frame: DataFrame, node: nodes.Watermark) -> DataFrame:
+    """Rows whose computed event time is NULL are bad data: an error, or counted."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    assert isinstance(node.input, nodes.Source)
+    table, time = node.input.table, quoted(TIMESTAMP)
+    if table.spec.options.get("bad_data") == "drop":
+        missing = F.expr(f"count_if({time} IS NULL)")
+        return frame.observe(DROPPED + table.name, missing.alias("rows"))
+    text = quoted_text(f"the event time of '{table.name}' is NULL in a row")
+    return frame.withColumn(TIMESTAMP, F.expr(f"coalesce({time}, raise_error({text}))"))
 
 
 def _at_end_kept(expression: exp.Expr, name: str) -> Column:

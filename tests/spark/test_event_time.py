@@ -1,0 +1,59 @@
+"""A row without event time is bad data, wherever its event time comes from."""
+
+import json
+
+import pytest
+
+from arroyo_nb.errors import RunProblem
+
+FILE = """
+CREATE TABLE events (
+    ms BIGINT, at TIMESTAMP,
+    made TIMESTAMP(3) GENERATED ALWAYS AS (to_timestamp_millis(ms)) STORED,
+    WATERMARK FOR {column}
+) WITH (connector = 'single_file', path = '{path}', type = 'source', format = 'json',
+        bad_data = '{bad_data}');
+SELECT tumble(INTERVAL '1 minute') AS w, count(*) AS n FROM events GROUP BY w;
+"""
+SAMPLE = """
+CREATE TABLE departed (WATERMARK FOR dep)
+WITH (connector = 'sample', dataset = 'flights', bad_data = '{bad_data}');
+SELECT count(*) AS n, tumble(INTERVAL '1 day') AS w FROM departed GROUP BY w;
+"""
+
+
+@pytest.fixture
+def events(tmp_path):
+    path = tmp_path / "events.json"
+    rows = [
+        {"ms": 1_000, "at": "1970-01-01T00:00:01"},
+        {"ms": None, "at": None},
+        {"ms": 90_000, "at": "1970-01-01T00:01:30"},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("column", ["at", "made"])
+def test_a_missing_event_time_is_dropped_and_counted(session, events, column):
+    script = FILE.format(path=events, column=column, bad_data="drop")
+    run = session.run(script, wait=True)
+    assert run.table()["n"].to_pylist() == [1, 1]
+    assert [s.dropped_rows for s in run.snapshot().sources] == [1]
+
+
+@pytest.mark.parametrize("column", ["at", "made"])
+def test_a_missing_event_time_fails_the_run(session, events, column):
+    run = session.run(FILE.format(path=events, column=column, bad_data="fail"))
+    with pytest.raises(RunProblem, match=r"event time .* NULL|event time .* missing"):
+        run.wait(60)
+
+
+def test_a_tape_is_stamped_with_the_declared_event_time(session):
+    run = session.run(SAMPLE.format(bad_data="drop"), wait=True)
+    assert [s.dropped_rows for s in run.snapshot().sources] == [519]
+    # Departures arrive in order of departure: with no delay allowed, none is late.
+    assert sum(run.table()["n"].to_pylist()) == 6546 - 519
+    run = session.run(SAMPLE.format(bad_data="fail"))
+    with pytest.raises(RunProblem, match="the event time 'dep' is NULL"):
+        run.wait(60)
