@@ -18,8 +18,10 @@ demo: $(VENV)/.user
 		--output quickstart notebooks/00_quickstart.ipynb
 	@echo "done: open build/quickstart.html, or try it yourself with: make lab"
 
+# In a container one is root, and Jupyter wants to be told that this is meant.
 lab: $(VENV)/.user
-	$(BIN)/jupyter lab --ip=127.0.0.1 notebooks/00_quickstart.ipynb
+	$(BIN)/jupyter lab --ip=127.0.0.1 $(if $(filter 0,$(shell id -u)),--allow-root) \
+		notebooks/00_quickstart.ipynb
 
 test: $(VENV)/.dev lint
 	@sh scripts/chromium.sh
