@@ -26,6 +26,7 @@ lab: $(VENV)/.user
 test: $(VENV)/.dev lint
 	@sh scripts/chromium.sh
 	@$(BIN)/python -m arroyo_nb.engine.archive
+	$(BIN)/python -m pytest --doctest-modules arroyo_nb
 	$(BIN)/python -m pytest -m "not long"
 	$(BIN)/python -m pytest --nbmake --nbmake-timeout=300 $(NOTEBOOKS)
 

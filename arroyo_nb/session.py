@@ -314,7 +314,7 @@ def safe_name(name: str) -> str:
     """The name as one path component, distinct for distinct names.
 
     >>> safe_name("flights by hour")
-    'flights_by_hour-5a9dfdb1'
+    'flights_by_hour-277231eb'
     >>> safe_name("plain")
     'plain'
     """
