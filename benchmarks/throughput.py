@@ -1,9 +1,8 @@
 """Rows a second of planned queries against the same queries written by hand.
 
 Both read the same Parquet chunks in the same engine, one after the other in turn, and
-write to a sink that discards them; so what is compared is the plan alone. Beside it,
-for colour: whole runs from a JSON file, decoding and conductor included, against
-Spark's own JSON stream.
+write to a sink that discards them; so what is compared is the plan alone: not the
+recorder, the conductor, or the counting of rows for the trace.
 """
 
 from __future__ import annotations

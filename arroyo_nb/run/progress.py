@@ -80,7 +80,7 @@ def _instant(text: str | None) -> datetime | None:
 
 
 def _folder_name(source: Mapping[str, Any]) -> str:
-    # "FileStreamSource[file:/work/sources/flights]" -> "flights"
+    # "FileStreamSource[file:/home/ada/sources/flights]" -> "flights"
     return PurePosixPath(str(source["description"]).rstrip("]")).name
 
 

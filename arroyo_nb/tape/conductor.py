@@ -157,7 +157,7 @@ class Conductor:
         self._thread = thread
 
     def stop(self, timeout_s: float = 10.0) -> bool:
-        """Stop releasing rows; True when the thread has ended in time."""
+        """Stop releasing rows; True when the thread has ended in time, or none runs."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
