@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from sqlglot import exp
 
@@ -110,7 +111,10 @@ def _key_name(bound: exp.Expr, items: tuple[Named, ...], taken: set[str]) -> str
     """The name that the select list gives the key, where it selects it."""
     names = [item.name for item in items if item.expression == bound]
     own = "window" if calls.window_of(bound) else output_name(bound)
-    name = next((n for n in names if n not in taken), own)
+    return _free(next((n for n in names if n not in taken), own), taken)
+
+
+def _free(name: str, taken: Container[str]) -> str:
     while name in taken:
         name += "_"
     return name
@@ -143,14 +147,12 @@ def _measures(
     """Each aggregate call once, under the name that DataFusion would give it."""
     found: dict[exp.Expr, Measure] = {}
     taken = {key.name for key in keys}
-    for expression in expressions:
-        for node in expression.walk(prune=calls.is_aggregate):
-            if calls.is_aggregate(node) and node not in found:
-                name = shown(node)
-                while name in taken:
-                    name += "_"
-                taken.add(name)
-                found[node] = _measure(name, node)
+    walked = (e.walk(prune=calls.is_aggregate) for e in expressions)
+    for node in filter(calls.is_aggregate, chain.from_iterable(walked)):
+        if node not in found:
+            name = _free(shown(node), taken)
+            taken.add(name)
+            found[node] = _measure(name, node)
     return found
 
 

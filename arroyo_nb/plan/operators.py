@@ -67,7 +67,6 @@ BITWISE = (
 )
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
-MATCHES = (exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike)
 
 
 def binary(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
@@ -83,15 +82,15 @@ def binary(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     if kind in BITWISE:
         return _bitwise(kind, left, right)
     if kind in COMPARISONS or kind in NULL_SAFE:
-        left, right = alike((left, right), f"comparison operation {_shown(kind)}")
+        left, right = alike((left, right), f"comparison operation {SYMBOLS[kind]}")
         return _made(kind, left, right, BOOLEAN, never_null=kind in NULL_SAFE)
     if kind in (exp.And, exp.Or):
-        word = _shown(kind)
+        word = SYMBOLS[kind]
         return _made(kind, boolean(left, word), boolean(right, word), BOOLEAN)
     return _made(
         kind,
-        as_text(left, _shown(kind)),
-        as_text(right, _shown(kind)),
+        as_text(left, SYMBOLS[kind]),
+        as_text(right, SYMBOLS[kind]),
         TEXT if kind is exp.DPipe else BOOLEAN,
     )
 
@@ -174,16 +173,11 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
             f"Cannot coerce arithmetic expression {pair[0]} {SYMBOLS[kind]} {pair[1]} "
             "to valid types"
         )
-    common = _calculable(pair)
+    common = common_type(pair)
+    assert common is not None
     if isinstance(common, Decimal):
         return _decimal(kind, left, right)
     return _made(kind, cast(left, common), cast(right, common), common)
-
-
-def _calculable(pair: tuple[Type, Type]) -> Type:
-    common = common_type(pair)
-    assert common is not None
-    return common
 
 
 def _folded(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
@@ -253,10 +247,6 @@ def _bitwise(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
             f"{pair[1]}"
         )
     return _made(kind, cast(left, common), cast(right, common), common)
-
-
-def _shown(kind: type[exp.Expr]) -> str:
-    return SYMBOLS[kind]
 
 
 def _made(

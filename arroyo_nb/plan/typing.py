@@ -172,13 +172,10 @@ def replaced(
     swapped = swap(expression)
     if swapped is not None:
         return swapped
-    made = expression.__class__(**{k: _in_arg(v, swap) for k, v in _args(expression)})
+    parts = {name: _in_arg(value, swap) for name, value in expression.args.items()}
+    made = expression.__class__(**parts)
     made.meta.update(expression.meta)
     return made
-
-
-def _args(expression: exp.Expr) -> list[tuple[str, object]]:
-    return [(name, value) for name, value in expression.args.items()]
 
 
 def _in_arg(value: object, swap: Callable[[exp.Expr], exp.Expr | None]) -> object:
@@ -187,5 +184,5 @@ def _in_arg(value: object, swap: Callable[[exp.Expr], exp.Expr | None]) -> objec
     if isinstance(value, exp.Expr) and "arroyo_type" in value.meta:
         return replaced(value, swap)
     if isinstance(value, exp.If):
-        return exp.If(**{k: _in_arg(v, swap) for k, v in _args(value)})
+        return exp.If(**{k: _in_arg(v, swap) for k, v in value.args.items()})
     return value.copy() if isinstance(value, exp.Expr) else value
