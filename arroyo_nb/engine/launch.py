@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from arroyo_nb.engine import command
+from arroyo_nb.engine.config import LOOPBACK
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.problem import EngineProblem
 
@@ -165,7 +166,7 @@ def _environment(
         "JAVA_HOME": str(java.home),
         "SPARK_CONNECT_MODE": "0",
         "SPARK_HOME": str(command.spark_home()),
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_IP": LOOPBACK,
     }
 
 

@@ -6,19 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.snapshot import MarkPoint, RunState, Snapshot, WindowBar, naive
-from arroyo_nb.schema import Decimal, Primitive, Type
 
 if TYPE_CHECKING:
     from arroyo_nb.run.output import Output
     from arroyo_nb.run.run import Run
-
-NUMERIC = frozenset(
-    f"{size}{sign}"
-    for size in ("TINYINT", "SMALLINT", "INT", "BIGINT")
-    for sign in ("", " UNSIGNED")
-) | {"FLOAT", "DOUBLE"}
 
 HISTORY_POINTS = 400
 """Batches of watermark history that a picture holds; older ones are thinned."""
@@ -61,18 +55,11 @@ def draw(run: Run, rows: int) -> Snapshot:
             for s in run.feeds.sources()
         ),
         columns=output.sink.schema.names,
-        numeric=tuple(is_numeric(f.type) for f in output.sink.schema),
+        numeric=tuple(is_number(f.type) for f in output.sink.schema),
         rows=tuple(preview.newest(rows)) if preview else (),
         rows_kept=preview.kept_rows if preview else 0,
         can_pause=not run.state.ended,
         paused=run.feeds.paused,
-    )
-
-
-def is_numeric(type_: Type) -> bool:
-    """Whether a column of the type is aligned to the right."""
-    return isinstance(type_, Decimal) or (
-        isinstance(type_, Primitive) and type_.name in NUMERIC
     )
 
 

@@ -117,11 +117,6 @@ class Snapshot:
     can_pause: bool = False
     paused: bool = False
 
-    @property
-    def at_end_of_stream(self) -> bool:
-        """Whether the watermark has passed every window: all sources have ended."""
-        return self.watermark is not None and self.watermark.year >= LAST_YEAR
-
 
 def naive(instant: datetime | None) -> datetime | None:
     """The instant as the dialect writes it: UTC, without a zone."""

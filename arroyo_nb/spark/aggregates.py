@@ -10,13 +10,6 @@ from arroyo_nb.plan.nodes import Measure
 from arroyo_nb.schema import spark_type
 from arroyo_nb.spark.expressions import spark_sql
 
-_PLAIN = {
-    "count": "count({0}){1}",
-    "sum": "sum({0}){1}",
-    "min": "min({0}){1}",
-    "max": "max({0}){1}",
-    "avg": "avg({0}){1}",
-}
 _SUM_OF_SET = (
     "aggregate({set}, CAST(NULL AS {type}), (total, value) -> "
     "coalesce(total + CAST(value AS {type}), CAST(value AS {type})))"
@@ -26,7 +19,7 @@ _DISTINCT = {
     "sum": _SUM_OF_SET,
     "avg": "({sum} / nullif(size({set}), 0))",
 }
-AGGREGATES = frozenset(_PLAIN)
+AGGREGATES = frozenset(("count", "sum", "min", "max", "avg"))
 """The functions that a measure may name."""
 
 
@@ -49,7 +42,8 @@ def measure_sql(measure: Measure, *, row_time: str) -> str:
     if measure.distinct and measure.function in _DISTINCT:
         text = _distinct(measure.function, f"collect_set({argument}){where}", type_)
     else:
-        text = _PLAIN[measure.function].format(argument, where)
+        assert measure.function in AGGREGATES  # Spark has many more
+        text = f"{measure.function}({argument}){where}"
     return f"CAST({text} AS {type_})"
 
 

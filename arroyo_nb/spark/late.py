@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.plan.nodes import WindowAggregate
 from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.lower import Read, lower
-from arroyo_nb.spark.windows import MICROSECOND, WINDOW, assigned, finished
+from arroyo_nb.spark.windows import EPOCH, MICROSECOND, WINDOW, assigned, finished
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,5 +64,4 @@ def late_rows(
 
 def _micros(instant: datetime) -> int:
     aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
-    epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    return (aware - epoch) // MICROSECOND
+    return (aware - EPOCH) // MICROSECOND

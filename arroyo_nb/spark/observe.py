@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import gcd
 from typing import TYPE_CHECKING, Any, assert_never
 
 from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window, WindowAggregate
 from arroyo_nb.schema import TIMESTAMP, quoted
-from arroyo_nb.spark.windows import MICROSECOND
+from arroyo_nb.spark.windows import EPOCH, MICROSECOND
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PANES = 512
 """Most panes of one batch that are counted exactly."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -110,4 +108,4 @@ def _name(number: int) -> str:
 
 
 def _instant(micros: float) -> datetime:
-    return _EPOCH + timedelta(microseconds=int(micros))
+    return EPOCH + timedelta(microseconds=int(micros))

@@ -7,7 +7,7 @@ gets the gap less a microsecond, and the end that it reports is given that back.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, assert_never
 
 from arroyo_nb.errors import Unsupported
@@ -22,6 +22,7 @@ WINDOW = "_window"
 """Hidden column of a windowed relation: the struct that carries the watermark."""
 
 MICROSECOND = timedelta(microseconds=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DELAY_KEY = "spark.watermarkDelayMs"
 
 
