@@ -26,6 +26,7 @@ from arroyo_nb.plan.operators import (
     boolean,
     negated,
 )
+from arroyo_nb.plan.refusals import refused
 from arroyo_nb.plan.scope import Scope, member, spelled
 from arroyo_nb.plan.types import type_from_sql
 from arroyo_nb.plan.typing import cast, duration, is_nullable, type_of, typed
@@ -47,31 +48,6 @@ from arroyo_nb.sql.dialect import span_of
 _BIGINT_MAX, _UNSIGNED_MAX = 2**63 - 1, 2**64 - 1
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
 
-# What the grammar reads and nothing here runs -> its name in the error.
-_REFUSED: dict[type[exp.Expr], str] = {
-    exp.Window: "OVER",
-    exp.Subquery: "a scalar subquery",
-    exp.Exists: "EXISTS",
-    exp.AtTimeZone: "AT TIME ZONE",
-    exp.Escape: "LIKE ... ESCAPE",
-    exp.SimilarTo: "SIMILAR TO",
-    exp.Pow: "the operator ^",
-    exp.BitwiseNot: "the operator ~ before a number",
-    exp.Array: "an array literal",
-    exp.Tuple: "a row value",
-    exp.HexString: "a hexadecimal literal",
-    exp.BitString: "a bit string",
-    exp.National: "a national string",
-    exp.WithinGroup: "WITHIN GROUP",
-    exp.IgnoreNulls: "IGNORE NULLS",
-    exp.RespectNulls: "RESPECT NULLS",
-    exp.Order: "ORDER BY inside an aggregate",
-    exp.Collate: "COLLATE",
-    exp.Cube: "CUBE",
-    exp.Rollup: "ROLLUP",
-    exp.GroupingSets: "GROUPING SETS",
-}
-
 
 def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
     """Bind an expression against the columns in scope.
@@ -87,7 +63,7 @@ def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
     span = span_of(expression)
     try:
         if binder is None:
-            raise _refusal(expression)
+            raise refused(expression)
         bound = binder(expression, scope)
     except ArroyoError as error:
         error.span = error.span or span
@@ -112,11 +88,6 @@ def bind_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.Expr:
             span=span_of(expression),
         )
     return cast(bound, BOOLEAN)
-
-
-def _refusal(expression: exp.Expr) -> ArroyoError:
-    words = _REFUSED.get(type(expression), type(expression).__name__)
-    return Unsupported(f"{words} is not supported")
 
 
 def _column(node: exp.Column, scope: Scope) -> exp.Expr:
@@ -248,7 +219,11 @@ def _test(subject: exp.Expr | None, test: exp.Expr, scope: Scope) -> exp.Expr:
 def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:
     target = type_from_sql(node.args["to"])
     tries = isinstance(node, exp.TryCast)
-    return cast(bind(node.this, scope), target, tries=tries)
+    value = bind(node.this, scope)
+    if type_of(value) == BIGINT and target == Timestamp() and not tries:
+        # DataFusion's CAST, alone, reads a BIGINT as seconds, as PostgreSQL does.
+        value = cast(value, Timestamp(0))
+    return cast(value, target, tries=tries)
 
 
 def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
@@ -283,14 +258,10 @@ def _aggregate(name: str, arguments: list[exp.Expr], scope: Scope) -> exp.Expr:
     distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
     if distinct:
         arguments = arguments[0].expressions
-    if name == "count" and len(arguments) == 1 and _is_star(arguments[0]):
+    if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     bound = [bind(argument, scope) for argument in arguments]
     return calls.aggregate_call(name, bound, distinct=distinct)
-
-
-def _is_star(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Star)
 
 
 def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:

@@ -1,4 +1,4 @@
-"""The clauses that the grammar reads and nothing here runs.
+"""The clauses and expressions that the grammar reads and nothing here runs.
 
 sqlglot keeps each clause as an argument of its node. A class lists the arguments that
 are handled; any other argument that is set is refused, by Arroyo's words where it
@@ -43,6 +43,37 @@ _WORDS = {
     "all": "GROUP BY ALL is not supported",
     "returning": "RETURNING is not supported",
 }
+
+# Class of an expression -> its name in the error.
+_EXPRESSIONS: dict[type[exp.Expr], str] = {
+    exp.Window: "OVER",
+    exp.Subquery: "a scalar subquery",
+    exp.Exists: "EXISTS",
+    exp.AtTimeZone: "AT TIME ZONE",
+    exp.Escape: "LIKE ... ESCAPE",
+    exp.SimilarTo: "SIMILAR TO",
+    exp.Pow: "the operator ^",
+    exp.BitwiseNot: "the operator ~ before a number",
+    exp.Array: "an array literal",
+    exp.Tuple: "a row value",
+    exp.HexString: "a hexadecimal literal",
+    exp.BitString: "a bit string",
+    exp.National: "a national string",
+    exp.WithinGroup: "WITHIN GROUP",
+    exp.IgnoreNulls: "IGNORE NULLS",
+    exp.RespectNulls: "RESPECT NULLS",
+    exp.Order: "ORDER BY inside an aggregate",
+    exp.Collate: "COLLATE",
+    exp.Cube: "CUBE",
+    exp.Rollup: "ROLLUP",
+    exp.GroupingSets: "GROUPING SETS",
+}
+
+
+def refused(expression: exp.Expr) -> Unsupported:
+    """The error for an expression that nothing binds."""
+    words = _EXPRESSIONS.get(type(expression), type(expression).__name__)
+    return Unsupported(f"{words} is not supported")
 
 
 def refuse_clauses(node: exp.Expr) -> None:
