@@ -9,8 +9,8 @@ from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.schema import Schema
 from arroyo_nb.views.axis import END_OF_TIME
-from arroyo_nb.views.panel import NAME_CHARS, glyph
-from arroyo_nb.views.words import count, duration, escaped, pace, plain
+from arroyo_nb.views.panel import glyph
+from arroyo_nb.views.words import NAME_CHARS, count, duration, escaped, pace, plain
 
 COLUMNS_CHARS = 200
 CELL = "padding:2px 14px 2px 0;text-align:left;white-space:normal"

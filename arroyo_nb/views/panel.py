@@ -14,13 +14,15 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress
+from arroyo_nb.run.snapshot import RunState, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.lesson import lesson
+from arroyo_nb.views.sources import listed
 from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
 from arroyo_nb.views.words import (
     CELL_CHARS,
+    NAME_CHARS,
     clock,
     column,
     count,
@@ -36,8 +38,8 @@ MOST_BYTES = 250_000
 MOST_CELLS = 2_000
 """Cells of the table: what a frame of every quarter of a second can afford."""
 
-MOST_ROWS, MOST_COLUMNS, MOST_SOURCES, MOST_BAD = 20, 40, 12, 5
-NAME_CHARS, NOTE_CHARS, BAD_CHARS, ERROR_CHARS, PLAN_CHARS = 80, 300, 200, 6_000, 40_000
+MOST_ROWS, MOST_COLUMNS = 20, 40
+NOTE_CHARS, ERROR_CHARS, PLAN_CHARS = 300, 6_000, 40_000
 
 GLYPHS = {
     RunState.STARTING: "◌",
@@ -133,7 +135,7 @@ def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool) -> str:
         if snapshot.error
         else "",
         drawn,
-        _sources(snapshot.sources),
+        listed(snapshot.sources),
         f'<p class="lesson">{escaped(said, 600)}</p>' if said else "",
     )
     return (
@@ -308,46 +310,6 @@ def _no_rows(snapshot: Snapshot) -> str:
     if snapshot.windowed:
         return "No row yet: a window gives its rows when the watermark passes its end."
     return "No row yet."
-
-
-def _sources(sources: Sequence[SourceProgress]) -> str:
-    if not sources:
-        return ""
-    made = "".join(_source(source) for source in sources[:MOST_SOURCES])
-    more = len(sources) - MOST_SOURCES
-    told = f"<div>{count(more, 'more source')}</div>" if more > 0 else ""
-    return f'<div class="sources">{made}{told}</div>'
-
-
-def _source(source: SourceProgress) -> str:
-    parts = [f"{count(source.rows, 'row')} released"]
-    if source.max_event_time is not None and source.max_event_time < END_OF_TIME:
-        parts.append(f"newest {clock(source.max_event_time)}")
-    parts.append(f"delay allowed {_delay(source.delay)}")
-    if source.ended:
-        parts.append("ended")
-    elif source.paused:
-        parts.append("paused")
-    line = f"<b>{escaped(source.name, NAME_CHARS)}</b> {' · '.join(parts)}"
-    return f"<div>{line}{_dropped(source)}</div>"
-
-
-def _delay(delay: timedelta) -> str:
-    return duration(delay) if delay else "none"
-
-
-def _dropped(source: SourceProgress) -> str:
-    if not source.dropped_rows:
-        return ""
-    told = f"{count(source.dropped_rows, 'bad row')} dropped"
-    if not source.bad:
-        return f' · <span class="bad">{told}</span>'
-    sample = "".join(f"<li>{escaped(b, BAD_CHARS)}</li>" for b in source.bad[:MOST_BAD])
-    key = escaped(source.name, NAME_CHARS)
-    return (
-        f'<details data-key="bad-{key}"><summary class="bad">{told}</summary>'
-        f"<ul>{sample}</ul></details>"
-    )
 
 
 SECTIONS: dict[View, Callable[[Snapshot, str], Any]] = {

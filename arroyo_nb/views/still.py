@@ -17,7 +17,6 @@ from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.panel import (
     ERROR_CHARS,
-    NAME_CHARS,
     NOTE_CHARS,
     cell_texts,
     glyph,
@@ -26,7 +25,7 @@ from arroyo_nb.views.panel import (
 )
 from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
-from arroyo_nb.views.words import count, escaped, instant, lines, plain
+from arroyo_nb.views.words import NAME_CHARS, count, escaped, instant, lines, plain
 
 MOST_BYTES = 60_000
 """What a live cell adds to a saved notebook at most, whatever the run's length."""

@@ -22,6 +22,9 @@ UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
 CELL_CHARS = 80
 """A longer cell is cut on the page."""
 
+NAME_CHARS = 80
+"""A longer name of a run or a source is cut."""
+
 # Control characters are drawn, not obeyed: XML refuses them, terminals act on them.
 # Bidirectional overrides would let a value reorder the text around it.
 _CONTROLS = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421}
@@ -129,17 +132,13 @@ def instant(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d} {clock(moment)}"
 
 
-def interval(start: datetime, end: datetime, *, dated: bool = True) -> str:
+def interval(start: datetime, end: datetime) -> str:
     """A window ``[start, end)``.
 
     >>> interval(datetime(2013, 1, 1, 10), datetime(2013, 1, 1, 11))
     '2013-01-01 10:00 – 11:00'
-    >>> interval(datetime(2013, 1, 1, 23), datetime(2013, 1, 2), dated=False)
-    '23:00 – 00:00'
     """
     first, last = clock(start, [end]), clock(end, [start])
-    if not dated:
-        return f"{first} – {last}"
     day = "" if end.date() == start.date() or end - start <= DAY else f"{end:%m-%d} "
     return f"{start:%Y-%m-%d} {first} – {day}{last}"
 
@@ -148,14 +147,14 @@ Shown: TypeAlias = str | None
 """A cell as text; None is SQL's NULL, which a view marks as such."""
 
 
-def column(values: Sequence[Any], *, dated: bool = True) -> list[Shown]:
+def column(values: Sequence[Any]) -> list[Shown]:
     """The cells of one column, with floats at the same number of digits.
 
     >>> column([9.5, 12.25, None])
     ['9.50', '12.25', None]
     """
     digits = max((_digits(v) for v in values if isinstance(v, float)), default=0)
-    return [None if v is None else _cell(v, digits, dated) for v in values]
+    return [None if v is None else _cell(v, digits) for v in values]
 
 
 def _digits(value: float) -> int:
@@ -165,14 +164,14 @@ def _digits(value: float) -> int:
     return len(text.partition(".")[2])
 
 
-def _cell(value: Any, digits: int, dated: bool) -> str:
+def _cell(value: Any, digits: int) -> str:
     match value:
         case bool():
             return "true" if value else "false"
         case float():
             return _float(value, digits)
         case datetime():
-            return instant(value) if dated else clock(value)
+            return instant(value)
         case date():
             return value.isoformat()
         case timedelta():
@@ -182,18 +181,18 @@ def _cell(value: Any, digits: int, dated: bool) -> str:
         case {"start": datetime() as start, "end": datetime() as end, **rest} if (
             not rest
         ):
-            return interval(start, end, dated=dated)
+            return interval(start, end)
         case Mapping():
-            inner = (f"{k}: {_inner(v, dated)}" for k, v in value.items())
+            inner = (f"{k}: {_inner(v)}" for k, v in value.items())
             return "{" + ", ".join(inner) + "}"
         case list() | tuple():
-            return "[" + ", ".join(_inner(v, dated) for v in value) + "]"
+            return "[" + ", ".join(map(_inner, value)) + "]"
         case _:
             return str(value)
 
 
-def _inner(value: Any, dated: bool) -> str:
-    return "NULL" if value is None else _cell(value, FLOAT_DIGITS, dated)
+def _inner(value: Any) -> str:
+    return "NULL" if value is None else _cell(value, FLOAT_DIGITS)
 
 
 def _float(value: float, digits: int) -> str:
