@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
-from arroyo_nb.functions.types import common_type, fits, is_integer, is_number
-from arroyo_nb.schema import NULL, TEXT, ListOf, Timestamp, Type
+from arroyo_nb.functions.types import common_type, fits, is_number
+from arroyo_nb.schema import NULL, TEXT, ListOf, Type
 
 
 class SignatureProblem(CatalogProblem):
@@ -27,9 +27,7 @@ class Kind(Enum):
 
     ANY = "any"
     NUMBER = "number"
-    INTEGER = "integer"
     LIST = "list"
-    TIME = "TIMESTAMP"
 
 
 class Result(Enum):
@@ -152,12 +150,8 @@ def _fits(given: Type, wanted: Parameter) -> bool:
             return True
         case Kind.NUMBER:
             return is_number(given)
-        case Kind.INTEGER:
-            return is_integer(given)
         case Kind.LIST:
             return isinstance(given, ListOf)
-        case Kind.TIME:
-            return isinstance(given, Timestamp)
         case _:
             return fits(given, wanted)
 

@@ -18,10 +18,11 @@ from sqlglot import exp
 
 from arroyo_nb.functions import Argument, scalar
 from arroyo_nb.functions.arrays import element
-from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.casts import cast, in_range
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import (
     BIGINT,
+    BIGINT_UNSIGNED,
     DOUBLE,
     FLOAT,
     PRIMITIVES,
@@ -37,7 +38,9 @@ Write: TypeAlias = Callable[[exp.Expr], str]
 """Writes a sub-expression."""
 
 _FLOATING = (FLOAT, DOUBLE)
-_UNSIGNED_64 = Primitive("BIGINT UNSIGNED")
+_LONG = 500
+OVERFLOW = "raise_error('[ARITHMETIC_OVERFLOW] out of the unsigned range')"
+"""What a whole number that leaves its unsigned type does, as Spark's own does."""
 
 
 def spark_sql(expression: exp.Expr, *, row_time: str) -> str:
@@ -86,37 +89,52 @@ def _arithmetic(operator: str) -> Callable[[Any, Write], str]:
 
 def _narrowed(text: str, type_: Type) -> str:
     """Spark widens a decimal with each operation; Arroyo's type is the declared one."""
-    if isinstance(type_, Decimal) or type_ == _UNSIGNED_64:
+    if "UNSIGNED" in str(type_):
+        text = in_range(text, type_, otherwise=OVERFLOW)
+    if isinstance(type_, Decimal) or type_ == BIGINT_UNSIGNED:
         return f"CAST({text} AS {spark_type(type_)})"
     return text
 
 
 def _div(node: exp.Div, write: Write) -> str:
     left, right, type_ = write(node.left), write(node.right), type_of(node)
+    if type_ in _FLOATING and _is_nonzero_literal(node.right):
+        return f"({left} / {right})"
     if type_ in _FLOATING:
         # ANSI Spark refuses what IEEE 754 defines: x / 0 is an infinity or NaN.
-        quotient = f"({left} / {right})"
-        if _is_nonzero_literal(node.right):
-            return quotient
-        infinite = f"{left} * {_double_text(math.inf)}"
-        return f"(CASE WHEN {right} = 0 THEN {infinite} ELSE {quotient} END)"
+        infinite = f"{{0}} * {_double_text(math.inf)}"
+        quotient = f"(CASE WHEN {{1}} = 0 THEN {infinite} ELSE ({{0}} / {{1}}) END)"
+        return _repeated(quotient, left, right)
     if isinstance(type_, Decimal):
         return _narrowed(f"({left} / {right})", type_)
+    if type_ == BIGINT_UNSIGNED:
+        # div gives a BIGINT, and / rounds: only a quotient without a rest is exact.
+        exact = _repeated("(({0} - {0} % {1}) / {1})", left, right)
+        return f"CAST({exact} AS {spark_type(type_)})"
     # Integers truncate toward zero; div gives a BIGINT whatever its operands are.
     quotient = f"({left} div {right})"
     return quotient if type_ == BIGINT else f"CAST({quotient} AS {spark_type(type_)})"
 
 
 def _mod(node: exp.Mod, write: Write) -> str:
-    left, right = write(node.left), write(node.right)
-    remainder = _narrowed(f"({left} % {right})", type_of(node))
-    if type_of(node) not in _FLOATING or _is_nonzero_literal(node.right):
-        return remainder
-    return f"(CASE WHEN {right} = 0 THEN double('NaN') ELSE {remainder} END)"
+    left, right, type_ = write(node.left), write(node.right), type_of(node)
+    if type_ not in _FLOATING or _is_nonzero_literal(node.right):
+        return _narrowed(f"({left} % {right})", type_)
+    remainder = "(CASE WHEN {1} = 0 THEN double('NaN') ELSE ({0} % {1}) END)"
+    return _repeated(remainder, left, right)
+
+
+def _repeated(template: str, left: str, right: str) -> str:
+    """A text in which operands stand more than once; long ones stand there once, in a
+    lambda's argument, or nested they would double in length with each level."""
+    if len(left) + len(right) < _LONG:
+        return template.format(left, right)
+    pair = f"array(struct({left} AS l, {right} AS r))"
+    return f"element_at(transform({pair}, p -> {template.format('p.l', 'p.r')}), 1)"
 
 
 def _is_nonzero_literal(node: exp.Expr) -> bool:
-    while isinstance(node, exp.Cast | exp.Paren):
+    while isinstance(node, exp.Cast):
         node = node.this
     return (
         isinstance(node, exp.Literal) and not node.is_string and float(node.this) != 0
@@ -127,7 +145,7 @@ def _literal(node: exp.Literal, _write: Write) -> str:
     if node.is_string:
         return quoted_text(node.this)
     type_ = type_of(node)
-    text = node.this.replace("_", "")
+    text = node.this
     match type_:
         case Primitive("BIGINT"):
             return f"{text}L"
@@ -159,20 +177,13 @@ def _cast(node: exp.Cast, write: Write) -> str:
 
 
 def _case(node: exp.Case, write: Write) -> str:
-    subject = "" if node.this is None else f" {write(node.this)}"
     arms = (
         f" WHEN {write(arm.this)} THEN {write(arm.args['true'])}"
         for arm in node.args["ifs"]
     )
     default = node.args.get("default")
     otherwise = "" if default is None else f" ELSE {write(default)}"
-    return f"(CASE{subject}{''.join(arms)}{otherwise} END)"
-
-
-def _if(node: exp.If, write: Write) -> str:
-    default = node.args.get("false")
-    otherwise = "NULL" if default is None else write(default)
-    return f"IF({write(node.this)}, {write(node.args['true'])}, {otherwise})"
+    return f"(CASE{''.join(arms)}{otherwise} END)"
 
 
 def _between(node: exp.Between, write: Write) -> str:
@@ -182,12 +193,6 @@ def _between(node: exp.Between, write: Write) -> str:
 
 def _in(node: exp.In, write: Write) -> str:
     return f"({write(node.this)} IN ({', '.join(map(write, node.expressions))}))"
-
-
-def _escape(node: exp.Escape, write: Write) -> str:
-    operator = "ILIKE" if isinstance(node.this, exp.ILike) else "LIKE"
-    text, pattern = write(node.this.left), write(node.this.right)
-    return f"({text} {operator} {pattern} ESCAPE {write(node.right)})"
 
 
 def _regexp_ilike(node: exp.RegexpILike, write: Write) -> str:
@@ -221,7 +226,6 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
     exp.Interval: _interval,
     exp.Cast: _cast,
     exp.TryCast: _cast,
-    exp.Paren: lambda node, write: write(node.this),
     exp.Add: _arithmetic("+"),
     exp.Sub: _arithmetic("-"),
     exp.Mul: _arithmetic("*"),
@@ -231,7 +235,6 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
     exp.BitwiseAnd: _infix("&"),
     exp.BitwiseOr: _infix("|"),
     exp.BitwiseXor: _infix("^"),
-    exp.BitwiseNot: lambda node, write: f"(~ {write(node.this)})",
     exp.BitwiseLeftShift: lambda node, write: _shift("shiftleft", node, write),
     exp.BitwiseRightShift: lambda node, write: _shift("shiftright", node, write),
     exp.EQ: _infix("="),
@@ -249,13 +252,11 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
     exp.DPipe: _infix("||"),
     exp.Like: _infix("LIKE"),
     exp.ILike: _infix("ILIKE"),
-    exp.Escape: _escape,
     exp.RegexpLike: _infix("RLIKE"),
     exp.RegexpILike: _regexp_ilike,
     exp.In: _in,
     exp.Between: _between,
     exp.Case: _case,
-    exp.If: _if,
     exp.Anonymous: _call,
 }
 
