@@ -150,6 +150,8 @@ _WORDLESS = (
     _Rule("disk", "the disk is full", "make space and run again", r"No space left on"),
 )
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+)((?:\.[A-Z0-9_]+)*)\] ?")
+# Py4J begins with the call that failed; the Java exception stands on the next line.
+_CALL = re.compile(r"\s*An error occurred while calling \S+\s*\n: (?:[\w$]+\.)*")
 
 
 def run_problem(error: BaseException) -> ArroyoError:
@@ -197,7 +199,7 @@ def _told(rule: _Rule, name: str, text: str, start: int) -> SparkProblem:
 def _first_line(error: BaseException, text: str) -> SparkProblem:
     found = list(_CLASS.finditer(text))
     name = found[-1][1] + found[-1][2] if found else None
-    said = _line(text[found[-1].end() :]) if found else _line(str(error))
+    said = _line(text[found[-1].end() :] if found else _CALL.sub("", str(error), 1))
     return SparkProblem(
         said or type(error).__name__, hint=None, error_class=name, detail=text
     )

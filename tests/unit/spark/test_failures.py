@@ -77,6 +77,12 @@ INVALID = (
         ),
         ("Answer from Java side is empty", "the Spark process is gone", None),
         (
+            "An error occurred while calling o110.start.\n: java.io.IOException: "
+            'Cannot run program "chmod": error=2\n\tat java.base/java.lang.X.y(Z)',
+            'IOException: Cannot run program "chmod": error=2',
+            None,
+        ),
+        (
             "java.lang.OutOfMemoryError: Java heap space",
             "the Spark process ran out of memory",
             None,
