@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats._encode import json_column
+from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 
@@ -28,9 +28,10 @@ _NOTED_BATCHES = 16
 
 
 class Lines:
-    """Encodes micro-batches as JSON lines."""
+    """Encodes micro-batches as lines of the table's format, JSON by default."""
 
     def __init__(self, schema: Schema, options: Mapping[str, OptionValue]) -> None:
+        self._format = FORMATS.get(str(options.get("format", "json")))
         self._schema = schema
         self._options = options
 
@@ -38,8 +39,8 @@ class Lines:
         """A batch's rows in large pieces, each row ended by a newline; one action."""
         import pyarrow.compute as pc
 
-        line = json_column(self._schema, self._options).alias("line")
-        lines = batch.select(line).toArrow()["line"]
+        column = self._format.encoded(self._schema, self._options)
+        (lines,) = batch.select(column).toArrow().columns
         for piece in pc.binary_join_element_wise(lines, "", "\n").chunks:
             if len(piece):
                 yield piece.buffers()[2].to_pybytes()

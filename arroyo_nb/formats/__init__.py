@@ -1,8 +1,9 @@
 """Formats: plug-ins, a file each, that bind ``FORMAT``.
 
-A format reads the records of a source, vectorised, and says which WITH options it
-takes. A record that cannot be read is bad data: with ``bad_data = 'fail'`` it ends
-the run with its place, with ``'drop'`` it is left out, counted and sampled.
+A format reads the records of a source, vectorised, writes those of a sink inside
+Spark, and says which WITH options it takes. A record that cannot be read is bad data:
+with ``bad_data = 'fail'`` it ends the run with its place, with ``'drop'`` it is left
+out, counted and sampled.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from arroyo_nb.tape import BadRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import Column
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,17 @@ class Format(Protocol):
             Checked options of the table, ``bad_data`` among them.
         event_time
             The column that may not be NULL because it is the event time.
+        """
+
+    def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
+        """The rows' text, one record a row, as a column named ``value``.
+
+        Parameters
+        ----------
+        schema
+            The columns to write; the frame has them under these names and types.
+        options
+            Checked options of the table.
         """
 
 

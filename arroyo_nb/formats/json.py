@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import Decoded
+from arroyo_nb.formats._encode import json_column
 from arroyo_nb.formats._json_blocks import BlockReader
 from arroyo_nb.formats._json_records import BadRecord, RecordReader
 from arroyo_nb.options import Kind, Option, OptionValue
@@ -22,6 +23,7 @@ from arroyo_nb.tape import BadRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import Column
 
 _SMALL_BYTES = 16 * 1024
 """A block up to this size is read one by one when Arrow refuses it."""
@@ -134,6 +136,10 @@ class JsonFormat:
         """A reader of JSON lines."""
         drop = options.get("bad_data") == "drop"
         return JsonDecoder(schema, event_time, drop=drop)
+
+    def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
+        """One JSON object a row, as text."""
+        return json_column(schema, options)
 
 
 FORMAT = JsonFormat()
