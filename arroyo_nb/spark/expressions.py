@@ -18,11 +18,10 @@ from sqlglot import exp
 
 from arroyo_nb.functions import Argument, scalar
 from arroyo_nb.functions.arrays import element
-from arroyo_nb.functions.casts import cast, in_range
+from arroyo_nb.functions.casts import cast
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import (
     BIGINT,
-    BIGINT_UNSIGNED,
     DOUBLE,
     FLOAT,
     PRIMITIVES,
@@ -38,9 +37,7 @@ Write: TypeAlias = Callable[[exp.Expr], str]
 """Writes a sub-expression."""
 
 _FLOATING = (FLOAT, DOUBLE)
-_LONG = 500
-OVERFLOW = "raise_error('[ARITHMETIC_OVERFLOW] out of the unsigned range')"
-"""What a whole number that leaves its unsigned type does, as Spark's own does."""
+_UNSIGNED_64 = Primitive("BIGINT UNSIGNED")
 
 
 def spark_sql(expression: exp.Expr, *, row_time: str) -> str:
@@ -89,48 +86,33 @@ def _arithmetic(operator: str) -> Callable[[Any, Write], str]:
 
 def _narrowed(text: str, type_: Type) -> str:
     """Spark widens a decimal with each operation; Arroyo's type is the declared one."""
-    if "UNSIGNED" in str(type_):
-        text = in_range(text, type_, otherwise=OVERFLOW)
-    if isinstance(type_, Decimal) or type_ == BIGINT_UNSIGNED:
+    if isinstance(type_, Decimal) or type_ == _UNSIGNED_64:
         return f"CAST({text} AS {spark_type(type_)})"
     return text
 
 
 def _div(node: exp.Div, write: Write) -> str:
     left, right, type_ = write(node.left), write(node.right), type_of(node)
-    if type_ in _FLOATING and _is_nonzero_literal(node.right):
-        return f"({left} / {right})"
     if type_ in _FLOATING:
         # ANSI Spark refuses what IEEE 754 defines: x / 0 is an infinity or NaN.
-        infinite = f"{{0}} * {_double_text(math.inf)}"
-        quotient = f"(CASE WHEN {{1}} = 0 THEN {infinite} ELSE ({{0}} / {{1}}) END)"
-        return _repeated(quotient, left, right)
+        quotient = f"({left} / {right})"
+        if _is_nonzero_literal(node.right):
+            return quotient
+        infinite = f"{left} * {_double_text(math.inf)}"
+        return f"(CASE WHEN {right} = 0 THEN {infinite} ELSE {quotient} END)"
     if isinstance(type_, Decimal):
         return _narrowed(f"({left} / {right})", type_)
-    if type_ == BIGINT_UNSIGNED:
-        # div gives a BIGINT, and / rounds: only a quotient without a rest is exact.
-        exact = _repeated("(({0} - {0} % {1}) / {1})", left, right)
-        return f"CAST({exact} AS {spark_type(type_)})"
     # Integers truncate toward zero; div gives a BIGINT whatever its operands are.
     quotient = f"({left} div {right})"
     return quotient if type_ == BIGINT else f"CAST({quotient} AS {spark_type(type_)})"
 
 
 def _mod(node: exp.Mod, write: Write) -> str:
-    left, right, type_ = write(node.left), write(node.right), type_of(node)
-    if type_ not in _FLOATING or _is_nonzero_literal(node.right):
-        return _narrowed(f"({left} % {right})", type_)
-    remainder = "(CASE WHEN {1} = 0 THEN double('NaN') ELSE ({0} % {1}) END)"
-    return _repeated(remainder, left, right)
-
-
-def _repeated(template: str, left: str, right: str) -> str:
-    """A text in which operands stand more than once; long ones stand there once, in a
-    lambda's argument, or nested they would double in length with each level."""
-    if len(left) + len(right) < _LONG:
-        return template.format(left, right)
-    pair = f"array(struct({left} AS l, {right} AS r))"
-    return f"element_at(transform({pair}, p -> {template.format('p.l', 'p.r')}), 1)"
+    left, right = write(node.left), write(node.right)
+    remainder = _narrowed(f"({left} % {right})", type_of(node))
+    if type_of(node) not in _FLOATING or _is_nonzero_literal(node.right):
+        return remainder
+    return f"(CASE WHEN {right} = 0 THEN double('NaN') ELSE {remainder} END)"
 
 
 def _is_nonzero_literal(node: exp.Expr) -> bool:
