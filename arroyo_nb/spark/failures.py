@@ -139,7 +139,8 @@ _WORDLESS = (
         "the next cell starts a new one; a run with a state folder resumes there",
         r"Answer from Java side is empty|Connection refused|py4j\.protocol\.Py4JNetwork"
         r"|Error while (?:receiving|sending)|SparkContext was (?:shut down|stopped)"
-        r"|stopped SparkContext",
+        # A call that the end of the JVM cut short: an error without Java's words.
+        r"|stopped SparkContext|Py4JError: An error occurred while calling \S+$",
     ),
     _Rule(
         "memory",
