@@ -20,7 +20,7 @@ from jupyter_client.manager import KernelManager
 
 from arroyo_nb.engine.folders import process_start
 
-START_S = 120.0
+START_S = 240.0
 """The longest that Spark may take to start on a busy machine."""
 
 LOAD = "%load_ext arroyo_nb"

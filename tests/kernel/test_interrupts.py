@@ -72,7 +72,7 @@ def is_over(kernel: Kernel) -> bool:
 
 
 def assert_whole(kernel: Kernel) -> None:
-    small = kernel.run(f"%%arroyo few << --wait\n{SMALL}", 60)
+    small = kernel.run(f"%%arroyo few << --wait\n{SMALL}")
     assert "10 rows in" in small.text or "finished" in small.text
     assert kernel.value("few.table().num_rows") == 10
 
