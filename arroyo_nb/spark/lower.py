@@ -35,7 +35,7 @@ Read: TypeAlias = "Callable[[nodes.Source], DataFrame]"
 """Gives a source's physical columns and ``_timestamp``, streaming or not."""
 
 DROPPED = "dropped:"
-"""Observation of a source's rows whose computed event time is NULL, by its name."""
+"""Observation of a source's rows whose event time cannot be used, by its name."""
 
 _WATERMARK = "_watermark"
 _END = f"timestamp_micros({END_OF_TIME_US}L)"
@@ -136,8 +136,7 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     time = quoted(TIMESTAMP)
     if node.event_time is not None:
         frame = frame.select(*columns, _at_end_kept(node.event_time, TIMESTAMP))
-        if is_nullable(node.event_time):
-            frame = _without_event_time_told(frame, node)
+    frame = _of_usable_time(frame, node, lowering)
     if node.expression is None:
         delay = f"{node.delay // timedelta(milliseconds=1)} milliseconds"
         return frame.withWatermark(TIMESTAMP, delay).filter(f"{time} < {_END}")
@@ -149,17 +148,37 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     return frame.select(*columns, marked(time, TIMESTAMP))
 
 
-def _without_event_time_told(frame: DataFrame, node: nodes.Watermark) -> DataFrame:
-    """Rows whose computed event time is NULL are bad data: an error, or counted."""
+def _of_usable_time(
+    frame: DataFrame, node: nodes.Watermark, lowering: _Lowering
+) -> DataFrame:
+    """Rows whose event time cannot be used are bad data: an error, or counted and left
+    out. Spark's watermark begins at 1970: a window that ends before it is late to
+    Spark before anything was read."""
     from pyspark.sql import functions as F  # noqa: N812
 
+    time = quoted(TIMESTAMP)
+    problems = []
+    if node.event_time is not None and is_nullable(node.event_time):
+        problems.append((f"{time} IS NULL", "is NULL in a row"))
+    if lowering.windowed:
+        before = f"{time} < timestamp_seconds(0)"
+        problems.append((before, "lies before 1970, where windows cannot be"))
+    if not problems:
+        return frame
     assert isinstance(node.input, nodes.Source)
-    table, time = node.input.table, quoted(TIMESTAMP)
+    table = node.input.table
     if table.spec.options.get("bad_data") == "drop":
-        missing = F.expr(f"count_if({time} IS NULL)")
-        return frame.observe(DROPPED + table.name, missing.alias("rows"))
-    text = quoted_text(f"the event time of '{table.name}' is NULL in a row")
-    return frame.withColumn(TIMESTAMP, F.expr(f"coalesce({time}, raise_error({text}))"))
+        bad = f"coalesce({' OR '.join(test for test, _ in problems)}, FALSE)"
+        counted = F.expr(f"count_if({bad})").alias("rows")
+        return frame.observe(DROPPED + table.name, counted).filter(f"NOT {bad}")
+    failures = (
+        f"WHEN {test} THEN raise_error("
+        + quoted_text(f"the event time of '{table.name}' {what}")
+        + ")"
+        for test, what in problems
+    )
+    checked = f"CASE {' '.join(failures)} ELSE {time} END"
+    return frame.withColumn(TIMESTAMP, F.expr(checked))
 
 
 def _at_end_kept(expression: exp.Expr, name: str) -> Column:
