@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from arroyo_nb.formats._text import timestamp_text
-from arroyo_nb.schema import Primitive, Timestamp, Type, spark_type
+from arroyo_nb.schema import BIGINT, Decimal, Primitive, Timestamp, Type, spark_type
 
-_Template: TypeAlias = Callable[[str, Type, Type], str]
+_Template: TypeAlias = Callable[[str, Type, Type, bool], str]
 
-_INTEGERS = frozenset(("TINYINT", "SMALLINT", "INT", "BIGINT"))
+_SIGNED = frozenset(map(Primitive, ("TINYINT", "SMALLINT", "INT", "BIGINT")))
 _FROM_NUMBER = {0: "timestamp_seconds", 3: "timestamp_millis", 6: "timestamp_micros"}
 _TO_NUMBER = {0: "unix_seconds", 3: "unix_millis", 6: "unix_micros"}
 _TRUNCATED = {0: "SECOND", 3: "MILLISECOND"}
@@ -37,7 +37,7 @@ def cast(value: str, source: Type, target: Type, *, tries: bool = False) -> str:
         return value
     special = _SPECIAL.get((_kind(source), _kind(target)))
     if special is not None:
-        return special(value, source, target)
+        return special(value, source, target, tries)
     text = f"{'TRY_CAST' if tries else 'CAST'}({value} AS {spark_type(target)})"
     return _checked(text, target, tries)
 
@@ -46,49 +46,62 @@ def _kind(type_: Type) -> str:
     match type_:
         case Timestamp():
             return "timestamp"
-        case Primitive(name) if name in _INTEGERS:
-            return "integer"
         case Primitive("TEXT" | "JSON"):
             return "text"
+        case Decimal() | Primitive("FLOAT" | "DOUBLE"):
+            return "number"
+        case _ if type_ in _SIGNED or str(type_) in _LARGEST:
+            return "number"
         case _:
             return "other"
 
 
 def _checked(text: str, target: Type, tries: bool) -> str:
     """Spark's types for unsigned integers are wider: their range is checked here."""
-    largest = _LARGEST.get(str(target))
-    if largest is None:
+    if str(target) not in _LARGEST:
         return text
     # The words of Spark's own error, which is told as one of ours.
-    found = f"'[CAST_OVERFLOW] the value ', {text}, ' cannot be cast to \"{target}\"'"
-    failure = f"concat({found})"
-    otherwise = "NULL" if tries else f"raise_error({failure})"
-    fits = f"coalesce({text} BETWEEN 0 AND {largest}, TRUE)"
-    return f"IF({fits}, {text}, {otherwise})"
+    found = f"'[CAST_OVERFLOW] the value ', {{0}}, ' cannot be cast to \"{target}\"'"
+    return in_range(
+        text, target, otherwise="NULL" if tries else f"raise_error(concat({found}))"
+    )
 
 
-def _to_text(value: str, _source: Type, _target: Type) -> str:
+def in_range(text: str, type_: Type, *, otherwise: str) -> str:
+    """A value of Spark's wider type for an unsigned integer; ``otherwise``, in which
+    ``{0}`` is the value, where it is out of the unsigned range.
+
+    The text stands there once: nested, it would double in length with each level.
+    """
+    fits = f"coalesce(n BETWEEN 0 AND {_LARGEST[str(type_)]}, TRUE)"
+    checked = f"n -> IF({fits}, n, {otherwise.format('n')})"
+    return f"element_at(transform(array({text}), {checked}), 1)"
+
+
+def _to_text(value: str, _source: Type, _target: Type, _tries: bool) -> str:
     return timestamp_text(value)
 
 
-def _from_number(value: str, _source: Type, target: Type) -> str:
-    """A number counts the timestamp's own unit; Spark keeps microseconds."""
+def _from_number(value: str, source: Type, target: Type, tries: bool) -> str:
+    """A number counts whole units of the timestamp's own; Spark keeps microseconds."""
     assert isinstance(target, Timestamp)
+    if source not in _SIGNED:
+        value = cast(value, source, BIGINT, tries=tries)
     if target.digits == 9:
         return f"timestamp_micros(CAST(floor({value} / 1000BD) AS BIGINT))"
     return f"{_FROM_NUMBER[target.digits]}({value})"
 
 
-def _to_number(value: str, source: Type, target: Type) -> str:
+def _to_number(value: str, source: Type, target: Type, tries: bool) -> str:
     assert isinstance(source, Timestamp)
     if source.digits == 9:
         number = f"(unix_micros({value}) * 1000L)"
     else:
         number = f"{_TO_NUMBER[source.digits]}({value})"
-    return f"CAST({number} AS {spark_type(target)})"
+    return cast(number, BIGINT, target, tries=tries)
 
 
-def _precision(value: str, _source: Type, target: Type) -> str:
+def _precision(value: str, _source: Type, target: Type, _tries: bool) -> str:
     assert isinstance(target, Timestamp)
     unit = _TRUNCATED.get(target.digits)
     return value if unit is None else f"date_trunc('{unit}', {value})"
@@ -96,7 +109,7 @@ def _precision(value: str, _source: Type, target: Type) -> str:
 
 _SPECIAL: dict[tuple[str, str], _Template] = {
     ("timestamp", "text"): _to_text,
-    ("integer", "timestamp"): _from_number,
-    ("timestamp", "integer"): _to_number,
+    ("number", "timestamp"): _from_number,
+    ("timestamp", "number"): _to_number,
     ("timestamp", "timestamp"): _precision,
 }

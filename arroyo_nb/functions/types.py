@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from arroyo_nb.schema import (
-    BIGINT,
     BIGINT_UNSIGNED,
     DATE,
     DOUBLE,
@@ -21,8 +20,7 @@ from arroyo_nb.schema import (
     Type,
 )
 
-# Each integer holds the values of those before it; signed and unsigned alternate by
-# width, so that the wider of two is the later one.
+# Signed and unsigned alternate by width, so that the wider of two is the later one.
 _INTEGERS = (
     "TINYINT",
     "TINYINT UNSIGNED",
@@ -34,6 +32,10 @@ _INTEGERS = (
     "BIGINT UNSIGNED",
 )
 _RANK = {name: rank for rank, name in enumerate(_INTEGERS)}
+# The signed integer that holds an unsigned one; there is none for the largest.
+_SIGNED: dict[Type, Type] = {
+    Primitive(_INTEGERS[rank]): Primitive(_INTEGERS[rank + 1]) for rank in (1, 3, 5)
+}
 
 
 def is_integer(type_: Type) -> bool:
@@ -70,7 +72,7 @@ def fits(given: Type, wanted: Type) -> bool:
 def common_type(types: Iterable[Type]) -> Type | None:
     """The narrowest type that holds all of them; None where there is none.
 
-    >>> from arroyo_nb.schema import INT
+    >>> from arroyo_nb.schema import BIGINT, INT
     >>> print(common_type([INT, BIGINT, NULL]), common_type([INT, TEXT]))
     BIGINT None
     """
@@ -111,13 +113,14 @@ def _wider_number(one: Type, other: Type) -> Type:
     if DOUBLE in (one, other):
         return DOUBLE
     if FLOAT in (one, other):
-        return FLOAT if one == other else DOUBLE
+        return FLOAT
     if isinstance(one, Decimal) or isinstance(other, Decimal):
         return _wider_decimal(_as_decimal(one), _as_decimal(other))
-    narrow, wide = sorted((one, other), key=_rank)
-    if wide == BIGINT_UNSIGNED and "UNSIGNED" not in str(narrow):
-        return BIGINT
-    return wide
+    if ("UNSIGNED" in str(one)) != ("UNSIGNED" in str(other)):
+        if BIGINT_UNSIGNED in (one, other):
+            return _as_decimal(BIGINT_UNSIGNED)
+        one, other = _SIGNED.get(one, one), _SIGNED.get(other, other)
+    return max(one, other, key=_rank)
 
 
 def _rank(type_: Type) -> int:
@@ -127,7 +130,7 @@ def _rank(type_: Type) -> int:
 def _as_decimal(type_: Type) -> Decimal:
     if isinstance(type_, Decimal):
         return type_
-    digits: Sequence[int] = (3, 3, 5, 5, 10, 10, 19, 20)
+    digits: Sequence[int] = (3, 3, 5, 5, 10, 10, 20, 20)
     return Decimal(digits[_rank(type_)], 0)
 
 

@@ -289,7 +289,8 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         raise CatalogProblem(
             f"Invalid function '{name}'", hint=did_you_mean(name, known)
         )
-    type_ = function.check([type_of(argument) for argument in arguments])
+    literals = [a.name if a.is_string else None for a in arguments]
+    type_ = function.check([type_of(argument) for argument in arguments], literals)
     nullable = function.nullable([is_nullable(argument) for argument in arguments])
     return typed(made, type_, nullable=nullable)
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from sqlglot import exp
 
-from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions.types import common_type, is_integer, is_number
 from arroyo_nb.plan.typing import cast, duration, is_nullable, type_of, typed
 from arroyo_nb.schema import (
@@ -240,6 +240,11 @@ def _as_decimal(operand: exp.Expr) -> Decimal:
 
 def _bitwise(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     pair = (type_of(left), type_of(right))
+    if BIGINT_UNSIGNED in pair:
+        raise Unsupported(
+            f"{SYMBOLS[kind]} on BIGINT UNSIGNED is not supported",
+            hint="cast it to BIGINT first",
+        )
     common = common_type(pair)
     if common is None or not is_integer(common):
         raise CatalogProblem(

@@ -6,9 +6,10 @@ key must come out of one operator: distinct values are collected as a set.
 
 from __future__ import annotations
 
+from arroyo_nb.functions.casts import in_range
 from arroyo_nb.plan.nodes import Measure
-from arroyo_nb.schema import spark_type
-from arroyo_nb.spark.expressions import spark_sql
+from arroyo_nb.schema import BIGINT_UNSIGNED, spark_type
+from arroyo_nb.spark.expressions import OVERFLOW, spark_sql
 
 _SUM_OF_SET = (
     "aggregate({set}, CAST(NULL AS {type}), (total, value) -> "
@@ -44,6 +45,8 @@ def measure_sql(measure: Measure, *, row_time: str) -> str:
     else:
         assert measure.function in AGGREGATES  # Spark has many more
         text = f"{measure.function}({argument}){where}"
+    if measure.function == "sum" and measure.type == BIGINT_UNSIGNED:
+        text = in_range(text, measure.type, otherwise=OVERFLOW)
     return f"CAST({text} AS {type_})"
 
 

@@ -10,6 +10,7 @@ the row of the operator.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeAlias
@@ -18,10 +19,11 @@ from sqlglot import exp
 
 from arroyo_nb.functions import Argument, scalar
 from arroyo_nb.functions.arrays import element
-from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.casts import cast, in_range
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import (
     BIGINT,
+    BIGINT_UNSIGNED,
     DOUBLE,
     FLOAT,
     PRIMITIVES,
@@ -37,7 +39,9 @@ Write: TypeAlias = Callable[[exp.Expr], str]
 """Writes a sub-expression."""
 
 _FLOATING = (FLOAT, DOUBLE)
-_UNSIGNED_64 = Primitive("BIGINT UNSIGNED")
+_LONG = 500
+OVERFLOW = "raise_error('[ARITHMETIC_OVERFLOW] out of the unsigned range')"
+"""What a whole number that leaves its unsigned type does, as Spark's own does."""
 
 
 def spark_sql(expression: exp.Expr, *, row_time: str) -> str:
@@ -86,33 +90,53 @@ def _arithmetic(operator: str) -> Callable[[Any, Write], str]:
 
 def _narrowed(text: str, type_: Type) -> str:
     """Spark widens a decimal with each operation; Arroyo's type is the declared one."""
-    if isinstance(type_, Decimal) or type_ == _UNSIGNED_64:
+    if "UNSIGNED" in str(type_):
+        text = in_range(text, type_, otherwise=OVERFLOW)
+    if isinstance(type_, Decimal) or type_ == BIGINT_UNSIGNED:
         return f"CAST({text} AS {spark_type(type_)})"
     return text
 
 
 def _div(node: exp.Div, write: Write) -> str:
     left, right, type_ = write(node.left), write(node.right), type_of(node)
+    if type_ in _FLOATING and _is_nonzero_literal(node.right):
+        return _single(f"({left} / {right})", type_)
     if type_ in _FLOATING:
         # ANSI Spark refuses what IEEE 754 defines: x / 0 is an infinity or NaN.
-        quotient = f"({left} / {right})"
-        if _is_nonzero_literal(node.right):
-            return quotient
-        infinite = f"{left} * {_double_text(math.inf)}"
-        return f"(CASE WHEN {right} = 0 THEN {infinite} ELSE {quotient} END)"
+        infinite = f"{{0}} * {_double_text(math.inf)}"
+        quotient = f"(CASE WHEN {{1}} = 0 THEN {infinite} ELSE ({{0}} / {{1}}) END)"
+        return _single(_repeated(quotient, left, right), type_)
     if isinstance(type_, Decimal):
         return _narrowed(f"({left} / {right})", type_)
+    if type_ == BIGINT_UNSIGNED:
+        # div gives a BIGINT, and / rounds: only a quotient without a rest is exact.
+        exact = _repeated("(({0} - {0} % {1}) / {1})", left, right)
+        return f"CAST({exact} AS {spark_type(type_)})"
     # Integers truncate toward zero; div gives a BIGINT whatever its operands are.
     quotient = f"({left} div {right})"
     return quotient if type_ == BIGINT else f"CAST({quotient} AS {spark_type(type_)})"
 
 
 def _mod(node: exp.Mod, write: Write) -> str:
-    left, right = write(node.left), write(node.right)
-    remainder = _narrowed(f"({left} % {right})", type_of(node))
-    if type_of(node) not in _FLOATING or _is_nonzero_literal(node.right):
-        return remainder
-    return f"(CASE WHEN {right} = 0 THEN double('NaN') ELSE {remainder} END)"
+    left, right, type_ = write(node.left), write(node.right), type_of(node)
+    if type_ not in _FLOATING or _is_nonzero_literal(node.right):
+        return _narrowed(f"({left} % {right})", type_)
+    remainder = "(CASE WHEN {1} = 0 THEN double('NaN') ELSE ({0} % {1}) END)"
+    return _repeated(remainder, left, right)
+
+
+def _single(quotient: str, type_: Type) -> str:
+    """Spark divides two FLOAT as DOUBLE."""
+    return f"CAST({quotient} AS float)" if type_ == FLOAT else quotient
+
+
+def _repeated(template: str, left: str, right: str) -> str:
+    """A text in which operands stand more than once; long ones stand there once, in a
+    lambda's argument, or nested they would double in length with each level."""
+    if len(left) + len(right) < _LONG:
+        return template.format(left, right)
+    pair = f"array(struct({left} AS l, {right} AS r))"
+    return f"element_at(transform({pair}, p -> {template.format('p.l', 'p.r')}), 1)"
 
 
 def _is_nonzero_literal(node: exp.Expr) -> bool:
@@ -177,6 +201,26 @@ def _in(node: exp.In, write: Write) -> str:
     return f"({write(node.this)} IN ({', '.join(map(write, node.expressions))}))"
 
 
+_BACKSLASH = re.compile(r"(\\[%_\\])|\\")
+
+
+def _doubled(found: re.Match[str]) -> str:
+    return found[1] or r"\\"
+
+
+def _like(operator: str, node: exp.Binary, write: Write) -> str:
+    r"""Before anything but ``%``, ``_`` and itself, ``\`` is a character like any
+    other; Spark refuses it there."""
+    pattern = node.right
+    if isinstance(pattern, exp.Literal):
+        doubled = quoted_text(_BACKSLASH.sub(_doubled, pattern.name))
+    else:
+        lone = r"\G((?:[^\\]|\\[%_\\])*+)\\(?![%_\\])"
+        by = quoted_text(r"$1\\\\")
+        doubled = f"regexp_replace({write(pattern)}, {quoted_text(lone)}, {by})"
+    return f"({write(node.left)} {operator} {doubled})"
+
+
 def _regexp_ilike(node: exp.RegexpILike, write: Write) -> str:
     return f"({write(node.this)} RLIKE ('(?i)' || {write(node.expression)}))"
 
@@ -232,8 +276,8 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
     exp.Or: _infix("OR"),
     exp.Not: lambda node, write: f"(NOT {write(node.this)})",
     exp.DPipe: _infix("||"),
-    exp.Like: _infix("LIKE"),
-    exp.ILike: _infix("ILIKE"),
+    exp.Like: lambda node, write: _like("LIKE", node, write),
+    exp.ILike: lambda node, write: _like("ILIKE", node, write),
     exp.RegexpLike: _infix("RLIKE"),
     exp.RegexpILike: _regexp_ilike,
     exp.In: _in,

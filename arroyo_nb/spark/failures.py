@@ -59,7 +59,9 @@ _RULES = (
         "CAST_OVERFLOW|CAST_OVERFLOW_IN_TABLE_INSERT",
         "the value {value} is out of the range of {target}",
         _TRY_CAST,
-        r"[Tt]he value (?P<value>\S+) .*?cannot be cast to \"(?P<target>[^\"]+)\"",
+        # A number ends with Spark's mark of its type: 1L, 2.0D, 3BD.
+        r"[Tt]he value (?P<value>\S+?)(?:BD|[DLS])? .*?"
+        r'cannot be cast to "(?P<target>[^"]+)"',
     ),
     _Rule(
         "NUMERIC_VALUE_OUT_OF_RANGE",
@@ -148,6 +150,12 @@ _WORDLESS = (
         "ARROYO_NB_HEAP=4g gives it more",
         r"OutOfMemoryError",
     ),
+    _Rule(
+        "regex",
+        "a text is no regular expression: {problem}",
+        None,
+        r"PatternSyntaxException: (?P<problem>[^\n]+)",
+    ),
     _Rule("disk", "the disk is full", "make space and run again", r"No space left on"),
 )
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+)((?:\.[A-Z0-9_]+)*)\] ?")
@@ -179,10 +187,10 @@ def _by_class(text: str) -> SparkProblem | None:
 
 def _by_words(text: str) -> SparkProblem | None:
     for rule in _WORDLESS:
-        if re.search(rule.pattern, text):
-            return SparkProblem(
-                rule.sentence, hint=rule.hint, error_class=None, detail=text
-            )
+        found = re.search(rule.pattern, text)
+        if found:
+            sentence = rule.sentence.format(**found.groupdict())
+            return SparkProblem(sentence, hint=rule.hint, error_class=None, detail=text)
     return None
 
 
