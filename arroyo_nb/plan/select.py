@@ -28,8 +28,8 @@ from arroyo_nb.plan.naming import output_name
 from arroyo_nb.plan.nodes import Filter, Named, Node, Project, Scan, Union
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected, Scope, spelled, unique
-from arroyo_nb.plan.typing import cast, column, is_nullable, place_of, type_of
-from arroyo_nb.schema import Field
+from arroyo_nb.plan.typing import cast, column, is_nullable, place_of, type_of, typed
+from arroyo_nb.schema import NULL, Field
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
 
@@ -181,12 +181,17 @@ def _ungrouped_window(call: exp.Anonymous, grouping: Grouping) -> ArroyoError:
 
 
 def _items(select: exp.Select, scope: Scope, problems: Collected) -> tuple[Named, ...]:
-    """The select list, bound over the input; each item's error is its own."""
+    """The select list, bound over the input; each item's error is its own, and a NULL
+    keeps its place, so that an ordinal of GROUP BY still means the same item."""
     items: list[Named] = []
     for expression in select.expressions:
         made = problems.attempt(partial(_item, expression, scope))
-        items.extend(made or ())
+        items.extend([_failed(expression)] if made is None else made)
     return tuple(items)
+
+
+def _failed(expression: exp.Expr) -> Named:
+    return Named(expression.alias, typed(exp.Null(), NULL), NULL, nullable=True)
 
 
 def _item(expression: exp.Expr, scope: Scope) -> list[Named]:
