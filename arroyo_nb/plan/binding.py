@@ -219,7 +219,11 @@ def _test(subject: exp.Expr | None, test: exp.Expr, scope: Scope) -> exp.Expr:
 def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:
     target = type_from_sql(node.args["to"])
     tries = isinstance(node, exp.TryCast)
-    return cast(bind(node.this, scope), target, tries=tries)
+    value = bind(node.this, scope)
+    if type_of(value) == BIGINT and target == Timestamp() and not tries:
+        # DataFusion's CAST, alone, reads a BIGINT as seconds, as PostgreSQL does.
+        value = cast(value, Timestamp(0))
+    return cast(value, target, tries=tries)
 
 
 def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
