@@ -8,7 +8,6 @@ had closed before. The stream itself pays nothing for it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from arroyo_nb.run.snapshot import naive
 from arroyo_nb.run.trace import TracedBatch
 from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.spark.late import late_rows as late_frame
+from arroyo_nb.spark.windows import EPOCH
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,7 @@ NOTHING = TracedBatch(
     batch_id=-1,
     elapsed_s=0,
     watermark=None,
-    late_watermark=datetime(1970, 1, 1, tzinfo=UTC),
+    late_watermark=EPOCH,
     chunks={},
     max_event_time=None,
 )
@@ -103,7 +103,6 @@ def _late_frame(
     batch: TracedBatch,
     feeds: Feeds,
 ) -> DataFrame:
-    assert batch.late_watermark is not None
     read = partial(feeds.read_chunks, spark, batch.chunks)
     frame = late_frame(aggregate, read, batch.late_watermark)
     return frame.withColumnRenamed(TIMESTAMP, "event_time")

@@ -18,11 +18,12 @@ from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.preview import Preview, Tee
-from arroyo_nb.run.progress import Progress, read_progress
+from arroyo_nb.run.progress import Progress, logged_watermark, read_progress
 from arroyo_nb.run.snapshot import LAST_YEAR
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.spark.lower import DROPPED, lower, visible
 from arroyo_nb.spark.observe import read_observed
+from arroyo_nb.spark.windows import EPOCH
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -73,6 +74,7 @@ class Output:
         self._printed = printed
         self._writer: Writer | None = None
         self._query: StreamingQuery | None = None
+        self._checkpoint: Path | None = None
         self._started = time.monotonic()
         self._elapsed_s = 0.0
 
@@ -105,6 +107,7 @@ class Output:
         self.error = None
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
+        self._checkpoint = checkpoint
         self._query = stream.start()
 
     def poll(self) -> bool:
@@ -184,6 +187,7 @@ class Output:
 
     def _take(self, progress: Progress) -> None:
         before = self.progress
+        late_watermark = self._watermark_before(progress)
         self._elapsed_s = time.monotonic() - self._started
         for index, trace in enumerate(self.traces):
             observed = read_observed(progress.observed, index)
@@ -193,7 +197,7 @@ class Output:
                     batch_id=progress.batch_id,
                     elapsed_s=self._elapsed_s,
                     watermark=progress.watermark,
-                    late_watermark=before.watermark if before else None,
+                    late_watermark=late_watermark,
                     chunks=_read_between(before, progress),
                     max_event_time=self.max_event_time,
                     pane_rows=observed.pane_rows,
@@ -205,6 +209,14 @@ class Output:
                 self.dropped_rows[name.removeprefix(DROPPED)] += values["rows"]
         self.input_rows += progress.input_rows
         self.progress = progress
+
+    def _watermark_before(self, progress: Progress) -> datetime:
+        """The watermark of the batch before, which decides what is late in this one."""
+        if self.progress is not None:
+            return self.progress.watermark or EPOCH
+        if self._checkpoint is None or progress.batch_id == 0:
+            return EPOCH
+        return logged_watermark(self._checkpoint, progress.batch_id - 1) or EPOCH
 
     def _advance(self, seen: datetime | None) -> None:
         # The end-of-stream row is not an event.

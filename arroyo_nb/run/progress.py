@@ -6,10 +6,11 @@ StreamingQueryProgress), so a change of its spelling is a change of this file.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
@@ -70,6 +71,17 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         ),
         observed=raw.get("observedMetrics", NOTHING),
     )
+
+
+def logged_watermark(checkpoint: Path, batch_id: int) -> datetime | None:
+    """The watermark of a batch of before a restart, as Spark's offset log has it: a
+    version, then a line of JSON with the batch's watermark, then the offsets."""
+    try:
+        lines = (checkpoint / "offsets" / str(batch_id)).read_text().splitlines()
+        watermark_ms = json.loads(lines[1])["batchWatermarkMs"]
+    except (OSError, IndexError, KeyError, ValueError):
+        return None
+    return datetime.fromtimestamp(watermark_ms / 1000, UTC) if watermark_ms else None
 
 
 def _instant(text: str | None) -> datetime | None:

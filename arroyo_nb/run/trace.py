@@ -42,7 +42,8 @@ class TracedBatch:
     watermark
         The one that closed windows in this batch.
     late_watermark
-        The one below which a window's rows were dropped.
+        The one below which a window's rows were dropped: that of the batch before, in
+        the first one the epoch, where Spark's watermarks begin.
     chunks
         Per source, the chunk numbers [first, after last) that it read.
     max_event_time
@@ -55,14 +56,14 @@ class TracedBatch:
     batch_id: int
     elapsed_s: float
     watermark: datetime | None
-    late_watermark: datetime | None
+    late_watermark: datetime
     chunks: Mapping[str, tuple[int, int]]
     max_event_time: datetime | None
     pane_rows: Mapping[datetime, int] = field(default_factory=dict)
 
     def is_late(self, end: datetime) -> bool:
         """Whether rows of a window that ends then were dropped in this batch."""
-        return self.late_watermark is not None and end <= self.late_watermark
+        return end <= self.late_watermark
 
 
 class Trace:

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from arroyo_nb.run.progress import read_progress
+from arroyo_nb.run.progress import logged_watermark, read_progress
 
 RAW = {
     "batchId": 7,
@@ -39,3 +39,13 @@ def test_the_epoch_is_no_watermark():
 
 def test_a_trigger_without_rows_is_read():
     assert read_progress({"batchId": 0}).chunks == {}
+
+
+def test_the_watermark_of_before_a_restart_is_in_the_offset_log(tmp_path):
+    log = tmp_path / "offsets"
+    log.mkdir()
+    (log / "3").write_text('v1\n{"batchWatermarkMs":1362399000000}\n{"logOffset":3}')
+    (log / "0").write_text('v1\n{"batchWatermarkMs":0}\n{"logOffset":0}')
+    assert logged_watermark(tmp_path, 3) == datetime(2013, 3, 4, 12, 10, tzinfo=UTC)
+    assert logged_watermark(tmp_path, 0) is None
+    assert logged_watermark(tmp_path, 9) is None

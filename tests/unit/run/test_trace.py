@@ -1,8 +1,10 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from arroyo_nb.plan.nodes import Hop, Tumble
 from arroyo_nb.run.snapshot import WindowState
 from arroyo_nb.run.trace import Trace, TracedBatch
+from arroyo_nb.spark.windows import EPOCH
 
 HOUR = timedelta(hours=1)
 
@@ -16,7 +18,7 @@ def batch(number, watermark, late_watermark, **panes):
         batch_id=number,
         elapsed_s=number,
         watermark=watermark and at(watermark),
-        late_watermark=late_watermark and at(late_watermark),
+        late_watermark=at(late_watermark) if late_watermark else EPOCH,
         chunks={},
         max_event_time=None,
         pane_rows={at(int(hour[1:])): rows for hour, rows in panes.items()},
@@ -56,3 +58,11 @@ def test_a_row_that_misses_one_of_its_hops_is_one_late_row():
     assert (early.end, early.rows, early.late_rows) == (at(10), 1, 5)
     assert (later.end, later.rows, later.late_rows) == (at(11), 6, 0)
     assert trace.late_rows == 5
+
+
+def test_rows_of_windows_before_1970_are_late_from_the_start():
+    trace = Trace(Tumble(HOUR))
+    first = batch(0, None, None)
+    before = EPOCH - 2 * HOUR
+    trace.add(replace(first, pane_rows={before: 3, EPOCH: 1}))
+    assert trace.late_rows == 3
