@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.schema import WINDOW_STRUCT, Field, Schema, Type
@@ -122,18 +123,19 @@ class Node:
         """Nodes that this one reads, left to right."""
         return ()
 
-    @property
+    @cached_property
     def changelog(self) -> Changelog:
         """Whether rows are ever taken back."""
         retracts = any(i.changelog is Changelog.RETRACT for i in self.inputs)
         return Changelog.RETRACT if retracts else Changelog.APPEND
 
-    @property
+    @cached_property
     def window(self) -> Window | None:
-        """The window that each row belongs to; sticky once there is one."""
+        """The window that each row belongs to; sticky once there is one. Kept: shared
+        inputs would else be asked twice at each level of a union."""
         return next((i.window for i in self.inputs if i.window), None)
 
-    @property
+    @cached_property
     def window_columns(self) -> frozenset[str]:
         """Names of the columns that are the window struct itself."""
         return frozenset()
@@ -209,7 +211,7 @@ class Project(Node):
     def schema(self) -> Schema:
         return Schema(tuple(item.field for item in self.items))
 
-    @property
+    @cached_property
     def window_columns(self) -> frozenset[str]:
         """Plain references to a window column of the input stay window columns."""
         inner = self.input.window_columns
@@ -235,7 +237,7 @@ class Filter(Node):
     def schema(self) -> Schema:
         return self.input.schema
 
-    @property
+    @cached_property
     def window_columns(self) -> frozenset[str]:
         return self.input.window_columns
 
@@ -257,7 +259,7 @@ class Union(Node):
     def schema(self) -> Schema:
         return self.branches[0].schema
 
-    @property
+    @cached_property
     def window_columns(self) -> frozenset[str]:
         return frozenset.intersection(*(b.window_columns for b in self.branches))
 
@@ -317,11 +319,11 @@ class WindowAggregate(Node):
         columns = [k.field for k in self.keys] + [m.field for m in self.measures]
         return Schema((window, *columns))
 
-    @property
+    @cached_property
     def window(self) -> Window | None:
         return self.assign or self.input.window
 
-    @property
+    @cached_property
     def window_columns(self) -> frozenset[str]:
         return frozenset((self.window_name,))
 
@@ -345,6 +347,6 @@ class Sink(Node):
     def schema(self) -> Schema:
         return self.input.schema
 
-    @property
+    @cached_property
     def window_columns(self) -> frozenset[str]:
         return self.input.window_columns

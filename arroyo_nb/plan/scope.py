@@ -109,6 +109,8 @@ class Scope:
     def _case_hint(self, typed_name: str) -> str | None:
         for name in self.schema.names:
             if name.lower() == typed_name.lower():
+                if name == name.lower():
+                    return f"write {name}: it is spelled without capitals"
                 return f'write "{name}" in double quotes: it is spelled with capitals'
         return None
 

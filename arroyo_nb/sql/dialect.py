@@ -285,6 +285,8 @@ class Parser(PostgresParser):
 
     def _parse_set(self, *_: Any, **__: Any) -> exp.Set:
         name = self._parse_id_var(any_token=True)
+        if name is None:
+            self.raise_error("Expecting an option")
         if not self._match(TokenType.EQ) and not self._match_text_seq("TO"):
             return exp.Set(expressions=[name])
         values = self._parse_csv(self._parse_disjunction)

@@ -42,3 +42,17 @@ def test_a_shared_node_stays_shared() -> None:
     assert isinstance(right, Project)
     assert left.input is right.input
     assert Filter not in {type(node) for node in walk(changed)}
+
+
+def test_doubling_views_are_planned_once_each() -> None:
+    views = "".join(
+        f"CREATE VIEW v{n + 1} AS SELECT counter FROM v{n} UNION ALL "
+        f"SELECT counter FROM v{n};"
+        for n in range(60)
+    )
+    first = "CREATE VIEW v0 AS SELECT counter FROM t;"
+    table = SCRIPT.split(";")[0] + ";"
+    script = f"{table}{first}{views}SELECT counter FROM v60"
+    (sink,) = plan_script(script, Catalog()).sinks
+    # 2 ** 60 readings of the table, but a node or three for each view.
+    assert len(list(walk(sink))) < 4 * 61
