@@ -201,13 +201,12 @@ def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
 
     ``p <=> not ended`` is ``p is true`` for every row there is. It reads the event
     time and is no conjunction, so Spark can neither split nor move it; and as NULL
-    has a value in it, Spark infers no ``IS NOT NULL`` that it could move. Without a
-    window nothing waits for the watermark, and Spark may filter as early as it likes.
+    has a value in it, Spark infers no ``IS NOT NULL`` that it could move. So every row
+    is read and counted, and moves the watermark, whatever becomes of it.
     """
     predicate = spark_sql(node.predicate, row_time=row_time(node.input))
-    if lowering.windowed:
-        predicate = f"({predicate} <=> ({_moment(node)} < {_END}))"
-    return _lower(node.input, lowering).filter(predicate)
+    kept = f"({predicate} <=> ({_moment(node)} < {_END}))"
+    return _lower(node.input, lowering).filter(kept)
 
 
 def lower_union(node: nodes.Union, lowering: _Lowering) -> DataFrame:
