@@ -107,7 +107,7 @@ PRIMITIVES: dict[str, tuple[str, str]] = {
     "BYTEA": ("binary", "binary"),
     "DATE": ("date32", "date"),
     "TIME": ("time64", "bigint"),
-    "INTERVAL": ("month_day_nano_interval", "interval day to second"),
+    "INTERVAL": ("duration", "interval day to second"),
     "NULL": ("null", "void"),
 }
 
@@ -176,6 +176,8 @@ def arrow_type(type_: Type) -> pa.DataType:
     match type_:
         case Primitive("TIME"):
             return pa.time64("us")
+        case Primitive("INTERVAL"):
+            return pa.duration("us")
         case Primitive(name):
             return getattr(pa, PRIMITIVES[name][0])()
         case Decimal(precision, scale):

@@ -10,7 +10,15 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from arroyo_nb.formats._text import timestamp_text
-from arroyo_nb.schema import BIGINT, Decimal, Primitive, Timestamp, Type, spark_type
+from arroyo_nb.schema import (
+    BIGINT,
+    FLOAT,
+    Decimal,
+    Primitive,
+    Timestamp,
+    Type,
+    spark_type,
+)
 
 _Template: TypeAlias = Callable[[str, Type, Type, bool], str]
 
@@ -48,7 +56,9 @@ def _kind(type_: Type) -> str:
             return "timestamp"
         case Primitive("TEXT" | "JSON"):
             return "text"
-        case Decimal() | Primitive("FLOAT" | "DOUBLE"):
+        case Primitive("FLOAT" | "DOUBLE"):
+            return "floating"
+        case Decimal():
             return "number"
         case _ if type_ in _SIGNED or str(type_) in _LARGEST:
             return "number"
@@ -107,8 +117,27 @@ def _precision(value: str, _source: Type, target: Type, _tries: bool) -> str:
     return value if unit is None else f"date_trunc('{unit}', {value})"
 
 
+def _floating_text(value: str, source: Type, _target: Type, _tries: bool) -> str:
+    """The shortest digits, as Spark's are, but with an exponent only where it is below
+    -5 (a FLOAT's: -6) or above 15. Spark's text is ``1.5E9`` from seven digits on."""
+    least = -6 if source == FLOAT else -5
+    exponent = "CAST(substring_index(t, 'E', -1) AS INT)"
+    digits = "CAST(CAST(t AS DECIMAL(38, 22)) AS STRING)"
+    plain = f"regexp_replace({digits}, '([.][0-9]+?)0+$', '$1')"
+    written = (
+        "CASE WHEN NOT contains(t, 'E') THEN replace(t, 'Infinity', 'inf') "
+        f"WHEN {exponent} BETWEEN {least} AND 15 THEN {plain} "
+        "ELSE replace(replace(t, '.0E', 'E'), 'E', 'e') END"
+    )
+    texts = f"array(CAST({value} AS STRING))"
+    return f"element_at(transform({texts}, t -> {written}), 1)"
+
+
 _SPECIAL: dict[tuple[str, str], _Template] = {
     ("timestamp", "text"): _to_text,
+    ("floating", "text"): _floating_text,
+    ("floating", "timestamp"): _from_number,
+    ("timestamp", "floating"): _to_number,
     ("number", "timestamp"): _from_number,
     ("timestamp", "number"): _to_number,
     ("timestamp", "timestamp"): _precision,
