@@ -17,7 +17,7 @@ from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.schema import BIGINT, TIMESTAMP, Field, Schema
-from arroyo_nb.tape import ARRIVAL, Chunk, Position, Recorder
+from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US, Chunk, Position, Recorder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,6 +91,13 @@ class Impulse:
         counter = np.arange(begin, end, dtype=np.int64)
         arrival = event_time = origin_us + (counter * 1e6 / self._rate).astype(np.int64)
         if self._interval_us is not None:
+            last_us = start_us + (end - 1) * self._interval_us
+            if end > begin and not 0 <= last_us < END_OF_TIME_US:
+                raise RunProblem(
+                    f"the event time of row {end - 1} is outside the years 1970 to "
+                    "9998",
+                    hint="event_time_interval is in microseconds",
+                )
             event_time = start_us + counter * self._interval_us
         instant = pa.timestamp("us", "UTC")
         return pa.table(

@@ -117,3 +117,11 @@ def test_the_connector_checks_rate_and_columns():
     with pytest.raises(RunProblem, match="invalid schema for impulse source"):
         impulse.recorder(TableSpec("i", other, options))
     assert impulse.directions == {Direction.SOURCE}
+
+
+@pytest.mark.parametrize("interval_us", [2**62, -(2**62)])
+def test_an_event_time_that_no_timestamp_holds_is_told(interval_us):
+    chunks = Clock().impulse(1, interval_us=interval_us, count=3).chunks(None)
+    next(chunks)
+    with pytest.raises(RunProblem, match="the event time of row 1 is outside"):
+        list(chunks)
