@@ -6,6 +6,7 @@ table that failed to be created raises no further errors where it is used.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -17,12 +18,13 @@ from sqlglot import exp
 from arroyo_nb.catalog import Catalog, ConnectorTable, Relation, View
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
-from arroyo_nb.plan.nodes import Named, Node, Project, Sink
+from arroyo_nb.plan.nodes import Named, Node, Project, Scan, Sink
 from arroyo_nb.plan.options import read_interval
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected
 from arroyo_nb.plan.select import Relations, plan_query, selected
 from arroyo_nb.plan.tables import create_table
+from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.typing import cast, is_nullable, place_of, typed
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import NULL, Field, Schema
@@ -61,6 +63,8 @@ class Script:
     options: dict[str, timedelta] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     problems: Collected = field(default_factory=Collected)
+    _files_read: set[str] = field(default_factory=set)
+    _files_written: set[str] = field(default_factory=set)
     _declared: set[str] = field(default_factory=set)
     _broken: set[str] = field(default_factory=set)
 
@@ -77,6 +81,23 @@ class Script:
                 self.problems.attempt(partial(self._query, statement))
             case _:
                 assert_never(statement)
+
+    def _keep(self, sink: Sink) -> None:
+        """Take a sink, unless the script reads a file that it writes: what is still to
+        be read would be gone."""
+        tables = [node.table for node in walk(sink) if isinstance(node, Scan)]
+        self._files_read.update(map(_file, tables))
+        if sink.table is not None:
+            self._files_written.add(_file(sink.table))
+        clash = (self._files_read & self._files_written) - {""}
+        if clash:
+            self._files_written -= clash
+            raise PlanProblem(
+                f"the script both reads and writes '{min(clash)}'",
+                span=sink.span,
+                hint="write to another file: writing begins by emptying it",
+            )
+        self.sinks.append(sink)
 
     def _relations(self) -> Relations:
         return Relations(self.catalog, broken=frozenset(self._broken))
@@ -133,7 +154,7 @@ class Script:
 
     def _query(self, statement: Query) -> None:
         node = plan_query(statement.expression, self._relations())
-        self.sinks.append(Sink(node, None, PREVIEW, span=statement.span))
+        self._keep(Sink(node, None, PREVIEW, span=statement.span))
 
     def _insert(self, statement: Insert) -> None:
         insert = statement.expression
@@ -148,7 +169,7 @@ class Script:
         if not table.order:
             table = self._inferred(table, node, span)
         node = _mapped(node, table.physical, columns, span)
-        self.sinks.append(Sink(node, table, table.name, span=statement.span))
+        self._keep(Sink(node, table, table.name, span=statement.span))
 
     def _target(self, name: str, span: Span | None) -> ConnectorTable:
         if name.lower() in self._broken:
@@ -188,6 +209,12 @@ class Script:
                 return sink.table
         spec = replace(table.spec, physical=node.schema)
         return replace(table, spec=spec, order=node.schema.names)
+
+
+def _file(table: ConnectorTable) -> str:
+    """The file behind a table, whatever links lead there; no name: there is none."""
+    path = table.spec.options.get("path")
+    return "" if path is None else os.path.realpath(str(path))
 
 
 def _declared_twice(statement: Statement) -> CatalogProblem:
