@@ -1,0 +1,116 @@
+"""Data at the edges of types and of time, from a file through Spark to an answer."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from arroyo_nb.errors import RunProblem
+
+LARGEST = 2**64 - 1
+EVENTS = "ts TIMESTAMP, v BIGINT, WATERMARK FOR ts"
+COUNTS = "SELECT tumble('5 seconds') AS w, count(*) AS n FROM t GROUP BY 1"
+BEFORE_1970 = [
+    {"ts": "1969-12-31T23:59:58", "v": 1},
+    {"ts": "1970-01-01T00:00:04", "v": 2},
+]
+NUMBERS = "u BIGINT UNSIGNED, u4 INT UNSIGNED, i INT, f FLOAT, d DOUBLE, b BIGINT"
+NUMBER = {"u": LARGEST, "u4": 2**32 - 1, "i": -5, "f": 0.1, "d": 1.5e9, "b": 7}
+
+
+@pytest.fixture
+def answer(session, tmp_path):
+    """The rows of a query over a table ``t`` of these columns and records."""
+
+    def run(columns, records, query, options=""):
+        path = tmp_path / "t.json"
+        path.write_text("".join(json.dumps(r) + "\n" for r in records))
+        table = (
+            f"CREATE TABLE t ({columns}) WITH (connector = 'single_file', "
+            f"path = '{path}', type = 'source', format = 'json'{options});"
+        )
+        made = session.run(table + query, wait=True)
+        return made.table().to_pylist()
+
+    return run
+
+
+def test_windows_before_1970_are_told_to_be_impossible(answer):
+    with pytest.raises(RunProblem, match="the event time of 't' lies before 1970"):
+        answer(EVENTS, BEFORE_1970, COUNTS)
+
+
+def test_dropped_rows_from_before_1970_are_counted(session, answer):
+    (row,) = answer(EVENTS, BEFORE_1970, COUNTS, ", bad_data = 'drop'")
+    assert (row["w"]["start"], row["n"]) == (datetime(1970, 1, 1), 1)
+    (run,) = session.runs.values()
+    assert [s.dropped_rows for s in run.snapshot().sources] == [1]
+
+
+def test_without_a_window_1969_is_a_year_like_any_other(answer):
+    assert [r["v"] for r in answer(EVENTS, BEFORE_1970, "SELECT v FROM t")] == [1, 2]
+
+
+# What DataFusion 48 answers.
+EXACT = {
+    "u > b": True,
+    "u = b": False,
+    "u - 1": Decimal(LARGEST - 1),
+    "coalesce(u, b)": Decimal(LARGEST),
+    "u / u": 1,
+    "u / u4": LARGEST // (2**32 - 1),
+    "u4 + i": 2**32 - 6,
+    "u4 > i": True,
+    "f + i": pytest.approx(-4.9, abs=1e-6),
+    "CAST(b AS TIMESTAMP)": datetime(1970, 1, 1, 0, 0, 7),
+    "TRY_CAST(d AS TIMESTAMP)": datetime(1970, 1, 1, 0, 0, 1, 500_000),
+    "CAST(to_timestamp(b) AS DOUBLE)": 7e9,
+    "TRY_CAST(to_timestamp(b) AS INT)": None,
+    "date_part('epoch', to_timestamp_millis(b))": 0.007,
+    "b - i || ' ' || d || ' ' || f": "12 1500000000.0 0.1",
+    "CAST(d * 1e7 AS TEXT)": "1.5e16",
+    "CAST(-d / 1e15 AS TEXT)": "-1.5e-6",
+    "CAST(d / 1e13 AS TEXT)": "0.00015",
+    "CAST(u / -1e10 AS TEXT)": "-1844674407.3709552",
+    "concat(0.0 / 0, -1 / 0.0, -0.0)": "NaN-inf-0.0",
+    "to_timestamp(b) - to_timestamp(i)": timedelta(seconds=12),
+    r"'a\d' LIKE '%\d'": True,
+    r"'\d' LIKE concat('\', 'd')": True,
+    r"'a%' LIKE concat('a', '\%')": True,
+    r"'ab' LIKE 'a\%'": False,
+    r"'a\' LIKE 'a\'": True,
+}
+
+
+def test_numbers_and_patterns_are_those_of_data_fusion(answer):
+    items = ", ".join(f"{text} AS x{i}" for i, text in enumerate(EXACT))
+    (row,) = answer(NUMBERS, [NUMBER], f"SELECT {items} FROM t")
+    assert dict(zip(EXACT, row.values(), strict=True)) == EXACT
+
+
+@pytest.mark.parametrize("text", ["u + u", "u4 + u4", "u4 * u4", "u - u - u"])
+def test_what_leaves_an_unsigned_type_is_an_error(answer, text):
+    with pytest.raises(RunProblem, match="too large for its type"):
+        answer(NUMBERS, [NUMBER], f"SELECT {text} AS x FROM t")
+
+
+def test_a_sum_that_leaves_its_unsigned_type_is_an_error(answer):
+    query = "SELECT sum(u) AS s FROM t GROUP BY tumble('1 second')"
+    with pytest.raises(RunProblem, match="too large for its type"):
+        answer(NUMBERS, [NUMBER, NUMBER], query)
+
+
+def test_text_that_is_no_regular_expression(answer):
+    with pytest.raises(RunProblem, match="no regular expression: Unclosed"):
+        answer(NUMBERS, [NUMBER], "SELECT b::TEXT ~ '(' AS x FROM t")
+
+
+def test_nested_operands_do_not_double_the_query(answer):
+    chain = " / ".join(["d"] * 60)
+    casts = "u4" + "::BIGINT::INT UNSIGNED" * 30
+    query = f"SELECT {chain} AS x, {casts} AS y FROM t"
+    (row,) = answer(NUMBERS, [{**NUMBER, "d": 1.0}], query)
+    assert row == {"x": 1.0, "y": 2**32 - 1}
