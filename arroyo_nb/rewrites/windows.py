@@ -26,6 +26,9 @@ from arroyo_nb.source import Span
 UNEVEN_HOP = "hop() width {width} currently must be a multiple of slide {slide}"
 """Why Arroyo refuses such a hop; here it runs, unless ``strict`` asks for Arroyo."""
 
+MOST_OVERLAPPING = 1_000
+"""Most windows of a hop that a row may be in; planning stalls at some thousands."""
+
 _NO_WINDOW = (
     "must have window in aggregate. Make sure you are calling one of the windowing "
     "functions (hop, tumble, session) or using the window field of the input"
@@ -138,6 +141,14 @@ def _as_tumble(window: Window, span: Span | None) -> Window:
             raise PlanProblem(uneven_hop(window) or "", span=span)
         if window.slide == window.width:
             return Tumble(window.width)
+        overlapping = -(-window.width // window.slide)
+        if overlapping > MOST_OVERLAPPING:
+            raise Unsupported(
+                f"a row would be in {overlapping:,} windows of hop(), more than "
+                f"{MOST_OVERLAPPING:,}: Spark plans each of them by itself",
+                span=span,
+                hint="choose a longer slide",
+            )
     return window
 
 
