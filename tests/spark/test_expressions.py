@@ -228,7 +228,7 @@ def test_a_literal_is_itself(engine, values):
         (two(exp.Mod, 1, 0, BIGINT), "an integer was divided by zero"),
         (cast(lit("12x"), INT), "the value '12x' is no INT"),
         (cast(lit("nope"), Timestamp()), "the value 'nope' is no TIMESTAMP"),
-        (cast(lit(2**40), INT), "the value 1099511627776L is out of the range of INT"),
+        (cast(lit(2**40), INT), "the value 1099511627776 is out of the range of INT"),
         (
             cast(lit(-1), INT_UNSIGNED),
             "the value -1 is out of the range of INT UNSIGNED",
