@@ -72,6 +72,11 @@ SQL = (
         "FileSystemBasedCheckpointFileManager",
         "the default forks a chmod for each file: 445 ms a batch against 271",
     ),
+    Setting(
+        _STREAMING + "noDataMicroBatches.enabled",
+        "false",
+        "they run or not as time has it, and decide what is late in the next batch",
+    ),
     Setting(_STREAMING + "stopTimeout", "10s", "0 waits for ever"),
     Setting(_STREAMING + "minBatchesToRetain", "10", "100 keeps hundreds of files"),
     Setting(_STREAMING + "numRecentProgressUpdates", "20", "bounded history"),

@@ -135,7 +135,10 @@ class Feeds:
 
     def ends_read(self, chunks: Mapping[str, int]) -> int:
         """How many of the end-of-stream rows a query has read."""
-        return sum(self._ends_at(key, count) for key, count in chunks.items())
+        states = ((self._conductors[key].state, count) for key, count in chunks.items())
+        return sum(
+            max(0, count - (state.chunks - state.end_chunks)) for state, count in states
+        )
 
     def _ends_at(self, key: str, count: int) -> bool:
         state = self._conductors[key].state

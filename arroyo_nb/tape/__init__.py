@@ -23,6 +23,11 @@ END_OF_TIME_US = 253_370_764_800_000_000
 end-of-stream chunk. It moves the watermark past every window and is then removed by
 a predicate on ``_timestamp``; its other columns are NULL."""
 
+END_CHUNKS = 2
+"""End-of-stream chunks of a bounded source. The first moves the watermark to the end of
+time, the second is the batch in which that watermark closes the windows: Spark runs no
+batch without rows here (engine.config), so the same tape always makes the same ones."""
+
 Position: TypeAlias = Mapping[str, Any]
 """Where a recorder stands, as plain JSON values: enough to go on after a chunk."""
 

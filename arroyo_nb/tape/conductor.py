@@ -19,7 +19,7 @@ from typing import Any
 
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.schema import Schema
-from arroyo_nb.tape import BadRow, Recorder
+from arroyo_nb.tape import END_CHUNKS, BadRow, Recorder
 from arroyo_nb.tape.format import Header, Mark, chunk_numbers, chunk_path, read_mark
 from arroyo_nb.tape.pace import MAX, Pace, Schedule, released
 from arroyo_nb.tape.writer import KEPT_BAD_ROWS, TapeWriter
@@ -39,11 +39,14 @@ class Limits:
         Their size; one chunk may always be there.
     keep_rows
         Rows of consumed chunks that stay, the first ones, for the trace; None: all.
+    keep_chunks
+        Likewise, how many consumed chunks stay.
     """
 
     lookahead_chunks: int = 8
     lookahead_bytes: int = 256 * 2**20
     keep_rows: int | None = 1_000_000
+    keep_chunks: int = 2_000
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,14 @@ class Playing:
     dropped_rows: int = 0
     bad: tuple[BadRow, ...] = ()
     max_event_time: datetime | None = None
-    ended: bool = False
+    end_chunks: int = 0
     paused: bool = False
     error: ArroyoError | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether everything was released, the end of the stream included."""
+        return self.end_chunks == END_CHUNKS
 
 
 class Conductor:
@@ -201,28 +209,34 @@ class Conductor:
 
     def _remove(self, mark: Mark) -> None:
         keep_rows = self._limits.keep_rows
-        if keep_rows is not None and mark.totals.rows > keep_rows:
+        beyond = keep_rows is not None and mark.totals.rows > keep_rows
+        # Spark lists the folder at every trigger: a slow source must not fill it.
+        if beyond or mark.number > self._limits.keep_chunks:
             chunk_path(self._folder, mark.number).unlink(missing_ok=True)
 
     def _run(self, writer: TapeWriter) -> None:
         try:
-            if writer.last is None or not writer.last.end:
-                self._play(writer)
+            if writer.ends or self._play(writer):
+                self._end(writer)
         except ArroyoError as problem:
             self._change(error=problem)
         except Exception as problem:  # what ends this thread must reach the run
             self._change(error=self._problem(problem))
 
-    def _play(self, writer: TapeWriter) -> None:
+    def _play(self, writer: TapeWriter) -> bool:
+        """Release all there is; False when the conductor was stopped."""
         with closing(released(self._recorder, self._pace, writer.last)) as pieces:
             for tick, piece in pieces:
                 if not self._admitted(tick, empty=piece.rows.num_rows == 0):
-                    return
+                    return False
                 mark = writer.append(piece)
                 self._dropped(piece.bad, writer.dropped_rows)
                 if mark is not None:
                     self._written(mark)
-        if self._recorder.bounded and self._admitted(None):
+        return self._recorder.bounded
+
+    def _end(self, writer: TapeWriter) -> None:
+        while writer.ends < END_CHUNKS and self._admitted(None):
             self._written(writer.end(self._schema))
 
     def _admitted(self, tick: int | None, *, empty: bool = False) -> bool:
@@ -263,7 +277,7 @@ class Conductor:
             chunks=mark.number,
             rows=mark.totals.rows,
             max_event_time=_instant(mark.totals.max_event_time_us),
-            ended=mark.end,
+            end_chunks=mark.end,
         )
 
     def _dropped(self, bad: tuple[BadRow, ...], dropped_rows: int) -> None:

@@ -73,7 +73,10 @@ class Totals:
 
 @dataclass(frozen=True)
 class Mark:
-    """The footer of one chunk file: all that is known without reading its rows."""
+    """The footer of one chunk file: all that is known without reading its rows.
+
+    ``end`` counts the end-of-stream chunks up to it; 0 where it has rows.
+    """
 
     number: int
     rows: int
@@ -82,7 +85,7 @@ class Mark:
     totals: Totals
     dropped_rows: int = 0
     bad: tuple[BadRow, ...] = ()
-    end: bool = False
+    end: int = 0
 
 
 @dataclass(frozen=True)
@@ -198,7 +201,7 @@ def read_chunk(folder: Path, number: int) -> tuple[Mark, pa.Table]:
     return mark, table.replace_schema_metadata(None)
 
 
-def footer_of(chunk: Chunk, totals: Totals, *, end: bool) -> dict[str, str]:
+def footer_of(chunk: Chunk, totals: Totals, *, end: int) -> dict[str, str]:
     """Key-value metadata of a chunk file: what :func:`read_mark` reads."""
     notes = {
         "position": chunk.position,

@@ -54,7 +54,7 @@ class Replay:
             return chunk
         rows = chunk.rows
         there = pc.is_valid(rows[name])
-        missing = rows.num_rows - pc.sum(there).as_py()
+        missing = rows[name].null_count
         if missing and not self._drop:
             raise RunProblem(
                 f"the event time '{name}' is NULL in {missing} rows of chunk "

@@ -73,9 +73,15 @@ class TapeWriter:
         return self._write(chunk, self._totals.after(chunk.rows))
 
     def end(self, schema: Schema) -> Mark:
-        """Write the end-of-stream chunk; its row is not one of the source's."""
+        """Write an end-of-stream chunk; its row is not one of the source's."""
         position = self.last.position if self.last else {"at": None, "skip": 0}
-        return self._write(end_chunk(schema, position), self._totals, end=True)
+        end = self.ends + 1
+        return self._write(end_chunk(schema, position), self._totals, end=end)
+
+    @property
+    def ends(self) -> int:
+        """How many end-of-stream chunks there are."""
+        return self.last.end if self.last else 0
 
     @property
     def dropped_rows(self) -> int:
@@ -86,7 +92,7 @@ class TapeWriter:
     def _totals(self) -> Totals:
         return self.last.totals if self.last else Totals()
 
-    def _write(self, chunk: Chunk, totals: Totals, *, end: bool = False) -> Mark:
+    def _write(self, chunk: Chunk, totals: Totals, *, end: int = 0) -> Mark:
         chunk = replace(chunk, dropped_rows=self._dropped_rows, bad=self._bad)
         totals = replace(totals, dropped_rows=self.dropped_rows)
         self.last = write_chunk(
@@ -107,7 +113,7 @@ def write_chunk(
     chunk: Chunk,
     totals: Totals,
     *,
-    end: bool = False,
+    end: int = 0,
     compression: str = CODEC,
 ) -> Mark:
     """Write one chunk file; it appears complete, or not at all.
@@ -123,7 +129,7 @@ def write_chunk(
     totals
         Everything up to and including this chunk.
     end
-        Whether this is the end-of-stream chunk.
+        Which of the end-of-stream chunks this is, counted from 1; 0 for rows.
     compression
         Parquet codec.
 

@@ -31,10 +31,10 @@ class Outcome:
 def write_chunks(
     folder: Path, schema: pa.Schema, batches: Iterable[Sequence[tuple[Any, ...]]]
 ) -> None:
-    """One file per batch, in order; the last has the end-of-stream row only."""
+    """One file per batch, in order; the last two have the end-of-stream row only."""
     end = (*(None for _ in schema), END_OF_TIME_US)
     full = schema.append(pa.field(TIMESTAMP, pa.timestamp("us", tz="UTC")))
-    for number, batch in enumerate([*batches, [end]]):
+    for number, batch in enumerate([*batches, [end], [end]]):
         columns = list(zip(*batch, strict=True)) or [() for _ in full]
         arrays = [
             pa.array(list(values), field.type)

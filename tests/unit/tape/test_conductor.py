@@ -105,11 +105,11 @@ def numbers_in(folder):
 def test_all_rows_in_order_then_the_end(tmp_path):
     with Playing(Counting(20), tmp_path) as playing:
         state = playing.consume_all()
-    assert (state.chunks, state.rows, state.dropped_rows) == (21, 60, 40)
+    assert (state.chunks, state.rows, state.dropped_rows) == (22, 60, 40)
     assert (len(state.bad), state.max_event_time.timestamp()) == (20, 59)
     assert state.error is None
     assert numbers_in(tmp_path) == list(range(60))
-    assert read_mark(tmp_path, 21).end
+    assert [read_mark(tmp_path, number).end for number in (20, 21, 22)] == [0, 1, 2]
 
 
 def test_it_never_runs_further_ahead_than_it_may(tmp_path):
@@ -148,7 +148,7 @@ def test_consumed_chunks_go_except_the_first_rows_and_the_last_file(tmp_path):
     with Playing(Counting(10), tmp_path, limits=limits) as playing:
         last = playing.consume_all().chunks
         playing.conductor.consumed(last)
-    assert chunk_numbers(tmp_path) == (1, 2, 3, 11)
+    assert chunk_numbers(tmp_path) == (1, 2, 3, 12)
     with Playing(Counting(10), tmp_path, limits=limits) as again:
         assert again.state.ended
         assert again.state.rows == 30
@@ -164,9 +164,9 @@ def test_pause_step_resume(tmp_path):
         playing.until(lambda s: s.chunks == 8)
         playing.conductor.pause()
         playing.conductor.consumed(8)
-        playing.conductor.step(2)
+        playing.conductor.step(3)
         state = playing.until(lambda s: s.ended)
-    assert (state.chunks, state.paused) == (10, True)
+    assert (state.chunks, state.paused) == (11, True)
     assert numbers_in(tmp_path) == list(range(27))
 
 
@@ -178,7 +178,7 @@ def test_a_paced_tape_takes_its_time_and_a_step_does_not(tmp_path):
     with Playing(Counting(1, 6), tmp_path, pace=pace, limits=limits) as playing:
         playing.until(lambda s: s.ended)
     assert monotonic() - began >= 5 * 0.04
-    assert len(chunk_numbers(tmp_path)) == 7
+    assert len(chunk_numbers(tmp_path)) == 8
 
     slow = Pace(Clock.EVENT_TIME, speed=0.001)
     folder = tmp_path / "slow"
@@ -252,7 +252,7 @@ def test_stopped_anywhere_it_goes_on_with_the_same_chunks(tmp_path, pace):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     with Playing(Counting(12), whole, pace=pace, limits=limits) as playing:
         playing.until(lambda s: s.ended)
-    for chunks in range(1, 14):
+    for chunks in range(1, 15):
         recorder = Counting(12)
         with Playing(recorder, parts, pace=pace, limits=limits, paused=True) as playing:
             assert playing.state.chunks == chunks - 1

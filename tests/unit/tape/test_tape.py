@@ -61,7 +61,7 @@ def test_a_tape_reads_back_as_it_was_written(tmp_path):
     assert (two.position, two.dropped_rows, two.bad) == ({"at": 2}, 0, ())
     assert read_mark(tmp_path, 1) == first
     assert first.totals == Totals(2, 2, 5)
-    assert last == Mark(3, 1, last.size_bytes, {"at": 2}, Totals(3, 2, 5), end=True)
+    assert last == Mark(3, 1, last.size_bytes, {"at": 2}, Totals(3, 2, 5), end=1)
 
 
 def test_the_end_of_stream_row_is_null_but_for_its_time(tmp_path):
