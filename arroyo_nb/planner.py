@@ -7,16 +7,18 @@ the first. A view is the exception, its rules are checked where it is declared.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TypeVar, cast
 
-from arroyo_nb.catalog import Catalog
+from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.errors import ArroyoError, PlanProblem
 from arroyo_nb.plan import Plan, Stage
 from arroyo_nb.plan.build import DEFAULT_TTL, UPDATING_TTL, Script
-from arroyo_nb.plan.nodes import Node, Sink, WindowAggregate
+from arroyo_nb.plan.nodes import Node, Sink, Union, WindowAggregate
 from arroyo_nb.plan.scope import Collected
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import verify
@@ -68,8 +70,9 @@ def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
     for statement in statements:
         script.read(statement)
     script.problems.raise_all()
-    stages = _stages(script.sinks, strict=strict)
+    stages = _stages(_merged(script.sinks), strict=strict)
     sinks = stages[-1].sinks
+    _check_files(sinks)
     return Plan(
         source,
         statements,
@@ -79,6 +82,50 @@ def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
         (*script.notes, *_refused_by_arroyo(sinks)),
         stages,
     )
+
+
+def _merged(sinks: Sequence[Sink]) -> list[Sink]:
+    """One sink for all INSERTs into one file, in the place of the first: what they
+    write is a union, written by one query. Other sinks take several writers."""
+    merged: list[Sink] = []
+    for sink in sinks:
+        same = (i for i, s in enumerate(merged) if s.table is sink.table)
+        place = None if _file(sink.table) is None else next(same, None)
+        if place is None:
+            merged.append(sink)
+        else:
+            before = merged[place]
+            inner = before.input
+            branches = inner.branches if isinstance(inner, Union) else (inner,)
+            union = Union((*branches, sink.input), span=sink.span)
+            merged[place] = replace(before, input=union)
+    return merged
+
+
+def _check_files(sinks: Sequence[Sink]) -> None:
+    """Refuse a file that two tables write.
+
+    Raises
+    ------
+    PlanProblem
+        With the names of both tables.
+    """
+    written: dict[str, str] = {}
+    for sink in sinks:
+        path = _file(sink.table)
+        if path is not None and path in written:
+            raise PlanProblem(
+                f"the tables '{written[path]}' and '{sink.name}' write one file",
+                span=sink.span,
+                hint="write both INSERTs into one table, or give each its own path",
+            )
+        if path is not None:
+            written[path] = sink.name
+
+
+def _file(table: ConnectorTable | None) -> str | None:
+    path = None if table is None else table.spec.options.get("path")
+    return None if path is None else os.path.realpath(str(path))
 
 
 def _stages(sinks: Sequence[Sink], *, strict: bool) -> tuple[Stage, ...]:

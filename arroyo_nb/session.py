@@ -10,6 +10,7 @@ import hashlib
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -262,8 +263,12 @@ class Session:
 
     def close(self) -> None:
         """Stop every run, then the engine (one that was handed in goes on)."""
-        for run in self._runs.values():
-            run.discard().wait_quietly(CLOSE_S)
+        runs, self._runs = self._runs, {}
+        for run in runs.values():
+            run.discard()
+        deadline = time.monotonic() + CLOSE_S
+        for run in runs.values():
+            run.wait_quietly(max(0.0, deadline - time.monotonic()))
         if self._work is not None:
             shutil.rmtree(self._work, ignore_errors=True)
         if self._owns_engine:

@@ -114,7 +114,7 @@ class FileWriter:
         os.truncate(self._path, self._end)
 
     def _note(self) -> None:
-        kept = dict(sorted(self._begins.items())[-_NOTED_BATCHES:])
+        self._begins = kept = dict(sorted(self._begins.items())[-_NOTED_BATCHES:])
         torn = self._notes.with_name(f".{self._notes.name}.tmp")
         torn.write_text(
             json.dumps({"begins": kept, "end": self._end}), encoding="utf-8"

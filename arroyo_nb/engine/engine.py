@@ -216,7 +216,10 @@ class Engine:
             gateway.import_pyspark()  # while java starts
             jvm.wait_until_up()
             self._tell("starting", "starting spark")
-            return gateway.connect(jvm)
+            session = gateway.connect(jvm)
+            if self._closed:  # meanwhile, by another thread
+                raise EngineProblem("the engine is closed")
+            return session
         except Exception as error:
             self._state = "failed"
             gateway.forget()

@@ -76,10 +76,11 @@ def explain(plan: Plan) -> str:
 
 
 def identity(plan: Plan) -> str:
-    """The text of what runs, with the definition of each table that it reads."""
+    """The text of what runs, with the definition of each table that it reads or
+    writes."""
     lines = _forest(plan.sinks)
     for node in (n for sink in plan.sinks for n in walk(sink)):
-        if isinstance(node, Source):
+        if isinstance(node, Source | Sink) and node.table is not None:
             spec = node.table.spec
             options = sorted(spec.options.items())
             lines.append(

@@ -218,3 +218,24 @@ def test_an_uneven_hop_counts_each_row_in_each_of_its_windows(session):
     bars = {bar["start"]: bar["rows"] for bar in run.windows().to_pylist()}
     rows = {row["w"]["start"]: row["n"] for row in run.table().to_pylist()}
     assert bars == rows
+
+
+def test_two_inserts_into_one_file_are_one_query(session, tmp_path):
+    target = tmp_path / "out.json"
+    table = f"""(flight BIGINT) WITH (
+        connector = 'single_file', path = '{target}', type = 'sink', format = 'json');"""
+    script = (
+        FLIGHTS
+        + f"""
+        CREATE TABLE out {table}
+        INSERT INTO out SELECT flight FROM flights WHERE origin = 'JFK';
+        INSERT INTO out SELECT flight FROM flights WHERE origin <> 'JFK';
+        """
+    )
+    run = session.run(script, wait=True)
+    assert len(run.outputs) == 1
+    written = [json.loads(line)["flight"] for line in target.read_text().splitlines()]
+    assert sorted(written) == sorted(ALL_FLIGHTS["flight"].to_pylist())
+    other = f"CREATE TABLE other {table} INSERT INTO other SELECT 1 FROM flights;"
+    with pytest.raises(ArroyoError, match="'out' and 'other' write one file"):
+        session.plan(script + other)
