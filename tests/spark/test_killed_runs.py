@@ -39,7 +39,7 @@ def committed(folder):
     return len(list(folder.glob("job/outputs/0/checkpoint/commits/[0-9]*")))
 
 
-def wait_for(condition, process, within_s=90.0):
+def wait_for(condition, process, within_s=240.0):
     deadline = time.monotonic() + within_s
     while not condition() and process.poll() is None:
         assert time.monotonic() < deadline, "the job made no progress"
@@ -58,13 +58,18 @@ def finish(folder):
 
 
 def kill(folder, moments):
-    """Kill the job after one or two more batches, at a random moment of the next."""
+    """Kill the job after one or two more batches, at a random moment of the next.
+
+    Returns whether it lived to be killed: a fast one can be at its end by then.
+    """
     goal = committed(folder) + moments.randint(1, 2)
     with start(folder) as job:
         wait_for(lambda: committed(folder) >= goal, job)
         time.sleep(moments.uniform(0, 0.3))
-        assert job.poll() is None, f"it ended before the kill: {job.stderr.read()}"
+        ended = job.poll()
+        assert ended in (None, 0), job.stderr.read()
         job.kill()
+    return ended is None
 
 
 def check(tmp_path, kills, seed):
@@ -72,8 +77,8 @@ def check(tmp_path, kills, seed):
     undisturbed.mkdir()
     killed.mkdir()
     moments = random.Random(seed)
-    for _ in range(kills):
-        kill(killed, moments)
+    killed_alive = sum(kill(killed, moments) for _ in range(kills))
+    assert killed_alive >= kills // 2, "most of the kills came too late"
     assert finish(killed) == finish(undisturbed)
 
 
