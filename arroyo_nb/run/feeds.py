@@ -20,6 +20,7 @@ from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.tape.conductor import Conductor
 from arroyo_nb.tape.format import chunk_path
 from arroyo_nb.tape.pace import MAX, Clock, Pace
+from arroyo_nb.tape.since_epoch import SinceEpoch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -202,12 +203,20 @@ def _feeds(sinks: Sequence[nodes.Sink]) -> Iterator[Feed]:
     """One feed a table. A view may still read the table that its name meant before,
     so two tables can have one name."""
     tables: list[ConnectorTable] = []
-    for source in (source for sink in sinks for source in sources(sink)):
-        if source.table not in tables:
-            tables.append(source.table)
+    windowed: list[ConnectorTable] = []
+    for sink in sinks:
+        has_window = any(isinstance(n, nodes.WindowAggregate) for n in walk(sink))
+        for source in sources(sink):
+            if source.table not in tables:
+                tables.append(source.table)
+            if has_window:
+                windowed.append(source.table)
     for number, table in enumerate(tables):
         word = re.sub(r"\W", "_", table.name, flags=re.ASCII)[:60]
         recorder = CONNECTORS.get(table.connector).recorder(table.spec)
+        if table in windowed:
+            drop = table.spec.options.get("bad_data") == "drop"
+            recorder = SinceEpoch(recorder, table.name, drop=drop)
         yield Feed(f"{number}-{word}", table, recorder)
 
 

@@ -71,6 +71,7 @@ class Output:
         self.max_event_time: datetime | None = None
         self.error: BaseException | None = None
         self._write = write
+        self._traced = traced
         self._printed = printed
         self._writer: Writer | None = None
         self._query: StreamingQuery | None = None
@@ -92,7 +93,7 @@ class Output:
         trigger: timedelta | None,
     ) -> None:
         """Start the query; on the worker."""
-        rows = lower(self.sink.input, read, observed=bool(self.aggregates))
+        rows = lower(self.sink.input, read, observed=self._traced)
         stream = visible(rows, self.sink.input).writeStream.outputMode("append")
         stream = stream.option("checkpointLocation", checkpoint.as_uri())
         if trigger is not None:

@@ -45,13 +45,15 @@ _END = f"timestamp_micros({END_OF_TIME_US}L)"
 class _Lowering:
     """What is the same for all nodes of one plan.
 
-    ``numbers`` has the aggregates that are still to be observed, by identity. A node
-    with several readers is lowered for each: Spark loses rows where one streaming
-    DataFrame is twice in a query.
+    ``watermarked`` is false where nobody asks for the watermark: no window waits for
+    it and nobody looks. ``numbers`` has the aggregates that are still to be observed,
+    by identity. A node with several readers is lowered for each: Spark loses rows
+    where one streaming DataFrame is twice in a query.
     """
 
     read: Read
     windowed: bool
+    watermarked: bool
     numbers: dict[int, int]
 
 
@@ -66,13 +68,14 @@ def lower(node: nodes.Node, read: Read, *, observed: bool = False) -> DataFrame:
     read
         Gives each source's rows; a batch DataFrame makes the plan a batch query.
     observed
-        Whether the input of each window aggregate reports its rows per window with
-        each micro-batch (:mod:`arroyo_nb.spark.observe`).
+        Whether somebody looks: each micro-batch then tells its watermark, and the
+        input of each window aggregate its rows (:mod:`arroyo_nb.spark.observe`).
     """
     aggregates = [n for n in walk(node) if isinstance(n, nodes.WindowAggregate)]
     assigning = (id(n) for n in aggregates if n.assign is not None)
     numbers = {of: number for number, of in enumerate(assigning) if observed}
-    return _lower(node, _Lowering(read, bool(aggregates), numbers))
+    windowed = bool(aggregates)
+    return _lower(node, _Lowering(read, windowed, windowed or observed, numbers))
 
 
 def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:
@@ -137,6 +140,8 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     if node.event_time is not None:
         frame = frame.select(*columns, _at_end_kept(node.event_time, TIMESTAMP))
     frame = _of_usable_time(frame, node, lowering)
+    if not lowering.watermarked:
+        return frame.filter(f"{time} < {_END}")
     if node.expression is None:
         delay = f"{node.delay // timedelta(milliseconds=1)} milliseconds"
         return frame.withWatermark(TIMESTAMP, delay).filter(f"{time} < {_END}")
@@ -151,14 +156,17 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
 def _of_usable_time(
     frame: DataFrame, node: nodes.Watermark, lowering: _Lowering
 ) -> DataFrame:
-    """Rows whose event time cannot be used are bad data: an error, or counted and left
-    out. Spark's watermark begins at 1970: a window that ends before it is late to
-    Spark before anything was read."""
+    """Rows whose computed event time cannot be used are bad data: an error, or counted
+    and left out. Spark's watermark begins at 1970: a window that ends before it is
+    late to Spark before anything was read. (A recorder's own event time is looked at
+    while it is recorded: :mod:`arroyo_nb.tape.since_epoch`.)"""
     from pyspark.sql import functions as F  # noqa: N812
 
+    if node.event_time is None:
+        return frame
     time = quoted(TIMESTAMP)
     problems = []
-    if node.event_time is not None and is_nullable(node.event_time):
+    if is_nullable(node.event_time):
         problems.append((f"{time} IS NULL", "is NULL in a row"))
     if lowering.windowed:
         before = f"{time} < timestamp_seconds(0)"
@@ -205,6 +213,8 @@ def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
     is read and counted, and moves the watermark, whatever becomes of it.
     """
     predicate = spark_sql(node.predicate, row_time=row_time(node.input))
+    if not lowering.watermarked:
+        return _lower(node.input, lowering).filter(predicate)
     kept = f"({predicate} <=> ({_moment(node)} < {_END}))"
     return _lower(node.input, lowering).filter(kept)
 
