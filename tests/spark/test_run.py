@@ -223,7 +223,8 @@ def test_an_uneven_hop_counts_each_row_in_each_of_its_windows(session):
 def test_two_inserts_into_one_file_are_one_query(session, tmp_path):
     target = tmp_path / "out.json"
     table = f"""(flight BIGINT) WITH (
-        connector = 'single_file', path = '{target}', type = 'sink', format = 'json');"""
+        connector = 'single_file', path = '{target}', type = 'sink',
+        format = 'json');"""
     script = (
         FLIGHTS
         + f"""
