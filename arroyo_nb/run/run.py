@@ -276,6 +276,11 @@ class Run:
         return True
 
     @property
+    def waiting_for(self) -> str:
+        """What a starting run waits for, with the seconds that it has taken."""
+        return f"{self.note}: {self._engine.status}"
+
+    @property
     def elapsed_s(self) -> float:
         """Seconds since the start, until the end."""
         return (self._ended_s or time.monotonic()) - self._begun_s
