@@ -7,17 +7,16 @@ the first. A view is the exception, its rules are checked where it is declared.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TypeVar, cast
 
-from arroyo_nb.catalog import Catalog, ConnectorTable
+from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PlanProblem
 from arroyo_nb.plan import Plan, Stage
-from arroyo_nb.plan.build import DEFAULT_TTL, UPDATING_TTL, Script
+from arroyo_nb.plan.build import DEFAULT_TTL, UPDATING_TTL, Script, file_of
 from arroyo_nb.plan.nodes import Node, Sink, Union, WindowAggregate
 from arroyo_nb.plan.scope import Collected
 from arroyo_nb.plan.tree import walk
@@ -90,7 +89,7 @@ def _merged(sinks: Sequence[Sink]) -> list[Sink]:
     merged: list[Sink] = []
     for sink in sinks:
         same = (i for i, s in enumerate(merged) if s.table is sink.table)
-        place = None if _file(sink.table) is None else next(same, None)
+        place = next(same, None) if file_of(sink.table) else None
         if place is None:
             merged.append(sink)
         else:
@@ -112,20 +111,15 @@ def _check_files(sinks: Sequence[Sink]) -> None:
     """
     written: dict[str, str] = {}
     for sink in sinks:
-        path = _file(sink.table)
-        if path is not None and path in written:
+        path = file_of(sink.table)
+        if path in written:
             raise PlanProblem(
                 f"the tables '{written[path]}' and '{sink.name}' write one file",
                 span=sink.span,
                 hint="write both INSERTs into one table, or give each its own path",
             )
-        if path is not None:
+        if path:
             written[path] = sink.name
-
-
-def _file(table: ConnectorTable | None) -> str | None:
-    path = None if table is None else table.spec.options.get("path")
-    return None if path is None else os.path.realpath(str(path))
 
 
 def _stages(sinks: Sequence[Sink], *, strict: bool) -> tuple[Stage, ...]:

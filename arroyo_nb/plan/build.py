@@ -86,9 +86,9 @@ class Script:
         """Take a sink, unless the script reads a file that it writes: what is still to
         be read would be gone."""
         tables = [node.table for node in walk(sink) if isinstance(node, Scan)]
-        self._files_read.update(map(_file, tables))
+        self._files_read.update(map(file_of, tables))
         if sink.table is not None:
-            self._files_written.add(_file(sink.table))
+            self._files_written.add(file_of(sink.table))
         clash = (self._files_read & self._files_written) - {""}
         if clash:
             self._files_written -= clash
@@ -211,9 +211,9 @@ class Script:
         return replace(table, spec=spec, order=node.schema.names)
 
 
-def _file(table: ConnectorTable) -> str:
+def file_of(table: ConnectorTable | None) -> str:
     """The file behind a table, whatever links lead there; no name: there is none."""
-    path = table.spec.options.get("path")
+    path = None if table is None else table.spec.options.get("path")
     return "" if path is None else os.path.realpath(str(path))
 
 
