@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 TIMESTAMP = "_timestamp"
 """Name of the hidden event-time field."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""Where instants are counted from, and where Spark's watermarks begin."""
+
+MICROSECOND = timedelta(microseconds=1)
+"""The smallest step of time that is kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal as Number10
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.schema import (
+    EPOCH,
+    MICROSECOND,
     Decimal,
     Field,
     ListOf,
@@ -49,8 +51,6 @@ _INSTANT = re.compile(
     re.ASCII,
 )
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\Z", re.ASCII)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 class BadRecord(Exception):
@@ -300,7 +300,7 @@ def _instant(digits: int, found: Any) -> int | None:
         moment = moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return (moment - _EPOCH) // _MICROSECOND + int((fraction or "").ljust(6, "0")[:6])
+    return (moment - EPOCH) // MICROSECOND + int((fraction or "").ljust(6, "0")[:6])
 
 
 def _is_number(found: Any) -> bool:

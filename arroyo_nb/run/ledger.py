@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.snapshot import naive
 from arroyo_nb.run.trace import TracedBatch
-from arroyo_nb.schema import TIMESTAMP
+from arroyo_nb.schema import EPOCH, TIMESTAMP
 from arroyo_nb.spark.late import late_rows as late_frame
-from arroyo_nb.spark.windows import EPOCH
 
 if TYPE_CHECKING:
     import pyarrow as pa

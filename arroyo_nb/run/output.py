@@ -21,9 +21,9 @@ from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.progress import Progress, logged_watermark, read_progress
 from arroyo_nb.run.snapshot import LAST_YEAR
 from arroyo_nb.run.trace import Trace, TracedBatch
+from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.lower import DROPPED, lower, visible
 from arroyo_nb.spark.observe import read_observed
-from arroyo_nb.spark.windows import EPOCH
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,8 +18,7 @@ from typing import assert_never
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.snapshot import WindowBar, WindowState
-
-EPOCH = datetime(1970, 1, 1)
+from arroyo_nb.schema import EPOCH
 
 TRACE_BATCHES = 10_000
 """Batches recorded; a longer run goes on, its trace says where it stopped."""

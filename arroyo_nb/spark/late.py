@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from arroyo_nb.plan.nodes import WindowAggregate
-from arroyo_nb.schema import TIMESTAMP, quoted
+from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
 from arroyo_nb.spark.lower import Read, lower
-from arroyo_nb.spark.windows import EPOCH, MICROSECOND, WINDOW, assigned, finished
+from arroyo_nb.spark.windows import WINDOW, assigned, finished
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,8 +14,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Any, assert_never
 
 from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window, WindowAggregate
-from arroyo_nb.schema import TIMESTAMP, quoted
-from arroyo_nb.spark.windows import EPOCH, MICROSECOND
+from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

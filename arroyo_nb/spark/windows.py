@@ -7,12 +7,12 @@ gets the gap less a microsecond, and the end that it reports is given that back.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
 from arroyo_nb.errors import Unsupported
 from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window
-from arroyo_nb.schema import TIMESTAMP, quoted
+from arroyo_nb.schema import MICROSECOND, TIMESTAMP, quoted
 from arroyo_nb.tape import END_OF_TIME_US
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 WINDOW = "_window"
 """Hidden column of a windowed relation: the struct that carries the watermark."""
 
-MICROSECOND = timedelta(microseconds=1)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DELAY_KEY = "spark.watermarkDelayMs"
 
 

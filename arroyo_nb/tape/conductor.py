@@ -13,18 +13,16 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.schema import Schema
+from arroyo_nb.schema import EPOCH, MICROSECOND, Schema
 from arroyo_nb.tape import END_CHUNKS, BadRow, Recorder
 from arroyo_nb.tape.format import Header, Mark, chunk_numbers, chunk_path, read_mark
 from arroyo_nb.tape.pace import MAX, Pace, Schedule, released
 from arroyo_nb.tape.writer import KEPT_BAD_ROWS, TapeWriter
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -299,4 +297,4 @@ class Conductor:
 
 
 def _instant(us: int | None) -> datetime | None:
-    return None if us is None else _EPOCH + timedelta(microseconds=us)
+    return None if us is None else EPOCH + us * MICROSECOND

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.schema import TIMESTAMP
+from arroyo_nb.schema import EPOCH, TIMESTAMP
 from arroyo_nb.tape import Chunk, Position, Recorder
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SinceEpoch:

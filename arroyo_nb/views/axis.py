@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from arroyo_nb.schema import EPOCH
 from arroyo_nb.views.words import DAY, clock
 
-EPOCH = datetime(1970, 1, 1)
+ORIGIN = EPOCH.replace(tzinfo=None)
+"""The epoch as views hold instants: UTC, without a zone."""
+
 END_OF_TIME = datetime(9998, 1, 1)
 """A watermark from here on means that the input has ended."""
 
@@ -26,7 +29,7 @@ STEPS = (
 class Axis:
     """Maps ``[low, high]`` to ``[left, right]`` pixels; a moment outside is clamped.
 
-    >>> Axis(EPOCH, EPOCH + DAY, 0, 240).at(EPOCH + DAY / 2)
+    >>> Axis(ORIGIN, ORIGIN + DAY, 0, 240).at(ORIGIN + DAY / 2)
     120.0
     """
 
@@ -47,9 +50,9 @@ class Axis:
         The first tick and the first one of each day carry the date.
         """
         step = self._step(apart)
-        number = -((EPOCH - self.low) // step)
+        number = -((ORIGIN - self.low) // step)
         ticks: list[tuple[datetime, str]] = []
-        while len(ticks) < 64 and (moment := EPOCH + number * step) <= self.high:
+        while len(ticks) < 64 and (moment := ORIGIN + number * step) <= self.high:
             ticks.append((moment, ""))
             number += 1
         return [
@@ -66,6 +69,6 @@ class Axis:
 def _text(moment: datetime, step: timedelta, before: datetime | None) -> str:
     if step >= DAY:
         return f"{moment:%Y-%m-%d}"
-    time = clock(moment, [EPOCH + step])
+    time = clock(moment, [ORIGIN + step])
     new_day = before is None or before.date() != moment.date()
     return f"{moment:%b} {moment.day}, {time}" if new_day else time

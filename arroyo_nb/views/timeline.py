@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from arroyo_nb.run.snapshot import Snapshot, WindowBar, WindowState
-from arroyo_nb.views.axis import END_OF_TIME, EPOCH, Axis
+from arroyo_nb.schema import MICROSECOND
+from arroyo_nb.views.axis import END_OF_TIME, ORIGIN, Axis
 from arroyo_nb.views.words import clock, count, duration, interval
 
 WIDTH = 880
@@ -197,9 +198,7 @@ def _placed(
     layer: str, axis: Axis, placed: Lanes, lane: int, bar: WindowBar, inner: str
 ) -> str:
     """A group at the bar's corner; its key lets a page move it when the axis moves."""
-    start, end = (
-        (m - EPOCH) // timedelta(microseconds=1) for m in (bar.start, bar.end)
-    )
+    start, end = ((m - ORIGIN) // MICROSECOND for m in (bar.start, bar.end))
     x, y = axis.at(bar.start) + 1, TOP + lane * placed.pitch
     return (
         f'<g data-key="{layer}{start}-{end}" '

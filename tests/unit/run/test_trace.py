@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from arroyo_nb.plan.nodes import Hop, Tumble
 from arroyo_nb.run.snapshot import WindowState
 from arroyo_nb.run.trace import Trace, TracedBatch
-from arroyo_nb.spark.windows import EPOCH
+from arroyo_nb.schema import EPOCH
 
 HOUR = timedelta(hours=1)
 
