@@ -1,11 +1,23 @@
-"""WITH options: what connectors and formats say about theirs, as values."""
+"""WITH options: what connectors and formats say about theirs, as values.
+
+A text may name environment variables, as ``{{ NAME }}``. Plans keep the reference;
+a run asks for the value when it starts, and nothing else ever holds it.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 from typing import TypeAlias
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.source import Span
+
+REFERENCE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 class Kind(Enum):
@@ -52,3 +64,42 @@ class Option:
     required: bool = False
     default: OptionValue | None = None
     choices: tuple[str, ...] = ()
+
+
+def resolved(
+    options: Mapping[str, OptionValue], table: str, *, span: Span | None = None
+) -> dict[str, OptionValue]:
+    """The options of a table with the values of the environment variables they name.
+
+    Parameters
+    ----------
+    options
+        As the table was declared.
+    table, span
+        Its name and where it is used, for the error.
+
+    Raises
+    ------
+    RunProblem
+        When a variable is not set.
+
+    >>> os.environ["TOWN"] = "Aarhus"
+    >>> resolved({"path": "/data/{{ TOWN }}.json", "rows": 3}, "trips")
+    {'path': '/data/Aarhus.json', 'rows': 3}
+    """
+    texts = {name: value for name, value in options.items() if isinstance(value, str)}
+    for name, text in texts.items():
+        for variable in REFERENCE.findall(text):
+            if variable not in os.environ:
+                raise RunProblem(
+                    f"the environment variable '{variable}' is not set; the option "
+                    f"'{name}' of the table '{table}' needs it",
+                    span=span,
+                    hint=f"set it first, in a notebook with %env {variable}=...",
+                )
+    return {**options, **{name: substituted(text) for name, text in texts.items()}}
+
+
+def substituted(text: str) -> str:
+    """The text with the values of those variables that are set."""
+    return REFERENCE.sub(lambda found: os.environ.get(found[1], found[0]), text)

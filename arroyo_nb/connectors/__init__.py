@@ -8,7 +8,7 @@ how a micro-batch is written to its sink.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -17,8 +17,10 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.options import Kind as Kind
 from arroyo_nb.options import Option as Option
 from arroyo_nb.options import OptionValue as OptionValue
+from arroyo_nb.options import resolved
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
+from arroyo_nb.source import Span
 from arroyo_nb.tape import Recorder
 
 if TYPE_CHECKING:
@@ -57,6 +59,16 @@ class TableSpec:
     physical: Schema
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     event_time: str | None = None
+
+    def resolved(self, span: Span | None = None) -> TableSpec:
+        """What a run reads or writes: environment variables have their values.
+
+        Raises
+        ------
+        RunProblem
+            When one is not set; ``span`` is where the table is used.
+        """
+        return replace(self, options=resolved(self.options, self.name, span=span))
 
 
 class Writer(Protocol):

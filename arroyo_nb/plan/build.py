@@ -18,6 +18,7 @@ from sqlglot import exp
 from arroyo_nb.catalog import Catalog, ConnectorTable, Relation, View
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
+from arroyo_nb.options import substituted
 from arroyo_nb.plan.nodes import Named, Node, Project, Scan, Sink
 from arroyo_nb.plan.options import read_interval
 from arroyo_nb.plan.refusals import refuse_clauses
@@ -92,8 +93,9 @@ class Script:
         clash = (self._files_read & self._files_written) - {""}
         if clash:
             self._files_written -= clash
+            table = next(t for t in (*tables, sink.table) if file_of(t) in clash)
             raise PlanProblem(
-                f"the script both reads and writes '{min(clash)}'",
+                f"the script both reads and writes '{_path(table)}'",
                 span=sink.span,
                 hint="write to another file: writing begins by emptying it",
             )
@@ -213,8 +215,12 @@ class Script:
 
 def file_of(table: ConnectorTable | None) -> str:
     """The file behind a table, whatever links lead there; no name: there is none."""
-    path = None if table is None else table.spec.options.get("path")
-    return "" if path is None else os.path.realpath(str(path))
+    path = _path(table)
+    return os.path.realpath(substituted(path)) if path else ""
+
+
+def _path(table: ConnectorTable | None) -> str:
+    return "" if table is None else str(table.spec.options.get("path", ""))
 
 
 def _declared_twice(statement: Statement) -> CatalogProblem:

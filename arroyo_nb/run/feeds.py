@@ -202,20 +202,21 @@ class Feeds:
 def _feeds(sinks: Sequence[nodes.Sink]) -> Iterator[Feed]:
     """One feed a table. A view may still read the table that its name meant before,
     so two tables can have one name."""
-    tables: list[ConnectorTable] = []
+    first: list[nodes.Source] = []
     windowed: list[ConnectorTable] = []
     for sink in sinks:
         has_window = any(isinstance(n, nodes.WindowAggregate) for n in walk(sink))
         for source in sources(sink):
-            if source.table not in tables:
-                tables.append(source.table)
+            if source.table not in [known.table for known in first]:
+                first.append(source)
             if has_window:
                 windowed.append(source.table)
-    for number, table in enumerate(tables):
+    for number, source in enumerate(first):
+        table, spec = source.table, source.table.spec.resolved(source.span)
         word = re.sub(r"\W", "_", table.name, flags=re.ASCII)[:60]
-        recorder = CONNECTORS.get(table.connector).recorder(table.spec)
+        recorder = CONNECTORS.get(table.connector).recorder(spec)
         if table in windowed:
-            drop = table.spec.options.get("bad_data") == "drop"
+            drop = spec.options.get("bad_data") == "drop"
             recorder = SinceEpoch(recorder, table.name, drop=drop)
         yield Feed(f"{number}-{word}", table, recorder)
 

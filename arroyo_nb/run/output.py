@@ -70,7 +70,8 @@ class Output:
         self.progress: Progress | None = None
         self.max_event_time: datetime | None = None
         self.error: BaseException | None = None
-        self._write = write
+        written = sink.table if write else None
+        self._spec = written.spec.resolved(sink.span) if written else None
         self._traced = traced
         self._printed = printed
         self._writer: Writer | None = None
@@ -150,8 +151,8 @@ class Output:
 
     def _make_writer(self, state: Path) -> Writer:
         table = self.sink.table
-        if self._write and table is not None:
-            writer = CONNECTORS.get(table.connector).writer(table.spec, state)
+        if table is not None and self._spec is not None:
+            writer = CONNECTORS.get(table.connector).writer(self._spec, state)
             if self.preview is None or writer.native is not None:
                 return writer
             return Tee(writer, self.preview)

@@ -115,9 +115,15 @@ class Run:
         self.plan = plan
         self.folder = folder
         self.options = options
-        self.outputs = outputs or tuple(self._output(sink) for sink in plan.sinks)
         self.note = "waiting for the engine"
-        self.feeds = Feeds(plan.sinks, speed=options.speed, stepping=options.stepping)
+        try:
+            self.outputs = outputs or tuple(map(self._output, plan.sinks))
+            self.feeds = Feeds(
+                plan.sinks, speed=options.speed, stepping=options.stepping
+            )
+        except ArroyoError as problem:
+            problem.at(plan.source)
+            raise
         self._engine = engine
         self.temporary = temporary
         self._state = RunState.STARTING
