@@ -39,7 +39,6 @@ BIGINT BOOLEAN BYTEA DECIMAL DOUBLE FLOAT INT JSON STRUCT TEXT TIMESTAMP
 """.split()  # noqa: SIM905
 WINDOWS = ("tumble", "hop", "session")
 AGGREGATES = ("count", "sum", "min", "max", "avg")
-COMMANDS = ("ps", "stop", "resume", "tables", "explain")
 FLAG_VALUES = {"--view": flags.VIEWS, "--speed": ("max", "1", "60", "600", "3600")}
 COMMON_CHOICES = {"type": ("source", "sink"), "bad_data": ("fail", "drop")}
 
@@ -144,11 +143,11 @@ def _flags(line: str) -> Iterator[tuple[str, str]]:
 def _command(session: Session, line: str) -> Iterator[tuple[str, str]]:
     words = line.split()
     if len(words) + line.endswith(" ") <= 2:
-        yield from ((verb, "command") for verb in COMMANDS)
-    elif words[1] in ("stop", "resume", "explain"):
+        yield from ((name, "command") for name in flags.COMMANDS)
+    elif (command := flags.COMMANDS.get(words[1])) is not None and command.takes:
         yield from ((name, "run") for name in session.runs)
-        if words[1] == "stop":
-            yield "--all", "option"
+        if flags.ALL in command.takes:
+            yield flags.ALL, "option"
 
 
 def _body(catalog: Catalog, raw: str, whole: str) -> SimpleMatcherResult:

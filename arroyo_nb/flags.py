@@ -1,4 +1,5 @@
-"""The options of ``%%arroyo``, as a table: parsing, help and completion read it.
+"""The options of ``%%arroyo`` and the commands of ``%arroyo``, as tables that parsing,
+help and completion read.
 
 Options end with the cell's first line. Nothing of the cell's body is ever taken as
 one: a line that begins with ``--`` is a comment of SQL.
@@ -7,11 +8,11 @@ one: a line that begins with ``--`` is a comment of SQL.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from arroyo_nb.errors import SyntaxProblem
+from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.registry import did_you_mean
 
 VIEWS = ("table", "windows", "watermark", "plan", "all")
@@ -92,6 +93,56 @@ BY_NAME: Mapping[str, Flag] = {name: flag for flag in FLAGS for name in flag.nam
 
 
 @dataclass(frozen=True)
+class Command:
+    """What ``%arroyo`` can be told to do.
+
+    Parameters
+    ----------
+    name
+        Its word.
+    doc
+        One line of help.
+    takes
+        What follows the word: nothing, ``NAME`` of a run, or ``NAME|--all``.
+    """
+
+    name: str
+    doc: str
+    takes: str = ""
+
+    def check(self, rest: Sequence[str]) -> None:
+        """Refuse words that do not fit.
+
+        Raises
+        ------
+        RunProblem
+            When there are too many, or no name where one is needed.
+        """
+        if not self.takes and rest:
+            raise RunProblem(f"%arroyo {self.name} takes nothing more")
+        is_run = len(rest) == 1 and not rest[0].startswith("-")
+        if self.takes and not is_run and not self._is_all(rest):
+            raise RunProblem(f"%arroyo {self.name} takes the name of one run")
+
+    def _is_all(self, rest: Sequence[str]) -> bool:
+        return list(rest) == [ALL] and ALL in self.takes
+
+
+ALL = "--all"
+
+COMMANDS: Mapping[str, Command] = {
+    command.name: command
+    for command in (
+        Command("ps", "list the runs"),
+        Command("tables", "list the tables"),
+        Command("explain", "show the plan of a run", "NAME"),
+        Command("resume", "go on with a run from its checkpoint", "NAME"),
+        Command("stop", "stop a run, or all", f"NAME|{ALL}"),
+    )
+}
+
+
+@dataclass(frozen=True)
 class CellLine:
     """A parsed first line: the options that were given, by key."""
 
@@ -164,10 +215,9 @@ def _value(flag: Flag, name: str, text: str) -> Any:
 
 
 def help_text() -> str:
-    """The help of the cell magic."""
-    spelled = [(", ".join(f.names) + (f" {f.value}" if f.value else "")) for f in FLAGS]
-    width = max(map(len, spelled))
-    rows = (f"  {s.ljust(width)}  {f.doc}" for s, f in zip(spelled, FLAGS, strict=True))
+    """The help of the magics."""
+    options = ((f"{', '.join(f.names)} {f.value or ''}", f.doc) for f in FLAGS)
+    commands = ((f"%arroyo {c.name} {c.takes}", c.doc) for c in COMMANDS.values())
     return "\n".join(
         (
             "Run streaming SQL, live.",
@@ -178,8 +228,14 @@ def help_text() -> str:
             "NAME << names the run and keeps it in a variable of that name.",
             "A :name in the SQL is the notebook's variable, bound as a literal.",
             "",
-            *rows,
+            *_aligned(options),
             "",
-            "    %arroyo ps | tables | explain NAME | resume NAME | stop NAME|--all",
+            *_aligned(commands),
         )
     )
+
+
+def _aligned(rows: Iterable[tuple[str, str]]) -> list[str]:
+    kept = [(written.rstrip(), doc) for written, doc in rows]
+    width = max(len(written) for written, _ in kept)
+    return [f"  {written.ljust(width)}  {doc}" for written, doc in kept]

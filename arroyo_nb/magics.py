@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from traitlets import Bool, Enum, Integer, Unicode
 
 from arroyo_nb import flags
-from arroyo_nb.errors import RunProblem, SyntaxProblem
+from arroyo_nb.errors import SyntaxProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
 from arroyo_nb.registry import did_you_mean
@@ -79,6 +80,7 @@ class ArroyoMagics(Magics):
         self.session = session
         self._names: dict[str, str] = {}
         self._last: dict[str, str] = {}
+        self._lines: dict[str, CellLine] = {}
         self._stage: NotebookStage | None = None
 
     @no_var_expand
@@ -110,23 +112,35 @@ class ArroyoMagics(Magics):
             return
         before = self.session.catalog
         name = line.get("name") or self._name(sql)
+
+        def start() -> Run | None:
+            run = self._start(line, sql, name)
+            self._leave(name)
+            return run
+
+        if not self._showing(line, name, start):
+            from arroyo_nb.views.listing import changes
+
+            _say(changes(before, self.session.catalog))
+
+    def _showing(
+        self, line: CellLine, name: str, start: Callable[[], Run | None]
+    ) -> bool:
+        """Start a run and show it; an interrupt stops it. False: there is none."""
         try:
             with held() as interrupts:
-                run = self._start(line, sql, name)
+                run = start()
                 interrupts.check()
-                self._leave(name)
                 if run is not None:
                     self._started(line, run, interrupts)
-                    return
+                return run is not None
         except Interrupted:
             raise
         except KeyboardInterrupt:
             raise self._interrupted(name) from None
-        from arroyo_nb.views.listing import changes
-
-        _say(changes(before, self.session.catalog))
 
     def _started(self, line: CellLine, run: Run, interrupts: Interrupts) -> None:
+        self._lines[run.name] = line
         if (variable := line.get("variable")) is not None:
             self._shell.user_ns[variable] = run
         if line.get("explain"):
@@ -223,73 +237,47 @@ class ArroyoMagics(Magics):
         return Interrupted(f"stopping after an interrupt; {rows} so far")
 
     def _line(self, words: list[str]) -> None:
-        verb, *rest = words or ["ps"]
-        if verb in ("-h", "--help"):
+        word, *rest = words or ["ps"]
+        if word in ("-h", "--help"):
             _say(flags.help_text())
             return
-        if verb not in VERBS:
-            near = did_you_mean(verb, VERBS)
-            raise SyntaxProblem(f"unknown command '%arroyo {verb}': {near}")
-        VERBS[verb](self.session, rest)
+        if word not in flags.COMMANDS:
+            near = did_you_mean(word, flags.COMMANDS)
+            raise SyntaxProblem(f"unknown command '%arroyo {word}': {near}")
+        flags.COMMANDS[word].check(rest)
+        getattr(self, f"_do_{word}")(*rest)
+
+    def _do_ps(self) -> None:
+        from arroyo_nb.views.listing import runs
+        from arroyo_nb.views.notebook import publish
+
+        publish(runs(run.snapshot(0) for run in self.session.runs.values()))
+
+    def _do_tables(self) -> None:
+        from arroyo_nb.views.listing import tables
+        from arroyo_nb.views.notebook import publish
+
+        publish(tables(self.session.catalog))
+
+    def _do_explain(self, name: str) -> None:
+        _say(self.session.get(name).explain())
+
+    def _do_resume(self, name: str) -> None:
+        line = self._lines.get(name, CellLine())
+        self._showing(line, name, partial(self.session.resume, name))
+
+    def _do_stop(self, name: str) -> None:
+        names = list(self.session.runs) if name == flags.ALL else [name]
+        going = [r for r in map(self.session.get, names) if not r.state.ended]
+        for run in going:
+            run.stop("stopped by %arroyo stop")
+        _say("stopped " + (", ".join(run.name for run in going) or "nothing"))
 
 
 def _endless_and_over(run: Run, limit: timedelta) -> bool:
     picture = run.snapshot(0)
     endless = any(not source.bounded for source in picture.sources)
     return endless and picture.elapsed_s >= limit.total_seconds()
-
-
-def _ps(session: Session, rest: list[str]) -> None:
-    from arroyo_nb.views.listing import runs
-    from arroyo_nb.views.notebook import publish
-
-    _none_left("ps", rest)
-    publish(runs(run.snapshot(0) for run in session.runs.values()))
-
-
-def _tables(session: Session, rest: list[str]) -> None:
-    from arroyo_nb.views.listing import tables
-    from arroyo_nb.views.notebook import publish
-
-    _none_left("tables", rest)
-    publish(tables(session.catalog))
-
-
-def _stop(session: Session, rest: list[str]) -> None:
-    names = list(session.runs) if rest == ["--all"] else [_one("stop", rest)]
-    going = [run for run in map(session.get, names) if not run.state.ended]
-    for run in going:
-        run.stop("stopped by %arroyo stop")
-    _say("stopped " + (", ".join(r.name for r in going) or "nothing"))
-
-
-def _resume(session: Session, rest: list[str]) -> None:
-    run = session.resume(_one("resume", rest))
-    _say(f"resuming {run.name} from its checkpoint")
-
-
-def _explain(session: Session, rest: list[str]) -> None:
-    _say(session.get(_one("explain", rest)).explain())
-
-
-def _one(verb: str, rest: list[str]) -> str:
-    if len(rest) != 1 or rest[0].startswith("-"):
-        raise RunProblem(f"%arroyo {verb} takes the name of one run")
-    return rest[0]
-
-
-def _none_left(verb: str, rest: list[str]) -> None:
-    if rest:
-        raise RunProblem(f"%arroyo {verb} takes nothing more")
-
-
-VERBS: dict[str, Callable[[Session, list[str]], None]] = {
-    "ps": _ps,
-    "stop": _stop,
-    "resume": _resume,
-    "tables": _tables,
-    "explain": _explain,
-}
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.flags import FLAGS
-from arroyo_nb.magics import Interrupted, load, unload
+from arroyo_nb.flags import COMMANDS, FLAGS
+from arroyo_nb.magics import ArroyoMagics, Interrupted, load, unload
 from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 from arroyo_nb.views import live
@@ -97,6 +98,10 @@ class FakeSession:
     def get(self, name: str) -> FakeRun:
         if name not in self.runs:
             raise RunProblem(f"there is no run '{name}'")
+        return self.runs[name]
+
+    def resume(self, name: str) -> FakeRun:
+        self.runs[name] = FakeRun(self.get(name).name, RUNNING, FINISHED)
         return self.runs[name]
 
     def close(self) -> None:
@@ -294,10 +299,33 @@ def test_line_commands(cells: Cells) -> None:
         ("stpo delays", "unknown command '%arroyo stpo': did you mean 'stop'?"),
         ("stop nobody", "there is no run 'nobody'"),
         ("stop", "%arroyo stop takes the name of one run"),
+        ("explain --all", "%arroyo explain takes the name of one run"),
         ("ps delays", "%arroyo ps takes nothing more"),
     ):
         cells.run(f"%arroyo {line}")
         assert str(cells.error).startswith(said)
+
+
+def test_a_resumed_run_is_shown_as_its_cell_was(cells: Cells) -> None:
+    cells.run("%%arroyo -n delays -o d\nSELECT 1")
+    before = cells.shell.user_ns["d"]
+    text = cells.run("%arroyo resume delays")
+    assert cells.error is None
+    assert "finished: the sources have ended" in text  # waited for, as headless cells
+    assert cells.shell.user_ns["d"] is cells.session.runs["delays"] is not before
+    cells.run("%arroyo resume nobody")
+    assert str(cells.error) == "there is no run 'nobody'"
+
+
+def test_every_command_is_done_completed_and_explained(cells: Cells) -> None:
+    help_ = cells.run("%arroyo --help")
+    completed = cells.shell.Completer.completions("%arroyo ", len("%arroyo "))
+    with provisionalcompleter():
+        found = {completion.text for completion in completed}
+    for name in COMMANDS:
+        assert callable(getattr(ArroyoMagics, f"_do_{name}"))
+        assert f"%arroyo {name}" in help_
+        assert name in found
 
 
 def test_config_lists_the_defaults_and_they_hold(cells: Cells) -> None:
@@ -404,6 +432,7 @@ def test_one_thread_refreshes_all_panels(eventually: Callable[..., None]) -> Non
 LOAD = """
 import json, sys, time
 from unittest import mock
+from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 begun = time.process_time()
