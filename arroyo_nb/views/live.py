@@ -37,6 +37,9 @@ STILL_S = 5.0
 UNSEEN_S = 15.0
 """A page that has been silent for so long is taken as closed."""
 
+MOST_FAILURES = 20
+"""Frames in a row that cannot be made before a panel is given up."""
+
 Data = Mapping[str, Any]
 
 
@@ -107,7 +110,13 @@ class Wish:
 
 
 class Panel:
-    """The live panel of one run."""
+    """The live panel of one run.
+
+    Attributes
+    ----------
+    failures
+        How many refreshes in a row could not be made.
+    """
 
     def __init__(self, run: Showable, stage: Stage, wish: Wish | None = None) -> None:
         self._run, self._stage, self._wish = run, stage, wish or Wish()
@@ -115,6 +124,7 @@ class Panel:
         self._lock = RLock()
         self._seen_s = self._still_s = time.monotonic()
         self._open = True
+        self.failures = 0
         snapshot = self._snapshot()
         self._screen = stage.screen(self._marker, self._pressed)
         self._screen.frame = self._frame(snapshot)
@@ -165,10 +175,10 @@ class Panel:
             self._still.update(still.bundle(snapshot, marker=self._marker))
 
     def _finish(self, snapshot: Snapshot) -> None:
-        self._open = False
         self._live.update(still.bundle(snapshot))
         self._still.update(NOTHING)
         self._screen.close()
+        self._open = False
 
     def _pressed(self, name: str) -> None:
         """A message of the page, on whatever thread it comes."""
@@ -227,12 +237,16 @@ class Refresher:
 
 
 def _refreshed(panel: Panel) -> bool:
+    """Whether there is more to come; what fails once may work the next time."""
     try:
-        return panel.refresh()
+        more = panel.refresh()
     except Exception:
         # Not printed: from this thread it would land in another cell.
         LOG.exception("a panel could not be refreshed")
-        return False
+        panel.failures += 1
+        return panel.failures < MOST_FAILURES
+    panel.failures = 0
+    return more
 
 
 REFRESHER = Refresher()

@@ -455,3 +455,32 @@ def test_loading_is_light() -> None:
     took_s, heavy = json.loads(done.stdout.splitlines()[0])
     assert heavy == []
     assert took_s <= 0.060
+
+
+@pytest.mark.parametrize(
+    ("failures", "outlived"),
+    [(live.MOST_FAILURES - 1, True), (live.MOST_FAILURES, False)],
+)
+def test_a_panel_outlives_frames_that_fail_but_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+    eventually: Callable[..., None],
+    failures: int,
+    outlived: bool,
+) -> None:
+    class Brittle(FakeRun):
+        failures = 0
+
+        def snapshot(self, rows: int = 20) -> Snapshot:
+            if self.failures:
+                self.failures -= 1
+                raise OSError("the socket is busy")
+            return super().snapshot(rows)
+
+    monkeypatch.setattr(live, "FRAME_S", 0.001)
+    refresher, stage, run = live.Refresher(), FakeStage(), Brittle("q", FINISHED)
+    panel = live.Panel(run, stage)  # type: ignore[arg-type]
+    run.failures = failures
+    refresher.add(panel)
+    eventually(lambda: refresher._thread is None)
+    assert stage.screens[0].closed == outlived
+    assert run.failures == 0
