@@ -17,6 +17,7 @@ no Python traceback; a bug of ours is not an ArroyoError and keeps its traceback
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from arroyo_nb.source import Source, Span
@@ -58,10 +59,11 @@ class ArroyoError(Exception):
         return "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
-        lines = [self.message]
+        message = _cut(self.message)
+        lines = [message]
         if self.span is not None and self.source is not None:
             line, column = self.source.line_and_column(self.span.start)
-            lines[0] = f"{self.source.name}:{line}:{column}: {self.message}"
+            lines[0] = f"{self.source.name}:{line}:{column}: {message}"
             lines.append(self.source.excerpt(self.span))
         if self.hint is not None:
             lines.append(f"  hint: {self.hint}")
@@ -70,6 +72,14 @@ class ArroyoError(Exception):
     def _render_traceback_(self) -> list[str]:
         """What IPython prints in place of a traceback."""
         return [str(self)]
+
+
+_LONG_WORD = re.compile(r"(\S{80})\S{20,}(\S{20})")
+
+
+def _cut(message: str) -> str:
+    """A message that quotes a word of thousands of characters, without its middle."""
+    return _LONG_WORD.sub(r"\1…\2", message)
 
 
 class SyntaxProblem(ArroyoError):

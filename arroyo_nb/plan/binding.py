@@ -116,12 +116,16 @@ def _number(text: str) -> exp.Expr:
 
 
 def _number_type(text: str) -> Type:
-    if not text.removeprefix("-").isdigit():
+    whole = text.removeprefix("-")
+    digits = whole.lstrip("0") or "0"
+    # Python reads a whole number of some thousand digits at most.
+    if not whole.isdigit() or len(digits) > len(str(_UNSIGNED_MAX)):
         return DOUBLE
-    value = int(text)
-    if -_BIGINT_MAX - 1 <= value <= _BIGINT_MAX:
+    value, is_negative = int(digits), text != whole
+    if value <= _BIGINT_MAX + is_negative:
         return BIGINT
-    return BIGINT_UNSIGNED if 0 <= value <= _UNSIGNED_MAX else DOUBLE
+    fits = value <= _UNSIGNED_MAX and not is_negative
+    return BIGINT_UNSIGNED if fits else DOUBLE
 
 
 def _interval(node: exp.Interval, _: Scope) -> exp.Expr:

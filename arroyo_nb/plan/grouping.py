@@ -98,13 +98,15 @@ def _meant(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.
 
 
 def _ordinal(literal: exp.Literal, items: tuple[Named, ...]) -> exp.Expr:
-    if not literal.name.isdigit() or not 1 <= int(literal.name) <= len(items):
+    places = {str(place): item for place, item in enumerate(items, 1)}
+    item = places.get(literal.name.lstrip("0"))
+    if item is None:
         raise PlanProblem(
             f"Cannot find column with position {literal.name} in SELECT clause. "
             f"Valid columns: 1 to {len(items)}",
             span=span_of(literal),
         )
-    return items[int(literal.name) - 1].expression
+    return item.expression
 
 
 def _key_name(bound: exp.Expr, items: tuple[Named, ...], taken: set[str]) -> str:

@@ -1,7 +1,8 @@
 """Interval texts: ``5 minutes``, ``1 hour 30 minutes``, ``1.5 s``, ``02:30:00``.
 
 An interval is months and an exact duration. Months have no length, so everything
-that needs a duration refuses them.
+that needs a duration refuses them. An exact duration has Spark's bound: its intervals
+count microseconds in 64 bits.
 """
 
 from __future__ import annotations
@@ -24,8 +25,13 @@ _MICROSECONDS = {
     **dict.fromkeys(("day", "d"), Decimal(24 * 3600 * 10**6)),
     **dict.fromkeys(("week", "w"), Decimal(7 * 24 * 3600 * 10**6)),
 }
-_PART = re.compile(r"\s*([+-]?\s*(?:\d+\.?\d*|\.\d+))\s*([a-z]+)?", re.IGNORECASE)
-_CLOCK = re.compile(r"\s*([+-]?)(\d+):(\d+)(?::(\d+(?:\.\d+)?))?\s*$")
+_PART = re.compile(
+    r"\s*([+-]?)\s*(\d+\.?\d*|\.\d+)\s*([a-z]+)?", re.IGNORECASE | re.ASCII
+)
+_CLOCK = re.compile(r"\s*([+-]?)(\d+):(\d+)(?::(\d+(?:\.\d+)?))?\s*$", re.ASCII)
+
+LONGEST = timedelta(microseconds=2**63 - 1)
+"""The longest duration of an interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,30 +75,46 @@ def parse_interval(text: str, unit: str | None = None) -> Interval:
         part = _PART.match(text, position)
         if part is None:
             raise _unreadable(text)
-        number = Decimal(part[1].replace(" ", ""))
-        name = (part[2] or unit or "second").lower()
+        number = Decimal(part[1] + part[2])
+        name = (part[3] or unit or "second").lower()
         name = name if name in _MICROSECONDS else name.removesuffix("s")
         if name not in _MICROSECONDS and name not in _MONTHS:
             raise _unreadable(text)
         months += number * _MONTHS.get(name, 0)
         micros += number * _MICROSECONDS.get(name, 0)
         position = part.end()
-    if position == 0 or months % 1:
+    if position == 0 or months != months.to_integral_value():
         raise _unreadable(text)
-    return _checked(int(months), micros, text)
+    return _checked(months, micros)
 
 
 def _of_clock(sign: str, hours: str, minutes: str, seconds: str | None) -> Interval:
     whole = Decimal(hours) * 3600 + Decimal(minutes) * 60 + Decimal(seconds or 0)
     micros = (-whole if sign == "-" else whole) * 10**6
-    return _checked(0, micros, f"{hours}:{minutes}")
+    return _checked(Decimal(0), micros)
 
 
-def _checked(months: int, micros: Decimal, text: str) -> Interval:
-    try:
-        return Interval(months, timedelta(microseconds=int(micros)))
-    except OverflowError:
-        raise _unreadable(text) from None
+def _checked(months: Decimal, micros: Decimal) -> Interval:
+    if max(abs(micros), abs(months)) > LONGEST // timedelta(microseconds=1):
+        raise _too_long()
+    return Interval(int(months), timedelta(microseconds=int(micros)))
+
+
+def bounded(duration: timedelta) -> timedelta:
+    """The duration itself.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is longer than :data:`LONGEST`, forwards or backwards.
+    """
+    if abs(duration) > LONGEST:
+        raise _too_long()
+    return duration
+
+
+def _too_long() -> CatalogProblem:
+    return CatalogProblem(f"an interval is longer than {LONGEST.days:,} days")
 
 
 def _unreadable(text: str) -> CatalogProblem:

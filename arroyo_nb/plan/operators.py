@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions.types import common_type, is_integer, is_number
+from arroyo_nb.plan.intervals import bounded
 from arroyo_nb.plan.typing import cast, duration, is_nullable, type_of, typed
 from arroyo_nb.schema import (
     BIGINT,
@@ -184,9 +185,9 @@ def _folded(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     one: timedelta = left.meta["interval"]
     other: timedelta = right.meta["interval"]
     if kind is exp.Add:
-        return duration(one + other)
+        return duration(bounded(one + other))
     if kind is exp.Sub:
-        return duration(one - other)
+        return duration(bounded(one - other))
     raise CatalogProblem(
         f"Cannot coerce arithmetic expression INTERVAL {SYMBOLS[kind]} INTERVAL to "
         "valid types"

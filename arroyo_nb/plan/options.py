@@ -190,7 +190,7 @@ def _size(option: Option, value: exp.Expr) -> int:
         )
     try:
         return int(float(digits) * _SIZES[unit[0]])
-    except ValueError:
+    except (ValueError, OverflowError):
         raise _not_a(option, "a data size", value) from None
 
 

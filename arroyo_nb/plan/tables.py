@@ -14,6 +14,7 @@ from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.plan.columns import Declared, declared_columns
 from arroyo_nb.plan.options import Options
+from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Collected
 from arroyo_nb.plan.watermarks import EVENT_TIME_OPTIONS, watermark_clause
 from arroyo_nb.registry import did_you_mean
@@ -72,6 +73,9 @@ def create_table(statement: CreateTable) -> ConnectorTable:
 
 
 def _check_kind(create: exp.Expr) -> None:
+    table = create.find(exp.Table)
+    assert table is not None
+    refuse_clauses(table)
     if create.args.get("unique"):
         raise Unsupported(
             "lookup tables (CREATE TEMPORARY TABLE) are not supported yet",

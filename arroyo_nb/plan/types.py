@@ -57,6 +57,7 @@ _PLAIN: dict[exp.DType, Type] = {
 }
 _TIMESTAMPS = {_D.TIMESTAMP, _D.DATETIME}
 _PRECISIONS = (0, 3, 6, 9)
+_MOST_DIGITS = 9
 _ZONED = re.compile(r"\bTIME\s+ZONE\b", re.IGNORECASE)
 
 # Types of SQL that no connector reads or writes.
@@ -79,12 +80,13 @@ def type_from_sql(data_type: exp.Expr) -> Type:
     text: str = data_type.meta.get("text", "")
     kind = data_type.this
     arguments = data_type.expressions
+    sizes = [_size(a, data_type) for a in arguments if isinstance(a, exp.DataTypeParam)]
     if kind in _PLAIN and not _ZONED.search(text):
         return _PLAIN[kind]
     if kind in _TIMESTAMPS and not _ZONED.search(text):
-        return Timestamp(_digits(arguments, data_type))
+        return Timestamp(_digits(sizes, data_type))
     if kind == _D.DECIMAL:
-        return _decimal([int(a.name) for a in arguments], data_type)
+        return _decimal(sizes, data_type)
     if kind == _D.ARRAY:
         if not arguments:
             raise Unsupported(
@@ -107,8 +109,21 @@ def is_internal(type_: Type) -> bool:
             return type_ in _INTERNAL
 
 
-def _digits(arguments: list[exp.Expr], data_type: exp.Expr) -> int:
-    digits = int(arguments[0].name) if arguments else 9
+def _size(parameter: exp.DataTypeParam, data_type: exp.Expr) -> int:
+    """A number in the brackets after a type's name."""
+    given = parameter.this
+    is_number = isinstance(given, exp.Literal) and not given.is_string
+    if not is_number or not given.name.isdigit() or len(given.name) > _MOST_DIGITS:
+        raise CatalogProblem(
+            f"the size in {data_type.meta['text']} is not a whole number",
+            span=span_of(parameter) or span_of(data_type),
+        )
+    return int(given.name)
+
+
+def _digits(sizes: list[int], data_type: exp.Expr) -> int:
+    _check_count(sizes, 1, data_type)
+    digits = sizes[0] if sizes else 9
     if digits not in _PRECISIONS:
         raise CatalogProblem(
             f"unsupported precision {digits} -- supported precisions are "
@@ -118,8 +133,9 @@ def _digits(arguments: list[exp.Expr], data_type: exp.Expr) -> int:
     return digits
 
 
-def _decimal(arguments: list[int], data_type: exp.Expr) -> Decimal:
-    precision, scale = (*arguments, 0)[:2] if arguments else (38, 10)
+def _decimal(sizes: list[int], data_type: exp.Expr) -> Decimal:
+    _check_count(sizes, 2, data_type)
+    precision, scale = (*sizes, 0)[:2] if sizes else (38, 10)
     if not 0 < precision <= 38 or scale > precision:
         raise CatalogProblem(
             f"DECIMAL({precision}, {scale}) is not valid: 0 < precision <= 38 and "
@@ -127,6 +143,15 @@ def _decimal(arguments: list[int], data_type: exp.Expr) -> Decimal:
             span=span_of(data_type),
         )
     return Decimal(precision, scale)
+
+
+def _check_count(sizes: list[int], most: int, data_type: exp.Expr) -> None:
+    if len(sizes) > most:
+        raise CatalogProblem(
+            f"{data_type.meta['text']} has {len(sizes)} sizes, but takes {most} at "
+            "most",
+            span=span_of(data_type),
+        )
 
 
 def _struct_field(field: exp.Expr) -> Field:

@@ -11,6 +11,7 @@ from arroyo_nb.catalog import Generated, WatermarkClause
 from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.options import Kind, Option
 from arroyo_nb.plan.binding import bind
+from arroyo_nb.plan.intervals import bounded
 from arroyo_nb.plan.options import Options
 from arroyo_nb.plan.scope import Scope
 from arroyo_nb.plan.typing import column, is_nullable, type_of
@@ -84,8 +85,10 @@ def _with_expression(
 ) -> WatermarkClause:
     try:
         bound = bind(expression, Scope(columns.physical))
+        delay = fixed_delay(bound, field.name)
     except ArroyoError as error:
         error.message = f"could not plan watermark expression: {error.message}"
+        error.span = error.span or span_of(expression)
         raise
     if not isinstance(type_of(bound), Timestamp):
         raise CatalogProblem(
@@ -99,7 +102,6 @@ def _with_expression(
             span=span_of(expression),
             hint="declare the columns that it uses NOT NULL",
         )
-    delay = fixed_delay(bound, field.name)
     if delay is not None:
         return WatermarkClause(field.name, delay)
     return WatermarkClause(field.name, timedelta(), bound)
@@ -115,7 +117,7 @@ def fixed_delay(bound: exp.Expr, name: str) -> timedelta | None:
         if not isinstance(right, exp.Interval):
             return None
         size: timedelta = right.meta["interval"]
-        delay += size if isinstance(bound, exp.Sub) else -size
+        delay = bounded(delay + (size if isinstance(bound, exp.Sub) else -size))
         bound = left
     is_column = isinstance(bound, exp.Column) and bound.name == name
     return delay if is_column and delay >= timedelta() else None

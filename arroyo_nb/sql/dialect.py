@@ -225,6 +225,12 @@ class Parser(PostgresParser):
         interval.meta["start"], interval.meta["end"] = start, self._prev.end
         return interval
 
+    def _parse_insert(self) -> exp.Insert | exp.MultitableInserts:
+        insert = super()._parse_insert()
+        if insert.expression is None:
+            self.raise_error("Expected a query")
+        return insert
+
     def _parse_generated(self) -> exp.ComputedColumnConstraint:
         if not self._match_text_seq("ALWAYS") or not self._match(TokenType.ALIAS):
             self.raise_error("Expected ALWAYS AS")

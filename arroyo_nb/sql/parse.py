@@ -43,6 +43,7 @@ _DIALECT = Arroyo()
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.RLIKE}
+_NUMBER = re.compile(r"\d+\.?\d*(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _NESTED_TYPES = {TokenType.ARRAY, TokenType.STRUCT}
 
 # What Arroyo's parser knows and its planner refuses -> the planner's words.
@@ -149,6 +150,7 @@ def _parse_one(tokens: list[Token], text: str) -> Statement:
     span = Span.of_token(tokens[0].start, tokens[-1].end)
     _check_start(tokens)
     _check_quotes(tokens)
+    _check_numbers(tokens)
     _check_nesting(tokens)
     try:
         (expression,) = _DIALECT.parser().parse(tokens, text)
@@ -188,6 +190,18 @@ def _check_quotes(tokens: list[Token]) -> None:
                 span=Span.of_token(token.start, token.end),
                 hint='write it in double quotes, as in "name"',
             )
+
+
+def _check_numbers(tokens: list[Token]) -> None:
+    """``1e`` and ``.5.5`` are tokens to sqlglot."""
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if token.token_type is TokenType.NUMBER:
+            is_fraction = before is not None and before.token_type is TokenType.DOT
+            if not _NUMBER.fullmatch(f"0.{token.text}" if is_fraction else token.text):
+                raise SyntaxProblem(
+                    f"syntax error at '{token.text}': this is no number",
+                    span=Span.of_token(token.start, token.end),
+                )
 
 
 def _check_nesting(tokens: list[Token]) -> None:

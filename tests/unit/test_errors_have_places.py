@@ -1,0 +1,124 @@
+"""What a wrong script is told, and which of its words that points at."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.planner import plan_script
+
+TABLES = Path(__file__).parents[1] / "golden" / "tables.sql"
+LONG = "9" * 5_000
+
+
+@cache
+def tables() -> Catalog:
+    return plan_script(TABLES.read_text(encoding="utf-8"), Catalog()).catalog
+
+
+def told(script: str) -> list[tuple[str, str]]:
+    """The messages, each with the text that it points at."""
+    with pytest.raises(ArroyoError) as caught:
+        plan_script(script, tables())
+    assert len(str(caught.value)) < 10_000
+    found = []
+    for problem in caught.value.problems:
+        assert problem.span is not None, problem.message
+        found.append((problem.message, script[problem.span.start : problem.span.end]))
+    return found
+
+
+def check(script: str, *expected: tuple[str, str]) -> None:
+    found = told(script)
+    assert [place for _, place in found] == [place for _, place in expected], found
+    for (message, _), (part, _) in zip(found, expected, strict=True):
+        assert part in message
+
+
+def item(expression: str) -> str:
+    return f"SELECT {expression} AS x FROM trips"
+
+
+def watermark(expression: str) -> str:
+    return (
+        f"CREATE TABLE y (at TIMESTAMP NOT NULL, WATERMARK FOR at AS {expression}) "
+        "WITH (connector = 'single_file', path = '/y', type = 'source', "
+        "format = 'json')"
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "message", "place"),
+    [
+        (item("1e"), "this is no number", "1e"),
+        (item(".5.5"), "this is no number", "5.5"),
+        (f"SELECT id FROM trips GROUP BY {LONG}", "Valid columns: 1 to 1", LONG),
+        ("SELECT id FROM trips GROUP BY 0", "Valid columns: 1 to 1", "0"),
+        (item("id::DECIMAL(abc)"), "not a whole number", "DECIMAL(abc)"),
+        (item("id::DECIMAL('3')"), "not a whole number", "'3'"),
+        (item("id::DECIMAL(1.5)"), "not a whole number", "1.5"),
+        (item(f"id::DECIMAL({LONG})"), "not a whole number", LONG),
+        (item("id::DECIMAL(1, 2, 3)"), "takes 2 at most", "DECIMAL(1, 2, 3)"),
+        (item("at::TIMESTAMP(x)"), "not a whole number", "TIMESTAMP(x)"),
+        (item("at::TIMESTAMP(3, 3)"), "takes 1 at most", "TIMESTAMP(3, 3)"),
+        (
+            item("at + INTERVAL '999999999 days'"),
+            "longer than 106,751,991 days",
+            "INTERVAL '999999999 days'",
+        ),
+        (
+            item(f"at + INTERVAL '{LONG} months'"),
+            "longer than",
+            f"INTERVAL '{LONG} months'",
+        ),
+        (
+            item("at + (INTERVAL '9e7 days' + INTERVAL '9 days')"),
+            "expected an interval",
+            "INTERVAL '9e7 days'",
+        ),
+        (
+            item("at + (INTERVAL '90000000 days' + INTERVAL '90000000 days')"),
+            "longer than",
+            "INTERVAL '90000000 days' + INTERVAL '90000000 days'",
+        ),
+        (
+            item("at - (INTERVAL '-90000000 days' - INTERVAL '90000000 days')"),
+            "longer than",
+            "INTERVAL '-90000000 days' - INTERVAL '90000000 days'",
+        ),
+        (
+            watermark("at - INTERVAL '90000000 days' - INTERVAL '90000000 days'"),
+            "could not plan watermark expression: an interval is longer",
+            "at - INTERVAL '90000000 days' - INTERVAL '90000000 days'",
+        ),
+        ("SET updating_ttl = '-\t5 s'", "must not be negative", "'-\t5 s'"),
+        ("SET updating_ttl = '٣ s'", "expected an interval", "'٣ s'"),
+        (
+            "SELECT count(*) FROM trips GROUP BY tumble('-\t5 s')",
+            "longer than zero",
+            "'-\t5 s'",
+        ),
+        ("INSERT INTO totals", "expected a query", "totals"),
+        (
+            "CREATE TABLE a.b (x INT) WITH (connector = 'blackhole')",
+            "a schema in a table name",
+            "a",
+        ),
+    ],
+)
+def test_odd_literals(script: str, message: str, place: str) -> None:
+    check(script, (message, place))
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_number_of_any_length_is_a_number(sign: str) -> None:
+    (sink,) = plan_script(item(f"{sign}{LONG}"), tables()).sinks
+    (field,) = sink.schema
+    assert str(field.type) == "DOUBLE"
+    (sink,) = plan_script(item(f"{sign}{'0' * 5_000}7"), tables()).sinks
+    (field,) = sink.schema
+    assert str(field.type) == "BIGINT"
