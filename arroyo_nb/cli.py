@@ -1,6 +1,7 @@
 """The ``arroyo-nb`` command: run, explain and check a script without a notebook.
 
-Exit status: 0 finished, 1 failed or wrong, 2 wrong usage, 130 interrupted.
+Exit status: 0 finished, 1 failed or wrong, 2 wrong usage, 130 interrupted. Standard
+output has rows only; what went wrong and what was left out is told on standard error.
 """
 
 from __future__ import annotations
@@ -10,12 +11,19 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.session import Session
 from arroyo_nb.source import Source
 
+if TYPE_CHECKING:
+    from arroyo_nb.plan import Plan
+    from arroyo_nb.run.run import Run
+
 FINISHED, FAILED, INTERRUPTED = 0, 1, 130
+STDIN, STDIN_NAME = "-", "<stdin>"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,41 +71,69 @@ def _command(
 
 def _read(file: str) -> Source:
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8-sig")
+        read = sys.stdin.buffer.read if file == STDIN else Path(file).read_bytes
+        text = read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ArroyoError(f"cannot read '{file}': {reason}") from error
-    return Source(text, "<stdin>" if file == "-" else file)
+    return Source(text, STDIN_NAME if file == STDIN else file)
 
 
 def _run(arguments: argparse.Namespace, script: Source) -> int:
     # A supervisor's stop is a stop with a final checkpoint, as an interrupt is.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    name = arguments.name or (Path(arguments.file).stem if script.name else None)
+    file = arguments.file
     with Session(state_dir=arguments.state_dir, strict=arguments.strict) as session:
-        run = session.run(
-            script.text,
-            name=name,
-            source=script.name,
-            traced=False,
-            printed=True,
-            wait=True,
-        )
+        try:
+            run = session.run(
+                script.text,
+                name=arguments.name or (None if file == STDIN else Path(file).stem),
+                source=script.name,
+                traced=False,
+                printed=True,
+                wait=True,
+            )
+        finally:
+            for started in session.runs.values():
+                _tell_left_out(started)
     if run is None:
         raise ArroyoError("The provided SQL does not contain a query")
     return FINISHED
 
 
+def _tell_left_out(run: Run) -> None:
+    """Say which rows came in and did not count."""
+    for source in run.snapshot(0).sources:
+        if source.dropped_rows:
+            print(
+                f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped",
+                file=sys.stderr,
+            )
+    groups = sum(output.late_groups for output in run.outputs)
+    if groups:
+        print(
+            f"late: rows left out of {groups:,} groups of a window that had closed "
+            "(a notebook counts and shows each row)",
+            file=sys.stderr,
+        )
+
+
 def _explain(arguments: argparse.Namespace, script: Source) -> int:
-    session = Session(strict=arguments.strict)
-    print(session.plan(script.text, source=script.name).explain())
+    print(_planned(arguments, script).explain())
     return FINISHED
 
 
+def _planned(arguments: argparse.Namespace, script: Source) -> Plan:
+    from arroyo_nb.planner import plan_script
+
+    return plan_script(
+        script.text, Catalog(), strict=arguments.strict, name=script.name
+    )
+
+
 def _check(arguments: argparse.Namespace, script: Source) -> int:
-    session = Session(strict=arguments.strict)
     try:
-        session.plan(script.text, source=script.name)
+        _planned(arguments, script)
     except ArroyoError as error:
         for problem in error.problems:
             print(_one_line(problem, script))

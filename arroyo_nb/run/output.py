@@ -61,6 +61,7 @@ class Output:
     ) -> None:
         self.sink = sink
         self.input_rows = 0
+        self.late_groups = 0
         self.dropped_rows: Counter[str] = Counter()
         self.preview = Preview(sink.schema) if keep else None
         self.aggregates = tuple(window_assigners(sink)) if traced else ()
@@ -210,6 +211,7 @@ class Output:
             if name.startswith(DROPPED):
                 self.dropped_rows[name.removeprefix(DROPPED)] += values["rows"]
         self.input_rows += progress.input_rows
+        self.late_groups += progress.late_groups
         self.progress = progress
 
     def _watermark_before(self, progress: Progress) -> datetime:

@@ -38,6 +38,9 @@ class Progress:
         Per source folder name: how many chunks have been read so far.
     state_rows
         Rows held by all stateful operators.
+    late_groups
+        How often late rows of one window and key were left out of it. Spark counts
+        them after it has put the batch's rows of a group together.
     observed
         Observed metrics by name, as Spark gives them.
     """
@@ -49,6 +52,7 @@ class Progress:
     max_event_time: datetime | None = None
     chunks: Mapping[str, int] = field(default_factory=dict)
     state_rows: int = 0
+    late_groups: int = 0
     observed: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -66,9 +70,8 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         watermark=_instant(raw.get("eventTime", NOTHING).get("watermark")),
         max_event_time=_instant(raw.get("eventTime", NOTHING).get("max")),
         chunks={_folder_name(s): _chunks_read(s) for s in sources},
-        state_rows=sum(
-            int(s.get("numRowsTotal", 0)) for s in raw.get("stateOperators", ())
-        ),
+        state_rows=_of_states(raw, "numRowsTotal"),
+        late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
     )
 
@@ -82,6 +85,10 @@ def logged_watermark(checkpoint: Path, batch_id: int) -> datetime | None:
     except (OSError, IndexError, KeyError, ValueError):
         return None
     return datetime.fromtimestamp(watermark_ms / 1000, UTC) if watermark_ms else None
+
+
+def _of_states(raw: Mapping[str, Any], counter: str) -> int:
+    return sum(int(state.get(counter, 0)) for state in raw.get("stateOperators", ()))
 
 
 def _instant(text: str | None) -> datetime | None:

@@ -1,6 +1,8 @@
 """The command line as a shell meets it: output and exit status."""
 
+import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -46,6 +48,21 @@ def test_run_prints_rows_as_json_lines(script):
     assert {row["dest"] for row in rows} == {"HNL"}
 
 
+def test_run_tells_what_was_left_out_on_standard_error(tmp_path):
+    bad = "CREATE TABLE bad (id BIGINT) WITH (connector = 'single_file', "
+    bad += f"type = 'source', path = '{tmp_path / 'bad'}', format = 'json', "
+    bad += "bad_data = 'drop'); SELECT id FROM bad;\n"
+    (tmp_path / "bad").write_text('{"id": 1}\nno json\n{"id": "x"}\n')
+    by_hour = "SELECT tumble(INTERVAL '1 hour') w, count(*) FROM flights GROUP BY w;"
+    with command("run", "-", stdin=subprocess.PIPE) as process:
+        out, err = process.communicate(FLIGHTS + by_hour + bad, timeout=120)
+    assert process.returncode == 0, err
+    assert len(out.splitlines()) > 100
+    late, malformed = sorted(err.splitlines())
+    assert malformed == "malformed: 2 rows of 'bad' dropped"
+    assert re.match(r"late: rows left out of \d+ groups of a window", late)
+
+
 def test_run_that_fails_says_why_and_exits_1(script):
     text = FLIGHTS + "SELECT 1 / (flight - flight) AS broken FROM flights;"
     with command("run", script(text)) as process:
@@ -81,6 +98,21 @@ def test_check_of_a_good_script_is_silent(script, capsys):
 def test_explain_prints_the_plan(script, capsys):
     assert main(["explain", script(FLIGHTS + SELECT)]) == 0
     assert "Filter" in capsys.readouterr().out
+
+
+def test_check_and_explain_read_standard_input_and_start_nothing(monkeypatch, capsys):
+    def started(*arguments, **options):
+        raise AssertionError("no session is needed")
+
+    monkeypatch.setattr("arroyo_nb.cli.Session", started)
+    for command_, status in (("check", 1), ("explain", 0)):
+        text = FLIGHTS + ("SELECT nope FROM flights" if status else SELECT)
+        raw = io.BytesIO(b"\xef\xbb\xbf" + text.encode())
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(raw, "latin-1"))
+        assert main([command_, "-"]) == status
+    out = capsys.readouterr().out
+    assert out.startswith("<stdin>:2:8: ")
+    assert "Filter" in out
 
 
 @pytest.mark.parametrize("path", ["missing.sql", "."])

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.trace import windows_of
 
 FILE = """
 CREATE TABLE events (
@@ -19,6 +20,11 @@ SAMPLE = """
 CREATE TABLE departed (WATERMARK FOR dep)
 WITH (connector = 'sample', dataset = 'flights', bad_data = '{bad_data}');
 SELECT count(*) AS n, tumble(INTERVAL '1 day') AS w FROM departed GROUP BY w;
+"""
+
+BY_HOUR = """
+CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');
+SELECT count(*) AS n, tumble(INTERVAL '1 hour') AS w FROM flights GROUP BY w;
 """
 
 
@@ -57,3 +63,17 @@ def test_a_tape_is_stamped_with_the_declared_event_time(session):
     run = session.run(SAMPLE.format(bad_data="fail"))
     with pytest.raises(RunProblem, match="the event time 'dep' is NULL"):
         run.wait(60)
+
+
+def test_late_groups_are_the_windows_that_late_rows_of_a_batch_missed(session):
+    run = session.run(BY_HOUR, wait=True)
+    (output,) = run.outputs
+    (trace,) = output.traces
+    missed = [
+        pane
+        for batch in trace.late_batches()
+        for pane in batch.pane_rows
+        for _, end in windows_of(pane, trace.window)
+        if batch.is_late(end)
+    ]
+    assert 0 < output.late_groups == len(missed) < output.late_rows

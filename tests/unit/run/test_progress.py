@@ -10,7 +10,10 @@ RAW = {
         "max": "2013-02-08T12:21:00.000Z",
         "watermark": "2013-02-08T11:12:00.000Z",
     },
-    "stateOperators": [{"numRowsTotal": 4}, {"numRowsTotal": 3}],
+    "stateOperators": [
+        {"numRowsTotal": 4, "numRowsDroppedByWatermark": 2},
+        {"numRowsTotal": 3, "numRowsDroppedByWatermark": 0},
+    ],
     "sources": [
         {
             "description": "FileStreamSource[file:/tmp/run/sources/flights]",
@@ -26,6 +29,7 @@ def test_a_trigger_is_read_as_plain_numbers():
     progress = read_progress(RAW)
     assert (progress.batch_id, progress.input_rows) == (7, 120)
     assert (progress.batch_ms, progress.state_rows) == (181.0, 7)
+    assert progress.late_groups == 2
     assert progress.watermark == datetime(2013, 2, 8, 11, 12, tzinfo=UTC)
     assert progress.max_event_time == datetime(2013, 2, 8, 12, 21, tzinfo=UTC)
     assert progress.chunks == {"flights": 7, "weather": 0}
