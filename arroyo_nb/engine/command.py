@@ -60,6 +60,10 @@ _OUR_FLAGS = (
 )
 
 
+LOCAL_FILES = Path(__file__).with_name("local_files.jar")
+"""Hadoop's view of local files without a process for each; see LocalFiles.java."""
+
+
 def spark_home() -> Path:
     """PySpark's folder, found without importing it.
 
@@ -87,14 +91,13 @@ def spark_version() -> str:
 
 
 def class_path(home: Path, extra: Iterable[Path] = ()) -> list[Path]:
-    """Spark's jars in a fixed order, then the extra ones.
+    """Spark's jars in a fixed order, then ours, then the extra ones.
 
     The logging API goes first, as Spark's own launcher puts it.
     """
     jars = sorted((home / "jars").glob("*.jar"))
-    return [*sorted(jars, key=lambda jar: not jar.name.startswith("slf4j-api"))] + [
-        Path(jar) for jar in extra
-    ]
+    logging_first = sorted(jars, key=lambda jar: not jar.name.startswith("slf4j-api"))
+    return [*logging_first, LOCAL_FILES, *map(Path, extra)]
 
 
 def java_flags(java: Java) -> list[str]:
