@@ -54,6 +54,8 @@ _OUR_FLAGS = (
     "-XX:Tier4MinInvocationThreshold=6000",
     "-XX:Tier4CompileThreshold=150000",
     "-XX:Tier4BackEdgeThreshold=400000",
+    # Growing to it would take a full collection in the middle of the start.
+    "-XX:MetaspaceSize=192m",
     "-XX:-UsePerfData",
     "-Dfile.encoding=UTF-8",
     "-Djava.awt.headless=true",
@@ -104,7 +106,14 @@ def java_flags(java: Java) -> list[str]:
     """Flags for the JVM itself, all but the archive's."""
     vector = [f"--add-modules={VECTOR_MODULE}"] if java.has_vector_module else []
     asked = os.environ.get("ARROYO_NB_JAVA_OPTS", "").split()
-    return [*vector, *_SPARK_FLAGS, *_OUR_FLAGS, f"-Xmx{heap_mib()}m", *asked]
+    return [*vector, *_SPARK_FLAGS, *_OUR_FLAGS, *_heap_flags(heap_mib()), *asked]
+
+
+def _heap_flags(most_mib: int) -> tuple[str, ...]:
+    # The start allocates 600 MB, nearly all of it short-lived: a young generation that
+    # begins large saves six collections, 0.3 s.
+    first = min(768, most_mib // 2)
+    return f"-Xmx{most_mib}m", f"-Xms{first}m", f"-XX:NewSize={first // 2}m"
 
 
 def java_command(
