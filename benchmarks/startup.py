@@ -18,56 +18,59 @@ from pathlib import Path
 
 from benchmarks.report import Report, main
 
-_ROUNDS = 3
+_ROUNDS = 5
 
-_PREVIEW = """
-import datetime as dt, os, pathlib, sys, threading, time
+_EVENTS = """
+import datetime as dt, json, pathlib, sys, time
 
-def first_row(spark, folder):
-    # Three chunks, each a minute: the third moves the watermark past the first window.
-    import pyarrow as pa, pyarrow.parquet as pq
-    from pyspark.sql import functions as F
-    tape = pathlib.Path(folder, "tape")
-    tape.mkdir()
-    for chunk in range(3):
-        start = dt.datetime(2024, 1, 1, 0, chunk, tzinfo=dt.UTC)
-        ts = [start + dt.timedelta(seconds=s) for s in range(60)]
-        ts = pa.array(ts, pa.timestamp("us", "UTC"))
-        rows = {"k": [s % 4 for s in range(60)], "ts": ts}
-        path = tape / f"{chunk}.parquet"
-        pq.write_table(pa.table(rows), path)
-        os.utime(path, (chunk, chunk))
-    rows = spark.readStream.schema("k long, ts timestamp").option(
-        "maxFilesPerTrigger", 1).parquet(str(tape))
-    counts = rows.withWatermark("ts", "1 second").groupBy(
-        F.window("ts", "1 minute"), "k").count()
-    seen = threading.Event()
-    def take(batch, _):
-        if batch.toArrow().num_rows:
-            seen.set()
-    query = counts.writeStream.foreachBatch(take).option(
-        "checkpointLocation", str(pathlib.Path(folder, "checkpoint"))).start()
-    return query, seen
-
-def report(query, seen):
-    assert seen.wait(300), query.exception()
-    print(time.time(), flush=True)
+# Three files, each a minute: the third moves the watermark past the first window.
+events = pathlib.Path(sys.argv[1], "events")
+events.mkdir()
+for minute in range(3):
+    with (events / f"{minute}.json").open("w") as file:
+        for second in range(60):
+            ts = dt.datetime(2024, 1, 1, 0, minute, second).isoformat()
+            file.write(json.dumps({"k": second % 4, "ts": ts}) + chr(10))
 """
 
 _OURS = """
-from arroyo_nb.engine import Engine
-engine = Engine()
-engine.warm_up()
-query, seen = engine.worker.call(lambda: first_row(engine.session, sys.argv[1]))
-report(query, seen)
-engine.close()
+from arroyo_nb import Session
+files = sorted(events.iterdir())
+path = pathlib.Path(sys.argv[1], "events.json")
+path.write_text("".join(file.read_text() for file in files))
+session = Session()
+session.engine.warm_up()  # as %load_ext does
+run = session.run(f'''
+    CREATE TABLE events (
+        k BIGINT, ts TIMESTAMP NOT NULL, WATERMARK FOR ts AS ts - INTERVAL '1 second'
+    ) WITH (
+        connector = 'single_file', path = '{path}', type = 'source', format = 'json'
+    );
+    SELECT tumble(INTERVAL '1 minute') AS window, k, count(*) AS n
+    FROM events GROUP BY window, k
+''')
+while not run.outputs[0].preview.total_rows:
+    run.wait(0.01)
+print(time.time(), flush=True)
+session.close()
 """
 
 _PLAIN = """
-from pyspark.sql import SparkSession
+import threading
+from pyspark.sql import SparkSession, functions as F
 spark = SparkSession.builder.getOrCreate()
-query, seen = first_row(spark, sys.argv[1])
-report(query, seen)
+rows = spark.readStream.schema("k long, ts timestamp").option(
+    "maxFilesPerTrigger", 1).json(str(events))
+counts = rows.withWatermark("ts", "1 second").groupBy(
+    F.window("ts", "1 minute"), "k").count()
+seen = threading.Event()
+def take(batch, _):
+    if batch.toArrow().num_rows:
+        seen.set()
+query = counts.writeStream.foreachBatch(take).option(
+    "checkpointLocation", str(pathlib.Path(sys.argv[1], "checkpoint"))).start()
+assert seen.wait(300), query.exception()
+print(time.time(), flush=True)
 query.stop()
 spark.stop()
 """
@@ -114,7 +117,7 @@ def _make_archive() -> None:
 def _seconds_to_first_row(script: str) -> float:
     with tempfile.TemporaryDirectory() as folder:
         started = time.time()
-        return float(_run(_PREVIEW + script, folder)) - started
+        return float(_run(_EVENTS + script, folder)) - started
 
 
 def _run(script: str, *arguments: str) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CHUNKS, CHUNK_ROWS = 6, 500_000
-ROUNDS = 5
+WARM_UP, ROUNDS = 3, 9
 COLUMNS = "k BIGINT, v BIGINT, ts TIMESTAMP, _timestamp TIMESTAMP"
 
 TABLE = """
@@ -133,7 +133,8 @@ def compare(report: Report, session: Session, folder: Path) -> None:
         def handwritten(name: str = name) -> DataFrame:
             return by_hand(name, read(spark, folder))
 
-        seconds(planned), seconds(handwritten)
+        for _ in range(WARM_UP):
+            seconds(planned), seconds(handwritten)
         ours, theirs = [], []
         for turn in range(ROUNDS):
             pair = [(planned, ours), (handwritten, theirs)]

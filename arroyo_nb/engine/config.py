@@ -39,6 +39,16 @@ STATIC = (
     Setting("spark.local.dir", "{work}", "swept when the kernel is gone"),
     Setting("spark.sql.warehouse.dir", "{work}/warehouse", "none in the user's folder"),
     Setting("spark.sql.catalogImplementation", "in-memory", "no Hive metastore"),
+    Setting(
+        "spark.hadoop.fs.file.impl",
+        "arroyo_nb.LocalFiles",
+        "Hadoop's own runs a chmod for each file: 70 ms of a micro-batch",
+    ),
+    Setting(
+        "spark.python.sql.dataFrameDebugging.enabled",
+        "false",
+        "each Column would tell the JVM its line in our source: four calls more",
+    ),
     Setting("spark.locality.wait", "0", "one machine: nothing to wait for"),
     Setting("spark.shutdown.timeout", "2s", "the JVM must go with its kernel"),
     Setting(

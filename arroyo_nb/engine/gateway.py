@@ -58,9 +58,18 @@ def connect(jvm: Jvm) -> SparkSession:
     # What workers run on; without PYSPARK_PYTHON it would be any python3 of the path.
     context: Any = session.sparkContext
     context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    _silence_context_loggers()
     # It prints a traceback when the JVM at its other end goes, which is no error.
     context._accumulatorServer.handle_error = _say_nothing
     return session
+
+
+def _silence_context_loggers() -> None:
+    # They print each failed query as JSON to stderr, besides the error that is raised.
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def forget() -> None:
