@@ -17,8 +17,9 @@ from sqlglot import exp
 
 from arroyo_nb import functions
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
+from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.plan import calls
-from arroyo_nb.plan.intervals import parse_interval
+from arroyo_nb.plan.intervals import Interval, parse_interval
 from arroyo_nb.plan.operators import (
     SYMBOLS,
     alike,
@@ -29,13 +30,21 @@ from arroyo_nb.plan.operators import (
 from arroyo_nb.plan.refusals import refused
 from arroyo_nb.plan.scope import Scope, member, spelled
 from arroyo_nb.plan.types import type_from_sql
-from arroyo_nb.plan.typing import cast, duration, is_nullable, type_of, typed
+from arroyo_nb.plan.typing import (
+    cast,
+    duration,
+    is_nullable,
+    place_of,
+    type_of,
+    typed,
+)
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
     BOOLEAN,
     DOUBLE,
+    INTERVAL,
     NULL,
     TEXT,
     ListOf,
@@ -130,7 +139,10 @@ def _number_type(text: str) -> Type:
 
 def _interval(node: exp.Interval, _: Scope) -> exp.Expr:
     unit = node.args.get("unit")
-    interval = parse_interval(node.this.name, unit.name if unit else None)
+    return _exact(parse_interval(node.this.name, unit.name if unit else None))
+
+
+def _exact(interval: Interval) -> exp.Interval:
     if interval.months:
         raise Unsupported(
             "an interval with months is not supported: it has no exact duration",
@@ -149,7 +161,10 @@ def _window_argument(node: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def _binary(node: exp.Binary, scope: Scope) -> exp.Expr:
-    made = binary(type(node), bind(node.left, scope), bind(node.right, scope))
+    right = bind(node.right, scope)
+    if isinstance(node, exp.RegexpLike | exp.RegexpILike) and right.is_string:
+        check_pattern(right.name, place_of(right))
+    made = binary(type(node), bind(node.left, scope), right)
     return _not(made) if node.args.get("negate") else made
 
 
@@ -293,10 +308,48 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         raise CatalogProblem(
             f"Invalid function '{name}'", hint=did_you_mean(name, known)
         )
-    literals = [a.name if a.is_string else None for a in arguments]
-    type_ = function.check([type_of(argument) for argument in arguments], literals)
+    arguments = _with_intervals(function, arguments)
+    made.set("expressions", arguments)
+    given = [_argument(argument) for argument in arguments]
+    type_ = function.check([a.type for a in given], [a.literal for a in given])
+    # What a literal may not be is told now, where its place is known.
+    function.spark(given)
     nullable = function.nullable([is_nullable(argument) for argument in arguments])
     return typed(made, type_, nullable=nullable)
+
+
+def _with_intervals(
+    function: functions.ScalarFunction, arguments: list[exp.Expr]
+) -> list[exp.Expr]:
+    """Text is read as an interval where the function takes nothing else."""
+    wanted = [*function.signatures[0].parameters, *(NULL for _ in arguments)]
+    return [
+        _as_interval(argument) if parameter == INTERVAL else argument
+        for argument, parameter in zip(arguments, wanted, strict=False)
+    ]
+
+
+def _as_interval(argument: exp.Expr) -> exp.Expr:
+    if not argument.is_string:
+        return argument
+    span = place_of(argument)
+    try:
+        made = _exact(parse_interval(argument.name))
+    except ArroyoError as problem:
+        problem.span = span
+        raise
+    made.meta["text"], made.meta["span"] = argument.name, span
+    return made
+
+
+def _argument(argument: exp.Expr) -> functions.Argument:
+    return functions.Argument(
+        "?",
+        type_of(argument),
+        argument.name if argument.is_string else None,
+        argument.meta.get("interval"),
+        place_of(argument),
+    )
 
 
 def _special(

@@ -20,6 +20,7 @@ from sqlglot import exp
 from arroyo_nb.functions import Argument, scalar
 from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast, in_range
+from arroyo_nb.functions.patterns import java
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import (
     BIGINT,
@@ -221,8 +222,12 @@ def _like(operator: str, node: exp.Binary, write: Write) -> str:
     return f"({write(node.left)} {operator} {doubled})"
 
 
-def _regexp_ilike(node: exp.RegexpILike, write: Write) -> str:
-    return f"({write(node.this)} RLIKE ('(?i)' || {write(node.expression)}))"
+def _regexp(node: exp.Binary, write: Write) -> str:
+    right = node.right
+    pattern = quoted_text(java(right.name)) if right.is_string else write(right)
+    if isinstance(node, exp.RegexpILike):
+        pattern = f"('(?i)' || {pattern})"
+    return f"({write(node.left)} RLIKE {pattern})"
 
 
 def _element(node: exp.Bracket, write: Write) -> str:
@@ -239,7 +244,7 @@ def _call(node: exp.Anonymous, write: Write) -> str:
 
 def _argument(node: exp.Expr, write: Write) -> Argument:
     literal = node.this if isinstance(node, exp.Literal) and node.is_string else None
-    return Argument(write(node), type_of(node), literal)
+    return Argument(write(node), type_of(node), literal, node.meta.get("interval"))
 
 
 _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
@@ -278,8 +283,8 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
     exp.DPipe: _infix("||"),
     exp.Like: lambda node, write: _like("LIKE", node, write),
     exp.ILike: lambda node, write: _like("ILIKE", node, write),
-    exp.RegexpLike: _infix("RLIKE"),
-    exp.RegexpILike: _regexp_ilike,
+    exp.RegexpLike: _regexp,
+    exp.RegexpILike: _regexp,
     exp.In: _in,
     exp.Between: _between,
     exp.Case: _case,

@@ -122,3 +122,51 @@ def test_a_number_of_any_length_is_a_number(sign: str) -> None:
     (sink,) = plan_script(item(f"{sign}{'0' * 5_000}7"), tables()).sinks
     (field,) = sink.schema
     assert str(field.type) == "BIGINT"
+
+
+@pytest.mark.parametrize(
+    ("expression", "message", "place"),
+    [
+        ("regexp_match(name, '(')", "missing )", "'('"),
+        ("regexp_like(name, '[')", "unterminated character set", "'['"),
+        ("regexp_count(name, 'a{')", "repetition {", "'a{'"),
+        ("regexp_replace(name, '*', 'x')", "nothing to repeat", "'*'"),
+        ("name ~ '(a'", "missing )", "'(a'"),
+        ("name !~* 'a)'", "unbalanced parenthesis", "'a)'"),
+        ("regexp_like(name, 'a', 'q')", "flag 'q'", "'q'"),
+        ("regexp_like(name, 'a', name)", "flags must be a literal", "name"),
+        ("regexp_match(name, name)", "must be a literal", "name"),
+        ("date_part('yaer', at)", "part of a date 'yaer'", "'yaer'"),
+        ("extract(foo FROM at)", "part of a date 'foo'", "extract(foo FROM at)"),
+        ("date_trunc('dya', at)", "unit of date_trunc 'dya'", "'dya'"),
+        ("date_trunc(name, at)", "must be a literal", "name"),
+        ("to_char(at, '%Q')", "the specifier '%Q'", "'%Q'"),
+        ("to_char(at, name)", "must be a literal", "name"),
+        ("to_timestamp(name, '%Y', '%a')", "where text is read", "'%a'"),
+        ("to_date(name, '%')", "the specifier '%'", "'%'"),
+        ("encode(name, 'bse64')", "unknown encoding", "'bse64'"),
+        ("decode(name, 'x')", "unknown encoding", "'x'"),
+        ("digest(name, 'sha1')", "unknown digest", "'sha1'"),
+        ("date_bin('15 mintes', at)", "expected an interval", "'15 mintes'"),
+        ("date_bin('1 month', at)", "an interval with months", "'1 month'"),
+        ("date_bin('0 s', at)", "longer than zero", "'0 s'"),
+        ("date_bin(INTERVAL '0 s', at)", "longer than zero", "INTERVAL '0 s'"),
+        ("date_bin(name, at)", "date_bin() does not take", "date_bin(name, at)"),
+    ],
+)
+def test_a_literal_that_a_function_does_not_know(
+    expression: str, message: str, place: str
+) -> None:
+    check(item(expression), (message, place))
+
+
+def test_a_near_name_is_told() -> None:
+    with pytest.raises(ArroyoError, match="did you mean 'day'"):
+        plan_script(item("date_trunc('dya', at)"), tables())
+
+
+def test_text_is_an_interval_where_one_is_wanted() -> None:
+    (sink,) = plan_script(
+        "SELECT date_bin('15 minutes', at) FROM trips", tables()
+    ).sinks
+    assert sink.schema.names == ('date_bin(Utf8("15 minutes"),trips.at)',)
