@@ -10,14 +10,13 @@ import org.apache.hadoop.fs.permission.FsPermission;
  *
  * <p>Hadoop sets the mode of every file that it creates by running {@code chmod}, and
  * writes a checksum beside it: of a micro-batch's checkpoint files this is a third of
- * the batch. The process's umask decides on modes here, and the disk is trusted.
+ * the batch. The process's umask decides on modes here, and no checksum is written; one that is there is still looked at.
  */
 public final class LocalFiles extends LocalFileSystem {
   /** What {@code spark.hadoop.fs.file.impl} makes. */
   public LocalFiles() {
     super(new Raw());
     setWriteChecksum(false);
-    setVerifyChecksum(false);
   }
 
   private static final class Raw extends RawLocalFileSystem {
