@@ -11,10 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
+from functools import partial
 from typing import TypeAlias
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.once import once
 from arroyo_nb.functions.types import common_type, fits, is_number
 from arroyo_nb.schema import NULL, TEXT, ListOf, Type
 from arroyo_nb.source import Span
@@ -239,10 +241,14 @@ class ScalarFunction:
             replace(a, sql=cast(a.sql, a.type, target), type=target)
             for a, target in zip(arguments, targets, strict=True)
         ]
-        if not isinstance(self.template, str):
-            return self.template(ready)
-        texts = [a.sql for a in ready]
-        return self.template.format(*texts, all=", ".join(texts))
+        return once(partial(self._written, ready), [a.sql for a in ready])
+
+    def _written(self, arguments: Sequence[Argument], texts: Sequence[str]) -> str:
+        """The template over other texts of the arguments."""
+        if isinstance(self.template, str):
+            return self.template.format(*texts, all=", ".join(texts))
+        pairs = zip(arguments, texts, strict=True)
+        return self.template([replace(a, sql=text) for a, text in pairs])
 
     def _signature(self, types: Sequence[Type]) -> Signature:
         for signature in self.signatures:

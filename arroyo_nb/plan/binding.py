@@ -55,6 +55,7 @@ from arroyo_nb.schema import (
 from arroyo_nb.sql.dialect import span_of
 
 _BIGINT_MAX, _UNSIGNED_MAX = 2**63 - 1, 2**64 - 1
+_MOST_REPEATED = 10_000
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
 
 
@@ -213,7 +214,7 @@ def _in(node: exp.In, scope: Scope) -> exp.Expr:
 def _case(node: exp.Case, scope: Scope) -> exp.Expr:
     """``CASE x WHEN v`` becomes ``CASE WHEN x = v``; results get one type."""
     arms = node.args["ifs"]
-    tests = [_test(node.this, arm.this, scope) for arm in arms]
+    tests = _tests(node.this, [arm.this for arm in arms], scope)
     values = [bind(arm.args["true"], scope) for arm in arms]
     default = node.args.get("default")
     if default is not None:
@@ -229,10 +230,20 @@ def _case(node: exp.Case, scope: Scope) -> exp.Expr:
     return typed(made, type_, nullable=nullable)
 
 
-def _test(subject: exp.Expr | None, test: exp.Expr, scope: Scope) -> exp.Expr:
+def _tests(
+    subject: exp.Expr | None, tests: list[exp.Expr], scope: Scope
+) -> list[exp.Expr]:
     if subject is None:
-        return bind_condition(test, scope, "WHEN")
-    return binary(exp.EQ, bind(subject, scope), bind(test, scope))
+        return [bind_condition(test, scope, "WHEN") for test in tests]
+    bound = bind(subject, scope)
+    # Nested, what is repeated is multiplied with each level.
+    if len(tests) * sum(1 for _ in bound.walk()) > _MOST_REPEATED:
+        raise Unsupported(
+            "the operand of CASE is too long to be compared with each WHEN",
+            span=place_of(bound),
+            hint="compute it in a view first",
+        )
+    return [binary(exp.EQ, bound.copy(), bind(test, scope)) for test in tests]
 
 
 def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:

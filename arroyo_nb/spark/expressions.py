@@ -20,6 +20,7 @@ from sqlglot import exp
 from arroyo_nb.functions import Argument, scalar
 from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast, in_range
+from arroyo_nb.functions.once import once
 from arroyo_nb.functions.patterns import java
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import (
@@ -40,7 +41,6 @@ Write: TypeAlias = Callable[[exp.Expr], str]
 """Writes a sub-expression."""
 
 _FLOATING = (FLOAT, DOUBLE)
-_LONG = 500
 OVERFLOW = "raise_error('[ARITHMETIC_OVERFLOW] out of the unsigned range')"
 """What a whole number that leaves its unsigned type does, as Spark's own does."""
 
@@ -132,12 +132,8 @@ def _single(quotient: str, type_: Type) -> str:
 
 
 def _repeated(template: str, left: str, right: str) -> str:
-    """A text in which operands stand more than once; long ones stand there once, in a
-    lambda's argument, or nested they would double in length with each level."""
-    if len(left) + len(right) < _LONG:
-        return template.format(left, right)
-    pair = f"array(struct({left} AS l, {right} AS r))"
-    return f"element_at(transform({pair}, p -> {template.format('p.l', 'p.r')}), 1)"
+    """A text in which operands stand more than once."""
+    return once(lambda texts: template.format(*texts), [left, right])
 
 
 def _is_nonzero_literal(node: exp.Expr) -> bool:

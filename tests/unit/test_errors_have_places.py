@@ -9,7 +9,9 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.plan.nodes import Project
 from arroyo_nb.planner import plan_script
+from arroyo_nb.spark.expressions import spark_sql
 
 TABLES = Path(__file__).parents[1] / "golden" / "tables.sql"
 LONG = "9" * 5_000
@@ -170,3 +172,58 @@ def test_text_is_an_interval_where_one_is_wanted() -> None:
         "SELECT date_bin('15 minutes', at) FROM trips", tables()
     ).sinks
     assert sink.schema.names == ('date_bin(Utf8("15 minutes"),trips.at)',)
+
+
+def test_views_that_double_are_refused_before_spark_plans_them() -> None:
+    views = [
+        f"CREATE VIEW v{n + 1} AS SELECT * FROM v{n} UNION ALL SELECT * FROM v{n}"
+        for n in range(40)
+    ]
+    script = ";\n".join(["CREATE VIEW v0 AS SELECT id FROM trips", *views])
+    ((message, place),) = told(f"{script};\nSELECT * FROM v40")
+    assert message.endswith("a plan of 5,117 nodes, more than 5,000")
+    assert place == "SELECT * FROM v9 UNION ALL SELECT * FROM v9"
+
+
+def nested(template: str, inner: str, levels: int) -> str:
+    for _ in range(levels):
+        inner = template.replace("{}", inner)
+    return inner
+
+
+def test_a_case_that_repeats_its_operand_is_refused() -> None:
+    case = nested("CASE {} WHEN 1 THEN 1 WHEN 2 THEN 2 END", "id", 40)
+    ((message, _),) = told(item(case))
+    assert "the operand of CASE" in message
+
+
+@pytest.mark.parametrize(
+    ("template", "inner"),
+    [
+        ("trunc({})", "fare"),
+        ("trunc({}, 2)", "fare"),
+        ("ln({})", "fare"),
+        ("log(2.0, {})", "fare"),
+        ("floor({})", "fare"),
+        ("(1.0 / {})", "fare"),
+        ("(1.0 % {})", "fare"),
+        ("substr({}, 1, 2)", "name"),
+        ("left({}, 3)", "name"),
+        ("regexp_replace({}, 'a', 'b')", "name"),
+        ("encode({}, name)", "name"),
+        ("date_bin('5 s', {}, at)", "at"),
+        ("{}::TEXT::TIMESTAMP", "at"),
+        ("{}::TEXT::DOUBLE", "fare"),
+    ],
+)
+def test_the_spark_text_of_nested_calls_grows_with_their_number(
+    template: str, inner: str
+) -> None:
+    def length(levels: int) -> int:
+        query = item(nested(template, inner, levels))
+        (sink,) = plan_script(query, tables()).sinks
+        assert isinstance(sink.input, Project)
+        (only,) = sink.input.items
+        return len(spark_sql(only.expression, row_time=""))
+
+    assert length(40) - length(39) == length(39) - length(38)
