@@ -210,6 +210,7 @@ class Output:
                     chunks=_read_between(before, progress),
                     max_event_time=self.max_event_time,
                     pane_rows=observed.pane_rows,
+                    exact=observed.exact,
                 )
             )
         self._advance(progress.max_event_time)
