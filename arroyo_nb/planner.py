@@ -14,17 +14,21 @@ from types import MappingProxyType
 from typing import TypeVar, cast
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.errors import ArroyoError, PlanProblem
+from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported
 from arroyo_nb.plan import Plan, Stage
 from arroyo_nb.plan.build import DEFAULT_TTL, UPDATING_TTL, Script, file_of
 from arroyo_nb.plan.nodes import Node, Sink, Union, WindowAggregate
 from arroyo_nb.plan.scope import Collected
-from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.tree import size, walk
 from arroyo_nb.plan.verify import verify
 from arroyo_nb.rewrites import PASSES
 from arroyo_nb.rewrites.windows import uneven_hop
 from arroyo_nb.source import Source
 from arroyo_nb.sql.parse import deep_stack, parse
+
+MOST_NODES = 5_000
+"""Most nodes of a plan, a view counted wherever it is read; Spark plans some thousand
+in minutes."""
 
 T = TypeVar("T", bound=Node)
 
@@ -146,6 +150,7 @@ def _streamed(root: T, *, strict: bool) -> tuple[T, ...]:
     PlanProblem
         When it breaks a rule of streaming.
     """
+    _check_size(root)
     verify(root)
     plans: list[T] = [root]
     gone: set[type[Node]] = set()
@@ -162,6 +167,17 @@ def _streamed(root: T, *, strict: bool) -> tuple[T, ...]:
                 "refuses",
             )
     return tuple(plans)
+
+
+def _check_size(root: Node) -> None:
+    nodes = size(root)
+    if nodes > MOST_NODES:
+        raise Unsupported(
+            f"the query reads its views over and over: it is a plan of {nodes:,} "
+            f"nodes, more than {MOST_NODES:,}",
+            span=root.span,
+            hint="write what a view holds to a table, and read that",
+        )
 
 
 def _refusals(root: Node) -> Iterator[tuple[Node, str]]:

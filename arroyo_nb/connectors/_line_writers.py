@@ -150,9 +150,12 @@ class StreamWriter:
     def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
         """Write one micro-batch."""
         stream = self._stream or sys.stdout
-        for piece in self._lines.of(batch):
-            stream.write(piece.decode("utf-8"))
-        stream.flush()
+        try:
+            for piece in self._lines.of(batch):
+                stream.write(piece.decode("utf-8"))
+            stream.flush()
+        except BrokenPipeError as problem:
+            raise RunProblem("nobody reads the standard output any more") from problem
 
     def close(self) -> None:
         """The stream is not ours to close."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from arroyo_nb.formats._text import timestamp_text
+from arroyo_nb.functions.once import once
 from arroyo_nb.schema import (
     BIGINT,
     FLOAT,
@@ -89,7 +90,7 @@ def in_range(text: str, type_: Type, *, otherwise: str) -> str:
 
 
 def _to_text(value: str, _source: Type, _target: Type, _tries: bool) -> str:
-    return timestamp_text(value)
+    return once(lambda texts: timestamp_text(texts[0]), [value])
 
 
 def _from_number(value: str, source: Type, target: Type, tries: bool) -> str:

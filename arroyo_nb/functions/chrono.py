@@ -50,8 +50,12 @@ _JAVA = {
 _TOKEN = re.compile(r"%([-:.]?\d?[A-Za-z%])|([^%]+)|(%)")
 
 
-def java_pattern(chrono: str) -> str:
-    """A strftime pattern as Spark reads it.
+# What Spark writes and does not read.
+_WRITTEN_ONLY = frozenset("aA")
+
+
+def java_pattern(chrono: str, *, reads: bool = False) -> str:
+    """A strftime pattern as Spark has it; one that ``reads`` text, or writes it.
 
     >>> java_pattern("%Y-%m-%dT%H:%M:%S%.3f")
     "yyyy-MM-dd'T'HH:mm:ss.SSS"
@@ -68,17 +72,19 @@ def java_pattern(chrono: str) -> str:
         if plain is not None:
             text += plain
         else:
-            pieces += _quoted(text) + _java(token)
+            pieces += _quoted(text) + _java(token, reads=reads)
             text = ""
     return pieces + _quoted(text)
 
 
-def _java(token: re.Match[str]) -> str:
+def _java(token: re.Match[str], *, reads: bool) -> str:
     java = _JAVA.get(token[1] or "")
-    if java is None:
+    if java is None or (reads and token[1] in _WRITTEN_ONLY):
+        known = [name for name in _JAVA if not (reads and name in _WRITTEN_ONLY)]
         raise Unsupported(
-            f"the specifier '{token[0]}' of a time pattern",
-            hint="known: " + " ".join(f"%{name}" for name in _JAVA),
+            f"the specifier '{token[0]}' of a time pattern is not supported"
+            + (" where text is read" if java else ""),
+            hint="known: " + " ".join(f"%{name}" for name in known),
         )
     return java
 

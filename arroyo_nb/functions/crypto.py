@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.signature import Argument, ScalarFunction, Signature
+from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import BYTEA, TEXT, Type, quoted_text
 
 _SHA_BITS = (224, 256, 384, 512)
@@ -14,7 +16,17 @@ def _of_bytes(result: Type, *more: Type) -> tuple[Signature, ...]:
     return (Signature((BYTEA, *more), result),)
 
 
-def _choice(argument: str, what: str, cases: dict[str, str]) -> str:
+def _choice(given: Argument, what: str, cases: dict[str, str]) -> str:
+    argument = given.sql
+    if given.literal is not None:
+        word = given.literal.lower()
+        if word not in cases:
+            raise CatalogProblem(
+                f"unknown {what} '{given.literal}'",
+                span=given.span,
+                hint=did_you_mean(word, cases),
+            )
+        return cases[word]
     arms = "".join(f" WHEN {quoted_text(k)} THEN {v}" for k, v in cases.items())
     known = ", ".join(cases)
     failure = (
@@ -24,20 +36,20 @@ def _choice(argument: str, what: str, cases: dict[str, str]) -> str:
 
 
 def _encode(arguments: Sequence[Argument]) -> str:
-    value, encoding = (a.sql for a in arguments)
+    value, encoding = arguments[0].sql, arguments[1]
     base64 = f"rtrim('=', base64({value}))"
     cases = {"hex": f"lower(hex({value}))", "base64": base64}
     return _choice(encoding, "encoding", cases)
 
 
 def _decode(arguments: Sequence[Argument]) -> str:
-    value, encoding = (a.sql for a in arguments)
+    value, encoding = arguments[0].sql, arguments[1]
     cases = {"hex": f"unhex({value})", "base64": f"unbase64({value})"}
     return _choice(encoding, "encoding", cases)
 
 
 def _digest(arguments: Sequence[Argument]) -> str:
-    value, method = (a.sql for a in arguments)
+    value, method = arguments[0].sql, arguments[1]
     cases = {f"sha{bits}": f"unhex(sha2({value}, {bits}))" for bits in _SHA_BITS}
     return _choice(method, "digest", {"md5": f"unhex(md5({value}))", **cases})
 

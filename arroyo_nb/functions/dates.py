@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
-from arroyo_nb.errors import Unsupported
+from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.chrono import java_pattern
 from arroyo_nb.functions.signature import (
@@ -61,19 +62,31 @@ _UNITS = (
 
 
 def _word(argument: Argument, known: Sequence[str], what: str) -> str:
-    word = (argument.literal or "").lower()
+    every = "known: " + ", ".join(known)
+    if argument.literal is None:
+        raise Unsupported(f"{what} must be a literal", span=argument.span, hint=every)
+    word = argument.literal.lower()
     if word not in known:
-        raise Unsupported(
-            f"{what} must be one of its names as a literal, not {argument.sql}",
-            hint=did_you_mean(word, known) or "known: " + ", ".join(known),
+        raise CatalogProblem(
+            f"{what} '{argument.literal}' is not known",
+            span=argument.span,
+            hint=did_you_mean(word, known) or every,
         )
     return word
 
 
-def _pattern(argument: Argument) -> str:
+def _pattern(argument: Argument, *, reads: bool = False) -> str:
     if argument.literal is None:
-        raise Unsupported("a time pattern must be a literal", hint="write it as '...'")
-    return quoted_text(java_pattern(argument.literal))
+        raise Unsupported(
+            "a time pattern must be a literal",
+            span=argument.span,
+            hint="write it as '...'",
+        )
+    try:
+        return quoted_text(java_pattern(argument.literal, reads=reads))
+    except Unsupported as problem:
+        problem.span = argument.span
+        raise
 
 
 def _date_part(arguments: Sequence[Argument]) -> str:
@@ -92,6 +105,10 @@ def _date_trunc(arguments: Sequence[Argument]) -> str:
 
 def _date_bin(arguments: Sequence[Argument]) -> str:
     """The start of the bin: bins are counted from the origin, else the epoch."""
+    if arguments[0].duration is not None and arguments[0].duration <= timedelta():
+        raise CatalogProblem(
+            "the width of date_bin must be longer than zero", span=arguments[0].span
+        )
     width, time, *origin = (a.sql for a in arguments)
     micros = f"unix_micros({time})"
     since = f"unix_micros({origin[0]})" if origin else "0L"
@@ -105,7 +122,7 @@ def _to_char(arguments: Sequence[Argument]) -> str:
 
 def _read(text: Argument, patterns: Sequence[Argument]) -> str:
     """Text by the first pattern that fits; the last one's failure is the run's."""
-    *others, last = map(_pattern, patterns)
+    *others, last = (_pattern(pattern, reads=True) for pattern in patterns)
     tries = [f"try_to_timestamp({text.sql}, {pattern})" for pattern in others]
     return f"coalesce({', '.join((*tries, f'to_timestamp({text.sql}, {last})'))})"
 

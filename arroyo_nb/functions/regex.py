@@ -9,38 +9,71 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from arroyo_nb.errors import Unsupported
+from arroyo_nb.errors import CatalogProblem, Unsupported
+from arroyo_nb.functions import patterns
 from arroyo_nb.functions.signature import Argument, Nulls, ScalarFunction, Signature
 from arroyo_nb.schema import BIGINT, BOOLEAN, INT, TEXT, ListOf, quoted_text
+from arroyo_nb.source import Span
 
 _FLAGS = frozenset("imsx")
 
 
 def _literal(argument: Argument, what: str) -> str:
     if argument.literal is None:
-        raise Unsupported(f"{what} must be a literal", hint="write it as '...'")
+        raise Unsupported(
+            f"{what} must be a literal", span=argument.span, hint="write it as '...'"
+        )
     return argument.literal
 
 
-def _pattern(pattern: Argument, flags: str) -> str:
-    unknown = set(flags) - _FLAGS
+def check_pattern(pattern: str, span: Span | None) -> None:
+    """Check the literal text of a regular expression.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is none.
+    """
+    fault = patterns.fault(pattern)
+    if fault is not None:
+        raise CatalogProblem(
+            f"'{pattern}' is no regular expression: {fault}", span=span
+        )
+
+
+def _letters(flags: Sequence[Argument], also: str = "") -> str:
+    """The letters of the flags, where there are any."""
+    if not flags:
+        return ""
+    letters = _literal(flags[0], "the flags")
+    unknown = set(letters) - {*_FLAGS, *also}
     if unknown:
-        raise Unsupported(
+        raise CatalogProblem(
             f"unknown regular expression flag '{min(unknown)}'",
+            span=flags[0].span,
             hint="known: i, m, s, x; g in regexp_replace",
         )
-    return f"({quoted_text(f'(?{flags})')} || {pattern.sql})" if flags else pattern.sql
+    return letters
+
+
+def _pattern(pattern: Argument, flags: str) -> str:
+    """The pattern with its flags; those that a literal cannot mean are refused."""
+    text = pattern.sql
+    if pattern.literal is not None:
+        if "x" not in flags:
+            check_pattern(pattern.literal, pattern.span)
+        text = quoted_text(patterns.java(pattern.literal))
+    return f"({quoted_text(f'(?{flags})')} || {text})" if flags else text
 
 
 def _like(arguments: Sequence[Argument]) -> str:
     text, pattern, *flags = arguments
-    letters = _literal(flags[0], "the flags") if flags else ""
-    return f"({text.sql} RLIKE {_pattern(pattern, letters)})"
+    return f"({text.sql} RLIKE {_pattern(pattern, _letters(flags))})"
 
 
 def _count(arguments: Sequence[Argument]) -> str:
     text, pattern, *more = arguments
-    letters = _literal(more[1], "the flags") if len(more) > 1 else ""
+    letters = _letters(more[1:])
     start = f"substr({text.sql}, {more[0].sql})" if more else text.sql
     return f"CAST(regexp_count({start}, {_pattern(pattern, letters)}) AS BIGINT)"
 
@@ -48,9 +81,8 @@ def _count(arguments: Sequence[Argument]) -> str:
 def _match(arguments: Sequence[Argument]) -> str:
     """The groups of the first match, or the whole match where there are none."""
     text, pattern, *flags = arguments
-    letters = _literal(flags[0], "the flags") if flags else ""
-    groups = re.compile(_literal(pattern, "the pattern of regexp_match")).groups
-    java = _pattern(pattern, letters)
+    java = _pattern(pattern, _letters(flags))
+    groups = patterns.groups(_literal(pattern, "the pattern of regexp_match"))
     numbers = range(1, groups + 1) if groups else (0,)
     found = ", ".join(f"regexp_extract({text.sql}, {java}, {n})" for n in numbers)
     return f"IF({text.sql} RLIKE {java}, array({found}), NULL)"
@@ -60,7 +92,7 @@ def _replace(arguments: Sequence[Argument]) -> str:
     """The first match only, unless the flag g asks for all: Spark replaces all, so it
     is given the first match alone."""
     text, pattern, by, *flags = arguments
-    letters = _literal(flags[0], "the flags") if flags else ""
+    letters = _letters(flags, also="g")
     java = _pattern(pattern, letters.replace("g", ""))
     new = by.sql if by.literal is None else quoted_text(java_replacement(by.literal))
     if "g" in letters:

@@ -8,14 +8,18 @@ arguments are cast to the types that it names.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import Enum
+from functools import partial
 from typing import TypeAlias
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.once import once
 from arroyo_nb.functions.types import common_type, fits, is_number
 from arroyo_nb.schema import NULL, TEXT, ListOf, Type
+from arroyo_nb.source import Span
 
 
 class SignatureProblem(CatalogProblem):
@@ -48,11 +52,27 @@ Parameter: TypeAlias = "Type | Kind"
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a call: its Spark SQL, its type, and a text literal's value."""
+    """One argument of a call.
+
+    Parameters
+    ----------
+    sql
+        Its Spark SQL.
+    type
+        Its type.
+    literal
+        The value of a text literal.
+    duration
+        The value of an interval literal.
+    span
+        Its place in the script.
+    """
 
     sql: str
     type: Type
     literal: str | None = None
+    duration: timedelta | None = None
+    span: Span | None = None
 
 
 Template: TypeAlias = str | Callable[[Sequence[Argument]], str]
@@ -207,17 +227,28 @@ class ScalarFunction:
                 return False
 
     def spark(self, arguments: Sequence[Argument]) -> str:
-        """The Spark SQL of a call."""
+        """The Spark SQL of a call.
+
+        Raises
+        ------
+        ArroyoError
+            When an argument is a literal that the function does not know, or is none
+            where it must be one; at the argument's place.
+        """
         types = [a.type for a in arguments]
         targets = self._signature(types).targets(types)
         ready = [
-            Argument(cast(a.sql, a.type, target), target, a.literal)
+            replace(a, sql=cast(a.sql, a.type, target), type=target)
             for a, target in zip(arguments, targets, strict=True)
         ]
-        if not isinstance(self.template, str):
-            return self.template(ready)
-        texts = [a.sql for a in ready]
-        return self.template.format(*texts, all=", ".join(texts))
+        return once(partial(self._written, ready), [a.sql for a in ready])
+
+    def _written(self, arguments: Sequence[Argument], texts: Sequence[str]) -> str:
+        """The template over other texts of the arguments."""
+        if isinstance(self.template, str):
+            return self.template.format(*texts, all=", ".join(texts))
+        pairs = zip(arguments, texts, strict=True)
+        return self.template([replace(a, sql=text) for a, text in pairs])
 
     def _signature(self, types: Sequence[Type]) -> Signature:
         for signature in self.signatures:

@@ -17,8 +17,9 @@ from sqlglot import exp
 
 from arroyo_nb import functions
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
+from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.plan import calls
-from arroyo_nb.plan.intervals import parse_interval
+from arroyo_nb.plan.intervals import Interval, parse_interval
 from arroyo_nb.plan.operators import (
     SYMBOLS,
     alike,
@@ -29,13 +30,21 @@ from arroyo_nb.plan.operators import (
 from arroyo_nb.plan.refusals import refused
 from arroyo_nb.plan.scope import Scope, member, spelled
 from arroyo_nb.plan.types import type_from_sql
-from arroyo_nb.plan.typing import cast, duration, is_nullable, type_of, typed
+from arroyo_nb.plan.typing import (
+    cast,
+    duration,
+    is_nullable,
+    place_of,
+    type_of,
+    typed,
+)
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
     BOOLEAN,
     DOUBLE,
+    INTERVAL,
     NULL,
     TEXT,
     ListOf,
@@ -46,6 +55,7 @@ from arroyo_nb.schema import (
 from arroyo_nb.sql.dialect import span_of
 
 _BIGINT_MAX, _UNSIGNED_MAX = 2**63 - 1, 2**64 - 1
+_MOST_REPEATED = 10_000
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
 
 
@@ -130,7 +140,10 @@ def _number_type(text: str) -> Type:
 
 def _interval(node: exp.Interval, _: Scope) -> exp.Expr:
     unit = node.args.get("unit")
-    interval = parse_interval(node.this.name, unit.name if unit else None)
+    return _exact(parse_interval(node.this.name, unit.name if unit else None))
+
+
+def _exact(interval: Interval) -> exp.Interval:
     if interval.months:
         raise Unsupported(
             "an interval with months is not supported: it has no exact duration",
@@ -149,7 +162,10 @@ def _window_argument(node: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def _binary(node: exp.Binary, scope: Scope) -> exp.Expr:
-    made = binary(type(node), bind(node.left, scope), bind(node.right, scope))
+    right = bind(node.right, scope)
+    if isinstance(node, exp.RegexpLike | exp.RegexpILike) and right.is_string:
+        check_pattern(right.name, place_of(right))
+    made = binary(type(node), bind(node.left, scope), right)
     return _not(made) if node.args.get("negate") else made
 
 
@@ -198,7 +214,7 @@ def _in(node: exp.In, scope: Scope) -> exp.Expr:
 def _case(node: exp.Case, scope: Scope) -> exp.Expr:
     """``CASE x WHEN v`` becomes ``CASE WHEN x = v``; results get one type."""
     arms = node.args["ifs"]
-    tests = [_test(node.this, arm.this, scope) for arm in arms]
+    tests = _tests(node.this, [arm.this for arm in arms], scope)
     values = [bind(arm.args["true"], scope) for arm in arms]
     default = node.args.get("default")
     if default is not None:
@@ -214,10 +230,20 @@ def _case(node: exp.Case, scope: Scope) -> exp.Expr:
     return typed(made, type_, nullable=nullable)
 
 
-def _test(subject: exp.Expr | None, test: exp.Expr, scope: Scope) -> exp.Expr:
+def _tests(
+    subject: exp.Expr | None, tests: list[exp.Expr], scope: Scope
+) -> list[exp.Expr]:
     if subject is None:
-        return bind_condition(test, scope, "WHEN")
-    return binary(exp.EQ, bind(subject, scope), bind(test, scope))
+        return [bind_condition(test, scope, "WHEN") for test in tests]
+    bound = bind(subject, scope)
+    # Nested, what is repeated is multiplied with each level.
+    if len(tests) * sum(1 for _ in bound.walk()) > _MOST_REPEATED:
+        raise Unsupported(
+            "the operand of CASE is too long to be compared with each WHEN",
+            span=place_of(bound),
+            hint="compute it in a view first",
+        )
+    return [binary(exp.EQ, bound.copy(), bind(test, scope)) for test in tests]
 
 
 def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:
@@ -293,10 +319,48 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         raise CatalogProblem(
             f"Invalid function '{name}'", hint=did_you_mean(name, known)
         )
-    literals = [a.name if a.is_string else None for a in arguments]
-    type_ = function.check([type_of(argument) for argument in arguments], literals)
+    arguments = _with_intervals(function, arguments)
+    made.set("expressions", arguments)
+    given = [_argument(argument) for argument in arguments]
+    type_ = function.check([a.type for a in given], [a.literal for a in given])
+    # What a literal may not be is told now, where its place is known.
+    function.spark(given)
     nullable = function.nullable([is_nullable(argument) for argument in arguments])
     return typed(made, type_, nullable=nullable)
+
+
+def _with_intervals(
+    function: functions.ScalarFunction, arguments: list[exp.Expr]
+) -> list[exp.Expr]:
+    """Text is read as an interval where the function takes nothing else."""
+    wanted = [*function.signatures[0].parameters, *(NULL for _ in arguments)]
+    return [
+        _as_interval(argument) if parameter == INTERVAL else argument
+        for argument, parameter in zip(arguments, wanted, strict=False)
+    ]
+
+
+def _as_interval(argument: exp.Expr) -> exp.Expr:
+    if not argument.is_string:
+        return argument
+    span = place_of(argument)
+    try:
+        made = _exact(parse_interval(argument.name))
+    except ArroyoError as problem:
+        problem.span = span
+        raise
+    made.meta["text"], made.meta["span"] = argument.name, span
+    return made
+
+
+def _argument(argument: exp.Expr) -> functions.Argument:
+    return functions.Argument(
+        "?",
+        type_of(argument),
+        argument.name if argument.is_string else None,
+        argument.meta.get("interval"),
+        place_of(argument),
+    )
 
 
 def _special(

@@ -53,14 +53,20 @@ def _column(node: exp.Column) -> str:
 
 def _literal(node: exp.Literal) -> str:
     if node.is_string:
-        return f'Utf8("{node.this}")'
+        return _text(node.this)
     type_ = type_of(node)
     if type_ == DOUBLE:
         return f"Float64({float(node.this):g})"
     return f"{'UInt64' if type_ == BIGINT_UNSIGNED else 'Int64'}({node.this})"
 
 
+def _text(value: str) -> str:
+    return f'Utf8("{value}")'
+
+
 def _interval(node: exp.Interval) -> str:
+    if "text" in node.meta:
+        return _text(node.meta["text"])
     nanos = node.meta["interval"] // timedelta(microseconds=1) * 1000
     parts = f"months: 0, days: 0, nanoseconds: {nanos}"
     return f'IntervalMonthDayNano("IntervalMonthDayNano {{ {parts} }}")'

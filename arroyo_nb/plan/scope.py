@@ -25,13 +25,17 @@ T = TypeVar("T")
 class Collected(list[ArroyoError]):
     """The independent errors of a statement; go on after each, raise at the end."""
 
+    _cascade: Cascade | None = None
+
     def attempt(self, build: Callable[[], T]) -> T | None:
         """What ``build`` returns; None, with the error kept, when it fails."""
         try:
             return build()
+        except Cascade as error:
+            self._cascade = error
         except ArroyoError as error:
             self.extend(error.problems)
-            return None
+        return None
 
     def raise_all(self) -> None:
         """Raise what was collected, if anything.
@@ -40,8 +44,12 @@ class Collected(list[ArroyoError]):
         ------
         ArroyoError
             The only one, or all as one.
+        Cascade
+            When something failed because of an error that is reported elsewhere.
         """
         raise_all(self)
+        if self._cascade is not None:
+            raise self._cascade
 
 
 class Cascade(ArroyoError):

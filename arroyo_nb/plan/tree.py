@@ -22,6 +22,15 @@ def walk(root: Node) -> Iterator[Node]:
             stack.extend((child, False) for child in reversed(node.inputs))
 
 
+def size(root: Node) -> int:
+    """How many nodes the plan has where each reader has inputs of its own, as it has
+    once Spark plans it."""
+    sizes: dict[int, int] = {}
+    for node in walk(root):
+        sizes[id(node)] = 1 + sum(sizes[id(child)] for child in node.inputs)
+    return sizes[id(root)]
+
+
 def transform(root: Node, change: Callable[[Node], Node]) -> Node:
     """The plan with ``change`` applied to every node, inputs first.
 

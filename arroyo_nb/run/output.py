@@ -10,6 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import Context
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,7 @@ class Output:
         self._printed = printed
         self._writer: Writer | None = None
         self._query: StreamingQuery | None = None
+        self._context: Context | None = None
         self._checkpoint: Path | None = None
         self._started = time.monotonic()
         self._elapsed_s = 0.0
@@ -93,8 +95,11 @@ class Output:
         checkpoint: Path,
         state: Path,
         trigger: timedelta | None,
+        context: Context,
     ) -> None:
-        """Start the query; on the worker."""
+        """Start the query; on the worker. Batches are written in the context, by which
+        a kernel knows the cell that a thread prints for."""
+        self._context = context
         rows = lower(self.sink.input, read, observed=self._traced)
         stream = visible(rows, self.sink.input).writeStream.outputMode("append")
         stream = stream.option("checkpointLocation", checkpoint.as_uri())
@@ -165,8 +170,9 @@ class Output:
 
     def _write_batch(self, batch: DataFrame, batch_id: int) -> None:
         assert self._writer is not None
+        assert self._context is not None
         try:
-            self._writer.write(batch, batch_id)
+            self._context.run(self._writer.write, batch, batch_id)
         except Exception as error:
             # Spark wraps what is raised here in its own words; ours are kept.
             self.error = error
@@ -204,6 +210,7 @@ class Output:
                     chunks=_read_between(before, progress),
                     max_event_time=self.max_event_time,
                     pane_rows=observed.pane_rows,
+                    exact=observed.exact,
                 )
             )
         self._advance(progress.max_event_time)

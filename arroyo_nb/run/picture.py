@@ -31,6 +31,7 @@ def draw(run: Run, rows: int) -> Snapshot:
     output = run.outputs[0]
     progress = output.progress
     preview = output.preview
+    trace = output.traces[0] if output.traces else None
     return Snapshot(
         name=run.name,
         state=run.state,
@@ -58,6 +59,10 @@ def draw(run: Run, rows: int) -> Snapshot:
         numeric=tuple(is_number(f.type) for f in output.sink.schema),
         rows=tuple(preview.newest(rows)) if preview else (),
         rows_kept=preview.kept_rows if preview else 0,
+        rows_cut=preview.cut_rows if preview else 0,
+        windows_cut=trace.forgotten if trace else 0,
+        recorded_to=trace.cut_after if trace else None,
+        exact=trace.exact if trace else True,
         can_pause=not run.state.ended,
         paused=run.feeds.paused,
     )

@@ -13,6 +13,7 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -170,8 +171,11 @@ class Run:
         return self.outputs[0].progress
 
     def start(self) -> Run:
-        """Ask the engine to start it; returns at once."""
-        self._engine.worker.post(self._start)
+        """Ask the engine to start it; returns at once.
+
+        What it prints belongs to the caller: in a notebook, to the cell.
+        """
+        self._engine.worker.post(partial(self._start, copy_context()))
         return self
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -343,7 +347,7 @@ class Run:
             self._told = True
             raise self._error
 
-    def _start(self) -> None:
+    def _start(self, context: Context) -> None:
         if self._state.ended:
             return
         try:
@@ -362,6 +366,7 @@ class Run:
                     checkpoint=claim.checkpoint(index),
                     state=claim.sink(index),
                     trigger=self.options.trigger,
+                    context=context.copy(),
                 )
         except Exception as error:
             self._fail(error)

@@ -89,6 +89,11 @@ class Snapshot:
     line why the run stopped, or what it waits for (engine start-up progress included).
     ``windowed`` is false where the query has no window; ``window_text`` is like
     ``tumble 1 hour``.
+
+    What a run keeps is bounded. Of the rows of this output ``rows_kept`` are there and
+    ``rows_cut`` older ones were let go, as were ``windows_cut`` closed windows;
+    ``recorded_to`` is the last batch in ``history`` once recording has ended. ``exact``
+    is false where rows of neighbouring windows had to be counted together.
     """
 
     name: str
@@ -114,6 +119,10 @@ class Snapshot:
     numeric: tuple[bool, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = field(default=())
     rows_kept: int = 0
+    rows_cut: int = 0
+    windows_cut: int = 0
+    recorded_to: int | None = None
+    exact: bool = True
     can_pause: bool = False
     paused: bool = False
 

@@ -50,6 +50,8 @@ class TracedBatch:
     pane_rows
         Rows that arrived for each pane, by its start; late ones among them. A pane is
         the piece of event time that lies in the same windows as a whole.
+    exact
+        Whether each pane was counted by itself.
     """
 
     batch_id: int
@@ -59,6 +61,7 @@ class TracedBatch:
     chunks: Mapping[str, tuple[int, int]]
     max_event_time: datetime | None
     pane_rows: Mapping[datetime, int] = field(default_factory=dict)
+    exact: bool = True
 
     def is_late(self, end: datetime) -> bool:
         """Whether rows of a window that ends then were dropped in this batch."""
@@ -72,12 +75,25 @@ class Trace:
     ----------
     window
         What the aggregate puts its rows into.
+
+    Attributes
+    ----------
+    late_rows
+        Rows that missed at least one of their windows.
+    cut_after
+        The last batch that was recorded, once there were too many; else None.
+    forgotten
+        Closed windows that were let go.
+    exact
+        Whether every pane of every batch was counted by itself.
     """
 
     def __init__(self, window: nodes.Window) -> None:
         self.window = window
         self.late_rows = 0
         self.cut_after: int | None = None
+        self.forgotten = 0
+        self.exact = True
         self._batches: list[TracedBatch] = []
         self._bars: dict[datetime, WindowBar] = {}
         self._open: set[datetime] = set()
@@ -93,6 +109,7 @@ class Trace:
             self._batches.append(batch)
         elif self.cut_after is None:
             self.cut_after = self._batches[-1].batch_id
+        self.exact = self.exact and batch.exact
         for pane, rows in batch.pane_rows.items():
             self._count(batch, pane, rows)
         self._close(batch)
@@ -147,8 +164,10 @@ class Trace:
         # Closed windows are let go oldest first, so hours of running stay bounded.
         if len(self._bars) > TRACE_WINDOWS:
             closed = sorted(self._bars.keys() - self._open)
-            for start in closed[: len(self._bars) - TRACE_WINDOWS]:
+            oldest = closed[: len(self._bars) - TRACE_WINDOWS]
+            for start in oldest:
                 del self._bars[start]
+            self.forgotten += len(oldest)
 
 
 def _closing(bar: WindowBar, closing_at: datetime | None) -> WindowBar:

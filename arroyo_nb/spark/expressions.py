@@ -20,6 +20,8 @@ from sqlglot import exp
 from arroyo_nb.functions import Argument, scalar
 from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast, in_range
+from arroyo_nb.functions.once import once
+from arroyo_nb.functions.patterns import java
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import (
     BIGINT,
@@ -39,7 +41,6 @@ Write: TypeAlias = Callable[[exp.Expr], str]
 """Writes a sub-expression."""
 
 _FLOATING = (FLOAT, DOUBLE)
-_LONG = 500
 OVERFLOW = "raise_error('[ARITHMETIC_OVERFLOW] out of the unsigned range')"
 """What a whole number that leaves its unsigned type does, as Spark's own does."""
 
@@ -131,12 +132,8 @@ def _single(quotient: str, type_: Type) -> str:
 
 
 def _repeated(template: str, left: str, right: str) -> str:
-    """A text in which operands stand more than once; long ones stand there once, in a
-    lambda's argument, or nested they would double in length with each level."""
-    if len(left) + len(right) < _LONG:
-        return template.format(left, right)
-    pair = f"array(struct({left} AS l, {right} AS r))"
-    return f"element_at(transform({pair}, p -> {template.format('p.l', 'p.r')}), 1)"
+    """A text in which operands stand more than once."""
+    return once(lambda texts: template.format(*texts), [left, right])
 
 
 def _is_nonzero_literal(node: exp.Expr) -> bool:
@@ -221,8 +218,12 @@ def _like(operator: str, node: exp.Binary, write: Write) -> str:
     return f"({write(node.left)} {operator} {doubled})"
 
 
-def _regexp_ilike(node: exp.RegexpILike, write: Write) -> str:
-    return f"({write(node.this)} RLIKE ('(?i)' || {write(node.expression)}))"
+def _regexp(node: exp.Binary, write: Write) -> str:
+    right = node.right
+    pattern = quoted_text(java(right.name)) if right.is_string else write(right)
+    if isinstance(node, exp.RegexpILike):
+        pattern = f"('(?i)' || {pattern})"
+    return f"({write(node.left)} RLIKE {pattern})"
 
 
 def _element(node: exp.Bracket, write: Write) -> str:
@@ -239,7 +240,7 @@ def _call(node: exp.Anonymous, write: Write) -> str:
 
 def _argument(node: exp.Expr, write: Write) -> Argument:
     literal = node.this if isinstance(node, exp.Literal) and node.is_string else None
-    return Argument(write(node), type_of(node), literal)
+    return Argument(write(node), type_of(node), literal, node.meta.get("interval"))
 
 
 _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
@@ -278,8 +279,8 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
     exp.DPipe: _infix("||"),
     exp.Like: lambda node, write: _like("LIKE", node, write),
     exp.ILike: lambda node, write: _like("ILIKE", node, write),
-    exp.RegexpLike: _infix("RLIKE"),
-    exp.RegexpILike: _regexp_ilike,
+    exp.RegexpLike: _regexp,
+    exp.RegexpILike: _regexp,
     exp.In: _in,
     exp.Between: _between,
     exp.Case: _case,

@@ -16,6 +16,7 @@ from typing import Any
 
 from arroyo_nb.run.snapshot import RunState, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.cuts import MOST_COLUMNS, rows_left_out, trace_left_out
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.sources import listed
 from arroyo_nb.views.timeline import timeline
@@ -38,7 +39,7 @@ MOST_BYTES = 250_000
 MOST_CELLS = 2_000
 """Cells of the table: what a frame of every quarter of a second can afford."""
 
-MOST_ROWS, MOST_COLUMNS = 20, 40
+MOST_ROWS = 20
 NOTE_CHARS, ERROR_CHARS, PLAN_CHARS = 300, 6_000, 40_000
 
 GLYPHS = {
@@ -125,7 +126,7 @@ def _views(view: View | None, snapshot: Snapshot) -> tuple[View, ...]:
 
 def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool) -> str:
     label = escaped(f"Run {snapshot.name}", NAME_CHARS)
-    said = lesson(snapshot)
+    said, cut = lesson(snapshot), trace_left_out(snapshot)
     parts = (
         _head(snapshot, keys=keys),
         f'<p class="note">{escaped(snapshot.note, NOTE_CHARS)}</p>'
@@ -135,6 +136,7 @@ def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool) -> str:
         if snapshot.error
         else "",
         drawn,
+        f'<p class="soft">{cut}</p>' if cut else "",
         listed(snapshot.sources),
         f'<p class="lesson">{escaped(said, 600)}</p>' if said else "",
     )
@@ -243,7 +245,8 @@ def _plan(_: Snapshot, plan: str) -> str:
 
 def _table(snapshot: Snapshot, _: str) -> str:
     if not snapshot.rows:
-        return f'<p class="soft">{_no_rows(snapshot)}</p>'
+        said = rows_left_out(snapshot) or _no_rows(snapshot)
+        return f'<p class="soft">{said}</p>'
     names = snapshot.columns[:MOST_COLUMNS]
     numeric = numeric_columns(snapshot)
     head = "".join(
@@ -252,11 +255,11 @@ def _table(snapshot: Snapshot, _: str) -> str:
     )
     cells = cell_texts(snapshot)
     rows = "".join(_row(row, numeric) for row in zip(*cells, strict=True))
-    more = len(snapshot.columns) - len(names)
-    told = f'<p class="soft">{count(more, "more column")} not shown</p>' if more else ""
+    said = rows_left_out(snapshot)
     return (
         f'<div class="rows"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>{told}{_row_count(snapshot)}"
+        f"<tbody>{rows}</tbody></table></div>"
+        + (f'<p class="soft">{said}</p>' if said else "")
     )
 
 
@@ -288,20 +291,6 @@ def _cell(text: str | None, right: bool) -> str:
         return f'<td{align}><span class="null">NULL</span></td>'
     title = f' title="{escaped(text, 300)}"' if len(text) > CELL_CHARS else ""
     return f"<td{align}{title}>{escaped(text)}</td>"
-
-
-def _row_count(snapshot: Snapshot) -> str:
-    shown = len(snapshot.rows)
-    if shown >= snapshot.rows_out:
-        return ""
-    kept = (
-        f"; {count(snapshot.rows_kept)} kept"
-        if snapshot.rows_kept < snapshot.rows_out
-        else ""
-    )
-    return (
-        f'<p class="soft">newest {shown} of {count(snapshot.rows_out, "row")}{kept}</p>'
-    )
 
 
 def _no_rows(snapshot: Snapshot) -> str:

@@ -14,6 +14,7 @@ from importlib.resources import files
 
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.cuts import rows_left_out, trace_left_out
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.panel import (
     ERROR_CHARS,
@@ -62,7 +63,12 @@ def text(snapshot: Snapshot) -> str:
     parts = [plain(told(snapshot), 300), _why(snapshot)]
     if snapshot.error:
         parts += [plain(line, 400) for line in snapshot.error.splitlines()[:60]]
-    return "\n".join(part for part in (*parts, *_text_table(snapshot)) if part)
+    parts += [*_text_table(snapshot), *_left_out(snapshot)]
+    return "\n".join(part for part in parts if part)
+
+
+def _left_out(snapshot: Snapshot) -> list[str]:
+    return [s for s in (rows_left_out(snapshot), trace_left_out(snapshot)) if s]
 
 
 def _why(snapshot: Snapshot) -> str:
@@ -90,6 +96,7 @@ def _html(snapshot: Snapshot, marker: str) -> str:
         _error(snapshot),
         _picture(snapshot),
         _table(snapshot),
+        *(f'<p style="{SOFT}">{said}</p>' for said in _left_out(snapshot)),
         f'<p style="{SOFT}">{escaped(said, 600)}</p>' if said else "",
         f'<p style="{SOFT}"><em>{escaped(_why(snapshot), 500)}</em></p>',
     )
@@ -152,13 +159,7 @@ def _table(snapshot: Snapshot) -> str:
         "<tr>" + "".join(map(_cell, row, aligned)) + "</tr>"
         for row in zip(*cell_texts(snapshot), strict=True)
     )
-    shown = len(snapshot.rows)
-    more = (
-        f'<p style="{SOFT}">newest {shown} of {count(snapshot.rows_out, "row")}</p>'
-        if shown < snapshot.rows_out
-        else ""
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _cell(text: str | None, style: str) -> str:

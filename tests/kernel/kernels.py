@@ -147,6 +147,18 @@ class Kernel:
         jvm = self.value("session.engine.pid")
         return started(descendants([self.pid, jvm]))
 
+    def printed(self, request: str, lines: int, within_s: float = START_S) -> str:
+        """What a cell prints, also after its end, until there are so many lines."""
+        deadline = time.monotonic() + within_s
+        text = ""
+        while text.count("\n") < lines:
+            left = max(0.0, deadline - time.monotonic())
+            message = self.client.get_iopub_msg(timeout=left)
+            is_ours = message["parent_header"].get("msg_id") == request
+            if is_ours and message["msg_type"] == "stream":
+                text += message["content"]["text"]
+        return text
+
     def close(self) -> None:
         """End it the hard way, and the sockets to it."""
         self.client.stop_channels()

@@ -114,6 +114,22 @@ def test_payloads_in_errors(kernel: Kernel) -> None:
         assert_inert(ran)
 
 
+def test_rows_are_printed_in_the_cell_that_started_their_run(kernel: Kernel) -> None:
+    first, second = (
+        kernel.send(
+            f"%%arroyo -n {name} --sinks --no-wait\n"
+            "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 20);\n"
+            "CREATE TABLE out WITH (connector = 'stdout', format = 'json');\n"
+            f"INSERT INTO out SELECT counter, '{name}' AS name FROM ticks;"
+        )
+        for name in ("one", "two")
+    )
+    assert '"two"' not in kernel.printed(first, 20)
+    assert '"one"' not in kernel.printed(second, 20)
+    assert '"two"' not in kernel.printed(first, 20)  # though the second is newer
+    kernel.run("%arroyo stop --all")
+
+
 @pytest.mark.parametrize("nested", ["({})", "abs({})", "CASE WHEN true THEN {} END"])
 def test_a_script_nested_2000_deep(kernel: Kernel, nested: str) -> None:
     opening, closing = nested.split("{}")

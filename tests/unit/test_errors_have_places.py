@@ -9,7 +9,9 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.plan.nodes import Project
 from arroyo_nb.planner import plan_script
+from arroyo_nb.spark.expressions import spark_sql
 
 TABLES = Path(__file__).parents[1] / "golden" / "tables.sql"
 LONG = "9" * 5_000
@@ -122,3 +124,106 @@ def test_a_number_of_any_length_is_a_number(sign: str) -> None:
     (sink,) = plan_script(item(f"{sign}{'0' * 5_000}7"), tables()).sinks
     (field,) = sink.schema
     assert str(field.type) == "BIGINT"
+
+
+@pytest.mark.parametrize(
+    ("expression", "message", "place"),
+    [
+        ("regexp_match(name, '(')", "missing )", "'('"),
+        ("regexp_like(name, '[')", "unterminated character set", "'['"),
+        ("regexp_count(name, 'a{')", "repetition {", "'a{'"),
+        ("regexp_replace(name, '*', 'x')", "nothing to repeat", "'*'"),
+        ("name ~ '(a'", "missing )", "'(a'"),
+        ("name !~* 'a)'", "unbalanced parenthesis", "'a)'"),
+        ("regexp_like(name, 'a', 'q')", "flag 'q'", "'q'"),
+        ("regexp_like(name, 'a', name)", "flags must be a literal", "name"),
+        ("regexp_match(name, name)", "must be a literal", "name"),
+        ("date_part('yaer', at)", "part of a date 'yaer'", "'yaer'"),
+        ("extract(foo FROM at)", "part of a date 'foo'", "extract(foo FROM at)"),
+        ("date_trunc('dya', at)", "unit of date_trunc 'dya'", "'dya'"),
+        ("date_trunc(name, at)", "must be a literal", "name"),
+        ("to_char(at, '%Q')", "the specifier '%Q'", "'%Q'"),
+        ("to_char(at, name)", "must be a literal", "name"),
+        ("to_timestamp(name, '%Y', '%a')", "where text is read", "'%a'"),
+        ("to_date(name, '%')", "the specifier '%'", "'%'"),
+        ("encode(name, 'bse64')", "unknown encoding", "'bse64'"),
+        ("decode(name, 'x')", "unknown encoding", "'x'"),
+        ("digest(name, 'sha1')", "unknown digest", "'sha1'"),
+        ("date_bin('15 mintes', at)", "expected an interval", "'15 mintes'"),
+        ("date_bin('1 month', at)", "an interval with months", "'1 month'"),
+        ("date_bin('0 s', at)", "longer than zero", "'0 s'"),
+        ("date_bin(INTERVAL '0 s', at)", "longer than zero", "INTERVAL '0 s'"),
+        ("date_bin(name, at)", "date_bin() does not take", "date_bin(name, at)"),
+    ],
+)
+def test_a_literal_that_a_function_does_not_know(
+    expression: str, message: str, place: str
+) -> None:
+    check(item(expression), (message, place))
+
+
+def test_a_near_name_is_told() -> None:
+    with pytest.raises(ArroyoError, match="did you mean 'day'"):
+        plan_script(item("date_trunc('dya', at)"), tables())
+
+
+def test_text_is_an_interval_where_one_is_wanted() -> None:
+    (sink,) = plan_script(
+        "SELECT date_bin('15 minutes', at) FROM trips", tables()
+    ).sinks
+    assert sink.schema.names == ('date_bin(Utf8("15 minutes"),trips.at)',)
+
+
+def test_views_that_double_are_refused_before_spark_plans_them() -> None:
+    views = [
+        f"CREATE VIEW v{n + 1} AS SELECT * FROM v{n} UNION ALL SELECT * FROM v{n}"
+        for n in range(40)
+    ]
+    script = ";\n".join(["CREATE VIEW v0 AS SELECT id FROM trips", *views])
+    ((message, place),) = told(f"{script};\nSELECT * FROM v40")
+    assert message.endswith("a plan of 5,117 nodes, more than 5,000")
+    assert place == "SELECT * FROM v9 UNION ALL SELECT * FROM v9"
+
+
+def nested(template: str, inner: str, levels: int) -> str:
+    for _ in range(levels):
+        inner = template.replace("{}", inner)
+    return inner
+
+
+def test_a_case_that_repeats_its_operand_is_refused() -> None:
+    case = nested("CASE {} WHEN 1 THEN 1 WHEN 2 THEN 2 END", "id", 40)
+    ((message, _),) = told(item(case))
+    assert "the operand of CASE" in message
+
+
+@pytest.mark.parametrize(
+    ("template", "inner"),
+    [
+        ("trunc({})", "fare"),
+        ("trunc({}, 2)", "fare"),
+        ("ln({})", "fare"),
+        ("log(2.0, {})", "fare"),
+        ("floor({})", "fare"),
+        ("(1.0 / {})", "fare"),
+        ("(1.0 % {})", "fare"),
+        ("substr({}, 1, 2)", "name"),
+        ("left({}, 3)", "name"),
+        ("regexp_replace({}, 'a', 'b')", "name"),
+        ("encode({}, name)", "name"),
+        ("date_bin('5 s', {}, at)", "at"),
+        ("{}::TEXT::TIMESTAMP", "at"),
+        ("{}::TEXT::DOUBLE", "fare"),
+    ],
+)
+def test_the_spark_text_of_nested_calls_grows_with_their_number(
+    template: str, inner: str
+) -> None:
+    def length(levels: int) -> int:
+        query = item(nested(template, inner, levels))
+        (sink,) = plan_script(query, tables()).sinks
+        assert isinstance(sink.input, Project)
+        (only,) = sink.input.items
+        return len(spark_sql(only.expression, row_time=""))
+
+    assert length(40) - length(39) == length(39) - length(38)

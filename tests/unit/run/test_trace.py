@@ -66,3 +66,18 @@ def test_rows_of_windows_before_1970_are_late_from_the_start():
     before = EPOCH - 2 * HOUR
     trace.add(replace(first, pane_rows={before: 3, EPOCH: 1}))
     assert trace.late_rows == 3
+
+
+def test_what_is_let_go_is_counted(monkeypatch):
+    monkeypatch.setattr("arroyo_nb.run.trace.TRACE_BATCHES", 3)
+    monkeypatch.setattr("arroyo_nb.run.trace.TRACE_WINDOWS", 2)
+    trace = Trace(Tumble(HOUR))
+    for number in range(5):
+        trace.add(batch(number, number or None, None, **{f"h{number}": 1}))
+    assert [b.batch_id for b in trace.batches] == [0, 1, 2]
+    assert trace.cut_after == 2
+    assert [bar.start for bar in trace.windows()] == [at(3), at(4)]
+    assert (trace.forgotten, trace.exact) == (3, True)
+    trace.add(replace(batch(5, 5, 5), exact=False))
+    trace.add(batch(6, 6, 6))
+    assert not trace.exact

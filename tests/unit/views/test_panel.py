@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from html.parser import HTMLParser
 from itertools import cycle, pairwise
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -136,6 +137,37 @@ def test_many_windows_show_the_newest_and_say_so() -> None:
     assert "earlier windows not drawn" in text
     shown = set(re.findall(r'class="bar (closed|open)" width', text))
     assert shown == {"closed", "open"}  # both sides of the watermark
+
+
+@pytest.mark.parametrize(
+    ("cut", "said"),
+    [
+        ({"rows_kept": 9}, "newest 3 of 9 rows"),
+        (
+            {"rows_kept": 10_000, "rows_cut": 2_345},
+            "newest 3 of 12,345 rows; 10,000 kept",
+        ),
+        ({"windows_cut": 1}, "1 closed window no longer kept"),
+        ({"exact": False}, "counts of windows are near"),
+        ({"recorded_to": 9_999}, "batches after 9,999 are counted but not recorded"),
+        ({"columns": tuple(map(str, range(42)))}, "2 more columns not shown"),
+    ],
+)
+def test_what_is_left_out_is_told_in_every_view(cut: dict[str, Any], said: str) -> None:
+    whole = replace(TUMBLE, rows_kept=3)
+    some = replace(whole, **cut)
+    if "columns" in cut:
+        some = replace(some, numeric=(), rows=(tuple(range(42)),), rows_kept=1)
+    html, text = (still.bundle(some)[f"text/{kind}"] for kind in ("html", "plain"))
+    for view in (body(some), html, text):
+        assert said in view
+    for view in (body(whole), *still.bundle(whole).values()):
+        assert said not in view
+
+
+def test_rows_too_large_for_any_page_are_not_said_to_be_none() -> None:
+    assert "newest 0 of 9 rows" in body(TUMBLE, rows=0)
+    assert "newest 0 of 9 rows" in still.text(replace(TUMBLE, rows=()))
 
 
 def test_hop_windows_lie_in_lanes_that_do_not_overlap() -> None:

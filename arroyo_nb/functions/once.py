@@ -1,0 +1,35 @@
+"""Text that names an argument several times, without growing with each level.
+
+Nested, a text that stands twice in another doubles in length with each level: forty
+levels are more than any memory. A long one is therefore computed once, and what
+repeats it is the body of a lambda. A short one is repeated: Spark compiles that to
+faster code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+LONG = 200
+"""Characters from which on a text is not repeated."""
+
+# No column is called so: a lambda's variable hides it.
+_ALL = "__arguments__"
+
+
+def once(write: Callable[[Sequence[str]], str], texts: Sequence[str]) -> str:
+    """What ``write`` makes of SQL texts, with none of the long ones in it twice.
+
+    >>> once(lambda a: f"{a[0]} * {a[0]}", ["`x`"])
+    '`x` * `x`'
+    >>> print(once(lambda a: f"{a[0]} * {a[0]}", ["x" * 200])[-59:])
+    __arguments__ -> __arguments__.a0_ * __arguments__.a0_), 1)
+    """
+    names = {i: f"{_ALL}.a{i}_" for i, text in enumerate(texts) if len(text) >= LONG}
+    if not names:
+        return write(texts)
+    body = write([names.get(i, text) for i, text in enumerate(texts)])
+    if all(body.count(name) < 2 for name in names.values()):
+        return write(texts)
+    fields = ", ".join(f"{texts[i]} AS a{i}_" for i in names)
+    return f"element_at(transform(array(struct({fields})), {_ALL} -> {body}), 1)"

@@ -1,0 +1,49 @@
+"""What a view leaves out, in words: nothing is cut in silence.
+
+Rows, windows and batches are kept up to a bound each, so that a run may go on for
+days. What was let go is still counted.
+"""
+
+from __future__ import annotations
+
+from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.views.words import count
+
+MOST_COLUMNS = 40
+"""Columns that a view shows at most."""
+
+
+def rows_left_out(snapshot: Snapshot) -> str:
+    """Which rows and columns of the output are not in the table; empty: all are.
+
+    >>> from arroyo_nb.run.snapshot import RunState
+    >>> rows_left_out(Snapshot("q", RunState.RUNNING, rows_kept=1, rows_cut=8))
+    'newest 0 of 9 rows; 1 kept'
+    """
+    parts = []
+    shown, rows = len(snapshot.rows), snapshot.rows_kept + snapshot.rows_cut
+    if shown < rows:
+        parts.append(f"newest {shown:,} of {count(rows, 'row')}")
+    if snapshot.rows_cut:
+        parts.append(f"{count(snapshot.rows_kept)} kept")
+    if (columns := len(snapshot.columns) - MOST_COLUMNS) > 0:
+        parts.append(f"{count(columns, 'more column')} not shown")
+    return "; ".join(parts)
+
+
+def trace_left_out(snapshot: Snapshot) -> str:
+    """What of the run's windows and batches is not known in full; empty: all is."""
+    parts = []
+    if snapshot.windows_cut:
+        parts.append(f"{count(snapshot.windows_cut, 'closed window')} no longer kept")
+    if not snapshot.exact:
+        parts.append(
+            "counts of windows are near: some batches spread over too many of them, "
+            "and neighbours were counted together"
+        )
+    if snapshot.recorded_to is not None:
+        parts.append(
+            f"batches after {snapshot.recorded_to:,} are counted but not recorded: "
+            "their watermarks are not drawn and Run.late() lists none of their rows"
+        )
+    return "; ".join(parts)
