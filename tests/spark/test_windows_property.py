@@ -15,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pytest
 from bound import col, count, measure, named, source
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -68,13 +69,17 @@ row = st.tuples(
     st.sampled_from([*"abcdefghijkl", None]), st.none() | st.integers(-9, 9), moments
 )
 batches = st.lists(st.lists(row, max_size=80), min_size=2, max_size=5)
-# To shrink would cost a stream for each attempt.
-few = settings(
-    max_examples=2,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-    print_blob=True,
-)
+
+
+def examples(number):
+    """So many; to shrink one that fails would cost a stream for each attempt."""
+    return settings(
+        max_examples=number,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        phases=(Phase.explicit, Phase.reuse, Phase.generate),
+        print_blob=True,
+    )
 
 
 def watermarks(tape):
@@ -209,9 +214,7 @@ def labelled(kind, plan, read):
     return frame.selectExpr(f"'{kind}' AS kind", "window", key, "n", "s")
 
 
-@given(batches)
-@few
-def test_windows_hold_what_the_watermark_admits(engine, tape):
+def check_windows(engine, tape):
     found, progress = streamed(engine, tape)
     assert found == oracle(tape)
     for batch, got in zip(tape, progress, strict=False):
@@ -222,6 +225,19 @@ def test_windows_hold_what_the_watermark_admits(engine, tape):
         assert observed.rows == len(batch)
         assert observed.exact
         assert len(panes) < PANES
+
+
+@given(batches)
+@examples(6)
+def test_windows_hold_what_the_watermark_admits(engine, tape):
+    check_windows(engine, tape)
+
+
+@pytest.mark.long
+@given(batches)
+@examples(150)
+def test_windows_of_many_tapes(engine, tape):
+    check_windows(engine, tape)
 
 
 @st.composite
@@ -241,16 +257,27 @@ def within_the_delay(draw):
 ROW_STEPS = (st.sampled_from("abcdef"), st.integers(0, 9), st.integers(-20, 22))
 
 
-@given(within_the_delay())
-@few
-def test_any_split_of_rows_within_the_delay_gives_the_same(engine, tape):
+def check_split(engine, tape):
     found, _ = streamed(engine, tape)
     whole = [[row for batch in tape for row in batch]]
     assert found == oracle(whole)
 
 
+@given(within_the_delay())
+@examples(6)
+def test_any_split_of_rows_within_the_delay_gives_the_same(engine, tape):
+    check_split(engine, tape)
+
+
+@pytest.mark.long
+@given(within_the_delay())
+@examples(150)
+def test_many_splits(engine, tape):
+    check_split(engine, tape)
+
+
 @given(batches)
-@settings(few, max_examples=1)
+@examples(2)
 def test_late_rows_are_found_again(engine, tape):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
