@@ -191,7 +191,9 @@ def _items(select: exp.Select, scope: Scope, problems: Collected) -> tuple[Named
 
 
 def _failed(expression: exp.Expr) -> Named:
-    return Named(expression.alias, typed(exp.Null(), NULL), NULL, nullable=True)
+    null = typed(exp.Null(), NULL)
+    null.meta["failed"] = expression.unalias()
+    return Named(expression.alias, null, NULL, nullable=True)
 
 
 def _item(expression: exp.Expr, scope: Scope) -> list[Named]:
