@@ -21,6 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported
 from arroyo_nb.source import Source, Span
+from arroyo_nb.sql.comments import blanked
 from arroyo_nb.sql.dialect import Arroyo, GrammarError, span_of
 from arroyo_nb.sql.statements import (
     CreateTable,
@@ -37,6 +38,7 @@ MAX_BRACKETS = 100
 MAX_DEPTH = 250
 """How deep a syntax tree may be; each operator of a flat chain is one level."""
 
+_BYTE_ORDER_MARK = "\ufeff"
 _FRAMES = 20_000
 _LOCK = RLock()
 _DIALECT = Arroyo()
@@ -142,22 +144,20 @@ def _made(tokens: list[Token]) -> list[str]:
 
 
 def _tokens(source: Source) -> list[Token]:
+    text = source.text
+    if text.startswith(_BYTE_ORDER_MARK):
+        text = " " + text[1:]
     try:
-        return _DIALECT.tokenize(source.text)
+        return _DIALECT.tokenize(blanked(text))
     except TokenError as error:
-        raise _unreadable(error, source.text).at(source) from None
+        raise _unreadable(error, text).at(source) from None
 
 
 def _unreadable(error: TokenError, text: str) -> SyntaxProblem:
-    """sqlglot says ``Missing ' from 3:14``, where 14 is the text's first character;
-    a comment that never ends runs it past the end of the script."""
+    """sqlglot says ``Missing ' from 3:14``, where 14 is the text's first character."""
     found = re.search(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
     if found is None:
-        start = max(text.find("/*"), 0)
-        return SyntaxProblem(
-            "unterminated comment: a closing */ is missing",
-            span=Span(start, start + 2),
-        )
+        return SyntaxProblem("the text cannot be read", span=Span(0, len(text)))
     start = int(found[2])
     return SyntaxProblem(
         f"unterminated text: the closing {found[1]} is missing",

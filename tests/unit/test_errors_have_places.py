@@ -282,3 +282,30 @@ def test_what_failed_is_told_once_and_hides_nothing_else(
 )
 def test_a_bad_item_is_told_once(query: str, message: str, place: str) -> None:
     check(query, (message, place))
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "place"),
+    [
+        ("\ufeffSELECT nope FROM trips", "column 'nope'", "nope"),
+        ("SELECT /*/* */*/ nope FROM trips", "column 'nope'", "nope"),
+        ("SELECT '/*', nope /* '*/ FROM trips -- /*", "column 'nope'", "nope"),
+        ("SELECT \"/*\", $$/*$$, E'\\'/*' FROM trips", "column '/*'", '"/*"'),
+        ("SELECT id /* a /* b */ FROM trips", "unterminated comment", "/*"),
+        ("SELECT id FROM trips WHERE id IN ()", "expected a value", ")"),
+        ("SELECT id FROM trips GROUP BY ALL", "GROUP BY ALL is", "GROUP BY ALL"),
+        ("SELECT id FROM trips, LATERAL (SELECT 1) x", "LATERAL is", "1) x"),
+        ("SELECT id FROM LATERAL (SELECT 1) x", "LATERAL", "1) x"),
+        ("SELECT id FROM (VALUES (1)) t", "VALUES", "1)) t"),
+        ("SELECT id FROM trips FOR UPDATE", "FOR UPDATE", "FOR UPDATE"),
+        ("SELECT ? FROM trips", "syntax error at '?'", "?"),
+        ("SELECT id = ANY(tags) FROM trips", "ANY is not supported", "ANY(tags)"),
+        ("SELECT ROW(1, 2) FROM trips", "a row value is", "ROW(1, 2)"),
+        ("SELECT sum(*) FROM trips", "'*' may only stand", "*"),
+        ("SELECT 'a' 'b' FROM trips", "a text right after", "'a' 'b'"),
+    ],
+)
+def test_what_is_not_run_is_called_by_its_name(
+    query: str, message: str, place: str
+) -> None:
+    check(query, (message, place))
