@@ -72,7 +72,13 @@ class Script:
     _declared: set[str] = field(default_factory=set)
 
     def read(self, statement: Statement) -> None:
-        """Take in one statement; its errors are collected."""
+        """Take in one statement; its errors are collected, each with a place."""
+        before = len(self.problems)
+        self._read(statement)
+        for problem in self.problems[before:]:
+            problem.span = problem.span or statement.span
+
+    def _read(self, statement: Statement) -> None:
         match statement:
             case CreateTable() | CreateView():
                 self._define(statement)

@@ -110,7 +110,9 @@ def _field(definition: exp.ColumnDef, table: str) -> Field:
 
 def _check_constraints(definition: exp.ColumnDef, table: str) -> None:
     for constraint in definition.constraints:
-        kind = constraint.kind
+        # sqlglot puts IN and OUT there as they are.
+        is_wrapped = isinstance(constraint, exp.ColumnConstraint)
+        kind = constraint.kind if is_wrapped else constraint
         key = _metadata_key(kind)
         if key is not None:
             # No connector has metadata yet.

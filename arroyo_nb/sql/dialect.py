@@ -249,6 +249,8 @@ class Parser(PostgresParser):
 
     def _parse_insert(self) -> exp.Insert | exp.MultitableInserts:
         insert = super()._parse_insert()
+        if insert.find(exp.Table) is None or isinstance(insert.this, exp.Query):
+            self.raise_error("Expected a table")
         if insert.expression is None:
             self.raise_error("Expected a query")
         return insert
@@ -307,6 +309,8 @@ class Parser(PostgresParser):
     def _parse_option(self) -> exp.Expr | None:
         """One ``key = value``; what is not of that form comes back as it is."""
         key = self._parse_string() or self._parse_id_var(any_token=True)
+        if key is None:
+            self.raise_error("Expecting the name of an option")
         if not self._match(TokenType.EQ):
             return key
         return exp.Property(this=key, value=self._parse_disjunction())
