@@ -8,6 +8,9 @@ import signal
 
 import pytest
 from lab import Lab, Tab, write_notebook
+from scripted import picture
+
+from arroyo_nb.views.panel import frame
 
 SHOW = """
 import os, pathlib
@@ -23,6 +26,7 @@ pathlib.Path("kernel.pid").write_text(str(os.getpid()))
 LIVE = ".arroyo-live"
 MARK = f"{LIVE} .watermark text"
 STILL = "img[src^='data:image/svg']"
+PAPER = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 19, 24)"}
 OURS = ("arroyo", "Error displaying widget", "panel.js", "anywidget")
 
 
@@ -157,3 +161,25 @@ def test_dark(lab: Lab, tab: Tab, notebook: str) -> None:
     tab.shot("live-dark")
     choose_theme(tab, "JupyterLab Light")
     tab.page.wait_for_selector(f"{LIVE}[data-theme=light]")
+
+
+@pytest.mark.parametrize(
+    ("body", "scheme"),
+    [
+        ("", "light dark"),  # an unknown front end: as the browser prefers
+        ("data-jp-theme-light=true", "light"),
+        ("data-jp-theme-light=false", "dark"),
+        ("data-vscode-theme-kind=vscode-light", "light"),
+        ("data-vscode-theme-kind=vscode-dark", "dark"),
+        ("data-vscode-theme-kind=vscode-high-contrast", "dark"),
+        ("data-vscode-theme-kind=vscode-high-contrast-light", "light"),
+    ],
+)
+def test_without_a_module_the_style_sheet_follows_the_front_end(
+    tab: Tab, body: str, scheme: str
+) -> None:
+    tab.page.set_content(f"<body {body}>{frame(picture(30))}</body>")
+    panel = tab.page.locator(".arroyo")
+    assert panel.evaluate("e => getComputedStyle(e).colorScheme") == scheme
+    if paper := PAPER.get(scheme):
+        assert panel.evaluate("e => getComputedStyle(e).backgroundColor") == paper
