@@ -24,7 +24,7 @@ from arroyo_nb.plan.verify import verify
 from arroyo_nb.rewrites import PASSES
 from arroyo_nb.rewrites.windows import uneven_hop
 from arroyo_nb.source import Source
-from arroyo_nb.sql.parse import deep_stack, parse
+from arroyo_nb.sql.parse import deep_stack, parse_all
 
 MOST_NODES = 5_000
 """Most nodes of a plan, a view counted wherever it is read; Spark plans some thousand
@@ -68,8 +68,12 @@ def plan_script(
 
 
 def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
-    statements = parse(source)
-    script = Script(catalog, partial(_streamed, strict=strict))
+    parsed = parse_all(source)
+    statements = parsed.statements
+    script = Script(
+        catalog, partial(_streamed, strict=strict), broken=set(parsed.unread)
+    )
+    script.problems.extend(parsed.problems)
     for statement in statements:
         script.read(statement)
     script.problems.raise_all()

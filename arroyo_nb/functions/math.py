@@ -23,6 +23,12 @@ _GCD = (
     "named_struct('a', abs({0}), 'b', abs({1})), "
     "(p, i) -> IF(p.b = 0, p, named_struct('a', p.b, 'b', p.a % p.b)), p -> p.a)"
 )
+# Spark gives NULL for what is negative or too large.
+_FACTORIAL = (
+    "(CASE WHEN {0} > 20 THEN raise_error(concat("
+    "'[ARITHMETIC_OVERFLOW] Overflow happened on FACTORIAL(', {0}, ')')) "
+    "WHEN {0} < 2 THEN 1L ELSE factorial(CAST({0} AS INT)) END)"
+)
 # Beyond this a DOUBLE has no fraction, and Spark's result, a BIGINT, may not hold it.
 _WHOLE = "IF(abs({value}) < 9e15D, CAST({how}({value}) AS DOUBLE), {value})"
 
@@ -69,8 +75,8 @@ FUNCTIONS = (
     _same("exp", "e to the power of x"),
     _row(
         "factorial",
-        "factorial(CAST({0} AS INT))",
-        "n!, for n up to 20",
+        _FACTORIAL,
+        "n!, an error above 20; 1 of a negative number",
         Signature((BIGINT,), BIGINT),
     ),
     _row("floor", _whole("floor"), "nearest whole number not above"),

@@ -102,8 +102,12 @@ def bind_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.Expr:
 
 def _column(node: exp.Column, scope: Scope) -> exp.Expr:
     if isinstance(node.this, exp.Star):
-        raise PlanProblem("'*' may only stand in the select list or in count(*)")
+        _star(node.this, scope)
     return scope.resolve(node.parts)
+
+
+def _star(_: exp.Star, __: Scope) -> exp.Expr:
+    raise PlanProblem("'*' may only stand in the select list or in count(*)")
 
 
 def _dot(node: exp.Dot, scope: Scope) -> exp.Expr:
@@ -383,6 +387,7 @@ def _extract(node: exp.Extract, scope: Scope) -> exp.Expr:
 _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     **dict.fromkeys(SYMBOLS, _binary),
     exp.Column: _column,
+    exp.Star: _star,
     exp.Dot: _dot,
     exp.Literal: _literal,
     exp.Boolean: lambda n, _: typed(exp.Boolean(this=n.this), BOOLEAN, nullable=False),

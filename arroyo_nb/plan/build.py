@@ -56,10 +56,13 @@ class Script:
         The tables that were there before, and those that are declared.
     streamed
         Raises when a query breaks a rule of streaming.
+    broken
+        Tables and views whose definition failed: an error that is already reported.
     """
 
     catalog: Catalog
     streamed: Callable[[Node], object]
+    broken: set[str] = field(default_factory=set)
     sinks: list[Sink] = field(default_factory=list)
     options: dict[str, timedelta] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -67,10 +70,15 @@ class Script:
     _files_read: set[str] = field(default_factory=set)
     _files_written: set[str] = field(default_factory=set)
     _declared: set[str] = field(default_factory=set)
-    _broken: set[str] = field(default_factory=set)
 
     def read(self, statement: Statement) -> None:
-        """Take in one statement; its errors are collected."""
+        """Take in one statement; its errors are collected, each with a place."""
+        before = len(self.problems)
+        self._read(statement)
+        for problem in self.problems[before:]:
+            problem.span = problem.span or statement.span
+
+    def _read(self, statement: Statement) -> None:
         match statement:
             case CreateTable() | CreateView():
                 self._define(statement)
@@ -102,7 +110,7 @@ class Script:
         self.sinks.append(sink)
 
     def _relations(self) -> Relations:
-        return Relations(self.catalog, broken=frozenset(self._broken))
+        return Relations(self.catalog, broken=frozenset(self.broken))
 
     def _define(self, statement: CreateTable | CreateView) -> None:
         name = statement.name.lower()
@@ -112,7 +120,7 @@ class Script:
         self._declared.add(name)
         made = self.problems.attempt(partial(self._made, statement))
         if made is None:
-            self._broken.add(name)
+            self.broken.add(name)
             return
         if made.name in self.catalog:
             self.notes.append(f"{made.name} replaces the table of an earlier cell")
@@ -174,7 +182,7 @@ class Script:
         self._keep(Sink(node, table, table.name, span=statement.span))
 
     def _target(self, name: str, span: Span | None) -> ConnectorTable:
-        if name.lower() in self._broken:
+        if name.lower() in self.broken:
             raise Cascade(f"Table {name} failed to be created")
         if name not in self.catalog:
             raise CatalogProblem(

@@ -56,6 +56,8 @@ _OTHER_FUNCTIONS = (
     *("struct", "to_local_time", "union_extract", "union_tag", "unnest", "version"),
 )
 UNSUPPORTED_FUNCTIONS = {
+    **{word: f"{word.upper()} is not supported" for word in ("all", "any", "some")},
+    "row": "a row value is not supported",
     "metadata": "metadata() may only be called in a generated column",
     **{f: f"the function {f}() is not supported yet" for f in _OTHER_FUNCTIONS},
     **{f: f"{f}() needs OVER, which is not supported yet" for f in _OVER_FUNCTIONS},

@@ -10,11 +10,12 @@ from sqlglot import exp
 
 from arroyo_nb.catalog import Generated
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
+from arroyo_nb.functions.types import fits
 from arroyo_nb.plan import calls
 from arroyo_nb.plan.binding import bind
 from arroyo_nb.plan.scope import Collected, Scope, unique
 from arroyo_nb.plan.types import is_internal, type_from_sql
-from arroyo_nb.plan.typing import is_nullable, type_of
+from arroyo_nb.plan.typing import cast, is_nullable, type_of
 from arroyo_nb.schema import Field, Schema
 from arroyo_nb.sql.dialect import span_of
 
@@ -110,7 +111,9 @@ def _field(definition: exp.ColumnDef, table: str) -> Field:
 
 def _check_constraints(definition: exp.ColumnDef, table: str) -> None:
     for constraint in definition.constraints:
-        kind = constraint.kind
+        # sqlglot puts IN and OUT there as they are.
+        is_wrapped = isinstance(constraint, exp.ColumnConstraint)
+        kind = constraint.kind if is_wrapped else constraint
         key = _metadata_key(kind)
         if key is not None:
             # No connector has metadata yet.
@@ -167,7 +170,7 @@ def _generated(declared: Field, expression: exp.Expr, scope: Scope) -> Generated
     bound = bind(expression, scope)
     _check_scalar(bound, "a generated column")
     given = type_of(bound)
-    if given != declared.type:
+    if not fits(given, declared.type):
         raise CatalogProblem(
             f"the generated column '{declared.name}' is declared {declared.type}, but "
             f"its expression is {given}",
@@ -175,7 +178,8 @@ def _generated(declared: Field, expression: exp.Expr, scope: Scope) -> Generated
             hint=f"cast the expression to {declared.type}",
         )
     nullable = declared.nullable and is_nullable(bound)
-    return Generated(Field(declared.name, declared.type, nullable), bound)
+    column = Field(declared.name, declared.type, nullable)
+    return Generated(column, cast(bound, declared.type))
 
 
 def _check_scalar(bound: exp.Expr, where: str) -> None:

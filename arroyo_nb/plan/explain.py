@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.intervals import in_words
 from arroyo_nb.plan.naming import BINDING
 from arroyo_nb.plan.nodes import (
@@ -30,6 +31,8 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.operators import SYMBOLS
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.typing import type_of
+from arroyo_nb.plan.verify import expressions
 from arroyo_nb.sql.dialect import Arroyo
 
 if TYPE_CHECKING:
@@ -55,6 +58,11 @@ _SLOW_WATERMARK = (
 _LATE_HOP = (
     "differs from Arroyo: a late row still counts in those of its windows that are "
     "open; Arroyo drops it from all of them"
+)
+
+_OVERFLOW = (
+    "differs from Arroyo: a whole number that leaves its type is an error; Arroyo's "
+    "wraps around"
 )
 
 
@@ -260,4 +268,18 @@ def _differences(sinks: Iterable[Node]) -> list[str]:
         found.append(_SLOW_WATERMARK)
     if any(isinstance(n, WindowAggregate) and isinstance(n.assign, Hop) for n in nodes):
         found.append(_LATE_HOP)
+    if any(map(_may_overflow, nodes)):
+        found.append(_OVERFLOW)
     return found
+
+
+def _may_overflow(node: Node) -> bool:
+    """Whether whole numbers are added or multiplied, in an expression or by sum()."""
+    measures = node.measures if isinstance(node, WindowAggregate) else ()
+    if any(m.function == "sum" and is_integer(m.type) for m in measures):
+        return True
+    return any(
+        is_integer(type_of(part))
+        for _, expression in expressions(node)
+        for part in expression.find_all(exp.Add, exp.Sub, exp.Mul)
+    )

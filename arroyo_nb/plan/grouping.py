@@ -15,7 +15,7 @@ from arroyo_nb.plan.binding import bind, bind_condition
 from arroyo_nb.plan.naming import output_name, shown
 from arroyo_nb.plan.nodes import Aggregate, Filter, Measure, Named, Node
 from arroyo_nb.plan.refusals import refuse_clauses
-from arroyo_nb.plan.scope import Collected, Scope, spelled
+from arroyo_nb.plan.scope import Cascade, Collected, Scope, spelled
 from arroyo_nb.plan.typing import column, is_nullable, place_of, replaced, type_of
 from arroyo_nb.schema import Field, Schema
 from arroyo_nb.sql.dialect import span_of
@@ -94,6 +94,8 @@ def _meant(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.
         aliased = [item for item in items if item.name == name]
         if name not in scope.schema and aliased:
             return aliased[0].expression
+    if any(item.expression.meta.get("failed") == expression for item in items):
+        raise Cascade(f"{expression} failed in the select list")
     return bind(expression, scope)
 
 

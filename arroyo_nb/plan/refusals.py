@@ -32,6 +32,7 @@ _WORDS = {
     "distinct": "SELECT DISTINCT is an updating aggregate, which is not supported yet",
     "joins": "JOIN is not supported yet",
     "laterals": "LATERAL is not supported",
+    "locks": "FOR UPDATE and FOR SHARE are not supported",
     "qualify": "QUALIFY is not supported",
     "sample": "TABLESAMPLE is not supported",
     "db": "a schema in a table name is not supported",
@@ -67,12 +68,14 @@ _EXPRESSIONS: dict[type[exp.Expr], str] = {
     exp.Cube: "CUBE",
     exp.Rollup: "ROLLUP",
     exp.GroupingSets: "GROUPING SETS",
+    exp.Struct: "a struct literal",
+    exp.Concat: "a text right after another one",
 }
 
 
 def refused(expression: exp.Expr) -> Unsupported:
     """The error for an expression that nothing binds."""
-    words = _EXPRESSIONS.get(type(expression), type(expression).__name__)
+    words = _EXPRESSIONS.get(type(expression), expression.key.upper())
     return Unsupported(f"{words} is not supported")
 
 
@@ -90,6 +93,8 @@ def refuse_clauses(node: exp.Expr) -> None:
     for name, value in node.args.items():
         if value and name not in handled and not _is_set_flag(node, name):
             words = _WORDS.get(name, f"{name.strip('_').upper()} is not supported")
+            if name == "joins" and isinstance(value[0].this, exp.Lateral):
+                words = _WORDS["laterals"]
             raise Unsupported(words, span=_place(value) or span_of(node))
     alias = node.args.get("alias")
     if isinstance(alias, exp.TableAlias):

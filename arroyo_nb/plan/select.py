@@ -191,7 +191,9 @@ def _items(select: exp.Select, scope: Scope, problems: Collected) -> tuple[Named
 
 
 def _failed(expression: exp.Expr) -> Named:
-    return Named(expression.alias, typed(exp.Null(), NULL), NULL, nullable=True)
+    null = typed(exp.Null(), NULL)
+    null.meta["failed"] = expression.unalias()
+    return Named(expression.alias, null, NULL, nullable=True)
 
 
 def _item(expression: exp.Expr, scope: Scope) -> list[Named]:
@@ -223,6 +225,8 @@ def _star(star: exp.Expr, scope: Scope) -> list[Named]:
 
 
 def _from(source: exp.Expr, relations: Relations) -> tuple[Node, Scope]:
+    if not isinstance(source, exp.Table | exp.Subquery):
+        raise _other_relation(source)
     refuse_clauses(source)
     alias = source.args.get("alias")
     name = spelled(alias.this) if alias is not None and alias.this else None
@@ -235,11 +239,15 @@ def _from(source: exp.Expr, relations: Relations) -> tuple[Node, Scope]:
             node = plan_query(source.this, _with_ctes(source, relations))
             return node, Scope(node.schema, name)
         case _:
-            raise Unsupported(
-                "FROM takes a table or a query: functions, LATERAL and VALUES are not "
-                "supported",
-                span=span_of(source),
-            )
+            raise _other_relation(source)
+
+
+def _other_relation(source: exp.Expr) -> Unsupported:
+    return Unsupported(
+        "FROM takes a table or a query: functions, LATERAL and VALUES are not "
+        "supported",
+        span=span_of(source),
+    )
 
 
 def _union(query: exp.SetOperation, relations: Relations) -> Node:

@@ -85,7 +85,12 @@ def name_span(statement: exp.Expr) -> Span | None:
 
 
 def _call(name: str) -> Callable[..., exp.Anonymous]:
-    return lambda _, left, right: exp.Anonymous(this=name, expressions=[left, right])
+    def build(parser: Parser, left: exp.Expr | None, right: exp.Expr) -> exp.Anonymous:
+        if left is None:
+            parser.raise_error("Expected a value before it", parser._prev)
+        return exp.Anonymous(this=name, expressions=[left, right])
+
+    return build
 
 
 def _no_paren_call(name: str) -> Callable[[], exp.Anonymous]:
@@ -156,7 +161,8 @@ class Parser(PostgresParser):
     def raise_error(self, message: str, token: Token | None = None) -> None:
         """Stop with Arroyo-style words at the token that could not be read."""
         at = token or self._curr or self._prev
-        found = f"'{at.text}'" if self._curr else "the end of the statement"
+        is_there = token is not None or self._curr
+        found = f"'{at.text}'" if is_there else "the end of the statement"
         raise GrammarError(_in_words(message, found), Span.of_token(at.start, at.end))
 
     def _placed(self, parse: Callable[..., T], *args: Any, **kwargs: Any) -> T:
@@ -209,6 +215,22 @@ class Parser(PostgresParser):
             join.set("using", self._parse_wrapped_id_vars())
         return join
 
+    def _parse_group(self, *args: Any, **kwargs: Any) -> exp.Group | None:
+        return self._placed(super()._parse_group, *args, **kwargs)
+
+    def _parse_locks(self) -> list[exp.Lock]:
+        first = self._curr
+        made = super()._parse_locks()
+        for lock in made:
+            lock.meta["start"], lock.meta["end"] = first.start, self._prev.end
+        return made
+
+    def _parse_in(self, *args: Any, **kwargs: Any) -> exp.In:
+        made = super()._parse_in(*args, **kwargs)
+        if len([value for value in made.args.values() if value]) == 1:
+            self.raise_error("Expected a value", self._prev)
+        return made
+
     def _parse_interval(self, *_: Any, **__: Any) -> exp.Interval | None:
         """``INTERVAL '5 minutes'``, ``INTERVAL '5' MINUTE``, with the text as typed."""
         values = (TokenType.STRING, TokenType.NUMBER)
@@ -227,6 +249,8 @@ class Parser(PostgresParser):
 
     def _parse_insert(self) -> exp.Insert | exp.MultitableInserts:
         insert = super()._parse_insert()
+        if insert.find(exp.Table) is None or isinstance(insert.this, exp.Query):
+            self.raise_error("Expected a table")
         if insert.expression is None:
             self.raise_error("Expected a query")
         return insert
@@ -285,6 +309,8 @@ class Parser(PostgresParser):
     def _parse_option(self) -> exp.Expr | None:
         """One ``key = value``; what is not of that form comes back as it is."""
         key = self._parse_string() or self._parse_id_var(any_token=True)
+        if key is None:
+            self.raise_error("Expecting the name of an option")
         if not self._match(TokenType.EQ):
             return key
         return exp.Property(this=key, value=self._parse_disjunction())

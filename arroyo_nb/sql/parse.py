@@ -1,9 +1,9 @@
 """Text -> statements; every statement with a syntax error is reported.
 
 The script is cut at its semicolons before anything is parsed, so an error in one
-statement hides none in the next. Nesting is bounded on the tokens, before the
-recursive parser sees them, and once more on the tree, where a long chain of
-operators is as deep as it is long: no later stage can run out of stack.
+statement hides none in the next, of whatever kind. Nesting is bounded on the tokens,
+before the recursive parser sees them, and once more on the tree, where a long chain
+of operators is as deep as it is long: no later stage can run out of stack.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import RLock
 
 from sqlglot import exp
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported, raise_all
+from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported
 from arroyo_nb.source import Source, Span
+from arroyo_nb.sql.comments import blanked
 from arroyo_nb.sql.dialect import Arroyo, GrammarError, span_of
 from arroyo_nb.sql.statements import (
     CreateTable,
@@ -36,6 +38,7 @@ MAX_BRACKETS = 100
 MAX_DEPTH = 250
 """How deep a syntax tree may be; each operator of a flat chain is one level."""
 
+_BYTE_ORDER_MARK = "\ufeff"
 _FRAMES = 20_000
 _LOCK = RLock()
 _DIALECT = Arroyo()
@@ -85,50 +88,76 @@ def deep_stack() -> Iterator[None]:
             sys.setrecursionlimit(before)
 
 
-def parse(source: Source) -> tuple[Statement, ...]:
-    """The statements of a script, in order.
+@dataclass(frozen=True)
+class Parsed:
+    """What could be read of a script.
+
+    Parameters
+    ----------
+    statements
+        Those that are of the dialect, in order.
+    problems
+        What is wrong with each of the others.
+    unread
+        The tables and views that the others would have made, in lower case.
+    """
+
+    statements: tuple[Statement, ...]
+    problems: tuple[ArroyoError, ...]
+    unread: frozenset[str]
+
+
+def parse_all(source: Source) -> Parsed:
+    """Each statement of a script, or what is wrong with it.
 
     Raises
     ------
     SyntaxProblem
-        Where the text is not of the dialect, is nested too deeply, or is blank.
-    Unsupported
-        Where a statement is of a kind that is not run here.
-    Problems
-        For several such statements.
+        When the text cannot be cut into statements, or is blank.
     """
     chunks = _statements(_tokens(source))
     if not chunks:
         raise SyntaxProblem("Query is empty!").at(source)
     statements: list[Statement] = []
     problems: list[ArroyoError] = []
+    unread: set[str] = set()
     with deep_stack():
         for chunk in chunks:
             try:
                 statements.append(_parse_one(chunk, source.text))
             except ArroyoError as problem:
                 problems.append(problem.at(source))
-    raise_all(problems)
-    return tuple(statements)
+                unread.update(_made(chunk))
+    return Parsed(tuple(statements), tuple(problems), frozenset(unread))
+
+
+def _made(tokens: list[Token]) -> list[str]:
+    """The name of the table or view that a statement makes, were it readable."""
+    words = [token.text.lower() for token in tokens[:10]]
+    if words[0].upper() in _REFUSED:
+        return []
+    for place, token in enumerate(tokens[: len(words)]):
+        if token.token_type in (TokenType.TABLE, TokenType.VIEW):
+            after = [w for w in words[place + 1 :] if w not in ("if", "not", "exists")]
+            return after[:1]
+    return []
 
 
 def _tokens(source: Source) -> list[Token]:
+    text = source.text
+    if text.startswith(_BYTE_ORDER_MARK):
+        text = " " + text[1:]
     try:
-        return _DIALECT.tokenize(source.text)
+        return _DIALECT.tokenize(blanked(text))
     except TokenError as error:
-        raise _unreadable(error, source.text).at(source) from None
+        raise _unreadable(error, text).at(source) from None
 
 
 def _unreadable(error: TokenError, text: str) -> SyntaxProblem:
-    """sqlglot says ``Missing ' from 3:14``, where 14 is the text's first character;
-    a comment that never ends runs it past the end of the script."""
+    """sqlglot says ``Missing ' from 3:14``, where 14 is the text's first character."""
     found = re.search(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
     if found is None:
-        start = max(text.find("/*"), 0)
-        return SyntaxProblem(
-            "unterminated comment: a closing */ is missing",
-            span=Span(start, start + 2),
-        )
+        return SyntaxProblem("the text cannot be read", span=Span(0, len(text)))
     start = int(found[2])
     return SyntaxProblem(
         f"unterminated text: the closing {found[1]} is missing",

@@ -1,7 +1,7 @@
 """The live panel from ipywidgets alone, for where anywidget cannot be imported.
 
-Same frames, same buttons; without the page's heartbeat and without morphing, so
-open details close with the next frame.
+Same frames, same buttons; those that a frame has not are off. Without the page's
+heartbeat and without morphing, so open details close with the next frame.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ class CorePanel:
         )
         self._style = f"<style>{style()}{hidden}</style>"
         self._html = ipywidgets.HTML()
-        keys = [ipywidgets.Button(description=key.capitalize()) for key in KEYS]
-        for key, button in zip(KEYS, keys, strict=True):
+        self._keys = {k: ipywidgets.Button(description=k.capitalize()) for k in KEYS}
+        for key, button in self._keys.items():
             button.on_click(partial(_press, pressed, key))
-        self._box = ipywidgets.VBox([ipywidgets.HBox(keys), self._html])
+        keys = ipywidgets.HBox(list(self._keys.values()))
+        self._box = ipywidgets.VBox([keys, self._html])
 
     @property
     def frame(self) -> str:
@@ -49,6 +50,8 @@ class CorePanel:
     @frame.setter
     def frame(self, frame: str) -> None:
         self._html.value = self._style + frame
+        for key, button in self._keys.items():
+            button.disabled = f'data-do="{key}"' not in frame
 
     def view(self) -> dict[str, Any]:
         """The MIME bundle that shows it."""
@@ -56,7 +59,7 @@ class CorePanel:
 
     def close(self) -> None:
         """Take it and its parts off the page."""
-        for part in (*self._box.children[0].children, *self._box.children, self._box):
+        for part in (*self._keys.values(), *self._box.children, self._box):
             part.close()
 
 

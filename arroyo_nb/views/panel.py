@@ -257,7 +257,7 @@ def _table(snapshot: Snapshot, _: str) -> str:
     rows = "".join(_row(row, numeric) for row in zip(*cells, strict=True))
     said = rows_left_out(snapshot)
     return (
-        f'<div class="rows"><table><thead><tr>{head}</tr></thead>'
+        f'<div class="rows" data-key="rows"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
         + (f'<p class="soft">{said}</p>' if said else "")
     )

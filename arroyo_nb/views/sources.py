@@ -19,7 +19,7 @@ def listed(sources: Sequence[SourceProgress]) -> str:
     made = "".join(_source(source) for source in sources[:MOST_SOURCES])
     more = len(sources) - MOST_SOURCES
     told = f"<div>{count(more, 'more source')}</div>" if more > 0 else ""
-    return f'<div class="sources">{made}{told}</div>'
+    return f'<div class="sources" data-key="sources">{made}{told}</div>'
 
 
 def _source(source: SourceProgress) -> str:

@@ -2,7 +2,8 @@
 
 Neither script nor style sheet: inline styles, a picture as a data address, a real
 table and plain text. That is what GitHub, nbviewer, nbconvert and an untrusted
-notebook all show.
+notebook all show. Beside a live panel one rule of style is added that JupyterLab and
+Notebook need and all others may drop.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ TEXT_COLUMN_CHARS = 40
 
 BOX = "border:1px solid #8886;border-radius:6px;padding:8px 14px;max-width:932px"
 CELL = "padding:2px 12px 2px 0;white-space:nowrap;text-align:"
+# A widget that is there has elements in it; the message that there is none has not.
+WIDGET_LOST = (
+    ".jp-OutputArea-child:has(+ .jp-OutputArea-child .%s) "
+    "> .jupyter-widgets:not(:has(*)) { display: none }"
+)
 SOFT = "opacity:.75;margin:4px 0"
 
 
@@ -47,7 +53,8 @@ def bundle(snapshot: Snapshot, *, marker: str = "") -> dict[str, str]:
     snapshot
         What to draw.
     marker
-        A class on the outermost element, by which a live panel hides it.
+        A class on the outermost element, by which a live panel hides it. Such a
+        snapshot hides in turn what is left of a widget whose kernel was killed.
     """
     cut, size = snapshot, min(len(snapshot.rows), MOST_ROWS)
     while True:
@@ -101,7 +108,8 @@ def _html(snapshot: Snapshot, marker: str) -> str:
         f'<p style="{SOFT}"><em>{escaped(_why(snapshot), 500)}</em></p>',
     )
     name = f' class="{escaped(marker)}"' if marker else ""
-    return f'<div{name} style="{BOX}">{"".join(parts)}</div>'
+    style = f"<style>{WIDGET_LOST % escaped(marker)}</style>" if marker else ""
+    return f'<div{name} style="{BOX}">{style}{"".join(parts)}</div>'
 
 
 def _head(snapshot: Snapshot) -> str:

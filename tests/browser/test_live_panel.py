@@ -8,6 +8,9 @@ import signal
 
 import pytest
 from lab import Lab, Tab, write_notebook
+from scripted import picture
+
+from arroyo_nb.views.panel import frame
 
 SHOW = """
 import os, pathlib
@@ -23,6 +26,7 @@ pathlib.Path("kernel.pid").write_text(str(os.getpid()))
 LIVE = ".arroyo-live"
 MARK = f"{LIVE} .watermark text"
 STILL = "img[src^='data:image/svg']"
+PAPER = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 19, 24)"}
 OURS = ("arroyo", "Error displaying widget", "panel.js", "anywidget")
 
 
@@ -53,6 +57,7 @@ def test_moves_pauses_steps_and_stops(lab: Lab, tab: Tab, notebook: str) -> None
     tab.shot("live-light")
 
     tab.page.locator(f"{LIVE} summary").click()
+    tab.page.wait_for_selector(f"{LIVE} .rows")  # comes in above the open details
     tab.page.locator(LIVE).press("p")
     tab.page.wait_for_selector(f"{LIVE} .state.paused")
     held = tab.text(f"{LIVE} .num:nth-of-type(4) b")
@@ -103,7 +108,40 @@ def test_killed_kernel_leaves_a_snapshot(lab: Lab, tab: Tab, notebook: str) -> N
     lab.end_kernels()
     tab.open(lab, notebook)
     tab.page.wait_for_selector(STILL)
+    lost = tab.page.get_by_text("Error displaying widget")
+    lost.wait_for(state="attached")  # the notebook is trusted, the kernel is gone
     tab.shot("killed")
+    assert not lost.is_visible()
+
+
+def test_without_anywidget(lab: Lab, tab: Tab, notebook: str) -> None:
+    """Its buttons are ipywidgets' own, its frames are the same."""
+    missing = "import sys; sys.modules['anywidget'] = None\n"
+    write_notebook(lab.folder / notebook, [missing + SHOW.format(steps=100_000)])
+    tab.open(lab, notebook)
+    tab.command("notebook:run-all-cells")
+    mark = ".widget-html .watermark text"
+    tab.page.wait_for_selector(mark, timeout=30_000)
+    tab.until_other(mark, tab.text(mark))
+    assert not tab.page.locator(STILL).is_visible()
+    tab.shot("core-light")
+
+    def press(name: str) -> None:
+        tab.page.get_by_role("button", name=name, exact=True).click()
+
+    press("Pause")
+    tab.page.wait_for_selector(".state.paused")
+    batch = ".num:nth-of-type(4) b"
+    held = tab.text(batch)
+    press("Step")
+    tab.until_other(batch, held)
+    press("Resume")
+    tab.page.wait_for_selector(".state.running")
+    press("Stop")
+    tab.page.wait_for_selector(STILL)
+    assert tab.page.locator(".widget-html").count() == 0
+    assert tab.page.locator(STILL).count() == 1
+    assert [error for error in tab.errors if any(word in error for word in OURS)] == []
 
 
 def choose_theme(tab: Tab, theme: str) -> None:
@@ -123,3 +161,25 @@ def test_dark(lab: Lab, tab: Tab, notebook: str) -> None:
     tab.shot("live-dark")
     choose_theme(tab, "JupyterLab Light")
     tab.page.wait_for_selector(f"{LIVE}[data-theme=light]")
+
+
+@pytest.mark.parametrize(
+    ("body", "scheme"),
+    [
+        ("", "light dark"),  # an unknown front end: as the browser prefers
+        ("data-jp-theme-light=true", "light"),
+        ("data-jp-theme-light=false", "dark"),
+        ("data-vscode-theme-kind=vscode-light", "light"),
+        ("data-vscode-theme-kind=vscode-dark", "dark"),
+        ("data-vscode-theme-kind=vscode-high-contrast", "dark"),
+        ("data-vscode-theme-kind=vscode-high-contrast-light", "light"),
+    ],
+)
+def test_without_a_module_the_style_sheet_follows_the_front_end(
+    tab: Tab, body: str, scheme: str
+) -> None:
+    tab.page.set_content(f"<body {body}>{frame(picture(30))}</body>")
+    panel = tab.page.locator(".arroyo")
+    assert panel.evaluate("e => getComputedStyle(e).colorScheme") == scheme
+    if paper := PAPER.get(scheme):
+        assert panel.evaluate("e => getComputedStyle(e).backgroundColor") == paper

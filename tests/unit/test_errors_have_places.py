@@ -182,7 +182,7 @@ def test_views_that_double_are_refused_before_spark_plans_them() -> None:
     script = ";\n".join(["CREATE VIEW v0 AS SELECT id FROM trips", *views])
     ((message, place),) = told(f"{script};\nSELECT * FROM v40")
     assert message.endswith("a plan of 5,117 nodes, more than 5,000")
-    assert place == "SELECT * FROM v9 UNION ALL SELECT * FROM v9"
+    assert place == "* FROM v9 UNION ALL SELECT * FROM v9"
 
 
 def nested(template: str, inner: str, levels: int) -> str:
@@ -227,3 +227,85 @@ def test_the_spark_text_of_nested_calls_grows_with_their_number(
         return len(spark_sql(only.expression, row_time=""))
 
     assert length(40) - length(39) == length(39) - length(38)
+
+
+SINK = "WITH (connector = 'blackhole')"
+NOWHERE = ("Table nowhere not found", "nowhere")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        ("CREATE TABLE q (a INT b) " + SINK, "expected )", "b"),
+        ("CREATE OR REPLACE VIEW q AS SELECT id id id FROM trips", "syntax", "id"),
+        ("CREATE TABLE IF NOT EXISTS q (a FOO) " + SINK, "Unsupported SQL type", "FOO"),
+        (
+            "CREATE TABLE q WITH (connector = 'sample', dataset = 'flihgts')",
+            "unknown dataset",
+            "dataset = 'flihgts'",
+        ),
+        ("CREATE VIEW q AS SELECT nope FROM trips", "column 'nope'", "nope"),
+        (
+            "CREATE VIEW q AS SELECT count(*) FROM trips GROUP BY tumble(5)",
+            "unsupported Duration",
+            "5",
+        ),
+        ("CRATE TABLE q (a INT) " + SINK, "syntax error at 'CRATE'", "CRATE"),
+        ("CREATE MATERIALIZED VIEW q AS SELECT 1", "MATERIALIZED", "CREATE"),
+    ],
+)
+def test_what_failed_is_told_once_and_hides_nothing_else(
+    made: tuple[str, str, str],
+) -> None:
+    script, message, place = made
+    check(
+        f"{script}; SELECT x FROM q; INSERT INTO q SELECT y FROM q;"
+        "CREATE VIEW r AS SELECT a FROM q UNION ALL SELECT b FROM q; SELECT z FROM r;"
+        "SELECT id FROM nowhere",
+        (message, place),
+        NOWHERE,
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "place"),
+    [
+        ("SELECT tumble(5) AS w, count(*) FROM trips GROUP BY w", "Duration", "5"),
+        ("SELECT tumble(5), count(*) FROM trips GROUP BY tumble(5)", "Duration", "5"),
+        ("SELECT nope, count(*) FROM trips GROUP BY 1, nope", "'nope'", "nope"),
+        (
+            "SELECT nope AS n, count(*) FROM trips GROUP BY n HAVING n > 1",
+            "'nope'",
+            "nope",
+        ),
+    ],
+)
+def test_a_bad_item_is_told_once(query: str, message: str, place: str) -> None:
+    check(query, (message, place))
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "place"),
+    [
+        ("\ufeffSELECT nope FROM trips", "column 'nope'", "nope"),
+        ("SELECT /*/* */*/ nope FROM trips", "column 'nope'", "nope"),
+        ("SELECT '/*', nope /* '*/ FROM trips -- /*", "column 'nope'", "nope"),
+        ("SELECT \"/*\", $$/*$$, E'\\'/*' FROM trips", "column '/*'", '"/*"'),
+        ("SELECT id /* a /* b */ FROM trips", "unterminated comment", "/*"),
+        ("SELECT id FROM trips WHERE id IN ()", "expected a value", ")"),
+        ("SELECT id FROM trips GROUP BY ALL", "GROUP BY ALL is", "GROUP BY ALL"),
+        ("SELECT id FROM trips, LATERAL (SELECT 1) x", "LATERAL is", "1) x"),
+        ("SELECT id FROM LATERAL (SELECT 1) x", "LATERAL", "1) x"),
+        ("SELECT id FROM (VALUES (1)) t", "VALUES", "1)) t"),
+        ("SELECT id FROM trips FOR UPDATE", "FOR UPDATE", "FOR UPDATE"),
+        ("SELECT ? FROM trips", "syntax error at '?'", "?"),
+        ("SELECT id = ANY(tags) FROM trips", "ANY is not supported", "ANY(tags)"),
+        ("SELECT ROW(1, 2) FROM trips", "a row value is", "ROW(1, 2)"),
+        ("SELECT sum(*) FROM trips", "'*' may only stand", "*"),
+        ("SELECT 'a' 'b' FROM trips", "a text right after", "'a' 'b'"),
+    ],
+)
+def test_what_is_not_run_is_called_by_its_name(
+    query: str, message: str, place: str
+) -> None:
+    check(query, (message, place))

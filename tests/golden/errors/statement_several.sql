@@ -8,3 +8,7 @@ SELECT nope FROM clicks
 -- <cell>:2:1: Unsupported statement: DELETE
 --   DELETE FROM clicks;
 --   ^^^^^^
+-- <cell>:3:8: column 'nope' not found
+--   SELECT nope FROM clicks
+--          ^^^^
+--   hint: known: at, id

@@ -10,11 +10,11 @@ from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.plan.options import Options
 from arroyo_nb.plan.scope import Collected
 from arroyo_nb.source import Source
-from arroyo_nb.sql.parse import parse
+from arroyo_nb.sql.parse import parse_all
 
 
 def options(text: str) -> Options:
-    (statement,) = parse(Source(f"CREATE TABLE t WITH ({text})"))
+    (statement,) = parse_all(Source(f"CREATE TABLE t WITH ({text})")).statements
     problems = Collected()
     properties = statement.expression.args["properties"]
     assert isinstance(properties, exp.Properties)

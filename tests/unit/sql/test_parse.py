@@ -7,13 +7,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arroyo_nb.errors import ArroyoError, SyntaxProblem
+from arroyo_nb.errors import ArroyoError, SyntaxProblem, raise_all
 from arroyo_nb.source import Source
 from arroyo_nb.sql.dialect import Arroyo, span_of
-from arroyo_nb.sql.parse import parse
-from arroyo_nb.sql.statements import CreateTable, CreateView, Insert, Query, SetOption
+from arroyo_nb.sql.parse import parse_all
+from arroyo_nb.sql.statements import (
+    CreateTable,
+    CreateView,
+    Insert,
+    Query,
+    SetOption,
+    Statement,
+)
 
 MANY = 2_000
+
+
+def parse(source: Source) -> tuple[Statement, ...]:
+    """The statements of a script, all of which can be read."""
+    parsed = parse_all(source)
+    raise_all(parsed.problems)
+    return parsed.statements
 
 
 def test_statements_know_their_names_and_places() -> None:

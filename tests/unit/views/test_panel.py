@@ -208,7 +208,9 @@ def test_drawing_is_bounded_whatever_the_run() -> None:
 
 
 def test_snapshot_needs_neither_script_nor_style_sheet() -> None:
-    page = Page(still.bundle(TUMBLE, marker="arroyo-still-1")["text/html"])
+    page = Page(still.bundle(TUMBLE)["text/html"])
+    beside_a_panel = Page(still.bundle(TUMBLE, marker="arroyo-still-1")["text/html"])
+    assert beside_a_panel.tags - page.tags == {"style"}
     assert page.tags <= words("div p b em img table thead tbody tr th td pre")
     picture = next(s for s in page.said if s.startswith("data:image/svg+xml;base64,"))
     svg = ElementTree.fromstring(base64.b64decode(picture.partition(",")[2]))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from scenes import TUMBLE
 
-from arroyo_nb.views.core_widget import CorePanel
+from arroyo_nb.views.core_widget import KEYS, CorePanel
+from arroyo_nb.views.panel import body
 from arroyo_nb.views.widget import PanelWidget
 
 
@@ -29,12 +32,25 @@ def test_shows_frames_and_says_what_was_pressed(
 ) -> None:
     pressed: list[str] = []
     widget = make("arroyo-still-1", pressed.append)
-    widget.frame = "<p>frame</p>"
-    assert widget.frame.endswith("<p>frame</p>")
+    frame = "".join(f'<button data-do="{key}">' for key in KEYS)
+    widget.frame = frame
+    assert widget.frame.endswith(frame)
     assert "application/vnd.jupyter.widget-view+json" in widget.view()
-    for name in ("pause", "resume", "step", "stop"):
+    for name in KEYS:
         press(widget, name)
-    assert pressed == ["pause", "resume", "step", "stop"]
+    assert pressed == list(KEYS)
+    widget.close()
+
+
+def test_a_button_that_the_frame_has_not_is_off() -> None:
+    widget = CorePanel("arroyo-still-1", print)
+    for snapshot, off in (
+        (TUMBLE, {"resume"}),
+        (replace(TUMBLE, paused=True), {"pause"}),
+        (replace(TUMBLE, can_pause=False), {"pause", "resume", "step"}),
+    ):
+        widget.frame = body(snapshot, keys=True)
+        assert {key for key, button in widget._keys.items() if button.disabled} == off
     widget.close()
 
 
