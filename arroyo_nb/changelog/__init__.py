@@ -1,0 +1,27 @@
+"""Updating streams: exact changelogs as Arrow tables, with no engine in it.
+
+A **changelog batch** is an Arrow table: the value columns of a relation, ``_weight``
+(int64: 1 appends the row, -1 retracts it, n does so n times; no such column: every row
+is an append) and, where the relation has event time, ``_timestamp``. Adding weights is
+folding: after every batch the rows of positive weight are the relation. An **update**
+is the retract of the old row right before the append of the new one; equal rows may be
+there many times; a retract finds its row by its values, never by ``_timestamp``.
+``_row_id`` names the logical row that several changes speak of (of a debezium primary
+key, of a group): an opaque column of any type, needed only where changes are merged to
+one ``before`` and ``after``. NULL there means that a row has no name but its values.
+
+Every operator is a frozen, picklable description with the same three verbs::
+
+    partial(rows)                 the changes of one batch in the shape of the state
+    step(state, partials, ...)    the next state, and the changes of the output
+    expire(state, ...)            what idle time takes away, as retracts
+
+Nothing is hidden in them: a state is a few Arrow tables of fixed schema, one value per
+bucket of keys, written to bytes and read back by ``state.Layout``, which refuses the
+bytes of another query. What an operator emits never folds to nothing.
+
+Modules: ``keys`` numbers equal rows; ``zset`` adds weights; ``exact`` adds floats and
+decimals without rounding; ``measures``, ``totals`` and ``bags`` are the aggregate
+functions; ``aggregate``, ``join`` and ``rank`` the operators; ``debezium`` the way in
+and out.
+"""

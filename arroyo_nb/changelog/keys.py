@@ -1,0 +1,133 @@
+"""Which rows are the same: dense group numbers for columns of any type.
+
+Every kernel of the changelog groups and matches rows by number. A column becomes
+codes (equal values, equal codes) by Arrow's dictionary encoding; several columns
+become one by pairing codes and encoding again; a struct is its fields; a list is the
+bytes of its elements' codes. Numbers are given in order of first appearance: rows of
+a state put before the rows of a batch keep their positions, and new keys follow.
+
+Equality is that of GROUP BY: NULL is NULL, NaN is NaN, and -0.0 is 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+"""Numbers of groups, positions or weights."""
+
+
+def group_ids(columns: Sequence[pa.Array], rows: int) -> Ints:
+    """The number of each row's group, dense from 0 in order of first appearance.
+
+    Parameters
+    ----------
+    columns
+        Arrays, chunked or not, of equal length; none means one group.
+    rows
+        Their length.
+
+    Examples
+    --------
+    >>> keys = [pa.array(["b", None, "b", None]), pa.array([1, 2, 1, 3])]
+    >>> group_ids(keys, 4).tolist()
+    [0, 1, 0, 2]
+    """
+    if not columns:
+        return np.zeros(rows, np.int64)
+    ids = _codes(columns[0])
+    for column in columns[1:]:
+        codes = _codes(column)
+        ids = _encode(pa.array(ids * (codes.max(initial=0) + 1) + codes))
+    return ids
+
+
+def subgroup_ids(groups: Ints, columns: Sequence[pa.Array]) -> Ints:
+    """Group numbers of rows that already lie in numbered ``groups``."""
+    ids = group_ids(columns, len(groups))
+    return _encode(pa.array(groups * (ids.max(initial=0) + 1) + ids))
+
+
+def size(ids: Ints) -> int:
+    """How many groups there are."""
+    return int(ids.max(initial=-1)) + 1
+
+
+def first_rows(ids: Ints) -> Ints:
+    """Position of the first row of each group."""
+    first = np.empty(size(ids), np.int64)
+    first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
+    return first
+
+
+def same(left: Sequence[pa.Array], right: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
+    """Which rows are equal in two lists of rows of the same columns."""
+    rows = len(left[0]) if left else 0
+    equal = np.ones(rows, np.bool_)
+    for a, b in zip(left, right, strict=True):
+        codes = _codes(pa.chunked_array([*_chunks(a), *_chunks(b)], a.type))
+        equal &= codes[:rows] == codes[rows:]
+    return equal
+
+
+def normalised(column: pa.Array) -> pa.Array:
+    """The one spelling of equal values: -0.0 becomes 0.0, and every NaN the same."""
+    if not pt.is_floating(column.type):
+        return column
+    return pc.if_else(pc.is_nan(column), np.nan, pc.add(column, 0.0)).cast(column.type)
+
+
+def whole(column: pa.Array) -> pa.Array:
+    """A column in one piece."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks or [pa.array([], column.type)])
+
+
+def _chunks(column: pa.Array) -> list[pa.Array]:
+    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def _codes(column: pa.Array) -> Ints:
+    type_ = column.type
+    if pt.is_null(type_):
+        return np.zeros(len(column), np.int64)
+    if pt.is_dictionary(type_):
+        return _codes(column.cast(type_.value_type))
+    if pt.is_nested(type_):
+        return _nested_codes(whole(column))
+    return _encode(normalised(column))
+
+
+def _encode(column: pa.Array) -> Ints:
+    encoded = _chunks(column.dictionary_encode("encode"))
+    codes = [chunk.indices.to_numpy(zero_copy_only=False) for chunk in encoded]
+    return np.concatenate(codes or [np.empty(0)]).astype(np.int64)
+
+
+def _nested_codes(column: pa.Array) -> Ints:
+    if pt.is_struct(column.type):
+        return group_ids([column.is_valid(), *column.flatten()], len(column))
+    return _encode(_bytes_of_lists(column))
+
+
+def _bytes_of_lists(column: pa.Array) -> pa.Array:
+    """One binary value per list: the codes of its elements, four bytes each."""
+    if pt.is_map(column.type):
+        entries = pa.struct([column.type.key_field, column.type.item_field])
+        column = column.cast(pa.list_(entries))
+    codes = _codes(pc.list_flatten(column)).astype("<i4")
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    ends = np.cumsum(lengths, dtype=np.int64) * codes.itemsize
+    validity = column.is_valid().buffers()[1] if column.null_count else None
+    buffers = [validity, pa.py_buffer(np.r_[0, ends]), pa.py_buffer(codes)]
+    return pa.Array.from_buffers(pa.large_binary(), len(column), buffers)

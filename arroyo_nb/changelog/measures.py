@@ -1,0 +1,74 @@
+"""What is aggregated: the call, and how its rows are taken from a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arroyo_nb.changelog.keys import Ints
+
+
+@dataclass(frozen=True)
+class Order:
+    """One column of the ORDER BY inside an aggregate call, of a rank or of a top-N."""
+
+    column: str
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """``function([DISTINCT] arguments [ORDER BY order]) [FILTER (WHERE where)] AS name``.
+
+    Parameters
+    ----------
+    name, type
+        The output column.
+    function
+        Arroyo's name for it.
+    arguments, where
+        Columns of the input; expressions are computed before. No argument: count(*).
+    order
+        For functions of a list. Without it values come in ascending order, NULLs last.
+    parameter
+        The constant argument: a delimiter, a position from 1, a fraction.
+    """
+
+    name: str
+    function: str
+    type: pa.DataType
+    arguments: tuple[str, ...] = ()
+    where: str | None = None
+    distinct: bool = False
+    order: tuple[Order, ...] = ()
+    parameter: str | int | float | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The rows that an aggregate sees: those of its filter, mostly without NULLs."""
+
+    columns: tuple[str, ...]
+    where: str | None = None
+    nulls: bool = False
+
+    def __str__(self) -> str:
+        where = f" where {self.where}" if self.where else ""
+        return f"{', '.join(self.columns) or '*'}{where}{' with nulls' * self.nulls}"
+
+    def positions(self, rows: pa.Table) -> Ints | None:
+        """Where those rows are; None for all of them."""
+        tests = [] if self.nulls else [rows[c] for c in self.columns]
+        masks = [column.is_valid() for column in tests if column.null_count]
+        if self.where is not None:
+            masks.append(pc.fill_null(rows[self.where], False))
+        if not masks:
+            return None
+        kept = np.ones(len(rows), np.bool_)
+        for mask in masks:
+            kept &= mask.to_numpy()
+        return np.flatnonzero(kept)

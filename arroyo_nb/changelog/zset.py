@@ -1,0 +1,128 @@
+"""A changelog is a Z-set: rows with a weight. Folding is adding weights.
+
+A change is a row of an Arrow table with the column ``_weight``: 1 appends the row, -1
+retracts it, n does so n times. Weights are optional on the way in (no column: every row
+is an append). ``_timestamp`` rides along and is not part of what a row *is*: a row is
+retracted whatever event time its retraction carries, and the latest time is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, size
+from arroyo_nb.schema import TIMESTAMP
+
+WEIGHT = "_weight"
+"""Column of a changelog: how often a row is appended (> 0) or retracted (< 0)."""
+
+HIDDEN = frozenset((WEIGHT, TIMESTAMP))
+"""Columns that say something about a row, and are not part of it."""
+
+
+def weights(rows: pa.Table) -> Ints:
+    """The weight of each row."""
+    if WEIGHT not in rows.column_names:
+        return np.ones(len(rows), np.int64)
+    return int64s(rows[WEIGHT])
+
+
+def int64s(column: pa.ChunkedArray) -> Ints:
+    """A column without NULLs as int64, times as their number of units."""
+    if pa.types.is_temporal(column.type):
+        column = column.cast(pa.int64())
+    values: Ints = column.to_numpy().astype(np.int64, copy=False)
+    return values
+
+
+def value_columns(rows: pa.Table) -> list[str]:
+    """Names of the columns that make a row what it is."""
+    return [name for name in rows.column_names if name not in HIDDEN]
+
+
+def with_column(rows: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    """``rows`` with the column ``name``, in its old place or at the end."""
+    if name in rows.column_names:
+        return rows.set_column(rows.column_names.index(name), name, values)
+    return rows.append_column(name, values)
+
+
+def consolidate(changes: pa.Table) -> pa.Table:
+    """The same Z-set with each row once, and none of weight 0.
+
+    Examples
+    --------
+    >>> changes = pa.table({"k": ["a", "b", "a"], "_weight": [1, 1, -1]})
+    >>> consolidate(changes).to_pylist()
+    [{'k': 'b', '_weight': 1}]
+    """
+    ids = group_ids([changes[c] for c in value_columns(changes)], len(changes))
+    total = np.zeros(size(ids), np.int64)
+    np.add.at(total, ids, weights(changes))
+    alive = np.flatnonzero(total)
+    kept = changes.take(first_rows(ids)[alive])
+    if TIMESTAMP in changes.column_names:
+        latest = latest_by(ids, changes[TIMESTAMP], size(ids))
+        kept = with_column(kept, TIMESTAMP, latest.take(pa.array(alive)))
+    return with_column(kept, WEIGHT, pa.array(total[alive]))
+
+
+def fold(changes: pa.Table) -> pa.Table:
+    """The rows that a changelog leaves, each as often as it is there.
+
+    Raises
+    ------
+    ValueError
+        When a row was retracted more often than appended.
+    """
+    rows = consolidate(changes)
+    if len(rows) and pc.min(rows[WEIGHT]).as_py() < 0:
+        raise ValueError("a row is retracted more often than it is appended")
+    copies = np.repeat(np.arange(len(rows)), weights(rows))
+    return rows.select(value_columns(rows)).take(copies)
+
+
+def latest_by(ids: Ints, times: pa.ChunkedArray, groups: int) -> pa.Array:
+    """The latest instant of each group, NULL where it has none."""
+    numbers = int64s(times.cast(pa.int64()).fill_null(_NEVER))
+    latest = np.full(groups, _NEVER)
+    np.maximum.at(latest, ids, numbers)
+    return pa.array(latest, pa.int64(), mask=latest == _NEVER).cast(times.type)
+
+
+def updates(
+    before: pa.Table,
+    after: pa.Table,
+    *,
+    retract: npt.NDArray[np.bool_],
+    append: npt.NDArray[np.bool_],
+) -> pa.Table:
+    """Changes from aligned images: each row's retract right before its append.
+
+    Parameters
+    ----------
+    before, after
+        Two images of the same rows, position by position, without weights.
+    retract, append
+        Which rows of ``before`` to retract, and of ``after`` to append.
+    """
+    rows = len(after)
+    order = np.arange(2 * rows).reshape(2, rows).T.ravel()
+    order = order[np.stack([retract, append], axis=1).ravel()]
+    weight = np.where(order < rows, -1, 1).astype(np.int64)
+    changes = pa.concat_tables([before, after]).take(order)
+    return changes.append_column(WEIGHT, pa.array(weight))
+
+
+def concat(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
+    """The tables one after the other, with columns of ``schema`` in its order."""
+    parts = [t.select(schema.names).cast(schema) for t in tables]
+    return pa.concat_tables([schema.empty_table(), *parts])
+
+
+_NEVER = np.iinfo(np.int64).min
