@@ -67,14 +67,25 @@ def first_rows(ids: Ints) -> Ints:
     return first
 
 
-def same(left: Sequence[pa.Array], right: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
-    """Which rows are equal in two lists of rows of the same columns."""
-    rows = len(left[0]) if left else 0
+def same(
+    left: Sequence[pa.Array], right: Sequence[pa.Array], rows: int
+) -> npt.NDArray[np.bool_]:
+    """Which of ``rows`` rows are equal in two lists of the same columns."""
     equal = np.ones(rows, np.bool_)
     for a, b in zip(left, right, strict=True):
-        codes = _codes(pa.chunked_array([*_chunks(a), *_chunks(b)], a.type))
-        equal &= codes[:rows] == codes[rows:]
+        equal &= _same_values(whole(a), whole(b))
     return equal
+
+
+def _same_values(a: pa.Array, b: pa.Array) -> npt.NDArray[np.bool_]:
+    if pt.is_nested(a.type) or pt.is_null(a.type) or pt.is_interval(a.type):
+        codes = _codes(pa.concat_arrays([a, b]))
+        return np.equal(codes[: len(a)], codes[len(a) :])
+    both = pc.and_(a.is_null(nan_is_null=True), b.is_null(nan_is_null=True))
+    equal = pc.or_(pc.fill_null(pc.equal(a, b), False), both)
+    if pt.is_floating(a.type):
+        equal = pc.and_(equal, pc.equal(a.is_null(), b.is_null()))
+    return np.asarray(equal.to_numpy(zero_copy_only=False), np.bool_)
 
 
 def normalised(column: pa.Array) -> pa.Array:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from arroyo_nb.changelog.keys import Ints
+from arroyo_nb.changelog.keys import Ints, whole
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Order:
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """``function([DISTINCT] arguments [ORDER BY order]) [FILTER (WHERE where)] AS name``.
+    """``function([DISTINCT] arguments [ORDER BY order]) FILTER (WHERE where) AS name``.
 
     Parameters
     ----------
@@ -50,25 +50,35 @@ class AggregateCall:
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows that an aggregate sees: those of its filter, mostly without NULLs."""
+    """The rows that an aggregate sees: those of its filter, mostly without NULLs.
+
+    Parameters
+    ----------
+    columns
+        Arguments, none of which is NULL unless ``nulls``.
+    also
+        Further columns of those rows, as for an order.
+    """
 
     columns: tuple[str, ...]
     where: str | None = None
     nulls: bool = False
+    also: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        names = ", ".join(self.columns + self.also) or "*"
         where = f" where {self.where}" if self.where else ""
-        return f"{', '.join(self.columns) or '*'}{where}{' with nulls' * self.nulls}"
+        return f"{names}{where}{' with nulls' * self.nulls}"
 
-    def positions(self, rows: pa.Table) -> Ints | None:
-        """Where those rows are; None for all of them."""
-        tests = [] if self.nulls else [rows[c] for c in self.columns]
-        masks = [column.is_valid() for column in tests if column.null_count]
+    def rows_of(self, rows: pa.Table) -> tuple[Ints, list[pa.Array]]:
+        """Positions of those rows, and their columns."""
+        tested = [] if self.nulls else [rows[c] for c in self.columns]
+        masks = [column.is_valid() for column in tested if column.null_count]
         if self.where is not None:
             masks.append(pc.fill_null(rows[self.where], False))
+        columns = [whole(rows[c]) for c in self.columns + self.also]
         if not masks:
-            return None
-        kept = np.ones(len(rows), np.bool_)
-        for mask in masks:
-            kept &= mask.to_numpy()
-        return np.flatnonzero(kept)
+            return np.arange(len(rows)), columns
+        kept = np.logical_and.reduce([mask.to_numpy() for mask in masks])
+        positions = np.flatnonzero(kept)
+        return positions, [column.take(pa.array(positions)) for column in columns]

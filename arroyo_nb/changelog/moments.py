@@ -31,7 +31,8 @@ def _spread(totals: Mapping[str, Any], x: str, y: str) -> Floats:
     high, rest = two_sum(raw[0], -mean[0])
     difference = high + (rest + (raw[1] - mean[1]))
     scale = np.abs(raw[0]) + np.abs(mean[0])
-    return np.where(np.abs(difference) <= scale * _NOISE, 0.0, difference)
+    noise = np.abs(difference) <= scale * _NOISE
+    return np.asarray(np.where(noise, 0.0, difference), np.float64)
 
 
 def _times(a: Double, b: Double) -> Double:
@@ -53,12 +54,16 @@ def _deviation(*, sample: bool) -> Moment:
 
 
 def _corr(totals: Mapping[str, Any]) -> Floats:
-    both = np.sqrt(_spread(totals, "a", "a")) * np.sqrt(_spread(totals, "b", "b"))
-    return _spread(totals, "a", "b") / both
+    a, b = (np.sqrt(_spread(totals, x, x)) for x in "ab")
+    return _spread(totals, "a", "b") / (a * b)
 
 
 def _mean(x: str) -> Moment:
-    return lambda totals: totals[x][0] / totals["count"]
+    def moment(totals: Mapping[str, Any]) -> Floats:
+        mean: Floats = totals[x][0] / totals["count"]
+        return mean
+
+    return moment
 
 
 def _summed(x: str, y: str) -> Moment:
@@ -80,7 +85,7 @@ def _r2(totals: Mapping[str, Any]) -> Floats:
 def _finish(
     moment: Moment, least: int, varying: str
 ) -> Callable[[Mapping[str, Any], AggregateCall], pa.Array]:
-    """NULL for fewer than ``least`` rows, or where a ``varying`` argument is constant."""
+    """NULL for less than ``least`` rows, or a ``varying`` argument that is constant."""
 
     def finish(totals: Mapping[str, Any], call: AggregateCall) -> pa.Array:
         with np.errstate(all="ignore"):

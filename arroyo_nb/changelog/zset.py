@@ -102,21 +102,21 @@ def updates(
     retract: npt.NDArray[np.bool_],
     append: npt.NDArray[np.bool_],
 ) -> pa.Table:
-    """Changes from aligned images: each row's retract right before its append.
+    """Changes from two images of rows: each row's retract right before its append.
 
     Parameters
     ----------
     before, after
-        Two images of the same rows, position by position, without weights.
+        Images by position; ``before`` may lack the last rows, which are then new.
     retract, append
-        Which rows of ``before`` to retract, and of ``after`` to append.
+        Which rows of ``before`` to retract and of ``after`` to append, by position.
     """
-    rows = len(after)
-    order = np.arange(2 * rows).reshape(2, rows).T.ravel()
-    order = order[np.stack([retract, append], axis=1).ravel()]
-    weight = np.where(order < rows, -1, 1).astype(np.int64)
-    changes = pa.concat_tables([before, after]).take(order)
-    return changes.append_column(WEIGHT, pa.array(weight))
+    position = np.arange(len(after))
+    order = np.stack([position, len(before) + position], axis=1).ravel()
+    weight = np.tile(np.array([-1, 1]), len(after))
+    sent = np.stack([retract, append], axis=1).ravel()
+    changes = pa.concat_tables([before, after]).take(pa.array(order[sent]))
+    return changes.append_column(WEIGHT, pa.array(weight[sent]))
 
 
 def concat(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:

@@ -99,7 +99,7 @@ def test_rows_are_compared_as_keys_are(columns):
     backwards = [
         c.take(pa.array(range(len(c) - 1, -1, -1), pa.int64())) for c in columns
     ]
-    assert same(columns, backwards).tolist() == [
+    assert same(columns, backwards, len(rows)).tolist() == [
         a == b for a, b in zip(rows, rows[::-1], strict=True)
     ]
 

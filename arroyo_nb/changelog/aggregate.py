@@ -1,0 +1,245 @@
+"""GROUP BY without a window: exact under retraction, last value kept per group.
+
+State: a table of groups (key, rows, counters, the values last sent, when it was last
+appended to) and, pointing into it by slot, the digits of exact sums and the bags of
+recomputed aggregates. A step touches only the groups of its batch: they leave the
+state, take in what has come, send a retract of what was sent and an append of what is
+true now where the two differ, and return if any row is left in them. SELECT DISTINCT is
+this operator without calls.
+
+Follows Arroyo's incremental aggregator (Partial, Combine, Final), with the exact
+semantics where that one is approximate: multiplicities, minima and maxima, FILTER.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arroyo_nb.changelog.bags import BagKind
+from arroyo_nb.changelog.exact import DIGITS, PLACE, SLOT, summed
+from arroyo_nb.changelog.keys import (
+    first_rows,
+    group_ids,
+    normalised,
+    same,
+    whole,
+)
+from arroyo_nb.changelog.measures import AggregateCall
+from arroyo_nb.changelog.recipes import ROWS, Recipe, Total, added, recipe
+from arroyo_nb.changelog.state import Layout, Operator, State, stacked
+from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
+from arroyo_nb.changelog.touch import Touch, kept
+from arroyo_nb.changelog.zset import WEIGHT, int64s, latest_by, updates, weights
+from arroyo_nb.schema import TIMESTAMP
+
+GROUPS = "groups"
+APPENDED, TOUCHED = "_appended", "_touched_us"
+
+
+@dataclass(frozen=True)
+class UpdatingAggregate(Operator):
+    """One row per group that has rows, updated at every step.
+
+    Parameters
+    ----------
+    input
+        Columns of the rows: keys, arguments, filters, and ``_timestamp`` if there is.
+    keys
+        Grouping columns; none is one group, which has no row before its first one.
+    calls
+        The aggregates, output columns after the keys.
+    retracts
+        Whether the input can retract; an input that cannot needs less state.
+    """
+
+    input: pa.Schema
+    keys: tuple[str, ...]
+    calls: tuple[AggregateCall, ...] = ()
+    retracts: bool = True
+
+    @cached_property
+    def output(self) -> pa.Schema:
+        """Keys, values, and ``_timestamp`` if the input has it; without the weight."""
+        keys = [self.input.field(k) for k in self.keys]
+        values = [pa.field(c.name, c.type) for c in self.calls]
+        return pa.schema([*keys, *values, *self._time])
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The tables of the state."""
+        values = [pa.field(_value(c), c.type) for c in self.calls]
+        return self._layout([pa.field(TOUCHED, pa.int64()), *values])
+
+    @cached_property
+    def partial_layout(self) -> Layout:
+        """The tables of a partial state."""
+        return self._layout([pa.field(APPENDED, pa.bool_())])
+
+    def partial(self, rows: pa.Table) -> State:
+        """What a batch of input rows adds to the state."""
+        slots = group_ids([rows[k] for k in self.keys], len(rows))
+        first, weight = pa.array(first_rows(slots)), weights(rows)
+        groups = [normalised(whole(rows[k])).take(first) for k in self.keys]
+        groups.append(pa.array(added(len(first), slots, weight)))
+        hung = {}
+        for total in self._totals:
+            at, columns = total.selection.rows_of(rows)
+            if is_counter(total.part):
+                terms = counter_terms(total.part, columns, len(at)) * weight[at]
+                groups.append(pa.array(added(len(first), slots[at], terms)))
+            else:
+                digits = digit_terms(total.part, columns, slots[at], weight[at])
+                hung[str(total)] = digits
+        hung |= {str(bag): bag.of_rows(rows, slots, weight) for bag in self._bags}
+        groups += [latest_by(slots, rows[t.name], len(first)) for t in self._time]
+        appended = np.zeros(len(first), np.bool_)
+        appended[slots[weight > 0]] = True
+        schema = self.partial_layout.tables[0][1]
+        return {GROUPS: pa.table([*groups, pa.array(appended)], schema=schema), **hung}
+
+    def step(
+        self, state: State, partials: Sequence[State], now_us: int
+    ) -> tuple[State, pa.Table]:
+        """The next state, and the changes of the output.
+
+        Parameters
+        ----------
+        now_us
+            Processing time in microseconds since the epoch: when the groups that get
+            an append were last touched.
+        """
+        delta = stacked(partials, self.partial_layout)
+        old, new = state[GROUPS], delta[GROUPS]
+        touch = Touch.of(self._keys, old, new)
+        before = old.take(pa.array(touch.known))
+        hung = self._hung(touch, state, delta)
+        after = self._renewed(touch, before, new, hung, now_us)
+        alive = int64s(after[ROWS]) > 0
+        changes = self._changes(before, after, alive)
+        return touch.put_back(state, {GROUPS: after, **hung}, alive), changes
+
+    def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
+        """Retract the groups that were last appended to before an instant.
+
+        They start anew with their next row; a later retract of a row that they held
+        finds nothing, and does nothing.
+        """
+        groups = state[GROUPS]
+        idle = int64s(groups[TOUCHED]) < before_us
+        gone = self._image(groups.filter(pa.array(idle)))
+        weight = pa.array(np.full(len(gone), -1))
+        return kept(state, ~idle), gone.append_column(WEIGHT, weight)
+
+    @cached_property
+    def _time(self) -> list[pa.Field]:
+        return [field for field in self.input if field.name == TIMESTAMP]
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        return [f"key {k}" for k in self.keys]
+
+    @cached_property
+    def _recipes(self) -> list[Recipe]:
+        return [recipe(c, self.input, retracts=self.retracts) for c in self.calls]
+
+    @cached_property
+    def _totals(self) -> list[Total]:
+        """Counters and digits that the calls need beside the number of rows."""
+        totals = {str(t): t for r in self._recipes for t in r.totals}
+        totals.pop(ROWS, None)
+        return list(totals.values())
+
+    @cached_property
+    def _bags(self) -> list[BagKind]:
+        return list(dict.fromkeys(r.bag for r in self._recipes if r.bag is not None))
+
+    @cached_property
+    def _counters(self) -> list[str]:
+        return [ROWS, *(str(t) for t in self._totals if is_counter(t.part))]
+
+    def _layout(self, more: list[pa.Field]) -> Layout:
+        keys = [self.input.field(k).with_name(f"key {k}") for k in self.keys]
+        numbers = [pa.field(name, pa.int64()) for name in self._counters]
+        groups = pa.schema([*keys, *numbers, *self._time, *more])
+        digits = [(str(t), DIGITS) for t in self._totals if not is_counter(t.part)]
+        bags = [(str(bag), bag.schema(self.input)) for bag in self._bags]
+        return Layout("updating aggregate", ((GROUPS, groups), *digits, *bags))
+
+    def _hung(self, touch: Touch, state: State, delta: State) -> dict[str, pa.Table]:
+        """Digits and bags of the touched groups, with what has come."""
+        hung = {}
+        for total in self._totals:
+            if not is_counter(total.part):
+                rows = touch.rows_of(state[str(total)], delta[str(total)])
+                hung[str(total)] = summed(
+                    *(int64s(rows[c]) for c in (SLOT, PLACE, WEIGHT))
+                )
+        for bag in self._bags:
+            rows = bag.merged(touch.rows_of(state[str(bag)], delta[str(bag)]))
+            hung[str(bag)] = rows.filter(pa.array(int64s(rows[WEIGHT]) > 0))
+        return hung
+
+    def _renewed(
+        self,
+        touch: Touch,
+        before: pa.Table,
+        new: pa.Table,
+        hung: dict[str, pa.Table],
+        now_us: int,
+    ) -> pa.Table:
+        """The touched groups as they are now."""
+        fresh = new.select(self._keys).take(pa.array(touch.fresh))
+        keys = pa.concat_tables([before.select(self._keys), fresh])
+        columns = {name: keys[name] for name in self._keys}
+        counters = {}
+        for name in self._counters:
+            counters[name] = added(len(touch), touch.slots, int64s(new[name]))
+            counters[name][: len(before)] += int64s(before[name])
+            columns[name] = pa.array(counters[name])
+        for field in self._time:
+            columns[field.name] = _latest(touch, before[field.name], new[field.name])
+        appended = np.zeros(len(touch), np.bool_)
+        appended[touch.slots[new[APPENDED].to_numpy()]] = True
+        since = np.full(len(touch), now_us)
+        since[: len(before)] = int64s(before[TOUCHED])
+        columns[TOUCHED] = pa.array(np.where(appended, now_us, since))
+        for r in self._recipes:
+            columns[_value(r.call)] = r.finish(counters, hung, len(touch))
+        schema = self.layout.tables[0][1]
+        return pa.table([columns[name] for name in schema.names], schema=schema)
+
+    def _changes(
+        self, before: pa.Table, after: pa.Table, alive: npt.NDArray[np.bool_]
+    ) -> pa.Table:
+        """Retracts of what was sent and appends of what is true, where they differ."""
+        known, values = len(before), [_value(c) for c in self.calls]
+        was = [before[name] for name in values]
+        now = [after[name].slice(0, known) for name in values]
+        changed = np.ones(len(after), np.bool_)
+        changed[:known] = ~same(was, now, known)
+        retract = changed | ~alive
+        retract[known:] = False
+        images = self._image(before), self._image(after)
+        return updates(*images, retract=retract, append=changed & alive)
+
+    def _image(self, groups: pa.Table) -> pa.Table:
+        """What the output says of these groups."""
+        names = [*self._keys, *map(_value, self.calls), *(t.name for t in self._time)]
+        return groups.select(names).rename_columns(self.output.names)
+
+
+def _value(call: AggregateCall) -> str:
+    return f"value {call.name}"
+
+
+def _latest(touch: Touch, before: pa.ChunkedArray, new: pa.ChunkedArray) -> pa.Array:
+    """The latest event time that each touched group has seen."""
+    slots = np.r_[np.arange(len(before)), touch.slots]
+    times = pa.chunked_array([*before.chunks, *new.chunks], before.type)
+    return latest_by(slots, times, len(touch))

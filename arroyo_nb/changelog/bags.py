@@ -1,0 +1,134 @@
+"""Multisets of argument values by group, for aggregates that are recomputed.
+
+A bag is a Z-set of (group, values): how often each value is there. Retracting a value
+lowers its count, so that the minimum falls back to the next one and a median moves as
+if the row had never come. Where the input only appends, the bag of a minimum or maximum
+keeps nothing but that value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from arroyo_nb.changelog.exact import SLOT
+from arroyo_nb.changelog.keys import Ints, normalised, whole
+from arroyo_nb.changelog.measures import Order, Selection
+from arroyo_nb.changelog.order import joint_ranks, ranks, sorted_positions
+from arroyo_nb.changelog.zset import WEIGHT, consolidate, int64s
+
+Extreme = Literal["min", "max"]
+
+
+@dataclass(frozen=True)
+class BagKind:
+    """Which values a bag holds; aggregates of equal kind share one.
+
+    Parameters
+    ----------
+    only
+        The one value per group worth keeping; None keeps all.
+    """
+
+    selection: Selection
+    only: Extreme | None = None
+
+    def __str__(self) -> str:
+        return f"{self.only or 'bag'} {self.selection}"
+
+    def schema(self, rows: pa.Schema) -> pa.Schema:
+        """The columns of the bag: slot, values by position, weight."""
+        names = self.selection.columns + self.selection.also
+        values = [(str(i), rows.field(name).type) for i, name in enumerate(names)]
+        return pa.schema([(SLOT, pa.int64()), *values, (WEIGHT, pa.int64())])
+
+    def of_rows(self, rows: pa.Table, slots: Ints, weights: Ints) -> pa.Table:
+        """The bag of a batch of input rows, whose groups are ``slots``."""
+        positions, columns = self.selection.rows_of(rows)
+        values = [normalised(column) for column in columns]
+        parts = [pa.array(slots[positions]), *values, pa.array(weights[positions])]
+        return self.merged(pa.table(parts, schema=self.schema(rows.schema)))
+
+    def merged(self, bag: pa.Table) -> pa.Table:
+        """The bag with each value once; what is retracted too often is not there."""
+        if self.only is None:
+            return consolidate(bag)
+        slots = int64s(bag[SLOT])
+        place = extremes(slots, whole(bag["0"]), self.only)
+        return bag.take(pa.array(place))
+
+
+def extremes(slots: Ints, values: pa.Array, which: Extreme) -> Ints:
+    """Position of the least or greatest value of each slot, by slot."""
+    rank = ranks(values, Order("", descending=which == "max"))
+    order = sorted_positions(slots, rank)
+    return order[np.flatnonzero(np.diff(slots[order], prepend=-1))]
+
+
+@dataclass(frozen=True)
+class Bags:
+    """The bags of numbered groups, as the aggregate functions see them.
+
+    Parameters
+    ----------
+    rows
+        A consolidated bag with positive weights.
+    slots
+        How many groups there are, from 0.
+    order
+        Of lists; columns by their position in the bag.
+    """
+
+    rows: pa.Table
+    slots: int
+    order: Sequence[Order] = ()
+
+    @cached_property
+    def slot(self) -> Ints:
+        """The group of each value."""
+        return int64s(self.rows[SLOT])
+
+    @cached_property
+    def weight(self) -> Ints:
+        """How often each value is there."""
+        return int64s(self.rows[WEIGHT])
+
+    def column(self, position: int = 0) -> pa.Array:
+        """An argument."""
+        return whole(self.rows[str(position)])
+
+    @cached_property
+    def occupied(self) -> Ints:
+        """How many distinct values each group holds."""
+        return np.asarray(np.bincount(self.slot, minlength=self.slots), np.int64)
+
+    @cached_property
+    def in_order(self) -> Bags:
+        """The same, by group and then by the asked order, ties by value."""
+        names = [n for n in self.rows.column_names if n not in (SLOT, WEIGHT)]
+        orders = [*self.order, *(Order(name) for name in names)]
+        joint = joint_ranks([whole(self.rows[o.column]) for o in orders], orders)
+        positions = sorted_positions(self.slot, joint)
+        return Bags(self.rows.take(pa.array(positions)), self.slots)
+
+    @cached_property
+    def ends(self) -> Ints:
+        """Rows up to the end of each group, multiplicities counted (when in order)."""
+        total = np.zeros(self.slots, np.int64)
+        np.add.at(total, self.slot, self.weight)
+        return np.asarray(np.cumsum(total), np.int64)
+
+    @property
+    def starts(self) -> Ints:
+        """Rows before each group, multiplicities counted (when in order)."""
+        return np.r_[0, self.ends[:-1]]
+
+    def at(self, row: Ints) -> Ints:
+        """Positions of the values that cover those rows, multiplicities counted."""
+        covered = np.cumsum(self.weight)
+        return np.asarray(np.searchsorted(covered, row, side="right"), np.int64)

@@ -1,0 +1,161 @@
+"""State as a few Arrow tables, and as bytes that say what they are.
+
+The bytes are Arrow IPC streams one after the other, each with its table's name and the
+operator's description in its schema. Bytes of another operator, or of one whose columns
+have changed, are refused and never read as something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from arroyo_nb.changelog.exact import SLOT
+from arroyo_nb.changelog.keys import Ints
+from arroyo_nb.changelog.zset import int64s, with_column
+from arroyo_nb.errors import RunProblem
+
+State: TypeAlias = Mapping[str, pa.Table]
+"""Tables by name. Rows of all but the first may point into it with ``_slot``."""
+
+FORMAT = "1"
+"""Version of the bytes; another one is another state."""
+
+
+class Operator:
+    """A frozen dataclass that travels as its fields, without what it has cached."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = [f.name for f in fields(self)]  # type: ignore[arg-type]
+        return {name: self.__dict__[name] for name in names}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The tables of an operator's state.
+
+    Parameters
+    ----------
+    operator
+        What the state belongs to, in one line; part of what is compared.
+    tables
+        Name and schema of each table, the first of which others point into.
+    """
+
+    operator: str
+    tables: tuple[tuple[str, pa.Schema], ...]
+
+    def empty(self) -> State:
+        """The state before the first row."""
+        return {name: schema.empty_table() for name, schema in self.tables}
+
+    def to_bytes(self, state: State) -> bytes:
+        """The state as bytes that :meth:`from_bytes` gives back."""
+        sink = pa.BufferOutputStream()
+        for name, schema in self.tables:
+            described = schema.with_metadata(self._described(name))
+            with pa.ipc.new_stream(sink, described) as writer:
+                writer.write_table(state[name].combine_chunks())
+        return bytes(sink.getvalue())
+
+    def from_bytes(self, blob: bytes) -> State:
+        """The state that was written; its buffers are those of ``blob``.
+
+        Raises
+        ------
+        RunProblem
+            When the bytes are the state of something else.
+        """
+        source, state = pa.BufferReader(blob), {}
+        for name, schema in self.tables:
+            try:
+                table = pa.ipc.open_stream(source).read_all()
+            except pa.ArrowInvalid as error:
+                raise _refused(f"{name} cannot be read: {error}") from error
+            self._check(name, schema, table.schema)
+            state[name] = table.replace_schema_metadata(None)
+        return state
+
+    def _described(self, name: str) -> dict[str, str]:
+        return {"format": FORMAT, "operator": self.operator, "table": name}
+
+    def _check(self, name: str, expected: pa.Schema, found: pa.Schema) -> None:
+        said = {k.decode(): v.decode() for k, v in (found.metadata or {}).items()}
+        for key, value in self._described(name).items():
+            if said.get(key) != value:
+                raise _refused(f"its {key} is {said.get(key)!r}, not {value!r}")
+        for field in expected:
+            index = found.get_field_index(field.name)
+            if index < 0:
+                raise _refused(f"{name} has no column {field.name!r}")
+            if found.field(index).type != field.type:
+                was = found.field(index).type
+                raise _refused(f"{name}.{field.name} is {was}, not {field.type}")
+        if found.names != expected.names:
+            raise _refused(f"{name} has the columns {', '.join(found.names)}")
+
+
+def _refused(reason: str) -> RunProblem:
+    return RunProblem(
+        f"the saved state does not belong to this query: {reason}",
+        hint="start the changed query with a new checkpoint, or run the old one",
+    )
+
+
+def stacked(states: Sequence[State], layout: Layout) -> State:
+    """Partial states one after the other; the same key may then occur many times."""
+    main, *others = [name for name, _ in layout.tables]
+    sizes = [len(state[main]) for state in states]
+    offsets = np.r_[0, np.cumsum(sizes)].tolist()
+    tables = {main: _concat([s[main] for s in states], layout, main)}
+    for name in others:
+        moved = [
+            with_slots(s[name], int64s(s[name][SLOT]) + offset)
+            for s, offset in zip(states, offsets, strict=False)
+        ]
+        tables[name] = _concat(moved, layout, name)
+    return tables
+
+
+def with_slots(rows: pa.Table, slots: Ints) -> pa.Table:
+    """Rows that point at other slots."""
+    return with_column(rows, SLOT, pa.array(slots))
+
+
+def split(state: State, buckets: Ints) -> Iterator[tuple[int, State]]:
+    """One partial state per bucket that occurs.
+
+    Parameters
+    ----------
+    buckets
+        The bucket of each row of the first table.
+    """
+    (main, groups), *others = state.items()
+    order = np.argsort(buckets, kind="stable")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    values, starts = np.unique(buckets[order], return_index=True)
+    ends = np.r_[starts[1:], len(order)]
+    groups = groups.take(pa.array(order))
+    pointing = [(name, *_sorted_by_slot(rows, place)) for name, rows in others]
+    for bucket, start, end in zip(values, starts, ends, strict=True):
+        part = {main: groups.slice(start, end - start)}
+        for name, rows, slots in pointing:
+            first, last = np.searchsorted(slots, [start, end])
+            piece = rows.slice(first, last - first)
+            part[name] = with_slots(piece, slots[first:last] - start)
+        yield int(bucket), part
+
+
+def _sorted_by_slot(rows: pa.Table, place: Ints) -> tuple[pa.Table, Ints]:
+    slots = place[int64s(rows[SLOT])]
+    order = np.argsort(slots, kind="stable")
+    return rows.take(pa.array(order)), slots[order]
+
+
+def _concat(tables: Sequence[pa.Table], layout: Layout, name: str) -> pa.Table:
+    return pa.concat_tables([dict(layout.tables)[name].empty_table(), *tables])

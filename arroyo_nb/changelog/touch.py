@@ -1,0 +1,102 @@
+"""Which groups of a state a batch touches, and taking them out and putting them back.
+
+Touched groups have positions: first those that the state knows, in its order, then the
+new ones in order of appearance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arroyo_nb.changelog.exact import SLOT
+from arroyo_nb.changelog.keys import Ints, first_rows, group_ids
+from arroyo_nb.changelog.state import State, with_slots
+from arroyo_nb.changelog.zset import int64s
+
+
+@dataclass(frozen=True)
+class Touch:
+    """The groups that a batch touches.
+
+    Parameters
+    ----------
+    slots
+        Position among the touched of each row of the batch.
+    known
+        Slots in the state of those touched that it knows.
+    fresh
+        The row of the batch that brings each new group.
+    untouched
+        Which slots of the state stay as they are.
+    place
+        Position among the touched of each slot of the state that is.
+    """
+
+    slots: Ints
+    known: Ints
+    fresh: Ints
+    untouched: npt.NDArray[np.bool_]
+    place: Ints
+
+    @classmethod
+    def of(cls, keys: Sequence[str], old: pa.Table, new: pa.Table) -> Touch:
+        """By the key columns of the state's groups and of the batch's rows.
+
+        The state's groups are distinct, so that their numbers are their slots.
+        """
+        columns = [pa.chunked_array([*old[k].chunks, *new[k].chunks]) for k in keys]
+        ids = _numbers(columns, len(old), len(new))
+        flags = np.zeros(max(len(old), int(ids.max(initial=-1)) + 1), np.bool_)
+        flags[ids] = True
+        place = np.cumsum(flags) - 1
+        known = np.flatnonzero(flags[: len(old)])
+        slots = place[ids]
+        fresh = first_rows(slots)[len(known) :]
+        return cls(slots, known, fresh, ~flags[: len(old)], place[: len(old)])
+
+    def __len__(self) -> int:
+        return len(self.known) + len(self.fresh)
+
+    def rows_of(self, old: pa.Table, new: pa.Table) -> pa.Table:
+        """The rows of touched groups in the state and in the batch, by position."""
+        slot = int64s(old[SLOT])
+        mine = np.flatnonzero(~self.untouched[slot])
+        taken = with_slots(old.take(pa.array(mine)), self.place[slot[mine]])
+        return pa.concat_tables([taken, with_slots(new, self.slots[int64s(new[SLOT])])])
+
+    def put_back(
+        self, state: State, touched: State, alive: npt.NDArray[np.bool_]
+    ) -> State:
+        """The state with what has become of the touched groups."""
+        stay, back = kept(state, self.untouched), kept(touched, alive)
+        offset = int(self.untouched.sum())
+        tables = {}
+        for name, rows in stay.items():
+            more = back[name]
+            if SLOT in more.column_names:
+                more = with_slots(more, int64s(more[SLOT]) + offset)
+            tables[name] = pa.concat_tables([rows, more]).combine_chunks()
+        return tables
+
+
+def kept(state: Mapping[str, pa.Table], keep: npt.NDArray[np.bool_]) -> State:
+    """Some groups of a state, with what points at them."""
+    (main, groups), *others = state.items()
+    if keep.all():
+        return state
+    tables = {main: groups.filter(pa.array(keep))}
+    moved = np.cumsum(keep) - 1
+    for name, rows in others:
+        slot = int64s(rows[SLOT])
+        there = keep[slot]
+        tables[name] = with_slots(rows.filter(pa.array(there)), moved[slot[there]])
+    return tables
+
+
+def _numbers(columns: Sequence[pa.Array], old: int, new: int) -> Ints:
+    return group_ids(columns, old + new)[old:]

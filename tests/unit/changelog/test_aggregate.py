@@ -1,0 +1,319 @@
+"""Updating aggregates against DuckDB over the surviving rows, after every batch."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from datetime import datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from histories import Folded, Relation, duck, histories, pieces, table
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.measures import AggregateCall, Order
+from arroyo_nb.errors import RunProblem, Unsupported
+
+INPUT = pa.schema(
+    [
+        ("k", pa.string()),
+        ("g", pa.float64()),
+        ("s", pa.struct({"x": pa.int32(), "y": pa.list_(pa.string())})),
+        ("i", pa.int64()),
+        ("f", pa.float64()),
+        ("h", pa.float64()),
+        ("d", pa.decimal128(6, 2)),
+        ("t", pa.string()),
+        ("b", pa.bool_()),
+        ("p", pa.bool_()),
+    ]
+)
+QUARTERS = st.integers(-20, 20).map(lambda n: n / 4)
+ROWS = st.fixed_dictionaries(
+    {
+        "k": st.sampled_from(["a", "b", None]),
+        "g": st.sampled_from([0.0, -0.0, math.nan, None]),
+        "s": st.sampled_from([None, {"x": 1, "y": ["u"]}, {"x": None, "y": None}]),
+        "i": st.none() | st.integers(-4, 4),
+        "f": st.none() | QUARTERS,
+        "h": st.none() | QUARTERS,
+        "d": st.none() | st.integers(-300, 300).map(lambda n: Decimal(n) / 100),
+        "t": st.sampled_from([None, "", "x", "y"]),
+        "b": st.none() | st.booleans(),
+        "p": st.none() | st.booleans(),
+    }
+)
+LONG, REAL, TEXT, BOOL = pa.int64(), pa.float64(), pa.string(), pa.bool_()
+DECIMAL = pa.decimal128(6, 2)
+
+
+def call(function: str, type_: pa.DataType, *arguments: str, **more) -> AggregateCall:
+    return AggregateCall("m", function, type_, arguments, **more)
+
+
+MEASURES: list[tuple[AggregateCall, str]] = [
+    (call("count", LONG), "count(*)"),
+    (call("count", LONG, where="p"), "count(*) FILTER (p)"),
+    (call("count", LONG, "i"), "count(i)"),
+    (call("count", LONG, "s", distinct=True), "count(DISTINCT s)"),
+    (
+        call("count", LONG, "f", distinct=True, where="p"),
+        "count(DISTINCT f) FILTER (p)",
+    ),
+    (call("approx_distinct", LONG, "t"), "count(DISTINCT t)"),
+    (call("sum", LONG, "i"), "sum(i)::BIGINT"),
+    (call("sum", LONG, "i", where="p"), "(sum(i) FILTER (p))::BIGINT"),
+    (call("sum", LONG, "i", distinct=True), "sum(DISTINCT i)::BIGINT"),
+    (call("sum", REAL, "f"), "sum(f)"),
+    (call("sum", REAL, "f", distinct=True), "sum(DISTINCT f)"),
+    (call("sum", pa.decimal128(16, 2), "d"), "sum(d)::DECIMAL(16, 2)"),
+    (call("avg", REAL, "i"), "avg(i)"),
+    (call("avg", REAL, "f"), "avg(f)"),
+    (call("avg", REAL, "f", distinct=True, where="p"), "avg(DISTINCT f) FILTER (p)"),
+    (
+        call("avg", pa.decimal128(10, 6), "d"),
+        "(trunc(sum(d) * 1000000 / count(d)) / 1000000)::DECIMAL(10, 6)",
+    ),
+    *[
+        (call(f, t, c), f"{f}({c})")
+        for f in ("min", "max")
+        for c, t in [
+            ("i", LONG),
+            ("f", REAL),
+            ("t", TEXT),
+            ("d", DECIMAL),
+        ]
+    ],
+    (call("min", LONG, "i", where="p"), "min(i) FILTER (p)"),
+    (call("max", BOOL, "b"), "max(b)"),
+    (call("bool_and", BOOL, "b"), "bool_and(b)"),
+    (call("bool_or", BOOL, "b", where="p"), "bool_or(b) FILTER (p)"),
+    *[(call(f, LONG, "i"), f"{f}(i)") for f in ("bit_and", "bit_or", "bit_xor")],
+    (call("median", LONG, "i"), "trunc(median(i))::BIGINT"),
+    (call("median", REAL, "f"), "median(f)"),
+    (call("median", DECIMAL, "d"), "trunc(median(d), 2)::DECIMAL(6, 2)"),
+    (call("approx_median", REAL, "f"), "median(f)"),
+    (
+        call("approx_percentile_cont", REAL, "f", parameter=0.3),
+        "quantile_cont(f, 0.3)",
+    ),
+    (call("array_agg", pa.list_(LONG), "i"), "array_agg(i ORDER BY i NULLS LAST)"),
+    (
+        call("array_agg", pa.list_(REAL), "f", distinct=True, where="p"),
+        "array_agg(DISTINCT f ORDER BY f NULLS LAST) FILTER (p)",
+    ),
+    (
+        call("array_agg", pa.list_(TEXT), "t", order=(Order("i", descending=True),)),
+        "array_agg(t ORDER BY i DESC NULLS LAST, t NULLS LAST, i)",
+    ),
+    (
+        call("string_agg", TEXT, "t", parameter="|"),
+        "string_agg(t, '|' ORDER BY t)",
+    ),
+    (
+        call("first_value", LONG, "i", order=(Order("f", nulls_first=True),)),
+        "first(i ORDER BY f NULLS FIRST, i NULLS LAST)",
+    ),
+    (
+        call("last_value", LONG, "i", order=(Order("f"), Order("t"))),
+        "last(i ORDER BY f NULLS LAST, t NULLS LAST, i NULLS LAST)",
+    ),
+    (
+        call("nth_value", LONG, "i", parameter=2),
+        "array_agg(i ORDER BY i NULLS LAST)[2]",
+    ),
+    (
+        call("nth_value", LONG, "i", parameter=-2),
+        "array_agg(i ORDER BY i NULLS LAST)[-2]",
+    ),
+    (call("var", REAL, "f"), "var_samp(f)"),
+    (call("var", REAL, "i", distinct=True), "var_samp(DISTINCT i)"),
+    (call("var_pop", REAL, "i"), "var_pop(i)"),
+    (call("stddev", REAL, "f", where="p"), "stddev_samp(f) FILTER (p)"),
+    (call("stddev_pop", REAL, "d"), "stddev_pop(d)"),
+    (call("covar_samp", REAL, "f", "h"), "covar_samp(f, h)"),
+    (call("covar_pop", REAL, "f", "h"), "covar_pop(f, h)"),
+    (
+        call("corr", REAL, "f", "h"),
+        "CASE WHEN regr_sxx(f, h) > 0 AND regr_syy(f, h) > 0 THEN corr(f, h) END",
+    ),
+    *[
+        (call(f, REAL, "f", "h"), f"CASE WHEN regr_sxx(f, h) > 0 THEN {f}(f, h) END")
+        for f in ("regr_slope", "regr_intercept")
+    ],
+    *[
+        (call(f, REAL, "f", "h"), f"{f}(f, h)")
+        for f in ("regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy")
+    ],
+    (call("regr_count", LONG, "f", "h"), "regr_count(f, h)"),
+    (
+        call("regr_r2", REAL, "f", "h"),
+        "CASE WHEN regr_sxx(f, h) > 0 AND regr_syy(f, h) > 0 THEN regr_r2(f, h) END",
+    ),
+]
+
+
+def renamed(calls: list[AggregateCall]) -> tuple[AggregateCall, ...]:
+    return tuple(
+        AggregateCall(**{**vars(c), "name": f"m{n}"}) for n, c in enumerate(calls)
+    )
+
+
+def query(keys: list[str], measures: list[str]) -> str:
+    named = [f"{text} AS m{n}" for n, text in enumerate(measures)]
+    group = f"GROUP BY {', '.join(keys)}" if keys else "HAVING count(*) > 0"
+    return f"SELECT {', '.join([*keys, *named])} FROM rows {group}"
+
+
+KEYS = st.lists(st.sampled_from(["k", "g", "s"]), unique=True)
+CUTS = st.lists(st.integers(0, 6), max_size=2)
+
+
+def check(history, keys, measures, cuts, retracts=True) -> None:
+    calls, texts = [m[0] for m in measures], [m[1] for m in measures]
+    operator = UpdatingAggregate(INPUT, tuple(keys), renamed(calls), retracts)
+    state, relation, folded = operator.layout.empty(), Relation(INPUT), Folded()
+    for batch in history:
+        relation.take_in(batch)
+        parts = pieces(table(batch, INPUT), cuts)
+        partials = [operator.partial(part) for part in parts]
+        state, changes = operator.step(state, partials, 0)
+        assert changes.schema.names == [*operator.output.names, "_weight"]
+        folded.fold(changes)
+        folded.equals(duck(query(keys, texts), rows=relation.table()))
+        saved = operator.layout.to_bytes(state)
+        operator = pickle.loads(pickle.dumps(operator))
+        state = operator.layout.from_bytes(saved)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("measure", "text"), MEASURES, ids=[m[1] for m in MEASURES])
+@given(data=st.data())
+def test_each_aggregate_follows_its_rows(measure, text, data):
+    check(data.draw(histories(ROWS)), ["k"], [(measure, text)], data.draw(CUTS))
+
+
+@given(histories(ROWS), KEYS, st.lists(st.sampled_from(MEASURES), max_size=8), CUTS)
+def test_any_query_follows_its_rows(history, keys, measures, cuts):
+    if keys or measures:  # DISTINCT where there are keys only
+        check(history, keys, measures, cuts)
+
+
+@given(histories(ROWS), st.lists(st.sampled_from(MEASURES), min_size=1, max_size=4))
+def test_an_input_that_only_appends_keeps_extremes_only(history, measures):
+    appends = [[(row, w) for row, w in batch if w > 0] for batch in history]
+    check(appends, ["k"], [*measures, *EXTREMES], [2], retracts=False)
+
+
+EXTREMES = [m for m in MEASURES if m[0].function in ("min", "max")]
+
+
+def changes(operator: UpdatingAggregate, *batches: pa.Table, every_us: int = 0) -> list:
+    state, sent = operator.layout.empty(), []
+    for n, batch in enumerate(batches):
+        state, out = operator.step(state, [operator.partial(batch)], n * every_us)
+        sent.append(out.to_pylist())
+    return sent
+
+
+def test_the_state_of_an_extreme_that_only_falls_is_one_value():
+    schema = pa.schema({"k": TEXT, "v": LONG})
+    operator = UpdatingAggregate(schema, ("k",), (call("max", LONG, "v"),), False)
+    rows = pa.table({"k": ["a"] * 5 + ["b"], "v": [3, 9, 1, None, 9, 2]}, schema=schema)
+    state, _ = operator.step(
+        operator.layout.empty(),
+        [operator.partial(rows.slice(i, 1)) for i in range(6)],
+        0,
+    )
+    assert state["max v"].select(["_slot", "0"]).to_pylist() == [
+        {"_slot": 0, "0": 9},
+        {"_slot": 1, "0": 2},
+    ]
+
+
+def test_sums_of_integers_wrap_and_come_back():
+    schema = pa.schema({"v": LONG, "_weight": LONG})
+    operator = UpdatingAggregate(schema, (), (call("sum", LONG, "v"),))
+    most = 2**63 - 1
+    sent = changes(
+        operator,
+        pa.table({"v": [most, 1], "_weight": [1, 1]}),
+        pa.table({"v": [1], "_weight": [-1]}),
+    )
+    assert sent == [
+        [{"m": -(2**63), "_weight": 1}],
+        [{"m": -(2**63), "_weight": -1}, {"m": most, "_weight": 1}],
+    ]
+
+
+def test_unsigned_sums_and_averages_are_unsigned():
+    schema = pa.schema({"v": pa.uint64()})
+    calls = renamed([call("sum", pa.uint64(), "v"), call("avg", REAL, "v")])
+    [[row]] = changes(
+        UpdatingAggregate(schema, (), calls),
+        pa.table({"v": [2**64 - 1]}, schema=schema),
+    )
+    assert row == {"m0": 2**64 - 1, "m1": 2.0**64, "_weight": 1}
+
+
+def test_a_float_that_is_retracted_leaves_no_trace():
+    schema = pa.schema({"k": TEXT, "v": REAL, "_weight": LONG})
+    operator = UpdatingAggregate(schema, ("k",), (call("sum", REAL, "v"),))
+    values = [0.1, 1e300, -7e-310, math.inf, math.nan]
+    there = pa.table({"k": ["a"], "v": [0.3], "_weight": [1]})
+    come = pa.table({"k": ["a"] * 5, "v": values, "_weight": [1] * 5})
+    go = come.set_column(2, "_weight", pa.array([-1] * 5))
+    first, _, last = changes(operator, there, come, go)
+    assert last[-1] == first[0]
+
+
+def test_a_decimal_sum_that_does_not_fit_is_an_error():
+    schema = pa.schema({"v": pa.decimal128(38, 0)})
+    operator = UpdatingAggregate(schema, (), (call("sum", pa.decimal128(38, 0), "v"),))
+    rows = pa.table({"v": [Decimal("9" * 38)] * 2}, schema=schema)
+    with pytest.raises(RunProblem, match="more than 38 digits"):
+        changes(operator, rows)
+
+
+def test_an_update_carries_the_latest_event_time_of_its_group():
+    schema = pa.schema({"k": TEXT, "_timestamp": pa.timestamp("us")})
+    operator = UpdatingAggregate(schema, ("k",), (call("count", LONG),))
+    late = pa.table({"k": ["a"], "_timestamp": [datetime(2024, 1, 1)]}, schema=schema)
+    on_time = pa.table(
+        {"k": ["a"], "_timestamp": [datetime(2024, 1, 2)]}, schema=schema
+    )
+    _, update = changes(operator, on_time, late)
+    assert [(c["m"], c["_timestamp"].day, c["_weight"]) for c in update] == [
+        (1, 2, -1),
+        (2, 2, 1),
+    ]
+
+
+def test_idle_groups_are_retracted_once_and_start_anew():
+    schema = pa.schema({"k": TEXT, "_weight": LONG})
+    operator = UpdatingAggregate(schema, ("k",), (call("count", LONG),))
+
+    def batch(k: str, weight: int) -> list:
+        rows = pa.table({"k": [k], "_weight": [weight]}, schema=schema)
+        return [operator.partial(rows)]
+
+    state, _ = operator.step(operator.layout.empty(), batch("a", 2), 1)
+    state, _ = operator.step(state, batch("b", 1), 2)
+    state, _ = operator.step(state, batch("a", -1), 3)  # a retract is no sign of life
+    state, gone = operator.expire(state, 2)
+    assert gone.to_pylist() == [{"k": "a", "m": 1, "_weight": -1}]
+    state, again = operator.expire(state, 2)
+    assert len(again) == 0
+    state, late = operator.step(state, batch("a", -1), 4)  # finds nothing
+    assert len(late) == 0
+    state, anew = operator.step(state, batch("a", 1), 5)
+    assert anew.to_pylist() == [{"k": "a", "m": 1, "_weight": 1}]
+
+
+def test_aggregates_that_do_not_exist_are_refused():
+    operator = UpdatingAggregate(INPUT, (), (call("sum", LONG, "t"),))
+    with pytest.raises(Unsupported, match=r"no updating aggregate sum\(string\)"):
+        _ = operator.layout
