@@ -19,7 +19,7 @@ import pyarrow as pa
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.keys import Ints, normalised, whole
 from arroyo_nb.changelog.measures import Order, Selection
-from arroyo_nb.changelog.order import joint_ranks, ranks, sorted_positions
+from arroyo_nb.changelog.order import joint_ranks, ordinals, ranks, sorted_positions
 from arroyo_nb.changelog.zset import WEIGHT, consolidate, int64s
 
 Extreme = Literal["min", "max"]
@@ -64,10 +64,19 @@ class BagKind:
 
 
 def extremes(slots: Ints, values: pa.Array, which: Extreme) -> Ints:
-    """Position of the least or greatest value of each slot, by slot."""
-    rank = ranks(values, Order("", descending=which == "max"))
-    order = sorted_positions(slots, rank)
-    return order[np.flatnonzero(np.diff(slots[order], prepend=-1))]
+    """Position of a least or greatest value of each slot, by slot."""
+    order = Order("", descending=which == "max")
+    number = ordinals(values)
+    if number is None:
+        number = ranks(values, order)
+    elif order.descending:
+        number = ~number
+    best = np.full(int(slots.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(best, slots, number)
+    places = np.flatnonzero(number == best[slots])
+    chosen = np.full(len(best), -1)
+    chosen[slots[places]] = places
+    return np.compress(chosen >= 0, chosen)
 
 
 @dataclass(frozen=True)
@@ -130,5 +139,5 @@ class Bags:
 
     def at(self, row: Ints) -> Ints:
         """Positions of the values that cover those rows, multiplicities counted."""
-        covered = np.cumsum(self.weight)
-        return np.asarray(np.searchsorted(covered, row, side="right"), np.int64)
+        places = np.searchsorted(np.cumsum(self.weight), row, side="right")
+        return np.asarray(places, np.int64)

@@ -19,6 +19,10 @@ class Order:
     descending: bool = False
     nulls_first: bool = False
 
+    def __str__(self) -> str:
+        down, first = " DESC" * self.descending, " NULLS FIRST" * self.nulls_first
+        return f"{self.column}{down}{first}"
+
 
 @dataclass(frozen=True)
 class AggregateCall:
@@ -46,6 +50,15 @@ class AggregateCall:
     distinct: bool = False
     order: tuple[Order, ...] = ()
     parameter: str | int | float | None = None
+
+    def __str__(self) -> str:
+        constant = () if self.parameter is None else (repr(self.parameter),)
+        inside = "DISTINCT " * self.distinct
+        inside += ", ".join((*self.arguments, *constant)) or "*"
+        if self.order:
+            inside += f" ORDER BY {', '.join(map(str, self.order))}"
+        where = f" FILTER (WHERE {self.where})" if self.where else ""
+        return f"{self.function}({inside}){where} AS {self.name}"
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,12 @@ def _covariance(x: str, y: str, *, sample: bool) -> Moment:
 
 
 def _deviation(*, sample: bool) -> Moment:
-    return lambda totals: np.sqrt(_covariance("a", "a", sample=sample)(totals))
+    variance = _covariance("a", "a", sample=sample)
+
+    def moment(totals: Mapping[str, Any]) -> Floats:
+        return np.sqrt(variance(totals))
+
+    return moment
 
 
 def _corr(totals: Mapping[str, Any]) -> Floats:
@@ -67,7 +72,10 @@ def _mean(x: str) -> Moment:
 
 
 def _summed(x: str, y: str) -> Moment:
-    return lambda totals: _spread(totals, x, y) / totals["count"]
+    def moment(totals: Mapping[str, Any]) -> Floats:
+        return np.divide(_spread(totals, x, y), totals["count"])
+
+    return moment
 
 
 def _slope(totals: Mapping[str, Any]) -> Floats:

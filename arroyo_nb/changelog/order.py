@@ -16,6 +16,7 @@ import pyarrow.types as pt
 
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, normalised
 from arroyo_nb.changelog.measures import Order
+from arroyo_nb.changelog.zset import int64s
 
 
 def ranks(column: pa.Array, order: Order) -> Ints:
@@ -34,18 +35,32 @@ def ranks(column: pa.Array, order: Order) -> Ints:
 
 
 def joint_ranks(columns: Sequence[pa.Array], orders: Sequence[Order]) -> Ints:
-    """Ranks by several columns, the first of which decides first; dense or not."""
-    joint = np.zeros(len(columns[0]), np.int64)
-    for column, order in zip(columns, orders, strict=True):
-        next_ = ranks(column, order)
+    """Dense ranks by several columns, the first of which decides first."""
+    joint, *others = (ranks(c, o) for c, o in zip(columns, orders, strict=True))
+    for next_ in others:
         paired = joint * (next_.max(initial=0) + 1) + next_
-        joint = np.unique(paired, return_inverse=True)[1].astype(np.int64)
+        joint = np.asarray(np.unique(paired, return_inverse=True)[1], np.int64)
     return joint
 
 
 def sorted_positions(groups: Ints, ranks_: Ints) -> Ints:
-    """Positions of rows by group, then rank, then as they came."""
-    return np.lexsort((ranks_, groups)).astype(np.int64)
+    """Positions of rows by group, then rank; equals in any order."""
+    return np.argsort(groups * (ranks_.max(initial=0) + 1) + ranks_)
+
+
+def ordinals(values: pa.Array) -> Ints | None:
+    """Integers in the order of the values; None where the type has no such thing."""
+    type_ = values.type
+    if values.null_count or pt.is_decimal(type_):
+        return None
+    if pt.is_floating(type_):
+        bits = values.cast(pa.float64()).to_numpy().view(np.int64)
+        return np.asarray(bits ^ ((bits >> 63) & np.iinfo(np.int64).max), np.int64)
+    if pt.is_uint64(type_):
+        return np.bitwise_xor(values.to_numpy().view(np.int64), np.iinfo(np.int64).min)
+    if pt.is_integer(type_) or pt.is_temporal(type_):
+        return int64s(values)
+    return None
 
 
 def _dense(column: pa.Array, direction: str) -> Ints:

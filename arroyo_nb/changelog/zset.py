@@ -32,12 +32,13 @@ def weights(rows: pa.Table) -> Ints:
     return int64s(rows[WEIGHT])
 
 
-def int64s(column: pa.ChunkedArray) -> Ints:
+def int64s(column: pa.Array) -> Ints:
     """A column without NULLs as int64, times as their number of units."""
     if pa.types.is_temporal(column.type):
+        if column.type.bit_width == 32:
+            column = column.cast(pa.int32())
         column = column.cast(pa.int64())
-    values: Ints = column.to_numpy().astype(np.int64, copy=False)
-    return values
+    return np.asarray(column.to_numpy(), np.int64)
 
 
 def value_columns(rows: pa.Table) -> list[str]:

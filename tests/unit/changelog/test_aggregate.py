@@ -274,7 +274,7 @@ def test_a_decimal_sum_that_does_not_fit_is_an_error():
     schema = pa.schema({"v": pa.decimal128(38, 0)})
     operator = UpdatingAggregate(schema, (), (call("sum", pa.decimal128(38, 0), "v"),))
     rows = pa.table({"v": [Decimal("9" * 38)] * 2}, schema=schema)
-    with pytest.raises(RunProblem, match="more than 38 digits"):
+    with pytest.raises(RunProblem, match="more than the 38 digits"):
         changes(operator, rows)
 
 

@@ -14,6 +14,9 @@ from arroyo_nb.errors import RunProblem
 INPUT = pa.schema({"k": pa.string(), "v": pa.float64()})
 ROWS = pa.table({"k": ["a", "b", "c", "a"], "v": [1.5, 2.0, None, 0.25]}, schema=INPUT)
 
+LONGS = pa.schema({"k": pa.int64(), "v": pa.float64()})
+MEDIAN = AggregateCall("m", "median", pa.float64(), ("v",))
+
 
 def totals(function: str, type_: pa.DataType) -> UpdatingAggregate:
     call = AggregateCall("m", function, type_, ("v",))
@@ -33,10 +36,17 @@ def test_bytes_are_the_state():
     ("blob", "reason"),
     [
         (
-            totals("count", pa.int64()).layout,
-            "groups has no column 'value m'|groups.value m is int64, not double",
+            totals("max", pa.float64()).layout,
+            r"its operator is 'aggregate k, max\(v\) AS m', not '.* median\(v\) AS m'",
         ),
-        (totals("sum", pa.float64()).layout, "groups has no column|has the columns"),
+        (
+            UpdatingAggregate(LONGS, ("k",), (MEDIAN,)).layout,
+            "groups.value m is int64, not double|groups.key k is int64, not string",
+        ),
+        (
+            UpdatingAggregate(INPUT, ("k",), (MEDIAN,)).partial_layout,
+            "groups has no column '_touched_us'",
+        ),
         (Layout("join", (("left", INPUT),)), "its operator is 'join'"),
         (b"", "groups cannot be read"),
         (b"\xff\xff\xff\xff\x10\0\0\0garbage", "groups cannot be read"),
