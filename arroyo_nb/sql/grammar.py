@@ -149,6 +149,19 @@ class QueryParser(PostgresParser):
     def _parse_group(self, *args: Any, **kwargs: Any) -> exp.Group | None:
         return self._placed(super()._parse_group, *args, **kwargs)
 
+    def _parse_limit(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """LIMIT, or FETCH, whose FIRST and NEXT are plain names to the tokenizer."""
+        if not self._match(TokenType.FETCH, advance=False):
+            return super()._parse_limit(*args, **kwargs)
+        return self._placed(self._parse_fetch)
+
+    def _parse_fetch(self) -> exp.Fetch:
+        self._match(TokenType.FETCH)
+        self._match_texts(("FIRST", "NEXT"))
+        is_one = self._match_texts(("ROW", "ROWS"), advance=False)
+        count = None if is_one else self._parse_term()
+        return exp.Fetch(count=count, limit_options=self._parse_limit_options())
+
     def _parse_locks(self) -> list[exp.Lock]:
         first = self._curr
         made = super()._parse_locks()
