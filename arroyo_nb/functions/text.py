@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.signature import (
     Argument,
     Kind,
@@ -56,6 +57,16 @@ def _substring(arguments: Sequence[Argument]) -> str:
     if not length:
         return f"substr({text}, {first})"
     return f"substr({text}, {first}, greatest(least({start}, 1) - 1 + {length[0]}, 0))"
+
+
+def _split_part(arguments: Sequence[Argument]) -> str:
+    if arguments[2].number == 0:
+        raise CatalogProblem(
+            "split_part() has no part 0",
+            span=arguments[2].span,
+            hint="parts count from 1, and from -1 at the end",
+        )
+    return f"split_part({', '.join(a.sql for a in arguments)})"
 
 
 _WORDS = (
@@ -192,7 +203,7 @@ FUNCTIONS = (
         "split_part",
         (TEXT, TEXT, INT),
         TEXT,
-        "split_part({0}, {1}, {2})",
+        _split_part,
         "the n-th part between separators, '' where there is none",
     ),
     _row(

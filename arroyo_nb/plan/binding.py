@@ -231,7 +231,7 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     exp.Literal: lambda n, _: (text if n.is_string else number)(n.name),
     exp.Boolean: lambda n, _: typed(exp.Boolean(this=n.this), BOOLEAN, nullable=False),
     exp.Null: lambda _, __: typed(exp.Null(), NULL),
-    exp.Interval: lambda n, _: interval(written_interval(n)),
+    exp.Interval: lambda n, _: interval(n),
     exp.Paren: lambda n, scope: bind(n.this, scope),
     exp.Not: lambda n, scope: inverted(bind(n.this, scope)),
     exp.Neg: _neg,

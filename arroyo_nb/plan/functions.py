@@ -8,11 +8,16 @@ from typing import Any
 from sqlglot import exp
 
 from arroyo_nb import functions
-from arroyo_nb.errors import ArroyoError, CatalogProblem
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.plan import calls
-from arroyo_nb.plan.intervals import parse_interval
-from arroyo_nb.plan.literals import interval
-from arroyo_nb.plan.typing import is_nullable, place_of, type_of, typed
+from arroyo_nb.plan.typing import (
+    cast,
+    is_nullable,
+    place_of,
+    type_of,
+    typed,
+    whole_number,
+)
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import INTERVAL, NULL, Timestamp
 
@@ -80,29 +85,19 @@ def _with_intervals(
     """Text is read as an interval where the function takes nothing else."""
     wanted = [*function.signatures[0].parameters, *(NULL for _ in arguments)]
     return [
-        _as_interval(argument) if parameter == INTERVAL else argument
+        cast(argument, INTERVAL)
+        if parameter == INTERVAL and argument.is_string
+        else argument
         for argument, parameter in zip(arguments, wanted, strict=False)
     ]
-
-
-def _as_interval(argument: exp.Expr) -> exp.Expr:
-    if not argument.is_string:
-        return argument
-    span = place_of(argument)
-    try:
-        made = interval(parse_interval(argument.name))
-    except ArroyoError as problem:
-        problem.span = span
-        raise
-    made.meta["text"], made.meta["span"] = argument.name, span
-    return made
 
 
 def _argument(argument: exp.Expr) -> functions.Argument:
     return functions.Argument(
         "?",
         type_of(argument),
-        argument.name if argument.is_string else None,
-        argument.meta.get("interval"),
-        place_of(argument),
+        literal=argument.name if argument.is_string else None,
+        number=whole_number(argument),
+        duration=argument.meta.get("interval"),
+        span=place_of(argument),
     )

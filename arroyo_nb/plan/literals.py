@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from arroyo_nb.errors import Unsupported
-from arroyo_nb.plan.intervals import Interval, parse_interval
+from arroyo_nb.plan.intervals import Interval, exact, parse_interval
 from arroyo_nb.plan.typing import duration, typed
 from arroyo_nb.schema import BIGINT, BIGINT_UNSIGNED, DOUBLE, TEXT, Type
 
@@ -44,6 +43,19 @@ def _number_type(text: str) -> Type:
     return BIGINT_UNSIGNED if fits else DOUBLE
 
 
+def interval(node: exp.Interval) -> exp.Interval:
+    """An interval of an exact length.
+
+    Raises
+    ------
+    CatalogProblem
+        When its text is no interval.
+    Unsupported
+        When it has months.
+    """
+    return duration(exact(written_interval(node)))
+
+
 def written_interval(node: exp.Interval) -> Interval:
     """What the text of an interval literal says.
 
@@ -54,19 +66,3 @@ def written_interval(node: exp.Interval) -> Interval:
     """
     unit = node.args.get("unit")
     return parse_interval(node.this.name, unit.name if unit else None)
-
-
-def interval(value: Interval) -> exp.Interval:
-    """An interval literal.
-
-    Raises
-    ------
-    Unsupported
-        When it has months.
-    """
-    if value.months:
-        raise Unsupported(
-            "an interval with months is not supported: it has no exact duration",
-            hint="say how many days",
-        )
-    return duration(value.duration)
