@@ -44,6 +44,7 @@ _PARTS = {
     "second": "second({0})",
     "millisecond": "CAST(pmod(unix_micros({0}), 60000000L) div 1000 AS INT)",
     "microsecond": "CAST(pmod(unix_micros({0}), 60000000L) AS INT)",
+    # Sunday is 1 to Spark.
     "dow": "(dayofweek({0}) - 1)",
     "doy": "dayofyear({0})",
     "epoch": "(unix_micros({0}) / 1000000D)",
@@ -113,6 +114,7 @@ def _date_bin(arguments: Sequence[Argument]) -> str:
     width, time, *origin = (a.sql for a in arguments)
     micros = f"unix_micros({time})"
     since = f"unix_micros({origin[0]})" if origin else "0L"
+    # The microseconds of an interval: those of the instant it leads to from 1970.
     width_us = f"unix_micros(timestamp_seconds(0) + {width})"
     return f"timestamp_micros({micros} - pmod({micros} - {since}, {width_us}))"
 

@@ -34,6 +34,7 @@ def _row(
 
 
 def _concat(arguments: Sequence[Argument]) -> str:
+    # Spark's concat() of a NULL is NULL.
     return f"concat_ws('', {', '.join(map(text_of, arguments))})"
 
 
@@ -97,6 +98,7 @@ FUNCTIONS = (
         "chr",
         (BIGINT,),
         TEXT,
+        # Spark's chr() counts modulo 256.
         "decode(unhex(lpad(hex({0}), 8, '0')), 'UTF-32')",
         "the character of a code point",
     ),
@@ -128,6 +130,7 @@ FUNCTIONS = (
         "initcap",
         _T,
         TEXT,
+        # Spark's initcap() ends words at blanks alone.
         f"array_join(transform({_WORDS}, "
         "w -> concat(upper(left(w, 1)), lower(substr(w, 2)))), '')",
         "each word with a capital; words end at what is no letter or digit",
@@ -136,6 +139,7 @@ FUNCTIONS = (
         "left",
         (TEXT, INT),
         TEXT,
+        # Spark's left() of a negative number is empty.
         "IF({1} < 0, left({0}, char_length({0}) + {1}), left({0}, {1}))",
         "the first n characters; all but the last -n",
     ),

@@ -29,6 +29,7 @@ from arroyo_nb.plan.typing import cast, place_of, type_of, typed
 from arroyo_nb.schema import BIGINT, BOOLEAN, NULL, ListOf, StructOf, Timestamp
 from arroyo_nb.sql.dialect import span_of
 
+# Most nodes that the copies of one operand of CASE may add to a plan.
 _MOST_REPEATED = 10_000
 
 
@@ -49,6 +50,7 @@ def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
             raise refused(expression)
         bound = binder(expression, scope)
     except ArroyoError as error:
+        # The innermost place is kept: it is the most exact one.
         error.span = error.span or span
         raise
     bound.meta["span"] = span
@@ -188,6 +190,7 @@ def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
 
 
 def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
+    # Quoted, the name of a function is an Identifier, whose case counts.
     name = node.name if isinstance(node.this, exp.Identifier) else node.name.lower()
     if name in calls.UNSUPPORTED_FUNCTIONS:
         raise Unsupported(calls.UNSUPPORTED_FUNCTIONS[name])

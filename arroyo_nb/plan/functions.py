@@ -61,6 +61,7 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         When there is no such function, or it does not take these arguments.
     """
     made = exp.Anonymous(this=name, expressions=arguments)
+    # No row of the table: which time it is depends on the node that it is in.
     if name == "row_time" and not arguments:
         return typed(made, Timestamp(), nullable=False)
     function = functions.scalar(name)
@@ -83,6 +84,8 @@ def _with_intervals(
     function: functions.ScalarFunction, arguments: list[exp.Expr]
 ) -> list[exp.Expr]:
     """Text is read as an interval where the function takes nothing else."""
+    # A function that takes an interval has one signature; NULL is no parameter and
+    # fills up for arguments beyond it.
     wanted = [*function.signatures[0].parameters, *(NULL for _ in arguments)]
     return [
         cast(argument, INTERVAL)

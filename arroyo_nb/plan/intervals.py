@@ -77,12 +77,14 @@ def parse_interval(text: str, unit: str | None = None) -> Interval:
             raise _unreadable(text)
         number = Decimal(part[1] + part[2])
         name = (part[3] or unit or "second").lower()
+        # In `s`, `ms` and `us` the last letter is no plural.
         name = name if name in _MICROSECONDS else name.removesuffix("s")
         if name not in _MICROSECONDS and name not in _MONTHS:
             raise _unreadable(text)
         months += number * _MONTHS.get(name, 0)
         micros += number * _MICROSECONDS.get(name, 0)
         position = part.end()
+    # A part of a month has no length.
     if position == 0 or months != months.to_integral_value():
         raise _unreadable(text)
     return _checked(months, micros)

@@ -127,6 +127,7 @@ def cast(expression: exp.Expr, type_: Type, *, tries: bool = False) -> exp.Expr:
         if type_ == INTERVAL:
             return _interval(expression)
         check_text(expression.name, type_, place_of(expression))
+    # For texts alone, in Arroyo's words: lowering reads the type of the node.
     to = exp.DataType(this=exp.DType.USERDEFINED, kind=str(type_))
     made = (exp.TryCast if tries else exp.Cast)(this=expression, to=to)
     made.meta["span"] = place_of(expression)
@@ -206,6 +207,7 @@ def _in_arg(value: object, swap: Callable[[exp.Expr], exp.Expr | None]) -> objec
         return [_in_arg(item, swap) for item in value]
     if isinstance(value, exp.Expr) and "arroyo_type" in value.meta:
         return replaced(value, swap)
+    # An arm of CASE is a node without a type of its own.
     if isinstance(value, exp.If):
         return exp.If(**{k: _in_arg(v, swap) for k, v in value.args.items()})
     return value.copy() if isinstance(value, exp.Expr) else value

@@ -294,4 +294,5 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
 
 
 def _shift(function: str, node: exp.Binary, write: Write) -> str:
+    # Spark's shifts take an INT, and Arroyo's operands are of one type.
     return f"{function}({write(node.left)}, CAST({write(node.right)} AS INT))"

@@ -89,6 +89,7 @@ class StatementParser(QueryParser):
             exists=exists,
             replace=replace,
             properties=exp.Properties(expressions=options),
+            # To sqlglot both are properties; here those are the options alone.
             indexes=partitions or None,
             unique=temporary or None,
         )

@@ -86,6 +86,7 @@ class Arroyo(Postgres):
             **{word: Tokenizer.KEYWORDS[word] for word in ("->", "->>", "||")},
             "FLOAT": TokenType.FLOAT,
         }
+        # A command would swallow what follows it as one text.
         COMMANDS: ClassVar[set[TokenType]] = set()
 
     Parser = StatementParser

@@ -68,6 +68,7 @@ class QueryParser(PostgresParser):
         TokenType.CURRENT_TIME: _no_paren_call("current_time"),
         TokenType.CURRENT_TIMESTAMP: _no_paren_call("now"),
     }
+    # `->` reads JSON, and `?` asks for a key: neither is what sqlglot has them for.
     LAMBDAS: ClassVar[dict[Any, Any]] = {}
     JSON_OPERATORS: ClassVar[dict[Any, Any]] = {
         TokenType.ARROW: _call("json_get"),
@@ -100,6 +101,7 @@ class QueryParser(PostgresParser):
         """What ``parse`` reads, knowing its first and last token."""
         first, before = self._curr, self._index
         made = parse(*args, **kwargs)
+        # Of what took no token, `first` is the one after it.
         if isinstance(made, exp.Expr) and self._index > before:
             made.meta["start"], made.meta["end"] = first.start, self._prev.end
         return made
@@ -171,6 +173,7 @@ class QueryParser(PostgresParser):
 
     def _parse_in(self, *args: Any, **kwargs: Any) -> exp.In:
         made = super()._parse_in(*args, **kwargs)
+        # With nothing but its operand it is IN ().
         if len([value for value in made.args.values() if value]) == 1:
             self.raise_error("Expected a value", self._prev)
         return made
@@ -178,6 +181,7 @@ class QueryParser(PostgresParser):
     def _parse_interval(self, *_: Any, **__: Any) -> exp.Interval | None:
         """``INTERVAL '5 minutes'``, ``INTERVAL '5' MINUTE``, with the text as typed."""
         values = (TokenType.STRING, TokenType.NUMBER)
+        # Before anything but a literal INTERVAL is a name.
         if self._next.token_type not in values or not self._match(TokenType.INTERVAL):
             return None
         start = self._prev.start

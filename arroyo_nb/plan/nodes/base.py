@@ -22,6 +22,7 @@ class Changelog(Enum):
 class Node:
     """A relation. Inputs are the fields that are Nodes or tuples of Nodes."""
 
+    # Equal nodes mean the same, wherever in the script they were written.
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property

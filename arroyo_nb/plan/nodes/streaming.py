@@ -65,6 +65,7 @@ class Project(Unary):
     @cached_property
     def window_columns(self) -> frozenset[str]:
         """Plain references to a window column of the input stay window columns."""
+        # The key names the class: sqlglot is not imported for it.
         inner = self.input.window_columns
         return frozenset(
             item.name
