@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.planner import plan_script
-from arroyo_nb.run.run import Run, RunOptions
+from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.run import Run
 from arroyo_nb.run.trace import TracedBatch
 from arroyo_nb.schema import EPOCH
 
