@@ -163,7 +163,7 @@ def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:
     if name is None or rows.num_rows < 2:
         return rows
     starts = pc.struct_field(rows[name], "start")
-    return rows.take(pc.sort_indices(starts, null_placement="at_end"))
+    return rows.take(pc.sort_indices(starts))
 
 
 def _nullable(schema: Schema) -> Schema:
