@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.run.preview import Preview
-from arroyo_nb.schema import BIGINT, WINDOW_STRUCT, Field, Schema
+from arroyo_nb.schema import BIGINT, WINDOW_STRUCT, Field, Schema, arrow_schema
 
 SCHEMA = Schema((Field("v", BIGINT),))
 
@@ -42,16 +42,10 @@ def test_a_replayed_batch_that_was_cut_is_counted_once():
 
 
 def test_windows_of_a_batch_come_in_the_order_of_their_start():
-    window = pa.struct([("start", pa.timestamp("us")), ("end", pa.timestamp("us"))])
-    starts = [30, 10, 20, 10]
-    table = pa.table(
-        {
-            "w": pa.array([{"start": s, "end": s + 10} for s in starts], window),
-            "v": pa.array([1, 2, 3, 4], pa.int64()),
-        }
-    )
-    preview = Preview(Schema((Field("w", WINDOW_STRUCT), Field("v", BIGINT))))
-    preview.put(table, 0)
+    schema = Schema((Field("w", WINDOW_STRUCT), Field("v", BIGINT)))
+    windows = [{"start": s, "end": s + 10} for s in (30, 10, 20, 10)]
+    preview = Preview(schema)
+    preview.put(pa.table([windows, [1, 2, 3, 4]], schema=arrow_schema(schema)), 0)
     assert preview.table()["v"].to_pylist() == [2, 4, 3, 1]
 
 
