@@ -13,13 +13,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import Context
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.preview import Preview, Tee
-from arroyo_nb.run.progress import Progress, logged_watermark, read_progress
+from arroyo_nb.run.progress import (
+    Progress,
+    logged_watermark,
+    new_batches,
+    read_progress,
+)
 from arroyo_nb.run.snapshot import LAST_YEAR
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
@@ -29,6 +34,7 @@ from arroyo_nb.spark.observe import read_observed
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 IDLE = "Waiting for data to arrive"
 """Spark's status once a trigger found neither new rows nor a reason to run again."""
@@ -36,6 +42,14 @@ IDLE = "Waiting for data to arrive"
 
 class Output:
     """A sink of the plan as a query.
+
+    Attributes
+    ----------
+    progress
+        Its newest batch.
+    chunks
+        How many chunks of each source it has read, in earlier runs too; None before
+        its first trigger.
 
     Parameters
     ----------
@@ -70,6 +84,7 @@ class Output:
             Trace(node.assign) for node in self.aggregates if node.assign is not None
         )
         self.progress: Progress | None = None
+        self.chunks: Mapping[str, int] | None = None
         self.max_event_time: datetime | None = None
         self.error: BaseException | None = None
         written = sink.table if write else None
@@ -126,7 +141,7 @@ class Output:
         bool
             Whether there was anything new.
         """
-        news = list(self._new_progress())
+        news = self._new_progress()
         for progress in news:
             self._take(progress)
         return bool(news)
@@ -172,30 +187,28 @@ class Output:
         assert self._writer is not None
         assert self._context is not None
         try:
-            self._context.run(self._writer.write, batch, batch_id)
+            # A copy: the queries of a run write at the same time.
+            self._context.copy().run(self._writer.write, batch, batch_id)
         except Exception as error:
             # Spark wraps what is raised here in its own words; ours are kept.
             self.error = error
             raise
 
-    def _new_progress(self) -> Iterator[Progress]:
-        if self._query is None:
-            return
-        last = self._query.lastProgress
-        if last is None:
-            return
-        newest = read_progress(json.loads(last.json))
-        seen = self.progress.batch_id if self.progress else None
-        if seen is not None and newest.batch_id > seen + 1:
-            for raw in self._query.recentProgress:
-                between = read_progress(json.loads(raw.json))
-                if seen < between.batch_id < newest.batch_id:
-                    yield between
-        if seen is None or newest.batch_id > seen:
-            yield newest
+    def _new_progress(self) -> list[Progress]:
+        query = self._query
+        last = query.lastProgress if query is not None else None
+        if query is None or last is None:
+            return []
+        newest = _progress(last)
+        # Also of a query that has nothing left to do: it says where it stands.
+        self.chunks = newest.chunks
+        return new_batches(
+            newest,
+            lambda: map(_progress, query.recentProgress),
+            first=self.progress.batch_id + 1 if self.progress else 0,
+        )
 
     def _take(self, progress: Progress) -> None:
-        before = self.progress
         late_watermark = self._watermark_before(progress)
         self._elapsed_s = time.monotonic() - self._started
         for index, trace in enumerate(self.traces):
@@ -207,7 +220,7 @@ class Output:
                     elapsed_s=self._elapsed_s,
                     watermark=progress.watermark,
                     late_watermark=late_watermark,
-                    chunks=_read_between(before, progress),
+                    chunks=_read_in(progress),
                     max_event_time=self.max_event_time,
                     pane_rows=observed.pane_rows,
                     exact=observed.exact,
@@ -216,15 +229,17 @@ class Output:
         self._advance(progress.max_event_time)
         for name, values in progress.observed.items():
             if name.startswith(DROPPED):
-                self.dropped_rows[name.removeprefix(DROPPED)] += values["rows"]
+                _, _, table = name.removeprefix(DROPPED).partition(":")
+                self.dropped_rows[table] += values["rows"]
         self.input_rows += progress.input_rows
         self.late_groups += progress.late_groups
         self.progress = progress
 
     def _watermark_before(self, progress: Progress) -> datetime:
         """The watermark of the batch before, which decides what is late in this one."""
-        if self.progress is not None:
-            return self.progress.watermark or EPOCH
+        before = self.progress
+        if before is not None and before.batch_id == progress.batch_id - 1:
+            return before.watermark or EPOCH
         if self._checkpoint is None or progress.batch_id == 0:
             return EPOCH
         return logged_watermark(self._checkpoint, progress.batch_id - 1) or EPOCH
@@ -242,9 +257,10 @@ def window_assigners(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:
             yield node
 
 
-def _read_between(
-    before: Progress | None, after: Progress
-) -> Mapping[str, tuple[int, int]]:
-    start = before.chunks if before else {}
-    ends: dict[str, Any] = dict(after.chunks)
-    return {name: (start.get(name, 0), end) for name, end in ends.items()}
+def _progress(reported: StreamingQueryProgress) -> Progress:
+    return read_progress(json.loads(reported.json))
+
+
+def _read_in(progress: Progress) -> Mapping[str, tuple[int, int]]:
+    first = progress.first_chunks
+    return {name: (first[name], end) for name, end in progress.chunks.items()}

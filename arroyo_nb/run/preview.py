@@ -11,7 +11,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.schema import Schema, arrow_schema
+from arroyo_nb.schema import WINDOW_STRUCT, Schema, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +39,7 @@ class Preview:
         self.total_rows = 0
         self._limit_rows = limit_rows
         self._batches: deque[tuple[int, pa.Table]] = deque()
+        self._newest = (-1, 0)
         self._lock = Lock()
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -46,10 +47,16 @@ class Preview:
         self.put(batch.toArrow().cast(arrow_schema(_nullable(self.schema))), batch_id)
 
     def put(self, rows: pa.Table, batch_id: int) -> None:
-        """Take the rows of one micro-batch."""
+        """Take the rows of one micro-batch; windows come in the order of their start,
+        which Spark does not keep."""
+        rows = _by_window(rows, self.schema)
         with self._lock:
-            if self._batches and self._batches[-1][0] == batch_id:
-                self.total_rows -= self._batches.pop()[1].num_rows
+            if self._newest[0] == batch_id:
+                # As many as came, not as many as were kept.
+                self.total_rows -= self._newest[1]
+                if self._batches and self._batches[-1][0] == batch_id:
+                    self._batches.pop()
+            self._newest = batch_id, rows.num_rows
             self.total_rows += rows.num_rows
             if rows.num_rows:
                 self._batches.append((batch_id, rows))
@@ -147,6 +154,16 @@ class Tee:
     def close(self) -> None:
         """Close the sink."""
         self._sink.close()
+
+
+def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:
+    import pyarrow.compute as pc
+
+    name = next((f.name for f in schema if f.type == WINDOW_STRUCT), None)
+    if name is None or rows.num_rows < 2:
+        return rows
+    starts = pc.struct_field(rows[name], "start")
+    return rows.take(pc.sort_indices(starts))
 
 
 def _nullable(schema: Schema) -> Schema:

@@ -7,9 +7,10 @@ StreamingQueryProgress), so a change of its spelling is a change of this file.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -26,7 +27,8 @@ class Progress:
     batch_id
         Spark's, counted from 0 over restarts.
     input_rows
-        Rows read, the end-of-stream row among them.
+        Rows read, the end-of-stream row among them; a folder that the query reads
+        twice counts once.
     batch_ms
         Duration of the whole trigger.
     watermark
@@ -35,7 +37,10 @@ class Progress:
     max_event_time
         Newest event time of this batch at the first watermark; None without rows.
     chunks
-        Per source folder name: how many chunks have been read so far.
+        Per source folder name: how many chunks have been read so far; where a query
+        reads a folder twice, by the slower reader.
+    first_chunks
+        The same before this batch.
     state_rows
         Rows held by all stateful operators.
     late_groups
@@ -43,6 +48,9 @@ class Progress:
         them after it has put the batch's rows of a group together.
     observed
         Observed metrics by name, as Spark gives them.
+    ran
+        False for what Spark says now and then while it has nothing to do; it carries
+        the number of the batch to come.
     """
 
     batch_id: int
@@ -51,9 +59,11 @@ class Progress:
     watermark: datetime | None
     max_event_time: datetime | None = None
     chunks: Mapping[str, int] = field(default_factory=dict)
+    first_chunks: Mapping[str, int] = field(default_factory=dict)
     state_rows: int = 0
     late_groups: int = 0
     observed: Mapping[str, Any] = field(default_factory=dict)
+    ran: bool = True
 
 
 def read_progress(raw: Mapping[str, Any]) -> Progress:
@@ -65,15 +75,39 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
     sources = raw.get("sources", ())
     return Progress(
         batch_id=int(raw["batchId"]),
-        input_rows=int(raw.get("numInputRows", 0)),
+        input_rows=sum(_by_folder(sources, _rows_read, max).values()),
         batch_ms=float(raw.get("durationMs", NOTHING).get("triggerExecution", 0)),
         watermark=_instant(raw.get("eventTime", NOTHING).get("watermark")),
         max_event_time=_instant(raw.get("eventTime", NOTHING).get("max")),
-        chunks={_folder_name(s): _chunks_read(s) for s in sources},
+        chunks=_by_folder(sources, partial(_chunks_read, "endOffset"), min),
+        first_chunks=_by_folder(sources, partial(_chunks_read, "startOffset"), min),
         state_rows=_of_states(raw, "numRowsTotal"),
         late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
+        ran="addBatch" in raw.get("durationMs", NOTHING),
     )
+
+
+def new_batches(
+    newest: Progress, recent: Callable[[], Iterable[Progress]], first: int
+) -> list[Progress]:
+    """The batches that have run since, oldest first.
+
+    Parameters
+    ----------
+    newest
+        The newest progress.
+    recent
+        Gives all that Spark still has, oldest first; costs more than the newest.
+    first
+        Number of the first batch that is news.
+    """
+    done = newest.batch_id if newest.ran else newest.batch_id - 1
+    if done < first:
+        return []
+    if newest.ran and done == first:
+        return [newest]
+    return [each for each in recent() if each.ran and each.batch_id >= first]
 
 
 def logged_watermark(checkpoint: Path, batch_id: int) -> datetime | None:
@@ -103,7 +137,24 @@ def _folder_name(source: Mapping[str, Any]) -> str:
     return PurePosixPath(str(source["description"]).rstrip("]")).name
 
 
-def _chunks_read(source: Mapping[str, Any]) -> int:
+def _rows_read(source: Mapping[str, Any]) -> int:
+    return int(source.get("numInputRows", 0))
+
+
+def _chunks_read(offset: str, source: Mapping[str, Any]) -> int:
     # One chunk is one entry of the file source's log, and logOffset counts from 0.
-    end = source.get("endOffset") or NOTHING
-    return int(end.get("logOffset", -1)) + 1
+    place = source.get(offset) or NOTHING
+    return int(place.get("logOffset", -1)) + 1
+
+
+def _by_folder(
+    sources: Iterable[Mapping[str, Any]],
+    value: Callable[[Mapping[str, Any]], int],
+    choose: Callable[[int, int], int],
+) -> dict[str, int]:
+    """One value per folder, chosen where the query reads it more than once."""
+    found: dict[str, int] = {}
+    for source in sources:
+        name, read = _folder_name(source), value(source)
+        found[name] = choose(found.get(name, read), read)
+    return found

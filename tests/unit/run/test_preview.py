@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.run.preview import Preview
-from arroyo_nb.schema import BIGINT, Field, Schema
+from arroyo_nb.schema import BIGINT, WINDOW_STRUCT, Field, Schema, arrow_schema
 
 SCHEMA = Schema((Field("v", BIGINT),))
 
@@ -32,6 +32,21 @@ def test_a_replayed_batch_takes_the_place_of_its_first_try():
     preview.put(rows(3, 2), 1)
     assert preview.table()["v"].to_pylist() == [1, 3, 2]
     assert preview.total_rows == 3
+
+
+def test_a_replayed_batch_that_was_cut_is_counted_once():
+    preview = Preview(SCHEMA, limit_rows=2)
+    preview.put(rows(1, 2, 3), 0)
+    preview.put(rows(1, 2, 3), 0)
+    assert (preview.total_rows, preview.cut_rows) == (3, 1)
+
+
+def test_windows_of_a_batch_come_in_the_order_of_their_start():
+    schema = Schema((Field("w", WINDOW_STRUCT), Field("v", BIGINT)))
+    windows = [{"start": s, "end": s + 10} for s in (30, 10, 20, 10)]
+    preview = Preview(schema)
+    preview.put(pa.table([windows, [1, 2, 3, 4]], schema=arrow_schema(schema)), 0)
+    assert preview.table()["v"].to_pylist() == [2, 4, 3, 1]
 
 
 def test_an_append_only_changelog_only_creates():
