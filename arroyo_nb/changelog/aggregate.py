@@ -13,7 +13,7 @@ semantics where that one is approximate: multiplicities, minima and maxima, FILT
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +24,7 @@ import pyarrow as pa
 from arroyo_nb.changelog.bags import BagKind
 from arroyo_nb.changelog.exact import DIGITS, PLACE, SLOT, summed
 from arroyo_nb.changelog.keys import (
+    Ints,
     first_rows,
     group_ids,
     normalised,
@@ -32,7 +33,7 @@ from arroyo_nb.changelog.keys import (
 )
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.recipes import ROWS, Recipe, Total, added, recipe
-from arroyo_nb.changelog.state import Layout, Operator, State, stacked
+from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
 from arroyo_nb.changelog.touch import Touch, kept
 from arroyo_nb.changelog.zset import WEIGHT, int64s, latest_by, updates, weights
@@ -83,8 +84,24 @@ class UpdatingAggregate(Operator):
 
     def partial(self, rows: pa.Table) -> State:
         """What a batch of input rows adds to the state."""
+        return self._partial(rows)[0]
+
+    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
+        """The same for each bucket that rows go to.
+
+        Parameters
+        ----------
+        buckets
+            The bucket of each row; rows of one key share it.
+        """
+        state, first = self._partial(rows)
+        return split(state, buckets[first])
+
+    def _partial(self, rows: pa.Table) -> tuple[State, Ints]:
+        """A partial state, and the first row of each of its groups."""
         slots = group_ids([rows[k] for k in self.keys], len(rows))
-        first, weight = pa.array(first_rows(slots)), weights(rows)
+        at_first, weight = first_rows(slots), weights(rows)
+        first = pa.array(at_first)
         groups = [normalised(whole(rows[k])).take(first) for k in self.keys]
         groups.append(pa.array(added(len(first), slots, weight)))
         hung = {}
@@ -101,7 +118,8 @@ class UpdatingAggregate(Operator):
         appended = np.zeros(len(first), np.bool_)
         appended[slots[weight > 0]] = True
         schema = self.partial_layout.tables[0][1]
-        return {GROUPS: pa.table([*groups, pa.array(appended)], schema=schema), **hung}
+        table = pa.table([*groups, pa.array(appended)], schema=schema)
+        return {GROUPS: table, **hung}, at_first
 
     def step(
         self, state: State, partials: Sequence[State], now_us: int

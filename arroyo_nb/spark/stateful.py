@@ -1,0 +1,148 @@
+"""Changelog operators on Spark: state in buckets, Arrow in and out.
+
+::
+
+    rows --mapInArrow: partial, split by bucket--> (bucket, Arrow IPC bytes)
+         --groupBy(bucket).transformWithState: step--> Arrow IPC bytes
+         --mapInArrow: decode--> typed columns and the weight
+
+One state access per bucket and batch, whatever the number of keys: Spark's own keyed
+Python operators take several socket round trips per key. The state is Spark's: kept in
+RocksDB, checkpointed, restored and distributed by it. timeMode None, so operators
+follow each other in one query, and Spark runs no empty batches.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.streaming import StatefulProcessor
+
+from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.zset import WEIGHT
+from arroyo_nb.schema import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+BUCKET = "_bucket"
+PARTIAL_ROWS = 1_000_000
+"""Rows that are put together before they are sent to their buckets."""
+
+SETTINGS = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+}
+"""What a query with such an operator is started with."""
+
+
+def updated(frame: DataFrame, operator: UpdatingAggregate, buckets: int) -> DataFrame:
+    """The changes of an operator's output.
+
+    Parameters
+    ----------
+    frame
+        The operator's input columns, and ``_weight`` where it retracts.
+    operator
+        What to keep up to date.
+    buckets
+        Into how many pieces the state is cut; the same for as long as it lives.
+    """
+    keys = ", ".join(map(quoted, operator.keys))
+    bucket = f"CAST(pmod(xxhash64({keys}), {buckets}) AS INT)" if keys else "0"
+    rows = frame.selectExpr("*", f"{bucket} AS {BUCKET}")
+    parts = rows.mapInArrow(_Partials(operator), f"{BUCKET} int, part binary")
+    steps = parts.groupBy(BUCKET).transformWithState(
+        _Step(operator), "changes binary", "Append", "None"
+    )
+    return steps.mapInArrow(_decoded, _spark_columns(operator.output))
+
+
+class _Partials:
+    """Rows as partial states, one per bucket that they touch."""
+
+    def __init__(self, operator: UpdatingAggregate) -> None:
+        self._operator = operator
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in _stacked(batches):
+            by_bucket = list(self._by_bucket(rows))
+            yield pa.record_batch(
+                {
+                    BUCKET: pa.array([b for b, _ in by_bucket], pa.int32()),
+                    "part": pa.array([p for _, p in by_bucket], pa.binary()),
+                }
+            )
+
+    def _by_bucket(self, rows: pa.Table) -> Iterator[tuple[int, bytes]]:
+        buckets = rows[BUCKET].to_numpy()
+        layout = self._operator.partial_layout
+        for bucket, part in self._operator.partials(rows.drop(BUCKET), buckets):
+            yield bucket, layout.to_bytes(part)
+
+
+class _Step(StatefulProcessor):
+    """A bucket's state, taken one batch further."""
+
+    def __init__(self, operator: UpdatingAggregate) -> None:
+        self._operator = operator
+
+    def init(self, handle: Any) -> None:
+        self._state = handle.getValueState("state", "tables binary")
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
+        from pyspark.sql import Row
+
+        operator = self._operator
+        found = self._state.get()
+        state = (
+            operator.layout.from_bytes(bytes(found[0]))
+            if found
+            else operator.layout.empty()
+        )
+        parts = [operator.partial_layout.from_bytes(bytes(row.part)) for row in rows]
+        state, changes = operator.step(state, parts, time.time_ns() // 1000)
+        self._state.update((operator.layout.to_bytes(state),))
+        if changes.num_rows:
+            yield Row(changes=_to_bytes(changes))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for changes in batch["changes"]:
+            yield from pa.ipc.open_stream(changes.as_buffer())
+
+
+def _to_bytes(changes: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, changes.schema) as writer:
+        writer.write_table(changes.combine_chunks())
+    return bytes(sink.getvalue())
+
+
+def _stacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches in tables of some :data:`PARTIAL_ROWS`: Arrow batches are small."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= PARTIAL_ROWS:
+            yield pa.Table.from_batches(waiting)
+            waiting, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(waiting)
+
+
+def _spark_columns(schema: pa.Schema) -> StructType:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema.append(pa.field(WEIGHT, pa.int64())))
