@@ -57,7 +57,8 @@ def ordinals(values: pa.Array) -> Ints | None:
         bits = values.cast(pa.float64()).to_numpy().view(np.int64)
         return np.asarray(bits ^ ((bits >> 63) & np.iinfo(np.int64).max), np.int64)
     if pt.is_uint64(type_):
-        return np.bitwise_xor(values.to_numpy().view(np.int64), np.iinfo(np.int64).min)
+        unsigned = values.to_numpy().view(np.int64)
+        return np.asarray(unsigned ^ np.iinfo(np.int64).min, np.int64)
     if pt.is_integer(type_) or pt.is_temporal(type_):
         return int64s(values)
     return None
