@@ -28,7 +28,7 @@ from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, pairs, slotted
 from arroyo_nb.changelog.state import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
-from arroyo_nb.changelog.zset import WEIGHT, int64s, weights, with_column
+from arroyo_nb.changelog.zset import WEIGHT, int64s, negated, weights
 from arroyo_nb.schema import TIMESTAMP
 
 KEYS, LEFT, RIGHT = "keys", "left", "right"
@@ -134,9 +134,8 @@ class UpdatingJoin(Operator):
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
         idle = kept(state, int64s(state[KEYS][TOUCHED]) < before_us)
-        return self.step(
-            state, [self.partial(*map(_negated, (idle[LEFT], idle[RIGHT])))], 0
-        )
+        gone = self.partial(negated(idle[LEFT]), negated(idle[RIGHT]))
+        return self.step(state, [gone], before_us)
 
     @cached_property
     def _keys(self) -> list[str]:
@@ -231,7 +230,3 @@ def _padded(side: Side, matches_before: Ints, matches_after: Ints) -> Ints:
     alone = np.where(matches_after == 0, side.after, 0)
     was_alone = np.where(matches_before == 0, side.before, 0)
     return np.subtract(alone, was_alone)
-
-
-def _negated(rows: pa.Table) -> pa.Table:
-    return with_column(rows, WEIGHT, pa.array(-int64s(rows[WEIGHT])))
