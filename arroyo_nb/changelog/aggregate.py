@@ -35,12 +35,11 @@ from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.recipes import ROWS, Recipe, Total, added, recipe
 from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
-from arroyo_nb.changelog.touch import Touch, kept
+from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
 from arroyo_nb.changelog.zset import WEIGHT, int64s, latest_by, updates, weights
 from arroyo_nb.schema import TIMESTAMP
 
 GROUPS = "groups"
-APPENDED, TOUCHED = "_appended", "_touched_us"
 
 
 @dataclass(frozen=True)
@@ -136,8 +135,9 @@ class UpdatingAggregate(Operator):
         old, new = state[GROUPS], delta[GROUPS]
         touch = Touch.of(self._keys, old, new)
         before = old.take(pa.array(touch.known))
+        known = touch.renewed(self._keys, old, new, now_us)
         hung = self._hung(touch, state, delta)
-        after = self._renewed(touch, before, new, hung, now_us)
+        after = self._renewed(touch, known, before, new, hung)
         alive = int64s(after[ROWS]) > 0
         changes = self._changes(before, after, alive)
         return touch.put_back(state, {GROUPS: after, **hung}, alive), changes
@@ -195,27 +195,25 @@ class UpdatingAggregate(Operator):
         hung = {}
         for total in self._totals:
             if not is_counter(total.part):
-                rows = touch.rows_of(state[str(total)], delta[str(total)])
+                rows = touch.joined(state[str(total)], delta[str(total)])
                 hung[str(total)] = summed(
                     *(int64s(rows[c]) for c in (SLOT, PLACE, WEIGHT))
                 )
         for bag in self._bags:
-            rows = bag.merged(touch.rows_of(state[str(bag)], delta[str(bag)]))
+            rows = bag.merged(touch.joined(state[str(bag)], delta[str(bag)]))
             hung[str(bag)] = rows.filter(pa.array(int64s(rows[WEIGHT]) > 0))
         return hung
 
     def _renewed(
         self,
         touch: Touch,
+        known: pa.Table,
         before: pa.Table,
         new: pa.Table,
         hung: dict[str, pa.Table],
-        now_us: int,
     ) -> pa.Table:
         """The touched groups as they are now."""
-        fresh = new.select(self._keys).take(pa.array(touch.fresh))
-        keys = pa.concat_tables([before.select(self._keys), fresh])
-        columns = {name: keys[name] for name in self._keys}
+        columns = {name: known[name] for name in known.column_names}
         counters = {}
         for name in self._counters:
             counters[name] = added(len(touch), touch.slots, int64s(new[name]))
@@ -223,11 +221,6 @@ class UpdatingAggregate(Operator):
             columns[name] = pa.array(counters[name])
         for field in self._time:
             columns[field.name] = _latest(touch, before[field.name], new[field.name])
-        appended = np.zeros(len(touch), np.bool_)
-        appended[touch.slots[new[APPENDED].to_numpy()]] = True
-        since = np.full(len(touch), now_us)
-        since[: len(before)] = int64s(before[TOUCHED])
-        columns[TOUCHED] = pa.array(np.where(appended, now_us, since))
         for r in self._recipes:
             columns[_value(r.call)] = r.finish(counters, hung, len(touch))
         schema = self.layout.tables[0][1]

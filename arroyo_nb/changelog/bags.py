@@ -135,7 +135,7 @@ class Bags:
     @property
     def starts(self) -> Ints:
         """Rows before each group, multiplicities counted (when in order)."""
-        return np.r_[0, self.ends[:-1]]
+        return np.asarray(np.r_[0, self.ends[:-1]], np.int64)
 
     def at(self, row: Ints) -> Ints:
         """Positions of the values that cover those rows, multiplicities counted."""

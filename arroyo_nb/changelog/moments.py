@@ -60,7 +60,8 @@ def _deviation(*, sample: bool) -> Moment:
 
 def _corr(totals: Mapping[str, Any]) -> Floats:
     a, b = (np.sqrt(_spread(totals, x, x)) for x in "ab")
-    return _spread(totals, "a", "b") / (a * b)
+    correlation: Floats = _spread(totals, "a", "b") / (a * b)
+    return correlation
 
 
 def _mean(x: str) -> Moment:
@@ -73,13 +74,14 @@ def _mean(x: str) -> Moment:
 
 def _summed(x: str, y: str) -> Moment:
     def moment(totals: Mapping[str, Any]) -> Floats:
-        return np.divide(_spread(totals, x, y), totals["count"])
+        total: Floats = _spread(totals, x, y) / totals["count"]
+        return total
 
     return moment
 
 
 def _slope(totals: Mapping[str, Any]) -> Floats:
-    return _spread(totals, "a", "b") / _spread(totals, "b", "b")
+    return np.divide(_spread(totals, "a", "b"), _spread(totals, "b", "b"))
 
 
 def _intercept(totals: Mapping[str, Any]) -> Floats:

@@ -25,8 +25,7 @@ def ranks(column: pa.Array, order: Order) -> Ints:
         return np.zeros(len(column), np.int64)
     if pt.is_nested(column.type):
         return _nested_ranks(column, order)
-    column = normalised(column)
-    values = _dense(column, "descending" if order.descending else "ascending")
+    values = _dense(_numbers(column), order.descending)
     if not column.null_count:
         return values
     missing = column.is_null().to_numpy(zero_copy_only=False)
@@ -57,13 +56,23 @@ def ordinals(values: pa.Array) -> Ints | None:
         bits = values.cast(pa.float64()).to_numpy().view(np.int64)
         return np.asarray(bits ^ ((bits >> 63) & np.iinfo(np.int64).max), np.int64)
     if pt.is_uint64(type_):
-        return np.bitwise_xor(values.to_numpy().view(np.int64), np.iinfo(np.int64).min)
+        unsigned = values.to_numpy().view(np.int64)
+        return np.asarray(unsigned ^ np.iinfo(np.int64).min, np.int64)
     if pt.is_integer(type_) or pt.is_temporal(type_):
         return int64s(values)
     return None
 
 
-def _dense(column: pa.Array, direction: str) -> Ints:
+def _numbers(column: pa.Array) -> pa.Array:
+    """Floats as integers in their order (Arrow puts NaN last in both directions)."""
+    if not pt.is_floating(column.type):
+        return column
+    number = ordinals(normalised(pc.fill_null(column, 0)))
+    return pa.array(number, mask=column.is_null().to_numpy(zero_copy_only=False))
+
+
+def _dense(column: pa.Array, descending: bool) -> Ints:
+    direction = "descending" if descending else "ascending"
     ranked = pc.rank(column, direction, tiebreaker="dense")
     return np.asarray(ranked.to_numpy(), np.int64) - 1
 

@@ -18,6 +18,11 @@ from arroyo_nb.changelog.keys import Ints, first_rows, group_ids
 from arroyo_nb.changelog.state import State, with_slots
 from arroyo_nb.changelog.zset import int64s
 
+APPENDED = "_appended"
+"""Of a batch: whether a group got an append (a retract is no sign of life)."""
+TOUCHED = "_touched_us"
+"""Of a state: processing time of a group's last append, microseconds."""
+
 
 @dataclass(frozen=True)
 class Touch:
@@ -62,12 +67,36 @@ class Touch:
     def __len__(self) -> int:
         return len(self.known) + len(self.fresh)
 
-    def rows_of(self, old: pa.Table, new: pa.Table) -> pa.Table:
-        """The rows of touched groups in the state and in the batch, by position."""
-        slot = int64s(old[SLOT])
-        mine = np.flatnonzero(~self.untouched[slot])
-        taken = with_slots(old.take(pa.array(mine)), self.place[slot[mine]])
-        return pa.concat_tables([taken, with_slots(new, self.slots[int64s(new[SLOT])])])
+    def rows_of(self, old: pa.Table) -> Ints:
+        """Positions of the rows of the state that point at touched groups."""
+        return np.flatnonzero(~self.untouched[int64s(old[SLOT])])
+
+    def joined(self, old: pa.Table, new: pa.Table) -> pa.Table:
+        """The rows of touched groups, of the state and then of the batch."""
+        mine = self.rows_of(old)
+        taken = old.take(pa.array(mine))
+        return pa.concat_tables(
+            [
+                with_slots(taken, self.place[int64s(taken[SLOT])]),
+                with_slots(new, self.slots[int64s(new[SLOT])]),
+            ]
+        )
+
+    def renewed(
+        self, keys: Sequence[str], old: pa.Table, new: pa.Table, now_us: int
+    ) -> pa.Table:
+        """The keys of the touched groups, and when each was last appended to."""
+        before = old.take(pa.array(self.known))
+        fresh = new.take(pa.array(self.fresh))
+        table = pa.concat_tables([before.select(keys), fresh.select(keys)])
+        appended = np.zeros(len(self), np.bool_)
+        appended[self.slots[new[APPENDED].to_numpy()]] = True
+        since = np.full(len(self), now_us)
+        since[: len(before)] = int64s(before[TOUCHED])
+        columns = dict(zip(keys, table.columns, strict=True))
+        return pa.table(
+            columns | {TOUCHED: pa.array(np.where(appended, now_us, since))}
+        )
 
     def put_back(
         self, state: State, touched: State, alive: npt.NDArray[np.bool_]

@@ -53,6 +53,11 @@ def with_column(rows: pa.Table, name: str, values: pa.Array) -> pa.Table:
     return rows.append_column(name, values)
 
 
+def negated(rows: pa.Table) -> pa.Table:
+    """The changes that undo these."""
+    return with_column(rows, WEIGHT, pa.array(-weights(rows)))
+
+
 def consolidate(changes: pa.Table) -> pa.Table:
     """The same Z-set with each row once, and none of weight 0.
 

@@ -1,0 +1,113 @@
+"""Debezium rows in and out of a changelog.
+
+In: a document is a row before, a row after and an op; ``u`` is a retract and an append.
+Out: the changes of one batch that speak of one logical row (``_row_id``) become one
+document, ``c``, ``u`` or ``d``; batches are not merged with each other. What folds to
+nothing is not written. Follows Arroyo's debezium formats (arroyo-semantics c.3, c.4);
+where an id names several rows at once, which Arroyo merges to the last, all are kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arroyo_nb.changelog.keys import Ints, group_ids, size, whole
+from arroyo_nb.changelog.recipes import added
+from arroyo_nb.changelog.zset import WEIGHT, consolidate, weights
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.schema import TIMESTAMP
+
+ROW_ID = "_row_id"
+"""Column that names the logical row of a change; NULL: it has no name but its values."""
+BEFORE, AFTER, OP = "before", "after", "op"
+
+_RETRACTS, _APPENDS = pa.array(["u", "d"]), pa.array(["c", "r", "u"])
+
+
+def unrolled(documents: pa.Table) -> pa.Table:
+    """Documents as changes: each retract of ``before`` right before ``after``.
+
+    Parameters
+    ----------
+    documents
+        Structs ``before`` and ``after`` of one type, ``op``, and ``_timestamp`` if any.
+        A document that is NULL as a whole (a tombstone) has none of the three.
+
+    Raises
+    ------
+    RunProblem
+        When an op is none of c, u, d and r.
+    """
+    tombstone = pc.and_(documents[OP].is_null(), documents[AFTER].is_null())
+    documents = documents.filter(
+        pc.invert(pc.and_(tombstone, documents[BEFORE].is_null()))
+    )
+    op = documents[OP]
+    known = pc.or_(pc.is_in(op, _APPENDS), pc.is_in(op, _RETRACTS))
+    if not pc.all(known, min_count=0).as_py():
+        found = op.filter(pc.invert(known))[0].as_py()
+        raise RunProblem(f"unexpected op value {found!r} in a debezium document")
+    sent = np.stack(
+        [pc.is_in(op, ops).to_numpy() for ops in (_RETRACTS, _APPENDS)], axis=1
+    ).ravel()
+    rows = np.arange(len(documents))
+    order = np.stack([rows, len(rows) + rows], axis=1).ravel()[sent]
+    images = pa.chunked_array([whole(documents[BEFORE]), whole(documents[AFTER])])
+    taken = whole(images).take(pa.array(order))
+    columns = dict(zip([f.name for f in taken.type], taken.flatten(), strict=True))
+    if TIMESTAMP in documents.column_names:
+        columns[TIMESTAMP] = documents[TIMESTAMP].take(pa.array(order % len(rows)))
+    columns[WEIGHT] = pa.array(np.tile([-1, 1], len(rows))[sent], pa.int64())
+    return pa.table(columns)
+
+
+def documents(changes: pa.Table) -> pa.Table:
+    """The changes of one batch as ``before``, ``after`` and ``op``.
+
+    Ids come in the order in which their first change that counts appeared.
+    """
+    changes = consolidate(changes)
+    weight = weights(changes)
+    ids, named = _ids(changes)
+    gone, come = (added(size(ids), ids, np.maximum(w, 0)) for w in (-weight, weight))
+    update = named & (gone == 1)[ids] & (come == 1)[ids]
+    single = np.flatnonzero(~update)
+    single = np.repeat(single, np.abs(weight[single]))
+    retract, append = (np.flatnonzero(update & (weight == w)) for w in (-1, 1))
+    append = append[np.argsort(ids[append])]
+    retract = retract[np.argsort(ids[retract])]
+    down = weight[single] < 0
+    before = np.r_[np.where(down, single, -1), retract]
+    after = np.r_[np.where(down, -1, single), append]
+    op = np.r_[np.where(down, "d", "c"), np.full(len(append), "u")]
+    order = np.lexsort((before < 0, np.r_[ids[single], ids[append]]))
+    rows = changes.drop_columns(
+        [c for c in (ROW_ID, WEIGHT, TIMESTAMP) if c in changes.column_names]
+    )
+    return pa.table(
+        {
+            BEFORE: _images(rows, before[order]),
+            AFTER: _images(rows, after[order]),
+            OP: pa.array(op[order], pa.string()),
+        }
+    )
+
+
+def _ids(changes: pa.Table) -> tuple[Ints, np.ndarray]:
+    """The logical row of each change, and whether it has a name."""
+    if ROW_ID not in changes.column_names:
+        return np.arange(len(changes)), np.zeros(len(changes), np.bool_)
+    named = changes[ROW_ID].is_valid().to_numpy()
+    alone = np.where(named, 0, np.arange(len(changes)))
+    return group_ids([changes[ROW_ID], pa.array(alone)], len(changes)), named
+
+
+def _images(rows: pa.Table, positions: Ints) -> pa.Array:
+    """Rows as structs; NULL where the position is negative."""
+    missing = positions < 0
+    at = pa.array(np.where(missing, 0, positions), mask=missing)
+    columns = [whole(column).take(at) for column in rows.columns]
+    fields = [field.with_nullable(True) for field in rows.schema]
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=pa.array(missing))

@@ -1,0 +1,232 @@
+"""Joins without a window, both sides updating: inner, left, right and full.
+
+State: the join keys (when they were last appended to) and, pointing at them, the rows
+of each side with their weight and with how many rows of the other side they match. A
+step looks at the keys of its batch only. With L and R before and L', R' after it, the
+changes are L' x R' - L x R, found from the pairs of which one row changed; a row of an
+outer side is sent padded with NULLs while it matches nothing: the padded row is
+retracted when the first match comes and appended again when the last one goes.
+
+A NULL in a key matches nothing. ``_timestamp`` of a pair is the later one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arroyo_nb.changelog.exact import SLOT
+from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, normalised, whole
+from arroyo_nb.changelog.recipes import added
+from arroyo_nb.changelog.sides import Side, pairs, slotted
+from arroyo_nb.changelog.state import Layout, Operator, State, stacked
+from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
+from arroyo_nb.changelog.zset import WEIGHT, int64s, negated, weights
+from arroyo_nb.schema import TIMESTAMP
+
+KEYS, LEFT, RIGHT = "keys", "left", "right"
+MATCHES = "_matches"
+"""How many rows of the other side a row matches."""
+
+How = Literal["inner", "left", "right", "full"]
+
+
+@dataclass(frozen=True)
+class UpdatingJoin(Operator):
+    """One row per matching pair, and per row of an outer side without a match.
+
+    Parameters
+    ----------
+    left, right
+        Columns of the inputs; no name is in both, but ``_timestamp``.
+    left_keys, right_keys
+        Columns that must be equal, in pairs of equal type.
+    condition
+        Further condition: from pairs (the columns of both sides) to booleans; NULL is
+        no match. It must be deterministic.
+    """
+
+    left: pa.Schema
+    right: pa.Schema
+    left_keys: tuple[str, ...]
+    right_keys: tuple[str, ...]
+    how: How = "inner"
+    condition: Callable[[pa.Table], pa.Array] | None = None
+
+    @cached_property
+    def output(self) -> pa.Schema:
+        """Left columns, right columns, ``_timestamp``; without the weight."""
+        both = [*self.left, *self.right]
+        time = {f.name: f for f in both if f.name == TIMESTAMP}
+        hidden = (WEIGHT, TIMESTAMP)
+        return pa.schema([*(f for f in both if f.name not in hidden), *time.values()])
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The tables of the state."""
+        return self._layout(TOUCHED, pa.int64(), MATCHES)
+
+    @cached_property
+    def partial_layout(self) -> Layout:
+        """The tables of a partial state."""
+        return self._layout(APPENDED, pa.bool_())
+
+    def partial(self, left: pa.Table, right: pa.Table) -> State:
+        """What a batch of each input adds to the state."""
+        columns = [
+            pa.chunked_array([normalised(whole(left[a])), normalised(whole(right[b]))])
+            for a, b in zip(self.left_keys, self.right_keys, strict=True)
+        ]
+        slots = group_ids(columns, len(left) + len(right))
+        first = pa.array(first_rows(slots))
+        weight = np.r_[weights(left), weights(right)]
+        appended = np.zeros(len(first), np.bool_)
+        appended[slots[weight > 0]] = True
+        keys = [*(column.take(first) for column in columns), pa.array(appended)]
+        (_, of_keys), (_, of_left), (_, of_right) = self.partial_layout.tables
+        cut = len(left)
+        return {
+            KEYS: pa.table(keys, schema=of_keys),
+            LEFT: slotted(left, slots[:cut], weight[:cut], of_left),
+            RIGHT: slotted(right, slots[cut:], weight[cut:], of_right),
+        }
+
+    def step(
+        self, state: State, partials: Sequence[State], now_us: int
+    ) -> tuple[State, pa.Table]:
+        """The next state, and the changes of the output, retracts first."""
+        delta = stacked(partials, self.partial_layout)
+        touch = Touch.of(self._keys, state[KEYS], delta[KEYS])
+        keys = touch.renewed(self._keys, state[KEYS], delta[KEYS], now_us)
+        left, left_before = self._side(LEFT, touch, state, delta)
+        right, right_before = self._side(RIGHT, touch, state, delta)
+        a, b = self._changed_pairs(keys, left, right)
+        weight = left.after[a] * right.after[b] - left.before[a] * right.before[b]
+        left_after = left_before + _gained(left, a, right, b)
+        right_after = right_before + _gained(right, b, left, a)
+        parts = [self._rows(_take(left, a), _take(right, b), weight)]
+        if self.how in ("left", "full"):
+            padded = _padded(left, left_before, left_after)
+            parts.append(self._rows(left.rows, None, padded))
+        if self.how in ("right", "full"):
+            padded = _padded(right, right_before, right_after)
+            parts.append(self._rows(None, right.rows, padded))
+        (_, _), (_, of_left), (_, of_right) = self.layout.tables
+        touched = {
+            KEYS: keys,
+            LEFT: left.state(of_left, **{MATCHES: left_after}),
+            RIGHT: right.state(of_right, **{MATCHES: right_after}),
+        }
+        alive = np.zeros(len(touch), np.bool_)
+        for side in (LEFT, RIGHT):
+            alive[int64s(touched[side][SLOT])] = True
+        changes = pa.concat_tables(parts)
+        order = np.argsort(weights(changes) > 0, kind="stable")
+        return touch.put_back(state, touched, alive), changes.take(pa.array(order))
+
+    def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
+        """Forget keys without an append since an instant, and retract their rows."""
+        idle = kept(state, int64s(state[KEYS][TOUCHED]) < before_us)
+        gone = self.partial(negated(idle[LEFT]), negated(idle[RIGHT]))
+        return self.step(state, [gone], before_us)
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        return [f"key {k}" for k in self.left_keys]
+
+    def _side(
+        self, name: str, touch: Touch, state: State, delta: State
+    ) -> tuple[Side, Ints]:
+        """The touched rows of a side, and how many rows each matched before."""
+        schema = dict(self.partial_layout.tables)[name]
+        side = Side.of(touch, state[name], delta[name], schema.names[1:-1])
+        known = touch.rows_of(state[name])
+        matches = np.zeros(len(side.slot), np.int64)
+        matches[: len(known)] = int64s(state[name][MATCHES])[known]
+        return side, matches
+
+    def _changed_pairs(
+        self, keys: pa.Table, left: Side, right: Side
+    ) -> tuple[Ints, Ints]:
+        """Positions of matching pairs of which at least one row changed."""
+        joins = np.ones(len(keys), np.bool_)
+        for name in self._keys:
+            joins &= keys[name].is_valid().to_numpy()
+        ours, theirs = joins[left.slot], joins[right.slot]
+        moved = left.before != left.after
+        one = _pairs_of(left, ours & moved, right, theirs)
+        also = theirs & (right.before != right.after)
+        two = _pairs_of(left, ours & ~moved, right, also)
+        a, b = (np.concatenate(both) for both in zip(one, two, strict=True))
+        if self.condition is None:
+            return a, b
+        seen = self._rows(_take(left, a), _take(right, b), np.ones(len(a), np.int64))
+        holds = pc.fill_null(whole(self.condition(seen)), False)
+        met = np.flatnonzero(holds.to_numpy(zero_copy_only=False))
+        return a[met], b[met]
+
+    def _rows(
+        self, left: pa.Table | None, right: pa.Table | None, weight: Ints
+    ) -> pa.Table:
+        """Output rows that change by a weight other than 0, padded with NULLs."""
+        sides = [side for side in (left, right) if side is not None]
+        found = {name: s[name] for s in sides for name in s.column_names}
+        times = [s[TIMESTAMP] for s in sides if TIMESTAMP in s.column_names]
+        if times:
+            found[TIMESTAMP] = pc.max_element_wise(*times)
+        columns = [
+            found[f.name] if f.name in found else pa.nulls(len(weight), f.type)
+            for f in self.output
+        ]
+        rows = pa.table(columns, schema=self.output)
+        rows = rows.append_column(WEIGHT, pa.array(weight))
+        return rows.take(pa.array(np.flatnonzero(weight)))
+
+    def _layout(self, more: str, type_: pa.DataType, *counts: str) -> Layout:
+        names = self.left_keys
+        keys = [self.left.field(k).with_name(f"key {k}") for k in names]
+        tables = [(KEYS, pa.schema([*keys, pa.field(more, type_)]))]
+        for side, schema in ((LEFT, self.left), (RIGHT, self.right)):
+            values = [f for f in schema if f.name != WEIGHT]
+            numbers = [pa.field(n, pa.int64()) for n in (WEIGHT, *counts)]
+            slot = pa.field(SLOT, pa.int64())
+            tables.append((side, pa.schema([slot, *values, *numbers])))
+        pairs = zip(names, self.right_keys, strict=True)
+        text = " and ".join(f"{a} = {b}" for a, b in pairs)
+        return Layout(f"{self.how} join on {text}", tuple(tables))
+
+
+def _take(side: Side, positions: Ints) -> pa.Table:
+    return side.rows.take(pa.array(positions))
+
+
+def _pairs_of(
+    left: Side, ours: npt.NDArray[np.bool_], right: Side, theirs: npt.NDArray[np.bool_]
+) -> tuple[Ints, Ints]:
+    a, b = np.flatnonzero(ours), np.flatnonzero(theirs)
+    first, second = pairs(left.slot[a], right.slot[b])
+    return a[first], b[second]
+
+
+def _gained(mine: Side, at: Ints, other: Side, there: Ints) -> Ints:
+    """By how much the matches of each row grew, from the pairs that changed.
+
+    A row that was not there had no matches: all its pairs are among the changed ones.
+    """
+    grown = other.after[there] - other.before[there]
+    gained = np.where(mine.before[at] == 0, other.after[there], grown)
+    return added(len(mine.slot), at, gained)
+
+
+def _padded(side: Side, matches_before: Ints, matches_after: Ints) -> Ints:
+    """How the padded rows of an outer side change."""
+    alone = np.where(matches_after == 0, side.after, 0)
+    was_alone = np.where(matches_before == 0, side.before, 0)
+    return np.subtract(alone, was_alone)

@@ -1,0 +1,109 @@
+"""Updating joins against DuckDB over the surviving rows, after every batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from histories import Folded, Relation, duck, histories, pieces, table
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arroyo_nb.changelog.join import How, UpdatingJoin
+
+LEFT = pa.schema({"k": pa.string(), "g": pa.float64(), "v": pa.int64()})
+RIGHT = pa.schema({"l": pa.string(), "h": pa.float64(), "w": pa.list_(pa.int64())})
+KEY = st.sampled_from(["a", "b", None])
+FLOAT = st.sampled_from([0.0, -0.0, math.nan, None])
+LEFT_ROWS = st.fixed_dictionaries(
+    {"k": KEY, "g": FLOAT, "v": st.none() | st.integers(0, 3)}
+)
+RIGHT_ROWS = st.fixed_dictionaries(
+    {"l": KEY, "h": FLOAT, "w": st.none() | st.lists(st.integers(0, 3), max_size=2)}
+)
+KEYS = {("k",): ("l",), ("k", "g"): ("l", "h")}
+
+
+def longer(pairs: pa.Table) -> pa.Array:
+    """``v > len(w)``, NULL where one of them is."""
+    return pc.greater(pairs["v"], pc.list_value_length(pairs["w"]))
+
+
+CONDITIONS: dict[str, Callable[[pa.Table], pa.Array] | None] = {
+    "true": None,
+    "v > len(w)": longer,
+}
+
+
+@given(
+    histories(LEFT_ROWS),
+    histories(RIGHT_ROWS),
+    st.sampled_from(["inner", "left", "right", "full"]),
+    st.sampled_from(list(KEYS)),
+    st.sampled_from(list(CONDITIONS)),
+    st.integers(0, 4),
+)
+def test_a_join_follows_both_sides(lefts, rights, how, keys, condition, cut):
+    operator = UpdatingJoin(LEFT, RIGHT, keys, KEYS[keys], how, CONDITIONS[condition])
+    state, folded = operator.layout.empty(), Folded()
+    left, right = Relation(LEFT), Relation(RIGHT)
+    equal = " AND ".join(f"{a} = {b}" for a, b in zip(keys, KEYS[keys], strict=True))
+    query = f"SELECT * FROM l {how} JOIN r ON {equal} AND {condition}"
+    for n in range(max(len(lefts), len(rights))):
+        ours, theirs = (h[n] if n < len(h) else [] for h in (lefts, rights))
+        left.take_in(ours)
+        right.take_in(theirs)
+        parts = zip(
+            pieces(table(ours, LEFT), [cut]),
+            pieces(table(theirs, RIGHT), [cut]),
+            strict=True,
+        )
+        partials = [operator.partial(*part) for part in parts]
+        state, changes = operator.step(state, partials, n)
+        folded.fold(changes)
+        folded.equals(duck(query, l=left.table(), r=right.table()))
+        state = operator.layout.from_bytes(operator.layout.to_bytes(state))
+    state, changes = operator.expire(state, n + 1)
+    folded.fold(changes)
+    folded.equals(duck(query, l=LEFT.empty_table(), r=RIGHT.empty_table()))
+    assert not any(len(rows) for rows in state.values())
+
+
+@pytest.mark.parametrize("how", ["left", "full"])
+def test_a_padded_row_gives_way_to_the_first_match_and_returns_after_the_last(how: How):
+    ours = pa.schema({"a": pa.int64(), "_timestamp": pa.timestamp("us")})
+    theirs = pa.schema({"b": pa.int64(), "_timestamp": pa.timestamp("us")})
+    operator = UpdatingJoin(ours, theirs, ("a",), ("b",), how)
+    early, late = datetime(2024, 1, 1), datetime(2024, 1, 2)
+    none, row = theirs.empty_table(), {"b": [1], "_timestamp": [late]}
+    match = pa.table(row, schema=theirs)
+    state, sent = operator.layout.empty(), []
+    for left, right in [
+        (pa.table({"a": [1], "_timestamp": [early]}, schema=ours), none),
+        (ours.empty_table(), match),
+        (ours.empty_table(), match.append_column("_weight", pa.array([-1]))),
+    ]:
+        state, changes = operator.step(state, [operator.partial(left, right)], 0)
+        rows = changes.to_pylist()
+        sent.append([(r["b"], r["_timestamp"].day, r["_weight"]) for r in rows])
+    assert sent == [
+        [(None, 1, 1)],
+        [(None, 1, -1), (1, 2, 1)],
+        [(1, 2, -1), (None, 1, 1)],
+    ]
+
+
+def test_idle_keys_are_forgotten_and_others_stay():
+    schema, other = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
+    operator = UpdatingJoin(schema, other, ("a",), ("b",))
+    one, two = (pa.table({"a": [n]}) for n in (1, 2))
+    both = pa.table({"b": [1, 2]})
+    state, _ = operator.step(operator.layout.empty(), [operator.partial(one, both)], 1)
+    state, _ = operator.step(state, [operator.partial(two, both.slice(0, 0))], 2)
+    state, gone = operator.expire(state, 2)
+    assert gone.to_pylist() == [{"a": 1, "b": 1, "_weight": -1}]
+    assert state["keys"]["key a"].to_pylist() == [2]
