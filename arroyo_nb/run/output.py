@@ -28,7 +28,7 @@ from arroyo_nb.run.progress import (
 from arroyo_nb.run.snapshot import LAST_YEAR
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
-from arroyo_nb.spark.lower import DROPPED, lower, visible
+from arroyo_nb.spark.lower import DROPPED, lower, refuse_updating, visible
 from arroyo_nb.spark.observe import read_observed
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ class Output:
         Whether the rows of windows are counted (see :mod:`arroyo_nb.spark.observe`).
     printed
         Whether rows without a table go to standard output as JSON lines.
+
+    Raises
+    ------
+    Unsupported
+        For a plan that has no lowering yet.
     """
 
     def __init__(
@@ -66,6 +71,7 @@ class Output:
         traced: bool,
         printed: bool = False,
     ) -> None:
+        refuse_updating(sink)
         self.sink = sink
         self.input_rows = 0
         self.late_groups = 0

@@ -17,6 +17,7 @@ from datetime import timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
+from arroyo_nb.errors import Unsupported
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.typing import is_nullable
@@ -63,19 +64,50 @@ def lower(node: nodes.Node, read: Read, *, observed: bool = False) -> DataFrame:
     Parameters
     ----------
     node
-        A streaming plan; without ``Scan`` and ``Aggregate``, which the rewrites
-        replace.
+        A streaming plan of rows that are only appended; without ``Scan`` and
+        ``Aggregate``, which the rewrites replace.
     read
         Gives each source's rows; a batch DataFrame makes the plan a batch query.
     observed
         Whether somebody looks: each micro-batch then tells its watermark, and the
         input of each window aggregate its rows (:mod:`arroyo_nb.spark.observe`).
+
+    Raises
+    ------
+    Unsupported
+        For a plan in which rows are taken back.
     """
+    refuse_updating(node)
     aggregates = [n for n in walk(node) if isinstance(n, nodes.WindowAggregate)]
     assigning = (id(n) for n in aggregates if n.assign is not None)
     numbers = {of: number for number, of in enumerate(assigning) if observed}
     windowed = bool(aggregates)
     return _lower(node, _Lowering(read, windowed, windowed or observed, numbers))
+
+
+def refuse_updating(root: nodes.Node) -> None:
+    """Check that nothing in a plan is ever taken back.
+
+    Raises
+    ------
+    Unsupported
+        At the first node that is, with its place.
+    """
+    for node in walk(root):
+        match node:
+            case nodes.UpdatingAggregate():
+                raise Unsupported(
+                    "updating aggregates are planned, but not run yet: this one has no "
+                    "window",
+                    span=node.span,
+                    hint="add tumble(...), hop(...) or session(...) to GROUP BY",
+                )
+            case nodes.Source(table=table) if table.updating:
+                raise Unsupported(
+                    f"sources of changes are planned, but not run yet: '{table.name}' "
+                    f"has format = '{table.format}'",
+                    span=node.span,
+                )
 
 
 def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:
