@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.formats import FORMATS
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Field, Schema
 from arroyo_nb.source import Span
@@ -62,6 +63,17 @@ class ConnectorTable:
     def physical(self) -> Schema:
         """Columns that the connector reads or writes."""
         return self.spec.physical
+
+    @property
+    def format(self) -> str | None:
+        """Its format; None where its connector takes none."""
+        name = self.spec.options.get("format")
+        return None if name is None else str(name)
+
+    @property
+    def updating(self) -> bool:
+        """Whether its records are changes of rows instead of rows."""
+        return self.format is not None and FORMATS.get(self.format).updating
 
     @property
     def schema(self) -> Schema:

@@ -38,7 +38,13 @@ TYPES = """
 BIGINT BOOLEAN BYTEA DECIMAL DOUBLE FLOAT INT JSON STRUCT TEXT TIMESTAMP
 """.split()  # noqa: SIM905
 WINDOWS = ("tumble", "hop", "session")
-AGGREGATES = ("count", "sum", "min", "max", "avg")
+AGGREGATES = """
+approx_distinct approx_median approx_percentile_cont approx_percentile_cont_with_weight
+array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count covar_pop covar_samp
+first_value last_value max median min nth_value regr_avgx regr_avgy regr_count
+regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy stddev stddev_pop
+string_agg sum var var_pop
+""".split()  # noqa: SIM905
 FLAG_VALUES = {"--view": flags.VIEWS, "--speed": ("max", "1", "60", "600", "3600")}
 COMMON_CHOICES = {"type": ("source", "sink"), "bad_data": ("fail", "drop")}
 

@@ -7,7 +7,7 @@ the first. A view is the exception, its rules are checked where it is declared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -15,14 +15,14 @@ from typing import TypeVar, cast
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported
-from arroyo_nb.plan import Plan, Stage
-from arroyo_nb.plan.build import DEFAULT_TTL, UPDATING_TTL, Script, file_of
-from arroyo_nb.plan.nodes import Node, Sink, Union, WindowAggregate
+from arroyo_nb.plan import DEFAULT_TTL, UPDATING_TTL, Plan, Stage
+from arroyo_nb.plan.build import Script, file_of
+from arroyo_nb.plan.nodes import Node, Sink, Union
 from arroyo_nb.plan.scope import Collected
-from arroyo_nb.plan.tree import size, walk
+from arroyo_nb.plan.tree import size
 from arroyo_nb.plan.verify import verify
 from arroyo_nb.rewrites import PASSES
-from arroyo_nb.rewrites.windows import uneven_hop
+from arroyo_nb.rewrites.strict import refused_by_arroyo
 from arroyo_nb.source import Source
 from arroyo_nb.sql.parse import deep_stack, parse_all
 
@@ -86,7 +86,7 @@ def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
         sinks,
         script.catalog,
         MappingProxyType({UPDATING_TTL: DEFAULT_TTL, **script.options}),
-        (*script.notes, *_refused_by_arroyo(sinks)),
+        (*script.notes, *_strict_notes(sinks)),
         stages,
     )
 
@@ -161,9 +161,11 @@ def _streamed(root: T, *, strict: bool) -> tuple[T, ...]:
     for step in PASSES:
         gone.update(step.gone)
         plans.append(cast(T, step.rewrite(plans[-1])))
-        verify(plans[-1], gone=gone)
+        # The plan of before holds what it held, unless more may be gone from it.
+        if plans[-1] is not plans[-2] or step.gone:
+            verify(plans[-1], gone=gone)
     if strict:
-        for node, message in _refusals(plans[-1]):
+        for node, message in refused_by_arroyo(plans[-1]):
             raise PlanProblem(
                 message,
                 span=node.span,
@@ -184,15 +186,6 @@ def _check_size(root: Node) -> None:
         )
 
 
-def _refusals(root: Node) -> Iterator[tuple[Node, str]]:
-    """What Arroyo would not run, with its message."""
-    for node in walk(root):
-        if isinstance(node, WindowAggregate):
-            message = uneven_hop(node.assign)
-            if message is not None:
-                yield node, message
-
-
-def _refused_by_arroyo(sinks: Sequence[Sink]) -> list[str]:
-    messages = [message for sink in sinks for _, message in _refusals(sink)]
+def _strict_notes(sinks: Sequence[Sink]) -> list[str]:
+    messages = [message for sink in sinks for _, message in refused_by_arroyo(sink)]
     return [f"Arroyo would refuse this: {text}" for text in dict.fromkeys(messages)]

@@ -160,7 +160,8 @@ class Session:
         strict
             Refuse what Arroyo would refuse.
         ttl
-            How long an updating query keeps an idle key.
+            How long an updating query keeps an idle key, such as ``"1h"``; it comes
+            before what the script SETs.
         trigger
             Least time between micro-batches, such as ``"250ms"``.
         state_dir
@@ -190,12 +191,9 @@ class Session:
         ArroyoError
             When the script is wrong; with ``wait`` also when the run fails.
         """
-        if ttl is not None:
-            raise RunProblem(
-                "ttl is for updating queries, which this version does not run",
-                hint="leave it out",
-            )
         plan = self.plan(sql, strict=strict, source=source)
+        kept = duration(ttl)
+        plan = plan if kept is None else plan.with_updating_ttl(kept)
         if not plan.sinks:
             self.catalog = plan.catalog
             return None

@@ -25,3 +25,12 @@ decimals without rounding; ``measures``, ``totals`` and ``bags`` are the aggrega
 functions; ``aggregate``, ``join`` and ``rank`` the operators; ``debezium`` the way in
 and out.
 """
+
+WEIGHT = "_weight"
+"""Column of a change: how often the row is appended; negative: retracted."""
+
+ROW_ID = "_row_id"
+"""Column that names the logical row of a change; NULL: nothing but its values does."""
+
+BUCKETS = 8
+"""Into how many pieces the state of an operator is cut, unless a run says otherwise."""

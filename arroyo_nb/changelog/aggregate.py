@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.bags import BagKind
 from arroyo_nb.changelog.exact import DIGITS, PLACE, SLOT, summed
 from arroyo_nb.changelog.keys import (
@@ -36,7 +37,7 @@ from arroyo_nb.changelog.recipes import ROWS, Recipe, Total, added, recipe
 from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
-from arroyo_nb.changelog.zset import WEIGHT, int64s, latest_by, updates, weights
+from arroyo_nb.changelog.zset import int64s, latest_by, updates, weights
 from arroyo_nb.schema import TIMESTAMP
 
 GROUPS = "groups"

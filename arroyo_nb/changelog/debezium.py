@@ -13,14 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.keys import Ints, group_ids, size, whole
 from arroyo_nb.changelog.recipes import added
-from arroyo_nb.changelog.zset import WEIGHT, consolidate, weights
+from arroyo_nb.changelog.zset import consolidate, weights
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import TIMESTAMP
 
-ROW_ID = "_row_id"
-"""Column that names the logical row of a change; NULL: it has no name but its values."""
 BEFORE, AFTER, OP = "before", "after", "op"
 
 _RETRACTS, _APPENDS = pa.array(["u", "d"]), pa.array(["c", "r", "u"])

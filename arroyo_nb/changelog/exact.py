@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, size
-from arroyo_nb.changelog.zset import WEIGHT, int64s
+from arroyo_nb.changelog.zset import int64s
 
 SLOT = "_slot"
 """Position of a row's group in the table of groups."""

@@ -22,13 +22,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, normalised, whole
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, pairs, slotted
 from arroyo_nb.changelog.state import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
-from arroyo_nb.changelog.zset import WEIGHT, int64s, negated, weights
+from arroyo_nb.changelog.zset import int64s, negated, weights
 from arroyo_nb.schema import TIMESTAMP
 
 KEYS, LEFT, RIGHT = "keys", "left", "right"

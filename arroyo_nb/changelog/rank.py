@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.keys import (
     Ints,
@@ -33,7 +34,6 @@ from arroyo_nb.changelog.sides import Side, slotted
 from arroyo_nb.changelog.state import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
 from arroyo_nb.changelog.zset import (
-    WEIGHT,
     int64s,
     negated,
     value_columns,

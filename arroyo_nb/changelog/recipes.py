@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.bags import BagKind, Bags
 from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall, Selection
@@ -24,7 +25,7 @@ from arroyo_nb.changelog.totals import (
     linear,
     total_of,
 )
-from arroyo_nb.changelog.zset import WEIGHT, with_column
+from arroyo_nb.changelog.zset import with_column
 from arroyo_nb.errors import Unsupported
 
 ROWS = "_rows"

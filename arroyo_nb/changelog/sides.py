@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.keys import Ints, first_rows, size, subgroup_ids
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.touch import Touch
 from arroyo_nb.changelog.zset import (
-    WEIGHT,
     int64s,
     latest_by,
     value_columns,

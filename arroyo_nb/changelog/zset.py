@@ -15,11 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, size
 from arroyo_nb.schema import TIMESTAMP
-
-WEIGHT = "_weight"
-"""Column of a changelog: how often a row is appended (> 0) or retracted (< 0)."""
 
 HIDDEN = frozenset((WEIGHT, TIMESTAMP))
 """Columns that say something about a row, and are not part of it."""

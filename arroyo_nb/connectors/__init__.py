@@ -53,12 +53,15 @@ class TableSpec:
         Physical column that is the event time, where it is one: the recorder stamps it
         on the rows as their ``_timestamp``, and a record in which it is missing is bad
         data.
+    primary_key
+        Columns that carry PRIMARY KEY. They tell the rows of a debezium source apart.
     """
 
     name: str
     physical: Schema
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     event_time: str | None = None
+    primary_key: tuple[str, ...] = ()
 
     def resolved(self, span: Span | None = None) -> TableSpec:
         """What a run reads or writes: environment variables have their values.

@@ -129,7 +129,7 @@ class SingleFile:
     doc = "one file of records, one a line"
     directions = frozenset(Direction)
     typed = True
-    formats = ("json",)
+    formats = ("json", "debezium_json")
     options = (
         Option("path", Kind.STRING, "path of the file", required=True),
         Option(

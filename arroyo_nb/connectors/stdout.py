@@ -16,7 +16,7 @@ class Stdout(SinkOnly):
     doc = "rows as JSON lines on the standard output"
     directions = frozenset({Direction.SINK})
     typed = False
-    formats = ("json",)
+    formats = ("json", "debezium_json")
     options: tuple[Option, ...] = ()
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002

@@ -96,6 +96,11 @@ SQL = (
         "for runs that choose RocksDB: no snapshot at each commit",
     ),
     Setting("spark.sql.execution.arrow.pyspark.enabled", "true", "rows leave as Arrow"),
+    Setting(
+        "spark.sql.execution.arrow.maxRecordsPerBatch",
+        "100000",
+        "kernels take a batch at a time: 10,000 rows are mostly overhead",
+    ),
 )
 
 

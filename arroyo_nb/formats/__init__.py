@@ -63,6 +63,8 @@ class Format(Protocol):
     name: str
     doc: str
     options: tuple[Option, ...]
+    updating: bool
+    """Whether a record is a change of a row instead of a row."""
 
     def decoder(
         self,

@@ -110,6 +110,7 @@ class JsonFormat:
 
     name = "json"
     doc = "one JSON object a record"
+    updating = False
     options = (
         Option(
             "json.timestamp_format",

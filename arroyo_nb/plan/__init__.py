@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import Catalog
@@ -13,6 +14,11 @@ from arroyo_nb.source import Source
 
 if TYPE_CHECKING:
     from arroyo_nb.sql.statements import Statement
+
+UPDATING_TTL = "updating_ttl"
+"""The one option that a script may SET."""
+
+DEFAULT_TTL = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,17 @@ class Plan:
     options: Mapping[str, timedelta]
     notes: tuple[str, ...]
     stages: tuple[Stage, ...]
+
+    @property
+    def updating_ttl(self) -> timedelta:
+        """Processing time without an append after which an updating operator retracts
+        and forgets a key."""
+        return self.options[UPDATING_TTL]
+
+    def with_updating_ttl(self, ttl: timedelta) -> Plan:
+        """The same plan with another time to live, whatever the script SETs."""
+        options = MappingProxyType({**self.options, UPDATING_TTL: ttl})
+        return replace(self, options=options)
 
     @property
     def identity(self) -> str:

@@ -17,12 +17,12 @@ from sqlglot import exp
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions.regex import check_pattern
-from arroyo_nb.plan import calls
+from arroyo_nb.plan import aggregate_calls, aggregates, calls
 from arroyo_nb.plan.functions import WORDED, function_call, plain_call
 from arroyo_nb.plan.literals import interval, number, text, written_interval
 from arroyo_nb.plan.operators import SYMBOLS, binary, negated
 from arroyo_nb.plan.predicates import among, between, case, inverted, tested
-from arroyo_nb.plan.refusals import refused
+from arroyo_nb.plan.refusals import refuse_clauses, refused
 from arroyo_nb.plan.scope import Scope, member, spelled
 from arroyo_nb.plan.types import type_from_sql
 from arroyo_nb.plan.typing import cast, place_of, type_of, typed
@@ -194,30 +194,55 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     name = node.name if isinstance(node.this, exp.Identifier) else node.name.lower()
     if name in calls.UNSUPPORTED_FUNCTIONS:
         raise Unsupported(calls.UNSUPPORTED_FUNCTIONS[name])
-    if name in calls.AGGREGATES or name in calls.UNSUPPORTED_AGGREGATES:
-        return _aggregate(name, node.expressions, scope)
+    aggregate = aggregates.primary(name)
+    if aggregate is not None:
+        return _aggregate(aggregate, node, scope)
     if name in calls.WINDOWS:
         arguments = [_window_argument(a, scope) for a in node.expressions]
         return calls.window_call(name, arguments)
     return function_call(name, [bind(a, scope) for a in node.expressions])
 
 
-def _aggregate(name: str, arguments: list[exp.Expr], scope: Scope) -> exp.Expr:
-    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
-    if distinct:
-        arguments = arguments[0].expressions
+def _aggregate(
+    name: str, node: exp.Anonymous, scope: Scope, within: exp.Expr | None = None
+) -> exp.Expr:
+    arguments, order, distinct = aggregate_calls.parts(node)
     if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     bound = [bind(argument, scope) for argument in arguments]
-    return calls.aggregate_call(name, bound, distinct=distinct)
+    if within is not None:
+        return aggregate_calls.within_group(name, bound, _ordered(within, scope))
+    if aggregates.AGGREGATES[name].within:
+        raise PlanProblem(
+            "WITHIN GROUP clause is required when calling ordered set aggregate "
+            f"function({name})",
+            hint=f"write {name}(0.5) WITHIN GROUP (ORDER BY x)",
+        )
+    ordered = [_ordered(item, scope) for item in order]
+    return aggregate_calls.aggregate_call(name, bound, distinct=distinct, order=ordered)
+
+
+def _ordered(node: exp.Expr, scope: Scope) -> exp.Ordered:
+    """One of ORDER BY; the grammar has put NULLs where Arroyo has them."""
+    refuse_clauses(node)
+    words = {word: bool(node.args.get(word)) for word in ("desc", "nulls_first")}
+    return exp.Ordered(this=bind(node.this, scope), **words)
+
+
+def _within_group(node: exp.WithinGroup, scope: Scope) -> exp.Expr:
+    call, order = node.this, node.expression.expressions
+    name = aggregates.primary(call.name.lower())
+    if name is None or len(order) != 1:
+        raise PlanProblem("WITHIN GROUP (ORDER BY x) follows an aggregate")
+    return _aggregate(name, call, scope, order[0])
 
 
 def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
     call = bind(node.this, scope)
-    if not calls.is_aggregate(call):
+    if not aggregate_calls.is_aggregate(call):
         raise CatalogProblem("FILTER follows an aggregate")
     predicate = bind_condition(node.expression.this, scope, "FILTER")
-    return calls.filtered(call, predicate)
+    return aggregate_calls.filtered(call, predicate)
 
 
 def _worded(node: exp.Expr, scope: Scope) -> exp.Expr:
@@ -247,4 +272,5 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     exp.Bracket: _bracket,
     exp.Anonymous: _call,
     exp.Filter: _filter,
+    exp.WithinGroup: _within_group,
 }

@@ -19,6 +19,7 @@ from arroyo_nb.catalog import Catalog, ConnectorTable, Relation, View
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.options import substituted
+from arroyo_nb.plan import UPDATING_TTL
 from arroyo_nb.plan.nodes import Named, Node, Project, Scan, Sink
 from arroyo_nb.plan.options import read_interval
 from arroyo_nb.plan.refusals import refuse_clauses
@@ -40,8 +41,6 @@ from arroyo_nb.sql.statements import (
     Statement,
 )
 
-UPDATING_TTL = "updating_ttl"
-DEFAULT_TTL = timedelta(hours=24)
 PREVIEW = "preview"
 """What the sink of a bare SELECT is called."""
 

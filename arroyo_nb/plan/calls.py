@@ -1,40 +1,18 @@
-"""The calls that are not scalar functions: windows, aggregates, and what is refused."""
+"""The calls that are neither scalar functions nor aggregates: windows, and what is
+refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sqlglot import exp
 
-from arroyo_nb.errors import CatalogProblem, PlanProblem, Unsupported
+from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.plan.intervals import Interval, parse_interval
 from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window
-from arroyo_nb.plan.operators import avg_type, extreme_type, sum_type
-from arroyo_nb.plan.typing import duration, is_nullable, place_of, type_of, typed
-from arroyo_nb.schema import BIGINT, TEXT, WINDOW_STRUCT, Type
-
-AGGREGATES: dict[str, Callable[[Type], Type | None]] = {
-    "avg": avg_type,
-    "count": lambda _: BIGINT,
-    "max": extreme_type,
-    "min": extreme_type,
-    "sum": sum_type,
-}
-"""Aggregates that are run: name -> type of the result, None where it is refused."""
-
-UNSUPPORTED_AGGREGATES = frozenset(
-    (
-        *("approx_distinct", "approx_median", "approx_percentile_cont"),
-        *("approx_percentile_cont_with_weight", "array_agg", "bit_and", "bit_or"),
-        *("bit_xor", "bool_and", "bool_or", "corr", "covar_pop", "covar_samp"),
-        *("first_value", "grouping", "last_value", "median", "nth_value", "regr_avgx"),
-        *("regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope"),
-        *("regr_sxx", "regr_sxy", "regr_syy", "stddev", "stddev_pop", "stddev_samp"),
-        *("string_agg", "var", "var_pop", "var_samp"),
-    )
-)
-"""Arroyo's other aggregates."""
+from arroyo_nb.plan.typing import duration, place_of, type_of, typed
+from arroyo_nb.schema import TEXT, WINDOW_STRUCT
 
 _OVER_FUNCTIONS = (
     *("cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank"),
@@ -57,6 +35,7 @@ _OTHER_FUNCTIONS = (
 )
 UNSUPPORTED_FUNCTIONS = {
     **{word: f"{word.upper()} is not supported" for word in ("all", "any", "some")},
+    "grouping": "grouping() needs GROUPING SETS, which is not supported",
     "row": "a row value is not supported",
     "metadata": "metadata() may only be called in a generated column",
     **{f: f"the function {f}() is not supported yet" for f in _OTHER_FUNCTIONS},
@@ -157,71 +136,3 @@ def without_months(interval: Interval) -> timedelta:
             hint="say how many days",
         )
     return interval.duration
-
-
-def aggregate_call(
-    name: str,
-    arguments: Sequence[exp.Expr],
-    *,
-    distinct: bool = False,
-) -> exp.Anonymous:
-    """A bound aggregate call; no argument stands for ``count(*)``.
-
-    Raises
-    ------
-    CatalogProblem
-        When it does not take these arguments.
-    Unsupported
-        For an aggregate of Arroyo's that is not run yet.
-    """
-    if name not in AGGREGATES:
-        raise Unsupported(
-            f"the aggregate {name}() is not supported yet",
-            hint="supported: " + ", ".join(sorted(AGGREGATES)),
-        )
-    if len(arguments) != 1 and distinct:
-        raise PlanProblem(f"{name}(DISTINCT) takes one argument")
-    if len(arguments) != 1 and (name != "count" or arguments):
-        raise CatalogProblem(f"{name}() takes one argument, not {len(arguments)}")
-    type_ = AGGREGATES[name](type_of(arguments[0])) if arguments else BIGINT
-    if type_ is None:
-        raise CatalogProblem(
-            f"{name}() does not take {type_of(arguments[0])}",
-            hint=f"cast the argument of {name}() to a number",
-        )
-    if any(call.meta.get("aggregate") for a in arguments for call in a.walk()):
-        raise PlanProblem(f"aggregates cannot be nested: {name}() of an aggregate")
-    listed = list(arguments)
-    wrapped = [exp.Distinct(expressions=listed)] if distinct else listed
-    call = exp.Anonymous(this=name, expressions=wrapped)
-    call.meta["aggregate"] = True
-    return typed(call, type_, nullable=name != "count")
-
-
-def is_aggregate(expression: exp.Expr) -> bool:
-    """Whether a bound expression is an aggregate call, FILTER included."""
-    return bool(expression.meta.get("aggregate"))
-
-
-def find_aggregate(expression: exp.Expr) -> exp.Expr | None:
-    """The first aggregate call in a bound expression."""
-    return next((node for node in expression.walk() if is_aggregate(node)), None)
-
-
-def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:
-    """An aggregate call over the rows for which the predicate is true.
-
-    Raises
-    ------
-    PlanProblem
-        When the predicate holds an aggregate or a window call.
-    """
-    window = find_window_call(predicate)
-    if window is not None:
-        raise misplaced_window(window)
-    inner = find_aggregate(predicate)
-    if inner is not None:
-        raise PlanProblem("aggregates are not allowed in FILTER", span=place_of(inner))
-    made = exp.Filter(this=call, expression=predicate)
-    made.meta["aggregate"] = True
-    return typed(made, type_of(call), nullable=is_nullable(call))

@@ -11,7 +11,7 @@ from sqlglot import exp
 from arroyo_nb.catalog import Generated
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.functions.types import fits
-from arroyo_nb.plan import calls
+from arroyo_nb.plan import aggregate_calls, calls
 from arroyo_nb.plan.binding import bind
 from arroyo_nb.plan.scope import Collected, Scope, unique
 from arroyo_nb.plan.types import is_internal, type_from_sql
@@ -38,11 +38,14 @@ class Declared:
         What the connector delivers.
     generated
         What is computed from it.
+    primary_key
+        The columns that carry PRIMARY KEY, as they were declared.
     """
 
     order: tuple[str, ...]
     physical: Schema
     generated: tuple[Generated, ...]
+    primary_key: tuple[str, ...] = ()
 
 
 def declared_columns(
@@ -85,7 +88,13 @@ def declared_columns(
     if any(g is None for g in generated):
         return None
     order = tuple(f.name for f in known)
-    return Declared(order, physical, tuple(g for g in generated if g))
+    keys = tuple(d.name for d in definitions if _is_key(d))
+    return Declared(order, physical, tuple(g for g in generated if g), keys)
+
+
+def _is_key(definition: exp.ColumnDef) -> bool:
+    kinds = (constraint.kind for constraint in definition.constraints)
+    return any(isinstance(kind, exp.PrimaryKeyColumnConstraint) for kind in kinds)
 
 
 def _refused_entry(entry: exp.Expr) -> ArroyoError:
@@ -196,7 +205,7 @@ def _check_scalar(bound: exp.Expr, where: str) -> None:
     call = calls.find_window_call(bound)
     if call is not None:
         raise calls.misplaced_window(call)
-    if calls.find_aggregate(bound) is not None:
+    if aggregate_calls.find_aggregate(bound) is not None:
         raise CatalogProblem(f"aggregates are not allowed in {where}")
 
 

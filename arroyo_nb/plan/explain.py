@@ -18,6 +18,7 @@ from arroyo_nb.plan.nodes import (
     Measure,
     Named,
     Node,
+    Ordering,
     Project,
     Scan,
     Session,
@@ -25,9 +26,11 @@ from arroyo_nb.plan.nodes import (
     Source,
     Tumble,
     Union,
+    UpdatingAggregate,
     Watermark,
     Window,
     WindowAggregate,
+    is_updating,
 )
 from arroyo_nb.plan.operators import SYMBOLS
 from arroyo_nb.plan.tree import walk
@@ -48,6 +51,8 @@ _SPARK: dict[type[Node], str] = {
     Filter: "where",
     Union: "union",
     WindowAggregate: "groupBy(window).agg, append mode: one row per closed window",
+    UpdatingAggregate: "transformWithState over buckets of keys, Arrow in and out: "
+    "retracts before appends",
     Sink: "writeStream, append mode",
 }
 """What Spark does for a node."""
@@ -79,7 +84,7 @@ def explain(plan: Plan) -> str:
         before = stage.sinks
     if plan.sinks:
         parts.append(_section("Spark", _forest(plan.sinks, _with_spark)))
-    notes = [*plan.notes, *_differences(plan.sinks)]
+    notes = [*plan.notes, *_forgotten(plan), *_differences(plan.sinks)]
     if notes:
         parts.append(_section("Notes", notes))
     return "\n".join(parts)
@@ -94,7 +99,9 @@ def identity(plan: Plan) -> str:
             spec = node.table.spec
             options = sorted(spec.options.items())
             lines.append(
-                f"{spec.name}: {node.table.connector} {spec.physical} {options}"
+                f"{spec.name}: {node.table.connector} {spec.physical}"
+                + (f" PRIMARY KEY {spec.primary_key}" if spec.primary_key else "")
+                + f" {options}"
             )
     return "\n".join(dict.fromkeys(lines))
 
@@ -192,7 +199,7 @@ def described(node: Node) -> str:
         case Scan(table=table):
             return f"Scan {table.name}"
         case Source(table=table):
-            return f"Source {table.name} ({table.connector}): {table.physical}"
+            return f"Source {table.name} ({_kind(node)}): {table.physical}"
         case Watermark():
             return f"Watermark {_watermark(node)}"
         case Project(items=items):
@@ -207,12 +214,19 @@ def described(node: Node) -> str:
             window = window_text(node.assign) if node.assign else "the input's window"
             groups = _grouped(node.keys, node.measures)
             return f"WindowAggregate {window} AS {node.window_name}; {groups}"
-        case Sink(table=None):
-            return f"Sink preview: {node.schema}"
-        case Sink(table=table) if table is not None:
-            return f"Sink {table.name} ({table.connector}): {node.schema}"
+        case UpdatingAggregate(keys=keys, measures=measures):
+            return f"UpdatingAggregate {_grouped(keys, measures)}"
+        case Sink():
+            kind = _kind(node)
+            return f"Sink {node.name}{f' ({kind})' if kind else ''}: {node.schema}"
         case _:
             return type(node).__name__
+
+
+def _kind(node: Source | Sink) -> str:
+    """The connector, and whether rows are changed as well as appended."""
+    connector = [] if node.table is None else [node.table.connector]
+    return ", ".join([*connector, *(["updating"] if is_updating(node) else [])])
 
 
 def window_text(window: Window | None) -> str:
@@ -255,12 +269,33 @@ def _grouped(keys: Iterable[Named], measures: Iterable[Measure]) -> str:
 
 
 def _measure(measure: Measure) -> str:
-    arguments = ", ".join(map(sql_text, measure.arguments)) or "*"
+    given = list(map(sql_text, measure.arguments)) or ["*"]
+    if measure.parameter is not None:
+        given.append(repr(measure.parameter))
     word = "DISTINCT " if measure.distinct else ""
-    text = f"{measure.function}({word}{arguments})"
+    order = ", ".join(map(_ordering, measure.order))
+    inside = f"{word}{', '.join(given)}{' ORDER BY ' * bool(order)}{order}"
+    text = f"{measure.function}({inside})"
     if measure.where is not None:
         text += f" FILTER (WHERE {sql_text(measure.where)})"
     return text if text == measure.name else f"{text} AS {measure.name}"
+
+
+def _ordering(item: Ordering) -> str:
+    way = " DESC" if item.descending else ""
+    # Arroyo has NULLs last, first where the order descends.
+    nulls = f" NULLS {'FIRST' if item.nulls_first else 'LAST'}"
+    usual = item.nulls_first == item.descending
+    return f"{sql_text(item.expression)}{way}{'' if usual else nulls}"
+
+
+def _forgotten(plan: Plan) -> list[str]:
+    """What becomes of keys that are idle."""
+    nodes = (node for sink in plan.sinks for node in walk(sink))
+    if not any(isinstance(node, UpdatingAggregate) for node in nodes):
+        return []
+    ttl = in_words(plan.updating_ttl)
+    return [f"an updating aggregate retracts a key that is idle for {ttl}"]
 
 
 def _differences(sinks: Iterable[Node]) -> list[str]:
@@ -277,6 +312,7 @@ def _differences(sinks: Iterable[Node]) -> list[str]:
 
 def _may_overflow(node: Node) -> bool:
     """Whether whole numbers are added or multiplied, in an expression or by sum()."""
+    # An updating sum() wraps around.
     measures = node.measures if isinstance(node, WindowAggregate) else ()
     if any(m.function == "sum" and is_integer(m.type) for m in measures):
         return True

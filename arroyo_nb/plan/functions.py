@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.plan import calls
+from arroyo_nb.plan import aggregates, calls
 from arroyo_nb.plan.typing import (
     cast,
     is_nullable,
@@ -66,7 +66,7 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         return typed(made, Timestamp(), nullable=False)
     function = functions.scalar(name)
     if function is None:
-        known = {*functions.names(), *calls.AGGREGATES, *calls.WINDOWS}
+        known = {*functions.names(), *aggregates.names(), *calls.WINDOWS}
         raise CatalogProblem(
             f"Invalid function '{name}'", hint=did_you_mean(name, known)
         )

@@ -10,7 +10,7 @@ from itertools import chain
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem
-from arroyo_nb.plan import calls
+from arroyo_nb.plan import aggregate_calls, calls
 from arroyo_nb.plan.binding import bind, bind_condition
 from arroyo_nb.plan.naming import output_name, shown
 from arroyo_nb.plan.nodes import Aggregate, Filter, Measure, Named, Node
@@ -51,7 +51,7 @@ def group(
         When a column is neither grouped by nor aggregated.
     """
     clause, having = select.args.get("group"), select.args.get("having")
-    aggregated = any(calls.find_aggregate(item.expression) for item in items)
+    aggregated = any(aggregate_calls.find_aggregate(item.expression) for item in items)
     # HAVING alone makes one group of all rows, as an aggregate does.
     if clause is None and having is None and not aggregated:
         return Grouping(node, items, grouped=False)
@@ -87,7 +87,7 @@ def _keys(
 
 def _key(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.Expr:
     bound = _meant(expression, scope, items)
-    if calls.find_aggregate(bound):
+    if aggregate_calls.find_aggregate(bound):
         raise PlanProblem(
             "Aggregate functions are not allowed in GROUP BY", span=span_of(expression)
         )
@@ -166,35 +166,13 @@ def _measures(
     found: dict[exp.Expr, Measure] = {}
     taken = {key.name for key in keys}
     # Not into an aggregate: FILTER is an aggregate with another one in it.
-    walked = (e.walk(prune=calls.is_aggregate) for e in expressions)
-    for node in filter(calls.is_aggregate, chain.from_iterable(walked)):
+    walked = (e.walk(prune=aggregate_calls.is_aggregate) for e in expressions)
+    for node in filter(aggregate_calls.is_aggregate, chain.from_iterable(walked)):
         if node not in found:
             name = _free(shown(node), taken)
             taken.add(name)
-            found[node] = _measure(name, node)
+            found[node] = aggregate_calls.measure(name, node)
     return found
-
-
-def _measure(name: str, node: exp.Expr) -> Measure:
-    where = node.expression if isinstance(node, exp.Filter) else None
-    call = node.this if isinstance(node, exp.Filter) else node
-    arguments = call.expressions
-    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
-    if distinct:
-        arguments = arguments[0].expressions
-    for argument in arguments:
-        window = calls.find_window_call(argument)
-        if window is not None:
-            raise calls.misplaced_window(window)
-    return Measure(
-        name,
-        call.name,
-        tuple(arguments),
-        type_of(node),
-        is_nullable(node),
-        distinct=distinct,
-        where=where,
-    )
 
 
 def _over(

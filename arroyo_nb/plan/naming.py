@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from arroyo_nb.plan.aggregate_calls import parts
 from arroyo_nb.plan.operators import SYMBOLS
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import BIGINT_UNSIGNED, DOUBLE
@@ -79,10 +80,16 @@ def _call(node: exp.Anonymous) -> str:
 
 
 def _aggregate(node: exp.Anonymous) -> str:
-    arguments, word = node.expressions, ""
-    if arguments and isinstance(arguments[0], exp.Distinct):
-        arguments, word = arguments[0].expressions, "DISTINCT "
-    return f"{node.name}({word}{','.join(map(shown, arguments)) or '*'})"
+    arguments, order, distinct = parts(node)
+    word = "DISTINCT " if distinct else ""
+    text = f"{node.name}({word}{','.join(map(shown, arguments)) or '*'})"
+    return f"{text} ORDER BY [{', '.join(map(_ordered, order))}]" if order else text
+
+
+def _ordered(node: exp.Ordered) -> str:
+    way = "DESC" if node.args["desc"] else "ASC"
+    nulls = "FIRST" if node.args["nulls_first"] else "LAST"
+    return f"{shown(node.this)} {way} NULLS {nulls}"
 
 
 def _case(node: exp.Case) -> str:

@@ -14,7 +14,9 @@ from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
 
 _HANDLED: dict[type[exp.Expr], set[str]] = {
-    exp.Select: {"expressions", "from_", "where", "group", "having", "with_"},
+    exp.Select: {
+        *("expressions", "distinct", "from_", "where", "group", "having", "with_"),
+    },
     exp.Union: {"this", "expression", "with_"},
     exp.Subquery: {"this", "alias", "with_"},
     exp.Table: {"this", "alias"},
@@ -22,6 +24,8 @@ _HANDLED: dict[type[exp.Expr], set[str]] = {
     exp.CTE: {"this", "alias"},
     exp.Group: {"expressions"},
     exp.Insert: {"this", "expression"},
+    exp.Ordered: {"this", "desc", "nulls_first"},
+    exp.Distinct: {"expressions"},
 }
 
 _WORDS = {
@@ -29,7 +33,7 @@ _WORDS = {
     "limit": "LIMIT is not currently supported",
     "offset": "LIMIT is not currently supported (OFFSET)",
     "fetch": "LIMIT is not currently supported (FETCH)",
-    "distinct": "SELECT DISTINCT is an updating aggregate, which is not supported yet",
+    "on": "SELECT DISTINCT ON is not supported",
     "joins": "JOIN is not supported yet",
     "laterals": "LATERAL is not supported",
     "locks": "FOR UPDATE and FOR SHARE are not supported",
@@ -60,10 +64,9 @@ _EXPRESSIONS: dict[type[exp.Expr], str] = {
     exp.HexString: "a hexadecimal literal",
     exp.BitString: "a bit string",
     exp.National: "a national string",
-    exp.WithinGroup: "WITHIN GROUP",
     exp.IgnoreNulls: "IGNORE NULLS",
     exp.RespectNulls: "RESPECT NULLS",
-    exp.Order: "ORDER BY inside an aggregate",
+    exp.Order: "ORDER BY inside a function that is no aggregate",
     exp.Collate: "COLLATE",
     exp.Cube: "CUBE",
     exp.Rollup: "ROLLUP",
@@ -111,13 +114,6 @@ def _refuse_set_operation(node: exp.SetOperation) -> None:
     word = type(node).__name__.upper()
     if not isinstance(node, exp.Union):
         raise Unsupported(f"{word} is not supported", span=span_of(node))
-    if node.args.get("distinct"):
-        raise Unsupported(
-            "UNION is an updating aggregate over its branches, which is not supported "
-            "yet",
-            span=span_of(node),
-            hint="write UNION ALL",
-        )
 
 
 def _place(value: object) -> Span | None:

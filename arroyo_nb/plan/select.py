@@ -21,11 +21,19 @@ from arroyo_nb.errors import (
     Unsupported,
 )
 from arroyo_nb.functions.types import common_type
-from arroyo_nb.plan import calls
+from arroyo_nb.plan import aggregate_calls, calls
 from arroyo_nb.plan.binding import bind, bind_condition
 from arroyo_nb.plan.grouping import Grouping, group
 from arroyo_nb.plan.naming import output_name
-from arroyo_nb.plan.nodes import Filter, Named, Node, Project, Scan, Union
+from arroyo_nb.plan.nodes import (
+    Aggregate,
+    Filter,
+    Named,
+    Node,
+    Project,
+    Scan,
+    Union,
+)
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected, Scope, spelled, unique
 from arroyo_nb.plan.typing import cast, column, is_nullable, place_of, type_of, typed
@@ -119,6 +127,7 @@ def _with_ctes(query: exp.Expr, relations: Relations) -> Relations:
 
 def _select(select: exp.Select, relations: Relations) -> Node:
     refuse_clauses(select)
+    refuse_clauses(select.args.get("distinct") or select)
     source = select.args.get("from_")
     if source is None:
         raise PlanProblem(
@@ -136,7 +145,8 @@ def _select(select: exp.Select, relations: Relations) -> Node:
     grouping = problems.attempt(partial(group, select, node, scope, items))
     problems.raise_all()
     assert grouping is not None
-    return _projected(select, grouping)
+    projected = _projected(select, grouping)
+    return _once(projected) if select.args.get("distinct") else projected
 
 
 def _where(predicate: exp.Expr, scope: Scope) -> exp.Expr:
@@ -144,11 +154,11 @@ def _where(predicate: exp.Expr, scope: Scope) -> exp.Expr:
     call = calls.find_window_call(bound)
     if call is not None:
         raise calls.misplaced_window(call)
-    aggregate = calls.find_aggregate(bound)
-    if aggregate is not None:
+    found = aggregate_calls.find_aggregate(bound)
+    if found is not None:
         raise PlanProblem(
             "Aggregate functions are not allowed in the WHERE clause",
-            span=place_of(aggregate),
+            span=place_of(found),
             hint="write HAVING",
         )
     return bound
@@ -253,26 +263,44 @@ def _other_relation(source: exp.Expr) -> Unsupported:
     )
 
 
+def _once(node: Node) -> Node:
+    """Each row of the relation once: it is grouped by all its columns."""
+    below, values = selected(node)
+    keys = tuple(Named(f.name, values[f.name], f.type, f.nullable) for f in node.schema)
+    # A window comes first out of an aggregate: the order is made again.
+    items = tuple(Named(f.name, column(f), f.type, f.nullable) for f in node.schema)
+    return Project(Aggregate(below, keys, (), span=node.span), items, span=node.span)
+
+
 def _union(query: exp.SetOperation, relations: Relations) -> Node:
-    """A chain of UNION ALL as one node; columns are named by the first branch."""
+    """A chain of UNION ALL as one node; columns are named by the first branch.
+
+    UNION makes a set of all that stands before it, so of several only the last counts.
+    """
     problems = Collected()
-    branches = [
-        problems.attempt(partial(plan_query, branch, relations))
-        for branch in reversed(_branches(query))
-    ]
+    branches = _branches(query)
+    made = [problems.attempt(partial(plan_query, b, relations)) for b, _ in branches]
     problems.raise_all()
-    nodes = [node for node in branches if node is not None]
+    nodes = [node for node in made if node is not None]
+    sets = [place for place, (_, distinct) in enumerate(branches) if distinct]
+    if sets:
+        together = sets[-1] + 1
+        first = Union(_alike(nodes[:together], query), span=span_of(query))
+        nodes = [_once(first), *nodes[together:]]
+    if len(nodes) == 1:
+        return nodes[0]
     return Union(_alike(nodes, query), span=span_of(query))
 
 
-def _branches(query: exp.Expr) -> list[exp.Expr]:
-    """The branches, last first; the tree hangs to the left."""
-    found: list[exp.Expr] = []
+def _branches(query: exp.Expr) -> list[tuple[exp.Expr, bool]]:
+    """The branches, each with whether UNION, not UNION ALL, joins it to those before
+    it; the tree hangs to the left."""
+    found: list[tuple[exp.Expr, bool]] = []
     while isinstance(query, exp.SetOperation):
         refuse_clauses(query)
-        found.append(query.expression)
+        found.append((query.expression, bool(query.args.get("distinct"))))
         query = query.this
-    return [*found, query]
+    return [(query, False), *reversed(found)]
 
 
 def _alike(nodes: list[Node], query: exp.Expr) -> tuple[Node, ...]:

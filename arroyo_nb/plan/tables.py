@@ -7,9 +7,9 @@ from functools import partial
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import ConnectorTable
+from arroyo_nb.catalog import ConnectorTable, WatermarkClause
 from arroyo_nb.connectors import CONNECTORS, Connector, Direction, TableSpec
-from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
+from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.plan.columns import Declared, declared_columns
@@ -19,6 +19,7 @@ from arroyo_nb.plan.scope import Collected
 from arroyo_nb.plan.watermarks import EVENT_TIME_OPTIONS, watermark_clause
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Schema
+from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import name_span, span_of
 from arroyo_nb.sql.statements import CreateTable
 
@@ -36,9 +37,7 @@ _CONNECTORS_TO_COME = frozenset(
         *("webhook", "websocket"),
     )
 )
-_FORMATS_TO_COME = frozenset(
-    ("avro", "debezium_json", "parquet", "protobuf", "raw_bytes", "raw_string")
-)
+_FORMATS_TO_COME = frozenset(("avro", "parquet", "protobuf", "raw_bytes", "raw_string"))
 _OPTIONS_TO_COME = (
     *("framing", "framing.newline.max_length", "idle_micros"),
     *("lookup.cache.max_bytes", "lookup.cache.ttl"),
@@ -162,6 +161,10 @@ class _Table:
         watermark = self._problems.attempt(
             partial(watermark_clause, self._entries, declared, self._options)
         )
+        is_read = direction is Direction.SOURCE and not self._problems
+        if watermark is not None and is_read:
+            check = partial(self._check_changes, values, declared, watermark)
+            self._option_problems.attempt(check)
         if watermark is None or self._problems or self._option_problems:
             return None
         event_time = watermark.column
@@ -169,13 +172,77 @@ class _Table:
         if event_time is not None and event_time not in declared.physical:
             event_time = None
         return ConnectorTable(
-            TableSpec(self._statement.name, declared.physical, values, event_time),
+            TableSpec(
+                self._statement.name,
+                declared.physical,
+                values,
+                event_time,
+                declared.primary_key,
+            ),
             self._connector.name,
             direction,
             declared.order,
             declared.generated,
             watermark,
         )
+
+    def _check_changes(
+        self,
+        values: Mapping[str, OptionValue],
+        declared: Declared,
+        watermark: WatermarkClause,
+    ) -> None:
+        """A source of changes says which row each of them is of, and nothing else of
+        its columns is computed.
+
+        Raises
+        ------
+        ArroyoError
+            For the rules that are broken, all of them.
+        """
+        name = str(values.get("format", ""))
+        if name not in FORMATS.names or not FORMATS.get(name).updating:
+            return
+        problems = []
+        if declared.generated:
+            column = declared.generated[0].column.name
+            problems.append(
+                CatalogProblem(
+                    "can't use virtual fields with debezium format",
+                    span=self._definition(column),
+                    hint=f"compute '{column}' in a query over the table",
+                )
+            )
+        if not declared.primary_key:
+            problems.append(
+                CatalogProblem(
+                    "Debezium source must have at least one PRIMARY KEY field",
+                    span=self._options.span("format"),
+                    hint="write PRIMARY KEY after the type of the column that tells "
+                    "its rows apart",
+                )
+            )
+        if watermark.column is not None:
+            clause = self._clause()
+            problems.append(
+                CatalogProblem(
+                    "can't use event_time_field with update mode.",
+                    span=clause or self._options.span("event_time_field"),
+                    hint="the time of a change is when it arrives",
+                )
+            )
+        raise_all(problems)
+
+    def _definition(self, column: str) -> Span | None:
+        columns = (e for e in self._entries if isinstance(e, exp.ColumnDef))
+        return next((span_of(d) for d in columns if d.name == column), None)
+
+    def _clause(self) -> Span | None:
+        """Where WATERMARK FOR stands."""
+        clauses = (
+            e for e in self._entries if isinstance(e, exp.WatermarkColumnConstraint)
+        )
+        return next(map(span_of, clauses), None)
 
     def _check_unknown(self, values: Mapping[str, OptionValue]) -> None:
         """Options of a format that is not known cannot be told from unknown ones."""

@@ -182,6 +182,10 @@ def _kind(type_: Type) -> str:
     return "date" if type_ == DATE else "other"
 
 
+# An arm of CASE and the words around the arguments of an aggregate.
+_UNTYPED = (exp.If, exp.Distinct, exp.Order, exp.Ordered)
+
+
 def replaced(
     expression: exp.Expr, swap: Callable[[exp.Expr], exp.Expr | None]
 ) -> exp.Expr:
@@ -207,7 +211,7 @@ def _in_arg(value: object, swap: Callable[[exp.Expr], exp.Expr | None]) -> objec
         return [_in_arg(item, swap) for item in value]
     if isinstance(value, exp.Expr) and "arroyo_type" in value.meta:
         return replaced(value, swap)
-    # An arm of CASE is a node without a type of its own.
-    if isinstance(value, exp.If):
-        return exp.If(**{k: _in_arg(v, swap) for k, v in value.args.items()})
+    if isinstance(value, _UNTYPED):
+        parts = {name: _in_arg(part, swap) for name, part in value.args.items()}
+        return value.__class__(**parts)
     return value.copy() if isinstance(value, exp.Expr) else value

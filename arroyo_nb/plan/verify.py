@@ -6,14 +6,17 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from arroyo_nb.plan.calls import find_window_call, is_aggregate
+from arroyo_nb.plan.aggregate_calls import is_aggregate
+from arroyo_nb.plan.calls import find_window_call
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,
+    Named,
     Node,
     Project,
     Source,
     Union,
+    UpdatingAggregate,
     Watermark,
     WindowAggregate,
 )
@@ -61,12 +64,13 @@ def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:
             return [(below, predicate)]
         case Watermark(input=below, event_time=event_time, expression=expression):
             return [(below, e) for e in (event_time, expression) if e is not None]
-        case Aggregate(input=below) | WindowAggregate(input=below):
+        case Aggregate() | WindowAggregate() | UpdatingAggregate():
             found = [key.expression for key in node.keys]
             for measure in node.measures:
                 found.extend(measure.arguments)
                 found.extend([measure.where] if measure.where is not None else [])
-            return [(below, e) for e in found]
+                found.extend(item.expression for item in measure.order)
+            return [(node.input, e) for e in found]
         case _:
             return []
 
@@ -80,8 +84,16 @@ def _check_shape(node: Node) -> None:
             raise BrokenPlan(f"the branches of a union differ: {shapes}")
     if isinstance(node, WindowAggregate) and node.window is None:
         raise BrokenPlan("a window aggregate without a window")
+    if isinstance(node, UpdatingAggregate):
+        names = {key.expression.name for key in node.keys if _is_column(key)}
+        if names & node.input.window_columns:
+            raise BrokenPlan("an updating aggregate by a window")
     if isinstance(node, Source) and node.inputs:
         raise BrokenPlan("a source that reads something")
+
+
+def _is_column(key: Named) -> bool:
+    return isinstance(key.expression, exp.Column)
 
 
 def _check_expression(node: Node, over: Node, expression: exp.Expr) -> None:

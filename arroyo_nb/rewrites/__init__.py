@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from arroyo_nb.plan.nodes import Aggregate, Node, Scan
 from arroyo_nb.rewrites.event_time import event_time
+from arroyo_nb.rewrites.updating import updating_group_by, updating_sinks
 from arroyo_nb.rewrites.windows import same_windows, windowed_group_by
 
 
@@ -43,7 +44,12 @@ PASSES = (
     Pass(
         windowed_group_by,
         "a GROUP BY with a window sends one final row per key and window",
+    ),
+    Pass(
+        updating_group_by,
+        "a GROUP BY without a window sends a change for each change of a key",
         (Aggregate,),
     ),
     Pass(same_windows, "the branches of a union share one window"),
+    Pass(updating_sinks, "changes of rows go where they can be told"),
 )

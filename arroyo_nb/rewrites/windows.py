@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from arroyo_nb.errors import PlanProblem, Unsupported
+from arroyo_nb.errors import PlanProblem, Unsupported, raise_all
+from arroyo_nb.plan.aggregates import WINDOWED, runs_windowed
 from arroyo_nb.plan.calls import window_of
 from arroyo_nb.plan.explain import window_text
 from arroyo_nb.plan.intervals import in_words
@@ -29,10 +30,11 @@ UNEVEN_HOP = "hop() width {width} currently must be a multiple of slide {slide}"
 MOST_OVERLAPPING = 1_000
 """Most windows of a hop that a row may be in; planning stalls at some thousands."""
 
-_NO_WINDOW = (
+NO_WINDOW = (
     "must have window in aggregate. Make sure you are calling one of the windowing "
     "functions (hop, tumble, session) or using the window field of the input"
 )
+"""Why Arroyo refuses windowed rows grouped by no window; here that is updating."""
 
 
 def windowed_group_by(root: Node) -> Node:
@@ -49,10 +51,11 @@ def windowed_group_by(root: Node) -> Node:
           Watermark ...
 
     Over a windowed input the window is kept: grouping by the window column, or calling
-    the same window function again, re-aggregates the rows of one window.
+    the same window function again, re-aggregates the rows of one window. An aggregate
+    without a window is left for ``updating_group_by``.
 
-    Refuses a second window, a window other than the input's, no window over a windowed
-    input, and, for now, no window at all: that is an updating aggregate.
+    Refuses a second window, a window other than the input's, and, for now, aggregate
+    functions that are run without a window only.
     """
 
     def change(node: Node) -> Node:
@@ -92,7 +95,8 @@ def _windowed(node: Aggregate) -> Node:
             span=place_of(windows[1].expression),
         )
     if not windows:
-        raise _without_window(node)
+        return node
+    _check_measures(node)
     (key,) = windows
     others = tuple(other for other in node.keys if other is not key)
     called = window_of(key.expression)
@@ -154,13 +158,16 @@ def _as_tumble(window: Window, span: Span | None) -> Window:
     return window
 
 
-def _without_window(node: Aggregate) -> PlanProblem:
-    if node.input.window is not None:
-        return PlanProblem(_NO_WINDOW, span=node.span)
-    return Unsupported(
-        "updating aggregates are not supported yet: this one has no window",
-        span=node.span,
-        hint="add tumble(...), hop(...) or session(...) to GROUP BY",
+def _check_measures(node: Aggregate) -> None:
+    raise_all(
+        Unsupported(
+            f"the aggregate {measure.function}({'DISTINCT' * measure.distinct}) over a "
+            "window is not supported yet",
+            span=measure.span,
+            hint="over a window there are: " + ", ".join(sorted(WINDOWED)),
+        )
+        for measure in node.measures
+        if not runs_windowed(measure)
     )
 
 

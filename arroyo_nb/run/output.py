@@ -10,6 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import Context
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.run.changes import ChangesPreview
 from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.progress import (
     Progress,
@@ -28,13 +30,16 @@ from arroyo_nb.run.progress import (
 from arroyo_nb.run.snapshot import LAST_YEAR
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
-from arroyo_nb.spark.lower import DROPPED, lower, visible
+from arroyo_nb.spark.lower import DROPPED, lower, refuse_changes_read, visible
 from arroyo_nb.spark.observe import read_observed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming import StreamingQuery
     from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 IDLE = "Waiting for data to arrive"
 """Spark's status once a trigger found neither new rows nor a reason to run again."""
@@ -63,6 +68,11 @@ class Output:
         Whether the rows of windows are counted (see :mod:`arroyo_nb.spark.observe`).
     printed
         Whether rows without a table go to standard output as JSON lines.
+
+    Raises
+    ------
+    Unsupported
+        For a plan that has no lowering yet.
     """
 
     def __init__(
@@ -74,11 +84,12 @@ class Output:
         traced: bool,
         printed: bool = False,
     ) -> None:
+        refuse_changes_read(sink)
         self.sink = sink
         self.input_rows = 0
         self.late_groups = 0
         self.dropped_rows: Counter[str] = Counter()
-        self.preview = Preview(sink.schema) if keep else None
+        self.preview = _preview(sink) if keep else None
         self.aggregates = tuple(window_assigners(sink)) if traced else ()
         self.traces = tuple(
             Trace(node.assign) for node in self.aggregates if node.assign is not None
@@ -131,7 +142,8 @@ class Output:
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
-        self._query = stream.start()
+        with _state_in_rocksdb(rows, self.sink):
+            self._query = stream.start()
 
     def poll(self) -> bool:
         """Take over what Spark did since the last poll; on the worker.
@@ -248,6 +260,28 @@ class Output:
         # The end-of-stream row is not an event.
         if seen is not None and seen.year < LAST_YEAR:
             self.max_event_time = max(self.max_event_time or seen, seen)
+
+
+@contextmanager
+def _state_in_rocksdb(rows: DataFrame, sink: nodes.Sink) -> Iterator[None]:
+    """A query takes its settings along when it is started: Python operators want
+    RocksDB, and the windows of other queries are faster in memory."""
+    if not any(isinstance(node, nodes.UpdatingAggregate) for node in walk(sink)):
+        yield
+        return
+    settings = rows.sparkSession.conf
+    before = settings.get(STATE_STORE)
+    settings.set(STATE_STORE, ROCKSDB)
+    try:
+        yield
+    finally:
+        settings.set(STATE_STORE, before)
+
+
+def _preview(sink: nodes.Sink) -> Preview:
+    if nodes.is_updating(sink):
+        return ChangesPreview(sink.schema)
+    return Preview(sink.schema)
 
 
 def window_assigners(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:

@@ -44,7 +44,7 @@ class Preview:
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Take one micro-batch; a replayed one takes the place of its first try."""
-        self.put(batch.toArrow().cast(arrow_schema(_nullable(self.schema))), batch_id)
+        self.put(batch.toArrow().cast(arrow_schema(nullable(self.schema))), batch_id)
 
     def put(self, rows: pa.Table, batch_id: int) -> None:
         """Take the rows of one micro-batch; windows come in the order of their start,
@@ -120,7 +120,7 @@ class Preview:
     def _concatenated(self, batches: list[tuple[int, pa.Table]]) -> pa.Table:
         import pyarrow as pa
 
-        empty = arrow_schema(_nullable(self.schema)).empty_table()
+        empty = arrow_schema(nullable(self.schema)).empty_table()
         return pa.concat_tables([empty, *(rows for _, rows in batches)])
 
     def _cut(self) -> None:
@@ -166,6 +166,6 @@ def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:
     return rows.take(pc.sort_indices(starts))
 
 
-def _nullable(schema: Schema) -> Schema:
-    # Spark's outputs of stateful operators are always nullable.
+def nullable(schema: Schema) -> Schema:
+    """The columns as Spark sends them: those of stateful operators may all be NULL."""
     return Schema(tuple(replace(f, nullable=True) for f in schema))

@@ -7,6 +7,7 @@ key must come out of one operator: distinct values are collected as a set.
 from __future__ import annotations
 
 from arroyo_nb.functions.casts import in_range
+from arroyo_nb.plan.aggregates import WINDOWED
 from arroyo_nb.plan.nodes import Measure
 from arroyo_nb.schema import BIGINT_UNSIGNED, spark_type
 from arroyo_nb.spark.expressions import OVERFLOW, spark_sql
@@ -21,8 +22,12 @@ _DISTINCT = {
     "sum": _SUM_OF_SET,
     "avg": "({sum} / nullif(size({set}), 0))",
 }
-AGGREGATES = frozenset(("count", "sum", "min", "max", "avg"))
-"""The functions that a measure may name."""
+_OF_SPARK = {
+    **{name: name for name in WINDOWED},
+    "stddev": "stddev_samp",
+    "var": "var_samp",
+}
+"""The functions that a measure may name, as Spark calls them."""
 
 
 def measure_sql(measure: Measure, *, row_time: str) -> str:
@@ -41,12 +46,11 @@ def measure_sql(measure: Measure, *, row_time: str) -> str:
     if measure.where is not None:
         where = f" FILTER (WHERE {spark_sql(measure.where, row_time=row_time)})"
     type_ = spark_type(measure.type)
-    # min and max are the same of distinct values; the set holds no NULL, as it should.
+    # The others are the same of distinct values; the set holds no NULL, as it should.
     if measure.distinct and measure.function in _DISTINCT:
         text = _distinct(measure.function, f"collect_set({argument}){where}", type_)
     else:
-        assert measure.function in AGGREGATES  # Spark has many more
-        text = f"{measure.function}({argument}){where}"
+        text = f"{_OF_SPARK[measure.function]}({argument}){where}"
     if measure.function == "sum" and measure.type == BIGINT_UNSIGNED:
         text = in_range(text, measure.type, otherwise=OVERFLOW)
     return f"CAST({text} AS {type_})"

@@ -11,12 +11,14 @@ end-of-stream row (all NULL) would be lost: :func:`lower_filter` prevents that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
+from arroyo_nb.changelog import BUCKETS, ROW_ID, WEIGHT
+from arroyo_nb.errors import Unsupported
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.typing import is_nullable
@@ -60,14 +62,20 @@ class _Lowering:
     windowed: bool
     watermarked: bool
     numbers: dict[int, int]
+    buckets: int
     again: bool = False
     counted: list[ConnectorTable] = field(default_factory=list)
 
 
 def lower(
-    node: nodes.Node, read: Read, *, observed: bool = False, again: bool = False
+    node: nodes.Node,
+    read: Read,
+    *,
+    observed: bool = False,
+    again: bool = False,
+    buckets: int = BUCKETS,
 ) -> DataFrame:
-    """A plan as a DataFrame: its visible columns and the hidden one.
+    """A plan as a DataFrame: its visible columns and the hidden ones.
 
     Parameters
     ----------
@@ -82,28 +90,63 @@ def lower(
     again
         Whether these are rows that a windowed query has read before: nothing of them
         is counted once more.
+    buckets
+        Into how many pieces the state of an updating operator is cut; the same for as
+        long as it lives.
+
+    Raises
+    ------
+    Unsupported
+        For a source of changes, which is not read yet.
     """
+    refuse_changes_read(node)
     aggregates = [n for n in walk(node) if isinstance(n, nodes.WindowAggregate)]
     assigning = (id(n) for n in aggregates if n.assign is not None)
     numbers = {of: number for number, of in enumerate(assigning) if observed}
     windowed = bool(aggregates) or again
     watermarked = windowed or observed
-    return _lower(node, _Lowering(read, windowed, watermarked, numbers, again))
+    return _lower(node, _Lowering(read, windowed, watermarked, numbers, buckets, again))
+
+
+def refuse_changes_read(root: nodes.Node) -> None:
+    """Check that no source of a plan is one of changes.
+
+    Raises
+    ------
+    Unsupported
+        At the first that is, with its place.
+    """
+    for node in walk(root):
+        if isinstance(node, nodes.Source) and node.table.updating:
+            raise Unsupported(
+                f"sources of changes are planned, but not run yet: '{node.table.name}' "
+                f"has format = '{node.table.format}'",
+                span=node.span,
+            )
 
 
 def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:
-    """The columns that a sink sees, with the plan's names, order and types."""
+    """The columns that a sink sees, with the plan's names, order and types; of an
+    updating relation the weight and the row's id behind them."""
     columns = (
         # Spark leaves out a cast to the type that is there.
         f"CAST({quoted(f.name)} AS {spark_type(f.type)}) AS {quoted(f.name)}"
         for f in node.schema
     )
-    return frame.selectExpr(*columns)
+    return frame.selectExpr(*columns, *_changed(node))
 
 
-def hidden(node: nodes.Node) -> str:
-    """The hidden column of a lowered relation."""
+def hidden(node: nodes.Node) -> tuple[str, ...]:
+    """The hidden columns of a lowered relation."""
+    return (_timed(node), *_changed(node))
+
+
+def _timed(node: nodes.Node) -> str:
     return TIMESTAMP if node.window is None else WINDOW
+
+
+def _changed(node: nodes.Node) -> tuple[str, ...]:
+    return (WEIGHT, ROW_ID) if nodes.is_updating(node) else ()
 
 
 def row_time(node: nodes.Node) -> str:
@@ -115,7 +158,7 @@ def row_time(node: nodes.Node) -> str:
 
 def _moment(node: nodes.Node) -> str:
     """The timestamp that the watermark is compared with."""
-    column = quoted(hidden(node))
+    column = quoted(_timed(node))
     return column if node.window is None else f"{column}.`end`"
 
 
@@ -133,6 +176,8 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
             return lower_union(node, lowering)
         case nodes.WindowAggregate():
             return lower_window_aggregate(node, lowering)
+        case nodes.UpdatingAggregate():
+            return lower_updating_aggregate(node, lowering)
         case nodes.Sink():
             return _lower(node.input, lowering)
         case _:
@@ -234,7 +279,7 @@ def _at_end_kept(expression: exp.Expr, name: str) -> Column:
 def lower_project(node: nodes.Project, lowering: _Lowering) -> DataFrame:
     """The items under their names, and the hidden column."""
     items = [_named(item, node.input) for item in node.items]
-    return _lower(node.input, lowering).select(*items, quoted(hidden(node)))
+    return _lower(node.input, lowering).select(*items, *map(quoted, hidden(node)))
 
 
 def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
@@ -254,13 +299,21 @@ def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
 
 def lower_union(node: nodes.Union, lowering: _Lowering) -> DataFrame:
     """All rows of all branches, columns by position."""
-    names = [quoted(name) for name in (*node.schema.names, hidden(node))]
-    frames = (_lower(branch, lowering).toDF(*_bare(node)) for branch in node.branches)
-    return reduce(lambda left, right: left.union(right), frames).select(*names)
+    names = (*node.schema.names, *hidden(node))
+    frames = (
+        _as_changes(_lower(branch, lowering), branch, node).toDF(*names)
+        for branch in node.branches
+    )
+    union = reduce(lambda left, right: left.union(right), frames)
+    return union.select(*map(quoted, names))
 
 
-def _bare(node: nodes.Node) -> Iterable[str]:
-    return (*node.schema.names, hidden(node))
+def _as_changes(frame: DataFrame, branch: nodes.Node, union: nodes.Node) -> DataFrame:
+    """Rows that are only appended, among rows that are taken back."""
+    if nodes.is_updating(branch) or not nodes.is_updating(union):
+        return frame
+    nameless = f"CAST(NULL AS BIGINT) AS {ROW_ID}"
+    return frame.selectExpr("*", f"1L AS {WEIGHT}", nameless)
 
 
 def lower_window_aggregate(
@@ -280,6 +333,17 @@ def lower_window_aggregate(
     return groups.agg(*_measures(node)).select(
         window.alias(node.window_name), *names, window
     )
+
+
+def lower_updating_aggregate(
+    node: nodes.UpdatingAggregate, lowering: _Lowering
+) -> DataFrame:
+    """The changes of one row per key (:mod:`arroyo_nb.spark.stateful`)."""
+    # Its module is for Python workers too, and loads what a subclass there needs.
+    from arroyo_nb.spark.stateful import aggregated
+
+    frame = _lower(node.input, lowering)
+    return aggregated(frame, node, row_time(node.input), lowering.buckets)
 
 
 def _named(item: nodes.Named, over: nodes.Node) -> Column:

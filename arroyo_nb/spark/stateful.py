@@ -21,24 +21,96 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 
+from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
-from arroyo_nb.changelog.zset import WEIGHT
-from arroyo_nb.schema import quoted
+from arroyo_nb.changelog.measures import AggregateCall, Order
+from arroyo_nb.plan import nodes
+from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
+from arroyo_nb.spark.expressions import spark_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
+    from sqlglot import exp
 
 BUCKET = "_bucket"
 PARTIAL_ROWS = 1_000_000
 """Rows that are put together before they are sent to their buckets."""
 
-SETTINGS = {
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-}
-"""What a query with such an operator is started with."""
+
+def aggregated(
+    frame: DataFrame, node: nodes.UpdatingAggregate, row_time: str, buckets: int
+) -> DataFrame:
+    """The changes of one row per key: its columns, ``_timestamp``, weight and id.
+
+    Parameters
+    ----------
+    frame
+        The lowered input.
+    node
+        What to aggregate.
+    row_time
+        The event time of an input row, as Spark SQL text.
+    buckets
+        Into how many pieces the state is cut; the same for as long as it lives.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    retracts = nodes.is_updating(node.input)
+    columns = _Columns(row_time)
+    for key in node.keys:
+        columns.add(key.expression, key.name)
+    calls = tuple(_call(measure, columns) for measure in node.measures)
+    items = [*columns.items, f"{row_time} AS {TIMESTAMP}"]
+    rows = frame.selectExpr(*items)
+    schema = to_arrow_schema(rows.schema, timezone="UTC")
+    if retracts:
+        rows = frame.selectExpr(*items, WEIGHT)
+    names = tuple(key.name for key in node.keys)
+    operator = UpdatingAggregate(schema, names, calls, retracts=retracts)
+    keys = ", ".join(map(quoted, names))
+    row_id = f"xxhash64({keys})" if keys else "0L"
+    changes = updated(rows, operator, buckets)
+    return changes.selectExpr("*", f"{row_id} AS {ROW_ID}")
+
+
+class _Columns:
+    """What an operator reads: each expression once, under a name."""
+
+    def __init__(self, row_time: str) -> None:
+        self.items: list[str] = []
+        self._row_time = row_time
+        self._names: dict[str, str] = {}
+
+    def add(self, expression: exp.Expr, name: str | None = None) -> str:
+        """The column that has the expression's value."""
+        text = spark_sql(expression, row_time=self._row_time)
+        if name is None and text in self._names:
+            return self._names[text]
+        # No name of the dialect has a space in front.
+        name = f" {len(self.items)}" if name is None else name
+        self.items.append(f"{text} AS {quoted(name)}")
+        return self._names.setdefault(text, name)
+
+
+def _call(measure: nodes.Measure, columns: _Columns) -> AggregateCall:
+    from pyspark.sql.pandas.types import to_arrow_type
+    from pyspark.sql.types import DataType
+
+    order = (
+        Order(columns.add(o.expression), o.descending, o.nulls_first)
+        for o in measure.order
+    )
+    return AggregateCall(
+        measure.name,
+        measure.function,
+        to_arrow_type(DataType.fromDDL(spark_type(measure.type)), timezone="UTC"),
+        tuple(columns.add(argument) for argument in measure.arguments),
+        columns.add(measure.where) if measure.where is not None else None,
+        measure.distinct,
+        tuple(order),
+        measure.parameter,
+    )
 
 
 def updated(frame: DataFrame, operator: UpdatingAggregate, buckets: int) -> DataFrame:
@@ -86,7 +158,7 @@ class _Partials:
             yield bucket, layout.to_bytes(part)
 
 
-class _Step(StatefulProcessor):
+class _Step(StatefulProcessor):  # type: ignore[misc]
     """A bucket's state, taken one batch further."""
 
     def __init__(self, operator: UpdatingAggregate) -> None:
@@ -95,7 +167,7 @@ class _Step(StatefulProcessor):
     def init(self, handle: Any) -> None:
         self._state = handle.getValueState("state", "tables binary")
 
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: N802, N803
+    def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
         from pyspark.sql import Row
 
         operator = self._operator

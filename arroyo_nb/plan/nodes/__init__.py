@@ -11,8 +11,8 @@ of the input's schema and every sub-expression has a type that :func:`type_of` r
 
 from __future__ import annotations
 
-from arroyo_nb.plan.nodes.base import Changelog, Node, Unary
-from arroyo_nb.plan.nodes.columns import Measure, Named
+from arroyo_nb.plan.nodes.base import Changelog, Node, Unary, is_updating
+from arroyo_nb.plan.nodes.columns import Measure, Named, Ordering
 from arroyo_nb.plan.nodes.logical import Aggregate, Scan
 from arroyo_nb.plan.nodes.streaming import (
     Filter,
@@ -20,6 +20,7 @@ from arroyo_nb.plan.nodes.streaming import (
     Sink,
     Source,
     Union,
+    UpdatingAggregate,
     Watermark,
     WindowAggregate,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "Measure",
     "Named",
     "Node",
+    "Ordering",
     "Project",
     "Scan",
     "Session",
@@ -41,7 +43,9 @@ __all__ = [
     "Tumble",
     "Unary",
     "Union",
+    "UpdatingAggregate",
     "Watermark",
     "Window",
     "WindowAggregate",
+    "is_updating",
 ]

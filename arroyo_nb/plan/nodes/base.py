@@ -12,7 +12,12 @@ from arroyo_nb.source import Span
 
 
 class Changelog(Enum):
-    """Which changes a relation sends."""
+    """Which changes a relation sends: rows alone, or rows that are taken back too.
+
+    A relation of retracts is *updating*; an update is a retract of the old row and an
+    append of the new one. Which of the two a row is stands beside its columns, never
+    in the schema.
+    """
 
     APPEND = "append"
     RETRACT = "retract"
@@ -38,8 +43,7 @@ class Node:
     @cached_property
     def changelog(self) -> Changelog:
         """Whether rows are ever taken back."""
-        retracts = any(i.changelog is Changelog.RETRACT for i in self.inputs)
-        return Changelog.RETRACT if retracts else Changelog.APPEND
+        return changes(retracts=any(map(is_updating, self.inputs)))
 
     @cached_property
     def window(self) -> Window | None:
@@ -51,6 +55,16 @@ class Node:
     def window_columns(self) -> frozenset[str]:
         """Names of the columns that are the window struct itself."""
         return frozenset()
+
+
+def changes(*, retracts: bool) -> Changelog:
+    """The changelog of a relation that takes rows back, or of one that never does."""
+    return Changelog.RETRACT if retracts else Changelog.APPEND
+
+
+def is_updating(node: Node) -> bool:
+    """Whether rows of the relation are ever taken back."""
+    return node.changelog is Changelog.RETRACT
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from arroyo_nb.schema import Field, Type
+from arroyo_nb.source import Span
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,6 +28,15 @@ class Named:
 
 
 @dataclass(frozen=True)
+class Ordering:
+    """One expression of the ORDER BY inside an aggregate."""
+
+    expression: exp.Expr
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
 class Measure:
     """One aggregate of a group.
 
@@ -35,15 +45,20 @@ class Measure:
     name
         Output column.
     function
-        Lower-case Arroyo name: count, sum, min, max, avg.
+        Lower-case Arroyo name, a key of :data:`arroyo_nb.plan.aggregates.AGGREGATES`.
     arguments
-        Bound expressions over the input; none for ``count(*)``.
+        Bound expressions over the input; none for ``count(*)``. The constant argument
+        that some functions have is not among them.
     type
         Type of the result; ``nullable`` likewise.
     distinct
         Each distinct argument counts once.
     where
         The FILTER predicate, bound; rows for which it is not true do not count.
+    order
+        The order of a list, or of what is first; bound over the input.
+    parameter
+        The constant argument: a delimiter, a position from 1, a fraction.
     """
 
     name: str
@@ -53,6 +68,9 @@ class Measure:
     nullable: bool = True
     distinct: bool = False
     where: exp.Expr | None = None
+    order: tuple[Ordering, ...] = ()
+    parameter: str | int | float | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def field(self) -> Field:

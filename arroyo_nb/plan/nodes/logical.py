@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from arroyo_nb.plan.nodes.base import Node, Unary
+from arroyo_nb.plan.nodes.base import Changelog, Node, Unary, changes
 from arroyo_nb.plan.nodes.columns import Measure, Named
 from arroyo_nb.schema import Schema
 
@@ -28,12 +28,18 @@ class Scan(Node):
         """The declared columns, generated ones among them."""
         return self.table.schema
 
+    @cached_property
+    def changelog(self) -> Changelog:
+        """The table's."""
+        return changes(retracts=self.table.updating)
+
 
 @dataclass(frozen=True)
 class Aggregate(Unary):
-    """GROUP BY as written, before ``windowed_group_by`` decides what it means.
+    """GROUP BY as written, before ``windowed_group_by`` and ``updating_group_by``
+    decide what it means.
 
-    ``keys`` may hold one window call.
+    ``keys`` may hold one window call. SELECT DISTINCT and UNION have no measures.
     """
 
     keys: tuple[Named, ...]

@@ -1,10 +1,14 @@
-SELECT median(fare), array_agg(name) FROM trips GROUP BY tumble('1 minute')
+SELECT median(fare), count(*), array_agg(DISTINCT name), var(DISTINCT fare) FROM trips GROUP BY tumble('1 minute')
 -- error
--- <cell>:1:8: the aggregate median() is not supported yet
---   SELECT median(fare), array_agg(name) FROM trips GROUP BY tumble('1 minute')
+-- <cell>:1:8: the aggregate median() over a window is not supported yet
+--   SELECT median(fare), count(*), array_agg(DISTINCT name), var(DISTINCT fare) FROM trips GROUP BY tumble('1 minute')
 --          ^^^^^^^^^^^^
---   hint: supported: avg, count, max, min, sum
--- <cell>:1:22: the aggregate array_agg() is not supported yet
---   SELECT median(fare), array_agg(name) FROM trips GROUP BY tumble('1 minute')
---                        ^^^^^^^^^^^^^^^
---   hint: supported: avg, count, max, min, sum
+--   hint: over a window there are: avg, bit_and, bit_or, bool_and, bool_or, count, max, min, stddev, stddev_pop, sum, var, var_pop
+-- <cell>:1:32: the aggregate array_agg(DISTINCT) over a window is not supported yet
+--   SELECT median(fare), count(*), array_agg(DISTINCT name), var(DISTINCT fare) FROM trips GROUP BY tumble('1 minute')
+--                                  ^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: over a window there are: avg, bit_and, bit_or, bool_and, bool_or, count, max, min, stddev, stddev_pop, sum, var, var_pop
+-- <cell>:1:58: the aggregate var(DISTINCT) over a window is not supported yet
+--   SELECT median(fare), count(*), array_agg(DISTINCT name), var(DISTINCT fare) FROM trips GROUP BY tumble('1 minute')
+--                                                            ^^^^^^^^^^^^^^^^^^
+--   hint: over a window there are: avg, bit_and, bit_or, bool_and, bool_or, count, max, min, stddev, stddev_pop, sum, var, var_pop

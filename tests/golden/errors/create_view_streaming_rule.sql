@@ -1,6 +1,5 @@
-CREATE VIEW v AS SELECT count(*) FROM clicks
+CREATE VIEW v AS SELECT count(*) FROM clicks GROUP BY hop('2 s', '1 s')
 -- error
--- <cell>:1:25: updating aggregates are not supported yet: this one has no window
---   CREATE VIEW v AS SELECT count(*) FROM clicks
---                           ^^^^^^^^^^^^^^^^^^^^
---   hint: add tumble(...), hop(...) or session(...) to GROUP BY
+-- <cell>:1:55: hop() width 1s currently must be a multiple of slide 2s
+--   CREATE VIEW v AS SELECT count(*) FROM clicks GROUP BY hop('2 s', '1 s')
+--                                                         ^^^^^^^^^^^^^^^^^

@@ -1,5 +1,5 @@
-CREATE TABLE x (a INT PRIMARY KEY) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'debezium_json')
+CREATE TABLE x (a INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'avro')
 -- error
--- <cell>:1:99: Failed to create table x caused by the format 'debezium_json' is not supported yet
---   CREATE TABLE x (a INT PRIMARY KEY) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'debezium_json')
---                                                                                                     ^^^^^^^^^^^^^^^^^^^^^^^^
+-- <cell>:1:87: Failed to create table x caused by the format 'avro' is not supported yet
+--   CREATE TABLE x (a INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'avro')
+--                                                                                         ^^^^^^^^^^^^^^^

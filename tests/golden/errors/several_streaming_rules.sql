@@ -1,10 +1,10 @@
-SELECT count(*) FROM clicks;
-SELECT name, max(n) AS top FROM hourly GROUP BY name
+SELECT count(*) FROM clicks GROUP BY hop('2 s', '1 s');
+SELECT max(n) AS top FROM hourly GROUP BY tumble('2 hours')
 -- error
--- <cell>:1:8: updating aggregates are not supported yet: this one has no window
---   SELECT count(*) FROM clicks;
---          ^^^^^^^^^^^^^^^^^^^^
---   hint: add tumble(...), hop(...) or session(...) to GROUP BY
--- <cell>:2:8: must have window in aggregate. Make sure you are calling one of the windowing functions (hop, tumble, session) or using the window field of the input
---   SELECT name, max(n) AS top FROM hourly GROUP BY name
---          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- <cell>:1:38: hop() width 1s currently must be a multiple of slide 2s
+--   SELECT count(*) FROM clicks GROUP BY hop('2 s', '1 s');
+--                                        ^^^^^^^^^^^^^^^^^
+-- <cell>:2:43: window in group by does not match input window
+--   SELECT max(n) AS top FROM hourly GROUP BY tumble('2 hours')
+--                                             ^^^^^^^^^^^^^^^^^
+--   hint: the input is windowed by tumble(3600s)

@@ -1,5 +1,7 @@
+-- strict
 SELECT window.start AS s, max(n) AS top FROM hourly GROUP BY window.start
 -- error
--- <cell>:1:8: must have window in aggregate. Make sure you are calling one of the windowing functions (hop, tumble, session) or using the window field of the input
+-- <cell>:2:8: must have window in aggregate. Make sure you are calling one of the windowing functions (hop, tumble, session) or using the window field of the input
 --   SELECT window.start AS s, max(n) AS top FROM hourly GROUP BY window.start
 --          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: this runs without the strict option, which refuses what Arroyo refuses

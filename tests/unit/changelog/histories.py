@@ -15,7 +15,8 @@ import duckdb
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from arroyo_nb.changelog.zset import WEIGHT, consolidate
+from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.changelog.zset import consolidate
 
 Row = dict[str, Any]
 Batch = list[tuple[Row, int]]

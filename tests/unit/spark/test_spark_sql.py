@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from arroyo_nb.plan.typing import typed
 from arroyo_nb.schema import BIGINT, DOUBLE, INT, TEXT, Timestamp, quoted_text
-from arroyo_nb.spark.aggregates import AGGREGATES, measure_sql
+from arroyo_nb.spark.aggregates import measure_sql
 from arroyo_nb.spark.expressions import spark_sql
 
 A = col("a", BIGINT)
@@ -63,11 +63,14 @@ def test_a_quoted_text_ends_where_it_should(value):
 
 
 def test_measures():
-    assert {"count", "sum", "min", "max", "avg"} == AGGREGATES
     total = measure("sum", A, BIGINT, where=op(exp.GT, A, lit(1), BIGINT))
     assert (
         measure_sql(total, row_time="")
         == "CAST(sum(`a`) FILTER (WHERE (`a` > 1L)) AS bigint)"
     )
+    spread = measure("var", A, DOUBLE)
+    assert measure_sql(spread, row_time="") == "CAST(var_samp(`a`) AS double)"
+    every = measure("bit_and", A, BIGINT, distinct=True)
+    assert measure_sql(every, row_time="") == "CAST(bit_and(`a`) AS bigint)"
     values = measure("count", A, BIGINT, distinct=True)
     assert measure_sql(values, row_time="") == "CAST(size(collect_set(`a`)) AS bigint)"

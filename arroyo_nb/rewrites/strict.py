@@ -1,0 +1,44 @@
+"""What Arroyo itself refuses, where it has one clear meaning and is run here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from arroyo_nb.plan.nodes import (
+    Node,
+    Sink,
+    Union,
+    UpdatingAggregate,
+    WindowAggregate,
+    is_updating,
+)
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.rewrites.updating import NOT_UPDATING
+from arroyo_nb.rewrites.windows import NO_WINDOW, uneven_hop
+
+MIXED_UNION = (
+    "can't union updating with append-only branches: their schemas differ by "
+    "_updating_meta"
+)
+
+
+def refused_by_arroyo(root: Node) -> Iterator[tuple[Node, str]]:
+    """The nodes of a streaming plan that Arroyo would not run, with its message."""
+    for node in walk(root):
+        message = _message(node)
+        if message is not None:
+            yield node, message
+
+
+def _message(node: Node) -> str | None:
+    match node:
+        case WindowAggregate():
+            return uneven_hop(node.assign)
+        case UpdatingAggregate() if node.input.window is not None:
+            return NO_WINDOW
+        case Union() if len({branch.changelog for branch in node.branches}) > 1:
+            return MIXED_UNION
+        case Sink(table=table) if table is not None and is_updating(node):
+            return None if table.updating else NOT_UPDATING
+        case _:
+            return None

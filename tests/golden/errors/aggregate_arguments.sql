@@ -1,0 +1,52 @@
+SELECT corr(fare) AS a, stddev(name) AS b, bool_and(seats) AS c, string_agg(name, name) AS d, nth_value(name, 0) AS e, bit_or(fare) AS f, count(DISTINCT id, at) AS g, approx_percentile_cont(fare, 0.5) AS h, sum(seats) WITHIN GROUP (ORDER BY fare) AS i, approx_percentile_cont(1.5) WITHIN GROUP (ORDER BY fare) AS j, array_agg(DISTINCT name ORDER BY fare) AS k, first_value(name ORDER BY sum(fare)) AS l, upper(name ORDER BY id) AS m, grouping(name) AS n, array_agg(NULL) AS o FROM trips GROUP BY name
+-- error
+-- <cell>:1:8: corr() takes two arguments, not 1
+--   SELECT corr(fare) AS a, stddev(name) AS b, bool_and(seats) AS c, string_agg(name, name) AS d, nth_value(name, 0) AS e, bit_or(fare) AS f, count(DISTINCT id, at) AS g, approx_percentile_cont(fare, 0.5)…
+--          ^^^^^^^^^^
+-- <cell>:1:25: stddev() does not take TEXT
+--   SELECT corr(fare) AS a, stddev(name) AS b, bool_and(seats) AS c, string_agg(name, name) AS d, nth_value(name, 0) AS e, bit_or(fare) AS f, count(DISTINCT id, at) AS g, approx_percentile_cont(fare, 0.5)…
+--                           ^^^^^^^^^^^^
+--   hint: cast the argument of stddev() to a number
+-- <cell>:1:44: bool_and() does not take INT
+--   SELECT corr(fare) AS a, stddev(name) AS b, bool_and(seats) AS c, string_agg(name, name) AS d, nth_value(name, 0) AS e, bit_or(fare) AS f, count(DISTINCT id, at) AS g, approx_percentile_cont(fare, 0.5)…
+--                                              ^^^^^^^^^^^^^^^
+--   hint: cast the argument of bool_and() to a BOOLEAN
+-- <cell>:1:83: the last argument of string_agg() must be a text in quotes
+--   SELECT corr(fare) AS a, stddev(name) AS b, bool_and(seats) AS c, string_agg(name, name) AS d, nth_value(name, 0) AS e, bit_or(fare) AS f, count(DISTINCT id, at) AS g, approx_percentile_cont(fare, 0.5)…
+--                                                                                     ^^^^
+-- <cell>:1:111: the last argument of nth_value() must be a whole number other than 0
+--   …r(fare) AS a, stddev(name) AS b, bool_and(seats) AS c, string_agg(name, name) AS d, nth_value(name, 0) AS e, bit_or(fare) AS f, count(DISTINCT id, at) AS g, approx_percentile_cont(fare, 0.5) AS h, sum…
+--                                                                                                        ^
+-- <cell>:1:120: bit_or() does not take DOUBLE
+--   …S a, stddev(name) AS b, bool_and(seats) AS c, string_agg(name, name) AS d, nth_value(name, 0) AS e, bit_or(fare) AS f, count(DISTINCT id, at) AS g, approx_percentile_cont(fare, 0.5) AS h, sum(seats) W…
+--                                                                                                        ^^^^^^^^^^^^
+--   hint: cast the argument of bit_or() to a BIGINT
+-- <cell>:1:139: count(DISTINCT) takes one argument
+--   …S b, bool_and(seats) AS c, string_agg(name, name) AS d, nth_value(name, 0) AS e, bit_or(fare) AS f, count(DISTINCT id, at) AS g, approx_percentile_cont(fare, 0.5) AS h, sum(seats) WITHIN GROUP (ORDER …
+--                                                                                                        ^^^^^^^^^^^^^^^^^^^^^^
+-- <cell>:1:168: WITHIN GROUP clause is required when calling ordered set aggregate function(approx_percentile_cont)
+--   …ring_agg(name, name) AS d, nth_value(name, 0) AS e, bit_or(fare) AS f, count(DISTINCT id, at) AS g, approx_percentile_cont(fare, 0.5) AS h, sum(seats) WITHIN GROUP (ORDER BY fare) AS i, approx_percent…
+--                                                                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: write approx_percentile_cont(0.5) WITHIN GROUP (ORDER BY x)
+-- <cell>:1:208: WITHIN GROUP clause can only be used when calling ordered set aggregate functions, which sum() is not
+--   …e, 0) AS e, bit_or(fare) AS f, count(DISTINCT id, at) AS g, approx_percentile_cont(fare, 0.5) AS h, sum(seats) WITHIN GROUP (ORDER BY fare) AS i, approx_percentile_cont(1.5) WITHIN GROUP (ORDER BY far…
+--                                                                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- <cell>:1:277: the last argument of approx_percentile_cont() must be a number from 0 to 1
+--   …rcentile_cont(fare, 0.5) AS h, sum(seats) WITHIN GROUP (ORDER BY fare) AS i, approx_percentile_cont(1.5) WITHIN GROUP (ORDER BY fare) AS j, array_agg(DISTINCT name ORDER BY fare) AS k, first_value(nam…
+--                                                                                                        ^^^
+-- <cell>:1:317: In an aggregate with DISTINCT, ORDER BY expressions must appear in argument list
+--   …) WITHIN GROUP (ORDER BY fare) AS i, approx_percentile_cont(1.5) WITHIN GROUP (ORDER BY fare) AS j, array_agg(DISTINCT name ORDER BY fare) AS k, first_value(name ORDER BY sum(fare)) AS l, upper(name O…
+--                                                                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- <cell>:1:362: aggregates cannot be nested: first_value() of an aggregate
+--   …ercentile_cont(1.5) WITHIN GROUP (ORDER BY fare) AS j, array_agg(DISTINCT name ORDER BY fare) AS k, first_value(name ORDER BY sum(fare)) AS l, upper(name ORDER BY id) AS m, grouping(name) AS n, array_…
+--                                                                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- <cell>:1:411: ORDER BY inside a function that is no aggregate is not supported
+--   … BY fare) AS j, array_agg(DISTINCT name ORDER BY fare) AS k, first_value(name ORDER BY sum(fare)) AS l, upper(name ORDER BY id) AS m, grouping(name) AS n, array_agg(NULL) AS o FROM trips GROUP BY name
+--                                                                                                                  ^^^^^^^^^^^^^^^^
+-- <cell>:1:435: grouping() needs GROUPING SETS, which is not supported
+--   … BY fare) AS j, array_agg(DISTINCT name ORDER BY fare) AS k, first_value(name ORDER BY sum(fare)) AS l, upper(name ORDER BY id) AS m, grouping(name) AS n, array_agg(NULL) AS o FROM trips GROUP BY name
+--                                                                                                                                          ^^^^^^^^^^^^^^
+-- <cell>:1:456: array_agg() does not take NULL
+--   … BY fare) AS j, array_agg(DISTINCT name ORDER BY fare) AS k, first_value(name ORDER BY sum(fare)) AS l, upper(name ORDER BY id) AS m, grouping(name) AS n, array_agg(NULL) AS o FROM trips GROUP BY name
+--                                                                                                                                                               ^^^^^^^^^^^^^^^
+--   hint: cast the argument of array_agg() to a value

@@ -1,0 +1,14 @@
+CREATE TABLE orders (id BIGINT NOT NULL, at TIMESTAMP, double_fee DOUBLE GENERATED ALWAYS AS (id * 2.0), WATERMARK FOR at) WITH (connector = 'single_file', path = '/data/orders.json', type = 'source', format = 'debezium_json')
+-- error
+-- <cell>:1:56: Failed to create table orders caused by can't use virtual fields with debezium format
+--   CREATE TABLE orders (id BIGINT NOT NULL, at TIMESTAMP, double_fee DOUBLE GENERATED ALWAYS AS (id * 2.0), WATERMARK FOR at) WITH (connector = 'single_file', path = '/data/orders.json', type = 'source',…
+--                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: compute 'double_fee' in a query over the table
+-- <cell>:1:106: Failed to create table orders caused by can't use event_time_field with update mode.
+--   …E TABLE orders (id BIGINT NOT NULL, at TIMESTAMP, double_fee DOUBLE GENERATED ALWAYS AS (id * 2.0), WATERMARK FOR at) WITH (connector = 'single_file', path = '/data/orders.json', type = 'source', form…
+--                                                                                                        ^^^^^^^^^^^^^^^^
+--   hint: the time of a change is when it arrives
+-- <cell>:1:202: Failed to create table orders caused by Debezium source must have at least one PRIMARY KEY field
+--   …GINT NOT NULL, at TIMESTAMP, double_fee DOUBLE GENERATED ALWAYS AS (id * 2.0), WATERMARK FOR at) WITH (connector = 'single_file', path = '/data/orders.json', type = 'source', format = 'debezium_json')
+--                                                                                                                                                                                   ^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: write PRIMARY KEY after the type of the column that tells its rows apart
