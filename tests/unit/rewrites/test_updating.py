@@ -173,6 +173,17 @@ def test_strict_takes_the_updating_queries_of_arroyo() -> None:
         assert not plan.notes
 
 
+def test_rows_and_changes_are_inserted_into_one_file_of_changes() -> None:
+    file = "connector = 'single_file', path = '/out', type = 'sink'"
+    insert = f"INSERT INTO out {UPDATING['keys']};"
+    script = (
+        f"CREATE TABLE out (id BIGINT, n BIGINT) WITH ({file}, format = "
+        f"'debezium_json'); {insert} {insert} INSERT INTO out SELECT id, id FROM trips"
+    )
+    (sink,) = plan_script(script, tables(), strict=True).sinks
+    assert [is_updating(branch) for branch in sink.input.inputs] == [True, True, False]
+
+
 def test_a_debezium_source_knows_its_rows() -> None:
     (source,) = (n for n in walk(planned("SELECT * FROM orders")) if not n.inputs)
     assert isinstance(source, Source)
