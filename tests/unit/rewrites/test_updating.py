@@ -178,7 +178,8 @@ def test_rows_and_changes_are_inserted_into_one_file_of_changes() -> None:
     insert = f"INSERT INTO out {UPDATING['keys']};"
     script = (
         f"CREATE TABLE out (id BIGINT, n BIGINT) WITH ({file}, format = "
-        f"'debezium_json'); {insert} {insert} INSERT INTO out SELECT id, id FROM trips"
+        f"'debezium_json'); {insert} {insert} "
+        "INSERT INTO out SELECT id, seats FROM trips"
     )
     (sink,) = plan_script(script, tables(), strict=True).sinks
     assert [is_updating(branch) for branch in sink.input.inputs] == [True, True, False]
