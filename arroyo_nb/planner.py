@@ -103,8 +103,9 @@ def _merged(sinks: Sequence[Sink]) -> list[Sink]:
         else:
             before = merged[place]
             inner = before.input
-            branches = inner.branches if isinstance(inner, Union) else (inner,)
-            union = Union((*branches, sink.input), span=sink.span)
+            merges = isinstance(inner, Union) and inner.of_inserts
+            branches = inner.inputs if merges else (inner,)
+            union = Union((*branches, sink.input), of_inserts=True, span=sink.span)
             merged[place] = replace(before, input=union)
     return merged
 

@@ -8,6 +8,7 @@ constant argument comes last. :func:`measure` takes such a call apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -57,8 +58,8 @@ def aggregate_call(
             "In an aggregate with DISTINCT, ORDER BY expressions must appear in "
             "argument list"
         )
-    if function.doubles:
-        values = [cast(value, DOUBLE) for value in values]
+    if function.reads is not None:
+        values = [cast(value, function.reads) for value in values]
     wrapped: list[exp.Expr] = [*values, *constant]
     if distinct:
         wrapped = [exp.Distinct(expressions=values), *constant]
@@ -88,8 +89,9 @@ def within_group(
     call = aggregate_call(name, [order.this, *arguments])
     if order.args.get("desc"):
         fraction = call.expressions[-1]
-        turned = exp.Literal.number(repr(1 - float(fraction.name)))
-        call.expressions[-1].replace(typed(turned, DOUBLE, nullable=False))
+        # As it is written: 1 - 0.9 is no 0.1 to a float.
+        turned = exp.Literal.number(f"{1 - Decimal(fraction.name):f}")
+        fraction.replace(typed(turned, DOUBLE, nullable=False))
     return call
 
 

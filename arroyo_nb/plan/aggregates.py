@@ -53,8 +53,8 @@ class AggregateFunction:
         Whether the order of the rows changes the result.
     within
         Whether WITHIN GROUP (ORDER BY x) gives its first argument.
-    doubles
-        Whether each argument is read as DOUBLE.
+    reads
+        The type that each argument is cast to; None leaves it as it is.
     """
 
     result: Callable[[Type], Type | None]
@@ -64,7 +64,7 @@ class AggregateFunction:
     constant_words: str = ""
     ordered: bool = False
     within: bool = False
-    doubles: bool = False
+    reads: Type | None = None
 
 
 def _any(type_: Type) -> Type | None:
@@ -93,7 +93,8 @@ def _joined(type_: Type) -> Type | None:
 
 
 def _counted(type_: Type) -> Type | None:
-    return None if isinstance(type_, ListOf | StructOf) else BIGINT_UNSIGNED
+    is_plain = not isinstance(type_, ListOf | StructOf) and type_ != NULL
+    return BIGINT_UNSIGNED if is_plain else None
 
 
 def _real(type_: Type) -> Type | None:
@@ -114,10 +115,10 @@ def _fraction(literal: exp.Expr) -> float | None:
     return value if 0 <= value <= 1 else None
 
 
-_REAL = AggregateFunction(_real, doubles=True)
-_REAL_PAIR = AggregateFunction(_real, arguments=2, doubles=True)
+_REAL = AggregateFunction(_real, reads=DOUBLE)
+_REAL_PAIR = AggregateFunction(_real, arguments=2, reads=DOUBLE)
 _BITS = AggregateFunction(_of_bits, "a BIGINT")
-_LOGICAL = AggregateFunction(_logical, "a BOOLEAN")
+_LOGICAL = AggregateFunction(_logical, "a BOOLEAN", reads=BOOLEAN)
 _CHOSEN = AggregateFunction(_any, "a value", ordered=True)
 _FRACTION = (_fraction, "a number from 0 to 1")
 
@@ -155,11 +156,11 @@ AGGREGATES: dict[str, AggregateFunction] = {
         _REAL_PAIR,
     ),
     "regr_count": AggregateFunction(
-        lambda t: BIGINT_UNSIGNED if is_number(t) else None, arguments=2, doubles=True
+        lambda t: BIGINT_UNSIGNED if is_number(t) else None, arguments=2, reads=DOUBLE
     ),
     **dict.fromkeys(("stddev", "stddev_pop", "var", "var_pop"), _REAL),
     "string_agg": AggregateFunction(
-        _joined, "TEXT", 1, _text, "a text in quotes", ordered=True
+        _joined, "TEXT", 1, _text, "a text in quotes", ordered=True, reads=TEXT
     ),
     "sum": AggregateFunction(sum_type),
 }

@@ -36,7 +36,7 @@ def _message(node: Node) -> str | None:
             return uneven_hop(node.assign)
         case UpdatingAggregate() if node.input.window is not None:
             return NO_WINDOW
-        case Union() if len({branch.changelog for branch in node.branches}) > 1:
+        case Union(of_inserts=False) if len({b.changelog for b in node.branches}) > 1:
             return MIXED_UNION
         case Sink(table=table) if table is not None and is_updating(node):
             return None if table.updating else NOT_UPDATING

@@ -259,6 +259,44 @@ def test_measures(once):
     ]
 
 
+def test_measures_of_bits_truth_and_spread(once):
+    m, real = measure, cast(V, DOUBLE)
+    odd = op(exp.GT, op(exp.Mod, V, lit(2), BIGINT), lit(0), BOOLEAN)
+    measures = (
+        m("bit_and", V, BIGINT),
+        m("bit_or", V, BIGINT, distinct=True),
+        m("bool_and", odd, BOOLEAN),
+        m("bool_or", odd, BOOLEAN, distinct=True),
+        m("var", real, DOUBLE),
+        m("var_pop", real, DOUBLE),
+        m("stddev_pop", real, DOUBLE),
+        m("stddev", real, DOUBLE, where=op(exp.GT, V, lit(6), BOOLEAN)),
+        m("bool_or", odd, BOOLEAN, name="none", where=lit(False)),
+    )
+    plan = nodes.WindowAggregate(watermark(), nodes.Tumble(s(10)), "w", (), measures)
+    (got,) = once(plan, [("a", v, 0) for v in (3, 7, 7, 2, None)])
+    del got["w"]
+    # NULL counts for nothing; the spread of one value has no estimate.
+    spread = {"var": 6.916666666666667, "var_pop": 5.1875, "stddev_pop": 5.1875**0.5}
+    assert got == {
+        "bit_and": 2,
+        "bit_or": 7,
+        "bool_and": False,
+        "bool_or": True,
+        **{name: pytest.approx(value) for name, value in spread.items()},
+        "stddev": 0.0,
+        "none": None,
+    }
+
+
+def test_the_spread_of_one_row_is_unknown(once):
+    real = cast(V, DOUBLE)
+    measures = tuple(measure(f, real, DOUBLE) for f in ("var", "stddev", "var_pop"))
+    plan = nodes.WindowAggregate(watermark(), nodes.Tumble(s(10)), "w", (), measures)
+    (got,) = once(plan, [("a", 3, 0)])
+    assert list(got.values())[1:] == [None, None, 0.0]
+
+
 def test_groups_without_measures_are_the_distinct_keys(once):
     plan = nodes.WindowAggregate(
         watermark(), nodes.Tumble(s(10)), "w", (named("k", K),), ()

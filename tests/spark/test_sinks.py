@@ -55,6 +55,22 @@ def test_a_line_is_a_row(tmp_path, rows, write):
     assert line == '{"n":1,"s":"é\\n\\"1","t":"1970-01-01T00:00:01"}\n'
 
 
+def test_a_line_of_changes_is_a_row_that_is_created(tmp_path, rows, write):
+    options = {
+        "path": str(tmp_path / "out.json"),
+        "format": "debezium_json",
+        "json.timestamp_format": "unix_millis",
+    }
+    spec = TableSpec("t", SCHEMA, options)
+    write(CONNECTORS.get("single_file").writer(spec, tmp_path / "state"), rows(1, 2), 0)
+    line = (tmp_path / "out.json").read_text(encoding="utf-8")
+    assert json.loads(line) == {
+        "before": None,
+        "after": {"n": 1, "s": 'é\n"1', "t": 1000},
+        "op": "c",
+    }
+
+
 def test_a_batch_that_comes_again_takes_its_own_place(tmp_path, rows, write):
     writer = file_writer(tmp_path)
     write(writer, rows(0, 3), 0)

@@ -59,6 +59,8 @@ def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("({})[{}]".format, inner, inner),
         st.builds("sum({})".format, inner),
         st.builds("max({}) FILTER (WHERE {})".format, inner, inner),
+        st.builds("array_agg(DISTINCT {0} ORDER BY {0} DESC)".format, inner),
+        st.builds("last_value({} ORDER BY {})".format, inner, inner),
         st.just("tumble('1 minute')"),
     )
 
@@ -72,16 +74,21 @@ WINDOWS = st.sampled_from(
 )
 
 
-@given(st.lists(SCALARS, min_size=1, max_size=3), SCALARS, WINDOWS)
+@given(
+    st.sampled_from(["", "DISTINCT"]),
+    st.lists(SCALARS, min_size=1, max_size=3),
+    SCALARS,
+    WINDOWS,
+)
 def test_any_query_is_planned_soundly_or_told(
-    items: list[str], where: str, group: str
+    distinct: str, items: list[str], where: str, group: str
 ) -> None:
     """The planner verifies each stage itself: a broken plan is no ArroyoError."""
     listed = ", ".join(f"{item} AS c{n}" for n, item in enumerate(items))
     problems: tuple[ArroyoError, ...] = ()
     root = None
     try:
-        root = planned(f"SELECT {listed} FROM trips WHERE {where} {group}")
+        root = planned(f"SELECT {distinct} {listed} FROM trips WHERE {where} {group}")
     except ArroyoError as error:
         problems = error.problems
     assert (root is None) == bool(problems)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.plan.nodes.base import Changelog, Node, Unary, changes
 from arroyo_nb.plan.nodes.columns import Measure, Named
+from arroyo_nb.plan.nodes.windows import Window
 from arroyo_nb.schema import Schema
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ class Aggregate(Unary):
         """The keys, then the measures."""
         columns = [k.field for k in self.keys] + [m.field for m in self.measures]
         return Schema(tuple(columns))
+
+    @cached_property
+    def window(self) -> Window | None:
+        """None yet, as for the window columns; what is left as it is has none."""
+        return None
 
     @cached_property
     def window_columns(self) -> frozenset[str]:

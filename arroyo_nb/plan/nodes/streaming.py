@@ -95,9 +95,17 @@ class Union(Node):
     """UNION ALL: every row of every branch; the watermark is the least of theirs.
 
     Branches have the same column names and types in the same order (build casts).
+
+    Parameters
+    ----------
+    branches
+        What is united.
+    of_inserts
+        Whether it was written as several INSERTs into one sink.
     """
 
     branches: tuple[Node, ...]
+    of_inserts: bool = False
 
     @property
     def inputs(self) -> tuple[Node, ...]:

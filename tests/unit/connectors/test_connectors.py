@@ -17,13 +17,13 @@ def test_a_connector_describes_itself(name):
     assert connector.name == name
     assert connector.directions
     assert set(connector.formats) <= set(FORMATS.names)
-    options = [*connector.options]
-    for format_ in connector.formats:
-        options += FORMATS.get(format_).options
-    names = [option.name for option in options]
-    assert len(names) == len(set(names))
-    assert all(option.doc for option in options)
-    assert all(o.default in o.choices for o in options if o.choices and o.default)
+    formats = [FORMATS.get(format_).options for format_ in connector.formats]
+    for of_format in formats or [()]:
+        options = [*connector.options, *of_format]
+        names = [option.name for option in options]
+        assert len(names) == len(set(names))
+        assert all(option.doc for option in options)
+        assert all(o.default in o.choices for o in options if o.choices and o.default)
 
 
 @pytest.mark.parametrize("name", CONNECTORS.names)
