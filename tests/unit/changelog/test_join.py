@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from histories import Folded, Relation, duck, histories, pieces, table
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog.join import How, UpdatingJoin
@@ -39,6 +39,7 @@ CONDITIONS: dict[str, Callable[[pa.Table], pa.Array] | None] = {
 }
 
 
+@settings(max_examples=60)
 @given(
     histories(LEFT_ROWS),
     histories(RIGHT_ROWS),
