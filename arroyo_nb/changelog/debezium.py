@@ -22,7 +22,7 @@ from arroyo_nb.schema import TIMESTAMP
 
 BEFORE, AFTER, OP = "before", "after", "op"
 
-_RETRACTS, _APPENDS = pa.array(["u", "d"]), pa.array(["c", "r", "u"])
+_RETRACTS, _APPENDS = (pa.array(list(ops)) for ops in ("ud", "cru"))
 
 
 def unrolled(documents: pa.Table) -> pa.Table:
@@ -39,10 +39,8 @@ def unrolled(documents: pa.Table) -> pa.Table:
     RunProblem
         When an op is none of c, u, d and r.
     """
-    tombstone = pc.and_(documents[OP].is_null(), documents[AFTER].is_null())
-    documents = documents.filter(
-        pc.invert(pc.and_(tombstone, documents[BEFORE].is_null()))
-    )
+    some = pc.or_(documents[BEFORE].is_valid(), documents[AFTER].is_valid())
+    documents = documents.filter(pc.or_(documents[OP].is_valid(), some))
     op = documents[OP]
     known = pc.or_(pc.is_in(op, _APPENDS), pc.is_in(op, _RETRACTS))
     if not pc.all(known, min_count=0).as_py():

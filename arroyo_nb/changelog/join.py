@@ -29,7 +29,12 @@ from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, pairs, slotted
 from arroyo_nb.changelog.state import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
-from arroyo_nb.changelog.zset import int64s, negated, weights
+from arroyo_nb.changelog.zset import (
+    consolidate,
+    int64s,
+    negated,
+    weights,
+)
 from arroyo_nb.schema import TIMESTAMP
 
 KEYS, LEFT, RIGHT = "keys", "left", "right"
@@ -112,13 +117,16 @@ class UpdatingJoin(Operator):
         weight = left.after[a] * right.after[b] - left.before[a] * right.before[b]
         left_after = left_before + _gained(left, a, right, b)
         right_after = right_before + _gained(right, b, left, a)
-        parts = [self._rows(_take(left, a), _take(right, b), weight)]
+        matched = self._rows(_take(left, a), _take(right, b), weight)
+        padded = []
         if self.how in ("left", "full"):
-            padded = _padded(left, left_before, left_after)
-            parts.append(self._rows(left.rows, None, padded))
+            change = _padded(left, left_before, left_after)
+            padded.append(self._rows(left.rows, None, change))
         if self.how in ("right", "full"):
-            padded = _padded(right, right_before, right_after)
-            parts.append(self._rows(None, right.rows, padded))
+            change = _padded(right, right_before, right_after)
+            padded.append(self._rows(None, right.rows, change))
+        if len(padded) == 2:  # rows of NULLs are alike whichever side they are from
+            padded = [consolidate(pa.concat_tables(padded))]
         (_, _), (_, of_left), (_, of_right) = self.layout.tables
         touched = {
             KEYS: keys,
@@ -128,7 +136,7 @@ class UpdatingJoin(Operator):
         alive = np.zeros(len(touch), np.bool_)
         for side in (LEFT, RIGHT):
             alive[int64s(touched[side][SLOT])] = True
-        changes = pa.concat_tables(parts)
+        changes = pa.concat_tables([matched, *padded])
         order = np.argsort(weights(changes) > 0, kind="stable")
         return touch.put_back(state, touched, alive), changes.take(pa.array(order))
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
@@ -116,22 +117,33 @@ def _weighted_percentile(bags: Bags, call: AggregateCall) -> pa.Array:
 
 def _between(low: pa.Array, high: pa.Array, share: Floats) -> pa.Array:
     """``low + share * (high - low)`` in the type of both, truncated to it."""
-    if pt.is_decimal(low.type) or pt.is_integer(low.type):
+    if pt.is_decimal(low.type):
         pairs = zip(low.to_pylist(), high.to_pylist(), share.tolist(), strict=True)
-        places = getattr(low.type, "scale", 0)
-        values = [None if a is None else _middle(a, b, s, places) for a, b, s in pairs]
+        scale = low.type.scale
+        values = [None if a is None else _decimal(a, b, s, scale) for a, b, s in pairs]
         return pa.array(values, low.type)
-    a, b = (x.cast(pa.float64()).to_numpy(zero_copy_only=False) for x in (low, high))
+    missing = low.is_null().to_numpy(zero_copy_only=False)
+    a, b = (pc.fill_null(x, 0).to_numpy(zero_copy_only=False) for x in (low, high))
     with np.errstate(invalid="ignore", over="ignore"):
-        middle = np.where(a == b, a, a * (1 - share) + b * share)
-    return pa.array(middle, mask=low.is_null().to_numpy(zero_copy_only=False))
+        if pt.is_integer(low.type):
+            between = np.trunc(a + (b.astype(np.float64) - a) * share).astype(a.dtype)
+            middle = np.where(share == 0.5, _half_way(a, b), between)
+        else:
+            middle = a * (1 - share) + b * share
+    return pa.array(np.where(a == b, a, middle), low.type, mask=missing)
 
 
-def _middle(low: Any, high: Any, share: float, places: int) -> int | Decimal:
-    """Between two integers or decimals, truncated toward zero to ``places`` digits."""
+def _half_way(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The mean of integers truncated toward zero, which must not overflow."""
+    floor = (a & b) + ((a ^ b) >> 1)
+    odd = ((a ^ b) & 1).astype(np.bool_)
+    half: npt.NDArray[Any] = floor + ((floor < 0) & odd).astype(a.dtype)
+    return half
+
+
+def _decimal(low: Decimal, high: Decimal, share: float, scale: int) -> Decimal:
     exact = Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(share)
-    units = int(exact * 10**places)
-    return Decimal(units).scaleb(-places, _WIDE) if places else units
+    return Decimal(int(exact * 10**scale)).scaleb(-scale, _WIDE)
 
 
 _WIDE = Context(prec=60)

@@ -164,7 +164,7 @@ def _decimals(units: Sequence[int | None], type_: pa.DataType) -> pa.Array:
             f"a sum has more than the {type_.precision} digits of its type"
         )
     words = b"".join((u or 0).to_bytes(16, "little", signed=True) for u in units)
-    mask = pa.array([u is not None for u in units], pa.bool_())
+    mask = pa.array(np.array([u is not None for u in units], np.bool_))
     buffers = [mask.buffers()[1], pa.py_buffer(words)]
     return pa.Array.from_buffers(type_, len(units), buffers)
 

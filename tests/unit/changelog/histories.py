@@ -124,7 +124,7 @@ def plain(value: Any) -> Hashable:
         case float():
             return float(f"{value:.9g}") + 0.0
         case dict():
-            return tuple(plain(v) for v in value.values())
+            return tuple((name, plain(value[name])) for name in sorted(value))
         case list() | tuple():
             return tuple(plain(v) for v in value)
     return value

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 from histories import Folded, Relation, duck, histories, pieces, table
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
@@ -202,6 +202,7 @@ def test_any_query_follows_its_rows(history, keys, measures, cuts):
         check(history, keys, measures, cuts)
 
 
+@settings(max_examples=30)
 @given(histories(ROWS), st.lists(st.sampled_from(MEASURES), min_size=1, max_size=4))
 def test_an_input_that_only_appends_keeps_extremes_only(history, measures):
     appends = [[(row, w) for row, w in batch if w > 0] for batch in history]

@@ -76,19 +76,13 @@ def written(*changes: tuple[int, float, int | None, int]) -> list[tuple]:
 
 
 def test_changes_of_one_row_in_a_batch_are_one_document():
-    assert written((1, 1.0, 1, 1), (1, 1.0, 1, -1), (1, 2.0, 1, 1)) == [
-        ("c", None, 2.0)
-    ]
-    assert written((1, 1.0, 1, -1), (1, 2.0, 1, 1), (1, 2.0, 1, -1)) == [
-        ("d", 1.0, None)
-    ]
-    assert written((1, 1.0, 1, 1), (1, 1.0, 1, -1)) == []
-    assert (
-        written((1, 1.0, 1, -1), (1, 2.0, 1, 1), (1, 2.0, 1, -1), (1, 1.0, 1, 1)) == []
-    )
-    assert written(
-        (2, 5.0, 2, -1), (1, 1.0, 1, -1), (1, 2.0, 1, 1), (2, 6.0, 2, 1)
-    ) == [
+    come, go = (1, 1.0, 1, 1), (1, 1.0, 1, -1)
+    other, other_goes = (1, 2.0, 1, 1), (1, 2.0, 1, -1)
+    assert written(come, go, other) == [("c", None, 2.0)]
+    assert written(go, other, other_goes) == [("d", 1.0, None)]
+    assert written(come, go) == []
+    assert written(go, other, other_goes, come) == []
+    assert written((2, 5.0, 2, -1), go, other, (2, 6.0, 2, 1)) == [
         ("u", 5.0, 6.0),
         ("u", 1.0, 2.0),
     ]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from histories import Folded, Relation, duck, histories, pieces, table
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog.join import How, UpdatingJoin
@@ -39,6 +39,7 @@ CONDITIONS: dict[str, Callable[[pa.Table], pa.Array] | None] = {
 }
 
 
+@settings(max_examples=60)
 @given(
     histories(LEFT_ROWS),
     histories(RIGHT_ROWS),
@@ -95,6 +96,20 @@ def test_a_padded_row_gives_way_to_the_first_match_and_returns_after_the_last(ho
         [(None, 1, -1), (1, 2, 1)],
         [(1, 2, -1), (None, 1, 1)],
     ]
+
+
+def test_rows_of_nulls_are_alike_whichever_side_they_are_from():
+    ours, theirs = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
+    operator = UpdatingJoin(ours, theirs, ("a",), ("b",), "full")
+    null = pa.table({"a": [None]}, schema=ours)
+    state = operator.layout.empty()
+    batch = [operator.partial(null, theirs.empty_table())]
+    state, changes = operator.step(state, batch, 0)
+    assert changes.to_pylist() == [{"a": None, "b": None, "_weight": 1}]
+    leaves = null.append_column("_weight", pa.array([-1]))
+    comes = pa.table({"b": [None]}, schema=theirs)
+    state, changes = operator.step(state, [operator.partial(leaves, comes)], 0)
+    assert len(changes) == 0
 
 
 def test_idle_keys_are_forgotten_and_others_stay():

@@ -7,7 +7,7 @@ import math
 import pyarrow as pa
 import pytest
 from histories import Folded, Relation, duck, histories, pieces, table
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog.measures import Order
@@ -40,6 +40,7 @@ def query(keys: tuple[str, ...], order: str, rank: UpdatingRank) -> str:
 
 
 @pytest.mark.parametrize("retracts", [True, False])
+@settings(max_examples=50)
 @given(
     histories(ROWS),
     st.sampled_from([("k",), ()]),
