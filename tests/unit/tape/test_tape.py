@@ -154,7 +154,7 @@ def test_only_the_last_chunk_can_be_torn(tmp_path):
         writer.append(Chunk(rows(at), {"at": at}))
     for number in (2, 3):
         chunk_path(tmp_path, number).write_bytes(b"half")
-    with pytest.raises(RunProblem, match="00000002.*not a chunk"):
+    with pytest.raises(RunProblem, match=r"00000002.*not a chunk"):
         recover(tmp_path)
     assert chunk_path(tmp_path, 2).exists()
 
