@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from arroyo_nb.tape import Recorder
 
 
+FILES_REMEMBERED = "1000s"
+"""How many chunks Spark remembers to have read, each a second of their modification
+times. Later ones are always newer, so none that is not read is ever passed over."""
+
+
 @dataclass(frozen=True)
 class Feed:
     """One source table of a run; ``key`` names its folder and is a plain word."""
@@ -98,7 +103,8 @@ class Feeds:
         """A source's rows as a stream: one chunk, one micro-batch."""
         reader = spark.readStream.schema(_stored_columns(source))
         folder = self._folders[self._key(source)]
-        return reader.option("maxFilesPerTrigger", 1).parquet(folder.as_uri())
+        reader = reader.option("maxFilesPerTrigger", 1)
+        return reader.option("maxFileAge", FILES_REMEMBERED).parquet(folder.as_uri())
 
     def read_chunks(
         self,
