@@ -16,7 +16,7 @@ from typing import Any
 
 from arroyo_nb.run.snapshot import RunState, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
-from arroyo_nb.views.cuts import MOST_COLUMNS, rows_left_out, trace_left_out
+from arroyo_nb.views.cuts import MOST_COLUMNS, late_count, rows_left_out, trace_left_out
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.sources import listed
 from arroyo_nb.views.timeline import timeline
@@ -154,7 +154,7 @@ def told(snapshot: Snapshot) -> str:
         f"{count(snapshot.rows_out, 'row')} out",
     ]
     if snapshot.late_rows:
-        parts.append(f"{count(snapshot.late_rows)} late")
+        parts.append(f"{late_count(snapshot)} late")
     if snapshot.watermark is not None and snapshot.watermark < END_OF_TIME:
         parts.append(f"watermark {clock(snapshot.watermark)}")
     return ", ".join(parts)
@@ -214,7 +214,7 @@ def _numbers(snapshot: Snapshot) -> list[str]:
     made = [f'<span class="num">{number}</span>' for number in numbers]
     if snapshot.late_rows:
         made.append(
-            f'<span class="num bad"><b>× {snapshot.late_rows:,}</b> late</span>'
+            f'<span class="num bad"><b>× {late_count(snapshot)}</b> late</span>'
         )
     if snapshot.batch_id is not None:
         ms = "" if snapshot.batch_ms is None else f" · {snapshot.batch_ms:.0f} ms"

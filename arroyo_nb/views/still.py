@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
-from arroyo_nb.views.cuts import rows_left_out, trace_left_out
+from arroyo_nb.views.cuts import late_count, rows_left_out, trace_left_out
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.panel import (
     ERROR_CHARS,
@@ -116,7 +116,7 @@ def _head(snapshot: Snapshot) -> str:
     numbers = [
         f"{count(snapshot.rows_in, 'row')} in",
         f"{snapshot.rows_out:,} out",
-        *([f"× {snapshot.late_rows:,} late"] if snapshot.late_rows else []),
+        *([f"× {late_count(snapshot)} late"] if snapshot.late_rows else []),
     ]
     state = f"{glyph(snapshot)} {snapshot.state.value}"
     name = escaped(snapshot.name, NAME_CHARS)
