@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -182,6 +182,14 @@ class FixedWindows:
         del self._marks[:first], self._batches[:first]
 
 
+class Span(NamedTuple):
+    """Rows of the pieces from first to last."""
+
+    first: int
+    last: int
+    rows: int
+
+
 class Sessions:
     """Stretches of time with sessions in them, all keys together.
 
@@ -193,74 +201,83 @@ class Sessions:
     def __init__(self, gap: timedelta, piece: timedelta) -> None:
         self.forgotten = 0
         self._gap, self._piece = gap // MICROSECOND, piece // MICROSECOND
-        self._open: Counter[int] = Counter()
-        self._late: Counter[int] = Counter()
+        self._open: dict[int, Span] = {}
+        self._late: dict[int, Span] = {}
         self._closed: list[WindowBar] = []
 
     def count(self, start: int, rows: int, watermark: int) -> tuple[int, bool]:
         """Take rows of one piece (see :class:`Tally`)."""
         # Spark's session of a row ends a microsecond before its gap does.
         newest_late = watermark - self._gap + 1
-        if start > newest_late:
-            self._open[start] += rows
-            return 0, True
-        self._late[start] += rows
-        return rows, start + self._piece - 1 <= newest_late
+        late = start <= newest_late
+        spans = self._late if late else self._open
+        before = spans.get(start, Span(start, start, 0))
+        spans[start] = before._replace(rows=before.rows + rows)
+        exact = not late or start + self._piece - 1 <= newest_late
+        return (rows if late else 0), exact
 
     def close(self, watermark: int, batch_id: int) -> None:
         """Close stretches (see :class:`Tally`)."""
-        for places in list(self._stretches()):
-            if self._end(places[-1]) <= watermark:
-                bar = self._bar(places)
+        # What lies before is not added to any more: one span is enough for it.
+        spans = self._open.values()
+        settled = [s for s in spans if self._end(s) <= watermark]
+        for span in settled:
+            del self._open[span.first]
+        self._open |= {span.first: span for span in self._joined(settled)}
+        for span in self._joined(self._open.values()):
+            if self._end(span) <= watermark:
+                del self._open[span.first]
                 self._closed.append(
-                    replace(bar, state=WindowState.CLOSED, closed_in=batch_id)
+                    replace(
+                        self._bar(span), state=WindowState.CLOSED, closed_in=batch_id
+                    )
                 )
-                for place in places:
-                    del self._open[place]
         self._forget()
 
     def bars(self) -> list[WindowBar]:
         """The stretches (see :class:`Tally`); late rows of none stand alone."""
-        bars = [*self._closed, *map(self._bar, self._stretches())]
+        bars = [*self._closed, *map(self._bar, self._joined(self._open.values()))]
         starts = [_micros(bar.start) for bar in bars]
         alone = []
-        for place, rows in self._late.items():
-            at = bisect_right(starts, place) - 1
-            if at >= 0 and place < _micros(bars[at].end):
-                bars[at] = replace(bars[at], late_rows=bars[at].late_rows + rows)
+        for span in self._late.values():
+            at = bisect_right(starts, span.first) - 1
+            if at >= 0 and span.first < _micros(bars[at].end):
+                late_rows = bars[at].late_rows + span.rows
+                bars[at] = replace(bars[at], late_rows=late_rows)
             else:
-                alone.append(self._missed(place, rows))
-        return sorted([*bars, *alone], key=lambda bar: bar.start)
+                alone.append(span)
+        bars += map(self._missed, self._joined(alone))
+        return sorted(bars, key=lambda bar: bar.start)
 
-    def _stretches(self) -> Iterator[list[int]]:
-        """The pieces of each; rows in neighbours may be less than the gap apart."""
-        places: list[int] = []
-        for place in sorted(self._open):
-            if places and place - places[-1] >= self._piece + self._gap - 1:
-                yield places
-                places = []
-            places.append(place)
-        if places:
-            yield places
+    def _joined(self, spans: Iterable[Span]) -> list[Span]:
+        """Spans with rows that may be less than the gap apart, as one each."""
+        made: list[Span] = []
+        for span in sorted(spans):
+            if made and span.first - made[-1].last < self._piece + self._gap - 1:
+                first, _, rows = made.pop()
+                made.append(Span(first, span.last, rows + span.rows))
+            else:
+                made.append(span)
+        return made
 
-    def _end(self, last: int) -> int:
-        return last + self._piece + self._gap
+    def _end(self, span: Span) -> int:
+        return span.last + self._piece + self._gap
 
-    def _bar(self, places: list[int]) -> WindowBar:
-        start, end = _instant(places[0]), _instant(self._end(places[-1]))
-        rows = sum(self._open[place] for place in places)
-        return WindowBar(start, end, rows, 0, WindowState.OPEN)
+    def _bar(self, span: Span) -> WindowBar:
+        start, end = _instant(span.first), _instant(self._end(span))
+        return WindowBar(start, end, span.rows, 0, WindowState.OPEN)
 
-    def _missed(self, place: int, rows: int) -> WindowBar:
-        start, end = _instant(place), _instant(self._end(place))
-        return WindowBar(start, end, 0, rows, WindowState.CLOSED)
+    def _missed(self, span: Span) -> WindowBar:
+        bar = self._bar(span)
+        return replace(bar, rows=0, late_rows=span.rows, state=WindowState.CLOSED)
 
     def _forget(self) -> None:
         surplus = max(len(self._closed) - TRACE_WINDOWS, 0)
-        self.forgotten += surplus
         del self._closed[:surplus]
-        for place in sorted(self._late)[: max(len(self._late) - TRACE_WINDOWS, 0)]:
-            del self._late[place]
+        self.forgotten += surplus
+        while len(self._late) > TRACE_WINDOWS:
+            del self._late[min(self._late)]
+            self.forgotten += 1
 
 
 def _instant(micros: int) -> datetime:

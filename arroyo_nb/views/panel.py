@@ -230,7 +230,8 @@ def _windows(snapshot: Snapshot, _: str) -> str:
     hidden = drawn.hidden_windows
     caption = [escaped(snapshot.window_text)] if snapshot.window_text else []
     if hidden:
-        caption.append(f"{count(hidden, 'earlier window')} not drawn")
+        noun = "earlier bar" if snapshot.sessions else "earlier window"
+        caption.append(f"{count(hidden, noun)} not drawn")
     told = f'<p class="soft">{" · ".join(caption)}</p>' if caption else ""
     return told + drawn.svg
 

@@ -233,3 +233,29 @@ def test_late_rows_of_sessions_are_counted_as_far_as_pieces_can_tell():
     bars = trace.windows()
     assert sum(b.rows for b in bars) == 12
     assert sum(b.late_rows for b in bars) == 5
+
+
+def test_a_stream_without_a_pause_is_one_bar_of_bounded_size():
+    trace = Trace(Session(GAP))
+    for number in range(200):
+        mark = max(number - 2, 1)
+        trace.add(batch(number, mark, mark, **{f"h{number}": 1}))
+    (bar,) = trace.windows()
+    assert (bar.start, bar.rows, bar.state) == (at(0), 200, WindowState.OPEN)
+    assert len(trace._tally._open) < 15
+    # What was closed is let go like any window, and so is what came too late for it.
+    trace.add(batch(200, 600, 198, h500=3))
+    assert [b.rows for b in trace.windows()] == [200, 3]
+    assert {b.closed_in for b in trace.windows()} == {200}
+    trace.add(batch(201, 600, 600, h300=1, h301=1, h400=5))
+    assert [(b.rows, b.late_rows) for b in trace.windows()[1:3]] == [(0, 2), (0, 5)]
+
+
+def test_of_sessions_the_newest_are_kept(monkeypatch):
+    monkeypatch.setattr("arroyo_nb.run.tally.TRACE_WINDOWS", 2)
+    trace = Trace(Session(GAP))
+    for number in range(5):
+        hours = {f"h{100 * number}": 1}
+        trace.add(batch(number, 100 * number or None, None, **hours))
+    assert [bar.start for bar in trace.windows()] == [at(200), at(300), at(400)]
+    assert trace.forgotten == 2
