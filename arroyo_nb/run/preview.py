@@ -1,7 +1,8 @@
 """What a preview keeps of its output: the newest rows, and exact counts of all.
 
 The buffer is bounded in rows; :attr:`Preview.cut_rows` says how many older ones were
-let go. Batches come on Spark's callback thread and are read from any other.
+let go. Batches come on Spark's callback thread and are read from any other. A batch
+that closes several windows keeps its rows in the windows' order.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.schema import Schema, arrow_schema
+from arroyo_nb.schema import WINDOW_STRUCT, Schema, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,6 +40,7 @@ class Preview:
         self.total_rows = 0
         self._limit_rows = limit_rows
         self._batches: deque[tuple[int, pa.Table]] = deque()
+        self._window = next((f.name for f in schema if f.type == WINDOW_STRUCT), None)
         self._lock = Lock()
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -47,6 +49,8 @@ class Preview:
 
     def put(self, rows: pa.Table, batch_id: int) -> None:
         """Take the rows of one micro-batch."""
+        if self._window is not None:
+            rows = _by_window(rows, self._window)
         with self._lock:
             if self._batches and self._batches[-1][0] == batch_id:
                 self.total_rows -= self._batches.pop()[1].num_rows
@@ -147,6 +151,19 @@ class Tee:
     def close(self) -> None:
         """Close the sink."""
         self._sink.close()
+
+
+def _by_window(rows: pa.Table, window: str) -> pa.Table:
+    """The rows by their window, then by their other values from left to right: Spark
+    gives them in the order of its hash partitions, which says nothing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    keys = [pc.struct_field(rows[window], part) for part in ("start", "end")]
+    keys += [c for c in rows.columns if not pa.types.is_nested(c.type)]
+    named = {str(i): key for i, key in enumerate(keys)}
+    order = [(name, "ascending") for name in named]
+    return rows.take(pc.sort_indices(pa.table(named), sort_keys=order))
 
 
 def _nullable(schema: Schema) -> Schema:

@@ -31,6 +31,24 @@ def rows_left_out(snapshot: Snapshot) -> str:
     return "; ".join(parts)
 
 
+def windows_left_out(snapshot: Snapshot, hidden: int) -> str:
+    """What the picture of the windows shows, and which of them it leaves out.
+
+    Parameters
+    ----------
+    snapshot
+        What is drawn.
+    hidden
+        How many windows the picture has no room for.
+    """
+    parts = [snapshot.window_text] if snapshot.window_text else []
+    if snapshot.window_text.startswith("session"):
+        parts.append("in pieces of the gap's length, all keys together")
+    if hidden:
+        parts.append(f"{count(hidden, 'earlier window')} not drawn")
+    return " · ".join(parts)
+
+
 def trace_left_out(snapshot: Snapshot) -> str:
     """What of the run's windows and batches is not known in full; empty: all is."""
     parts = []

@@ -1,10 +1,20 @@
+from datetime import datetime
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.run.preview import Preview
-from arroyo_nb.schema import BIGINT, Field, Schema
+from arroyo_nb.schema import (
+    BIGINT,
+    TEXT,
+    WINDOW_STRUCT,
+    Field,
+    ListOf,
+    Schema,
+    arrow_schema,
+)
 
 SCHEMA = Schema((Field("v", BIGINT),))
 
@@ -44,6 +54,19 @@ def test_an_append_only_changelog_only_creates():
         {"op": "c", "batch": 0, "before": None, "after": {"v": 2}},
         {"op": "c", "batch": 2, "before": None, "after": {"v": 3}},
     ]
+
+
+def test_the_rows_of_a_batch_are_in_the_order_of_their_windows():
+    hours = [datetime(2013, 1, 1, h) for h in range(4)]
+    windows = [{"start": hours[h], "end": hours[h + 1]} for h in (1, 2, 1, 0)]
+    fields = Field("n", BIGINT), Field("w", WINDOW_STRUCT), Field("m", ListOf(TEXT))
+    preview = Preview(Schema(fields))
+    types = arrow_schema(preview.schema)
+    batch = {"n": [5, 4, None, 9], "w": windows, "m": [["a"], None, ["b"], []]}
+    preview.put(pa.table(batch, schema=types), 0)
+    preview.put(pa.table({"n": [1], "w": windows[-1:], "m": [None]}, schema=types), 1)
+    assert preview.table()["n"].to_pylist() == [9, 5, None, 4, 1]
+    assert [row[0] for row in preview.newest(2)] == [1, 4]
 
 
 @pytest.mark.parametrize("read", [Preview.table, Preview.changelog])
