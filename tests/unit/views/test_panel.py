@@ -22,6 +22,7 @@ from scenes import (
     MANY,
     OPEN,
     SCENES,
+    SESSIONS,
     STARTING,
     STOPPED,
     TUMBLE,
@@ -135,7 +136,7 @@ def test_lesson_depends_on_the_state(snapshot: Snapshot, said: str) -> None:
 def test_many_windows_show_the_newest_and_say_so() -> None:
     text = frame(MANY)
     assert "earlier windows not drawn" in text
-    assert "earlier windows not drawn" in bundle(MANY)["text/html"]
+    assert "earlier windows not drawn" in still.bundle(MANY)["text/html"]
     shown = set(re.findall(r'class="bar (closed|open)" width', text))
     assert shown == {"closed", "open"}  # both sides of the watermark
 
@@ -143,7 +144,7 @@ def test_many_windows_show_the_newest_and_say_so() -> None:
 def test_what_stands_in_for_sessions_is_told() -> None:
     said = "session 10 min · in pieces of the gap&#x27;s length, all keys together"
     assert said in frame(SESSIONS)
-    assert said in bundle(SESSIONS)["text/html"]
+    assert said in still.bundle(SESSIONS)["text/html"]
 
 
 @pytest.mark.parametrize(
