@@ -24,7 +24,8 @@ from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.interrupts import Interrupts, held
-from arroyo_nb.session import Session, duration
+from arroyo_nb.run.options import duration
+from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
     from arroyo_nb.run.run import Run

@@ -22,14 +22,14 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.folders import make_work_folder
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.options import RunOptions, duration, instant, playing_speed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from arroyo_nb.plan import Plan
-    from arroyo_nb.run.run import Run, RunOptions
+    from arroyo_nb.run.run import Run
 
-DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
 LOOK_S = 0.1
 """How often waiting for a run looks whether it was interrupted."""
 
@@ -38,8 +38,6 @@ STOP_S = 0.6
 
 CLOSE_S = 10.0
 """How long closing waits for a run to stop."""
-
-UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 
 class Session:
@@ -192,8 +190,6 @@ class Session:
         ArroyoError
             When the script is wrong; with ``wait`` also when the run fails.
         """
-        from arroyo_nb.run.run import RunOptions
-
         if ttl is not None:
             raise RunProblem(
                 "ttl is for updating queries, which this version does not run",
@@ -206,10 +202,10 @@ class Session:
         options = RunOptions(
             sinks=sinks,
             keep=keep,
-            speed=_speed(speed),
+            speed=playing_speed(speed),
             trigger=duration(trigger),
             stop_after=duration(stop_after),
-            until=datetime.fromisoformat(until) if isinstance(until, str) else until,
+            until=instant(until),
             stepping=step,
             traced=traced,
             printed=printed,
@@ -327,44 +323,3 @@ def safe_name(name: str) -> str:
     if cleaned == name and name:
         return name
     return f"{cleaned}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
-def duration(value: str | timedelta | None) -> timedelta | None:
-    """A duration such as ``250ms``, ``30s``, ``1.5 h``; a bare number is seconds.
-
-    Raises
-    ------
-    RunProblem
-        When it is not one, or not positive.
-
-    >>> duration("250ms")
-    datetime.timedelta(microseconds=250000)
-    """
-    if value is None:
-        return None
-    if isinstance(value, timedelta):
-        length = value
-    elif match := DURATION.match(value):
-        length = timedelta(seconds=float(match[1]) * UNIT_S[match[2] or "s"])
-    else:
-        raise RunProblem(
-            f"'{value}' is not a duration", hint="write one like 250ms, 30s, 5m or 2h"
-        )
-    if length <= timedelta():
-        raise RunProblem("a duration must be positive", hint="leave it out instead")
-    return length
-
-
-def _speed(value: float | str) -> float | str:
-    if value == "max":
-        return "max"
-    try:
-        factor = float(value)
-    except ValueError:
-        factor = 0.0
-    if not 0 < factor < float("inf"):
-        raise RunProblem(
-            f"speed '{value}' is not a positive number",
-            hint="write 'max', or how many seconds of event time a second shows",
-        )
-    return factor

@@ -89,7 +89,7 @@ SQL = (
     ),
     Setting(_STREAMING + "stopTimeout", "10s", "0 waits for ever"),
     Setting(_STREAMING + "minBatchesToRetain", "10", "100 keeps hundreds of files"),
-    Setting(_STREAMING + "numRecentProgressUpdates", "20", "bounded history"),
+    Setting(_STREAMING + "numRecentProgressUpdates", "100", "bounded history"),
     Setting(
         _STREAMING + "stateStore.rocksdb.changelogCheckpointing.enabled",
         "true",

@@ -90,6 +90,7 @@ def _value(value: str, type_: Type, style: _Style, depth: int) -> str:
             return _list(value, element, style, depth)
         case StructOf(fields):
             members = [(f.name, f"{value}.{quoted(f.name)}", f.type) for f in fields]
+            # An object's text is never NULL by itself: its members are written as null.
             return f"IF({value} IS NULL, NULL, {_object(members, style, depth)})"
         case Primitive(name):
             return _PRIMITIVES.get(name, "CAST({0} AS STRING)").format(value)
@@ -125,12 +126,14 @@ def _sixteen_bytes(unscaled: str) -> str:
 
 
 def _list(value: str, element: Type, style: _Style, depth: int) -> str:
+    # One for each level: an inner variable would hide the outer one.
     name = f"e{depth}"
     item = _or_null(_value(name, element, style, depth + 1))
     items = f"array_join(transform({value}, {name} -> {item}), ',')"
     return f"concat('[', {items}, ']')"
 
 
+# x - x is 0 for what is finite alone.
 _FLOATING = "IF({0} - {0} = 0, replace(CAST({0} AS STRING), 'E', 'e'), NULL)"
 # to_json escapes; the quotes of ["..."] keep the trimming out of the text itself.
 _TEXT = "trim(BOTH '[]' FROM to_json(array({0})))"

@@ -97,6 +97,7 @@ class BlockReader:
         try:
             return json.read_json(
                 pa.BufferReader(block),
+                # In one piece: a record over the end of a block is an error to Arrow.
                 json.ReadOptions(use_threads=False, block_size=len(block) + 1),
                 json.ParseOptions(
                     explicit_schema=pa.schema(zip(names, types, strict=True)),
@@ -129,6 +130,7 @@ def _is_odd(block: bytes) -> bool:
         (b"NaN" in block or b"Inf" in block) and _ODD_NUMBER.search(block)
     ):
         return True
+    # Counting is cheap: most blocks are never searched.
     plain_lines = block.startswith(b"{") + block.count(b"\n{")
     return plain_lines != _lines(block) and _ODD_BEGIN.search(block) is not None
 
@@ -150,6 +152,7 @@ def _is_plain(type_: Type) -> bool:
         case ListOf(element):
             return _is_plain_inside(element)
         case StructOf(fields):
+            # NOT NULL inside a value is left to the exact reader.
             return all(f.nullable and _is_plain_inside(f.type) for f in fields)
         case _:
             return False
@@ -199,6 +202,7 @@ def _convert(type_: Type, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _cast(column: pa.ChunkedArray, form: str, type_: Type) -> pa.ChunkedArray:
+    # Arrow's cast takes more than JSON has: 007 is a number to it.
     _check_form(column, form)
     return column.cast(arrow_type(type_))
 
@@ -234,6 +238,7 @@ def _instants(column: pa.ChunkedArray) -> pa.ChunkedArray:
     _check_form(column, _INSTANT)
     longest = pc.max(pc.binary_length(column)).as_py() or 0
     if longest > _LONGEST_ZULU or not pc.all(pc.ends_with(column, "Z")).as_py():
+        # Arrow refuses digits beyond the unit.
         column = pc.replace_substring_regex(column, r"(\.\d{6})\d+", r"\1")
         column = pc.replace_substring_regex(column, _NO_ZONE, r"\1Z")
     return column.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))

@@ -244,6 +244,7 @@ def _integer(kind: str, found: Any) -> int | None:
 def _whole(found: Any) -> int | None:
     if not _is_number(found):
         return None
+    # The time that int() takes grows with the square of the digits.
     if len(found) < 30 and _WHOLE.match(found):
         return int(found)
     number = Number10(str(found))
@@ -300,6 +301,7 @@ def _instant(digits: int, found: Any) -> int | None:
         moment = moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+    # Cut off, as in the other reader: rounding up would change the second.
     return (moment - EPOCH) // MICROSECOND + int((fraction or "").ljust(6, "0")[:6])
 
 
@@ -311,6 +313,7 @@ def _is_number(found: Any) -> bool:
 
 def _encodable(text: str) -> bool:
     try:
+        # Half a surrogate pair can be escaped in JSON, and is no text.
         text.encode("utf-8")
     except UnicodeEncodeError:
         return False

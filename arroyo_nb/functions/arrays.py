@@ -48,6 +48,7 @@ def _joined(arguments: Sequence[Argument]) -> str:
     return f"array_join({', '.join((texts, *(a.sql for a in others)))})"
 
 
+# DECIMAL is what a BIGINT UNSIGNED is to Spark.
 _LENGTH = "CAST(size({0}) AS DECIMAL(20, 0))"
 
 FUNCTIONS = (
@@ -64,6 +65,7 @@ FUNCTIONS = (
         "array_has",
         (Kind.LIST, Kind.ANY),
         BOOLEAN,
+        # Beside a NULL, what is not there is NULL to Spark.
         "IF({0} IS NULL, NULL, coalesce(array_contains({0}, {1}), FALSE))",
         "is the value an element?",
         aliases=("array_contains", "list_has", "list_contains"),
@@ -132,6 +134,7 @@ FUNCTIONS = (
         "string_to_array",
         (TEXT, TEXT),
         ListOf(TEXT),
+        # Spark's separator is a regular expression.
         r"split({0}, concat('\\Q', {1}, '\\E'), -1)",
         "the parts between separators",
         aliases=("string_to_list",),

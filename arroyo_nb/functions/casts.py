@@ -96,8 +96,10 @@ def _to_text(value: str, _source: Type, _target: Type, _tries: bool) -> str:
 def _from_number(value: str, source: Type, target: Type, tries: bool) -> str:
     """A number counts whole units of the timestamp's own; Spark keeps microseconds."""
     assert isinstance(target, Timestamp)
+    # Spark's functions would keep a fraction, or not take the type.
     if source not in _SIGNED:
         value = cast(value, source, BIGINT, tries=tries)
+    # `div` rounds instants before 1970 up, and BIGINT / BIGINT is an inexact DOUBLE.
     if target.digits == 9:
         return f"timestamp_micros(CAST(floor({value} / 1000BD) AS BIGINT))"
     return f"{_FROM_NUMBER[target.digits]}({value})"
@@ -123,6 +125,7 @@ def _floating_text(value: str, source: Type, _target: Type, _tries: bool) -> str
     -5 (a FLOAT's: -6) or above 15. Spark's text is ``1.5E9`` from seven digits on."""
     least = -6 if source == FLOAT else -5
     exponent = "CAST(substring_index(t, 'E', -1) AS INT)"
+    # 16 digits before the point, for an exponent of 15, and 22 after it.
     digits = "CAST(CAST(t AS DECIMAL(38, 22)) AS STRING)"
     plain = f"regexp_replace({digits}, '([.][0-9]+?)0+$', '$1')"
     written = (

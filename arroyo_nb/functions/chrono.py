@@ -31,6 +31,7 @@ _JAVA = {
     "S": "ss",
     "-S": "s",
     "p": "a",
+    # Nanoseconds, not Python's microseconds.
     "f": "SSSSSSSSS",
     "3f": "SSS",
     "6f": "SSSSSS",

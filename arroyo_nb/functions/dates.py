@@ -8,6 +8,7 @@ from datetime import timedelta
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.chrono import java_pattern
+from arroyo_nb.functions.literals import check_text, is_date
 from arroyo_nb.functions.signature import (
     Argument,
     Literals,
@@ -43,6 +44,7 @@ _PARTS = {
     "second": "second({0})",
     "millisecond": "CAST(pmod(unix_micros({0}), 60000000L) div 1000 AS INT)",
     "microsecond": "CAST(pmod(unix_micros({0}), 60000000L) AS INT)",
+    # Sunday is 1 to Spark.
     "dow": "(dayofweek({0}) - 1)",
     "doy": "dayofyear({0})",
     "epoch": "(unix_micros({0}) / 1000000D)",
@@ -112,8 +114,29 @@ def _date_bin(arguments: Sequence[Argument]) -> str:
     width, time, *origin = (a.sql for a in arguments)
     micros = f"unix_micros({time})"
     since = f"unix_micros({origin[0]})" if origin else "0L"
+    # The microseconds of an interval: those of the instant it leads to from 1970.
     width_us = f"unix_micros(timestamp_seconds(0) + {width})"
     return f"timestamp_micros({micros} - pmod({micros} - {since}, {width_us}))"
+
+
+# What stands for a part that is no literal: it leaves the others all their values.
+_ANY_DATE = (2024, 1, 1)
+
+
+def _make_date(arguments: Sequence[Argument]) -> str:
+    year, month, day = (
+        any_ if argument.number is None else argument.number
+        for argument, any_ in zip(arguments, _ANY_DATE, strict=True)
+    )
+    if not is_date(year, month, day):
+        is_day = is_date(year, month, 1)
+        place, what = (2, f"day {day}") if is_day else (1, f"month {month}")
+        raise CatalogProblem(
+            f"make_date() is given the {what}, which does not exist",
+            span=arguments[place].span,
+            hint="write make_date(year, month, day)",
+        )
+    return f"make_date({', '.join(a.sql for a in arguments)})"
 
 
 def _to_char(arguments: Sequence[Argument]) -> str:
@@ -125,6 +148,11 @@ def _read(text: Argument, patterns: Sequence[Argument]) -> str:
     *others, last = (_pattern(pattern, reads=True) for pattern in patterns)
     tries = [f"try_to_timestamp({text.sql}, {pattern})" for pattern in others]
     return f"coalesce({', '.join((*tries, f'to_timestamp({text.sql}, {last})'))})"
+
+
+def _check_time(value: Argument, target: Type) -> None:
+    if value.literal is not None:
+        check_text(value.literal, target, value.span)
 
 
 def _to_timestamp(digits: int, unit_digits: int) -> Template:
@@ -139,6 +167,7 @@ def _to_timestamp(digits: int, unit_digits: int) -> Template:
             return cast(value.sql, BIGINT, Timestamp(unit_digits))
         if value.type == DOUBLE:
             return cast(f"timestamp_seconds({value.sql})", _TIME, result)
+        _check_time(value, _TIME)
         time = cast(value.sql, value.type, _TIME)
         return cast(time, _TIME, result)
 
@@ -168,6 +197,7 @@ _UNIT_NAMES = {0: "seconds", 3: "ms", 6: "microseconds", 9: "nanoseconds"}
 def _to_date(arguments: Sequence[Argument]) -> str:
     value, *patterns = arguments
     if not patterns:
+        _check_time(value, DATE)
         return cast(value.sql, value.type, DATE)
     return f"CAST({_read(value, patterns)} AS DATE)"
 
@@ -202,7 +232,7 @@ FUNCTIONS = (
     ScalarFunction(
         "make_date",
         (Signature((INT, INT, INT), DATE),),
-        "make_date({0}, {1}, {2})",
+        _make_date,
         "the date of year, month, day",
     ),
     ScalarFunction(

@@ -89,6 +89,7 @@ FUNCTIONS = (
     ),
     _row(
         "isnan",
+        # Spark's isnan(NULL) is false.
         "IF({0} IS NULL, NULL, isnan({0}))",
         "is it not a number?",
         Signature((DOUBLE,), BOOLEAN),

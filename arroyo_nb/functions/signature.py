@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.literals import check_text
 from arroyo_nb.functions.once import once
 from arroyo_nb.functions.types import common_type, fits, is_number
 from arroyo_nb.schema import NULL, TEXT, ListOf, Type
@@ -62,6 +63,8 @@ class Argument:
         Its type.
     literal
         The value of a text literal.
+    number
+        The value of a literal whole number.
     duration
         The value of an interval literal.
     span
@@ -71,6 +74,7 @@ class Argument:
     sql: str
     type: Type
     literal: str | None = None
+    number: int | None = None
     duration: timedelta | None = None
     span: Span | None = None
 
@@ -232,11 +236,15 @@ class ScalarFunction:
         Raises
         ------
         ArroyoError
-            When an argument is a literal that the function does not know, or is none
-            where it must be one; at the argument's place.
+            When an argument is a literal that the function does not know, or that is
+            no value of the parameter's type, or is none where it must be one; at the
+            argument's place.
         """
         types = [a.type for a in arguments]
         targets = self._signature(types).targets(types)
+        for argument, target in zip(arguments, targets, strict=True):
+            if argument.literal is not None:
+                check_text(argument.literal, target, argument.span)
         ready = [
             replace(a, sql=cast(a.sql, a.type, target), type=target)
             for a, target in zip(arguments, targets, strict=True)

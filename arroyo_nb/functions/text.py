@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.signature import (
     Argument,
     Kind,
@@ -33,6 +34,7 @@ def _row(
 
 
 def _concat(arguments: Sequence[Argument]) -> str:
+    # Spark's concat() of a NULL is NULL.
     return f"concat_ws('', {', '.join(map(text_of, arguments))})"
 
 
@@ -56,6 +58,16 @@ def _substring(arguments: Sequence[Argument]) -> str:
     if not length:
         return f"substr({text}, {first})"
     return f"substr({text}, {first}, greatest(least({start}, 1) - 1 + {length[0]}, 0))"
+
+
+def _split_part(arguments: Sequence[Argument]) -> str:
+    if arguments[2].number == 0:
+        raise CatalogProblem(
+            "split_part() has no part 0",
+            span=arguments[2].span,
+            hint="parts count from 1, and from -1 at the end",
+        )
+    return f"split_part({', '.join(a.sql for a in arguments)})"
 
 
 _WORDS = (
@@ -86,6 +98,7 @@ FUNCTIONS = (
         "chr",
         (BIGINT,),
         TEXT,
+        # Spark's chr() counts modulo 256.
         "decode(unhex(lpad(hex({0}), 8, '0')), 'UTF-32')",
         "the character of a code point",
     ),
@@ -117,6 +130,7 @@ FUNCTIONS = (
         "initcap",
         _T,
         TEXT,
+        # Spark's initcap() ends words at blanks alone.
         f"array_join(transform({_WORDS}, "
         "w -> concat(upper(left(w, 1)), lower(substr(w, 2)))), '')",
         "each word with a capital; words end at what is no letter or digit",
@@ -125,6 +139,7 @@ FUNCTIONS = (
         "left",
         (TEXT, INT),
         TEXT,
+        # Spark's left() of a negative number is empty.
         "IF({1} < 0, left({0}, char_length({0}) + {1}), left({0}, {1}))",
         "the first n characters; all but the last -n",
     ),
@@ -192,7 +207,7 @@ FUNCTIONS = (
         "split_part",
         (TEXT, TEXT, INT),
         TEXT,
-        "split_part({0}, {1}, {2})",
+        _split_part,
         "the n-th part between separators, '' where there is none",
     ),
     _row(

@@ -117,6 +117,7 @@ def _wider_number(one: Type, other: Type) -> Type:
     if isinstance(one, Decimal) or isinstance(other, Decimal):
         return _wider_decimal(_as_decimal(one), _as_decimal(other))
     if ("UNSIGNED" in str(one)) != ("UNSIGNED" in str(other)):
+        # No whole number holds it and a negative one.
         if BIGINT_UNSIGNED in (one, other):
             return _as_decimal(BIGINT_UNSIGNED)
         one, other = _SIGNED.get(one, one), _SIGNED.get(other, other)
@@ -130,6 +131,7 @@ def _rank(type_: Type) -> int:
 def _as_decimal(type_: Type) -> Decimal:
     if isinstance(type_, Decimal):
         return type_
+    # DataFusion's digits, by rank; a BIGINT would do with 19.
     digits: Sequence[int] = (3, 3, 5, 5, 10, 10, 20, 20)
     return Decimal(digits[_rank(type_)], 0)
 

@@ -15,48 +15,22 @@ from typing import Any
 
 from sqlglot import exp
 
-from arroyo_nb import functions
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.plan import calls
-from arroyo_nb.plan.intervals import Interval, parse_interval
-from arroyo_nb.plan.operators import (
-    SYMBOLS,
-    alike,
-    binary,
-    boolean,
-    negated,
-)
+from arroyo_nb.plan.functions import WORDED, function_call, plain_call
+from arroyo_nb.plan.literals import interval, number, text, written_interval
+from arroyo_nb.plan.operators import SYMBOLS, binary, negated
+from arroyo_nb.plan.predicates import among, between, case, inverted, tested
 from arroyo_nb.plan.refusals import refused
 from arroyo_nb.plan.scope import Scope, member, spelled
 from arroyo_nb.plan.types import type_from_sql
-from arroyo_nb.plan.typing import (
-    cast,
-    duration,
-    is_nullable,
-    place_of,
-    type_of,
-    typed,
-)
-from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import (
-    BIGINT,
-    BIGINT_UNSIGNED,
-    BOOLEAN,
-    DOUBLE,
-    INTERVAL,
-    NULL,
-    TEXT,
-    ListOf,
-    StructOf,
-    Timestamp,
-    Type,
-)
+from arroyo_nb.plan.typing import cast, place_of, type_of, typed
+from arroyo_nb.schema import BIGINT, BOOLEAN, NULL, ListOf, StructOf, Timestamp
 from arroyo_nb.sql.dialect import span_of
 
-_BIGINT_MAX, _UNSIGNED_MAX = 2**63 - 1, 2**64 - 1
+# Most nodes that the copies of one operand of CASE may add to a plan.
 _MOST_REPEATED = 10_000
-_TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
 
 
 def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
@@ -76,6 +50,7 @@ def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
             raise refused(expression)
         bound = binder(expression, scope)
     except ArroyoError as error:
+        # The innermost place is kept: it is the most exact one.
         error.span = error.span or span
         raise
     bound.meta["span"] = span
@@ -118,50 +93,10 @@ def _dot(node: exp.Dot, scope: Scope) -> exp.Expr:
     return member(inner, spelled(node.expression), span_of(node.expression))
 
 
-def _literal(node: exp.Literal, _: Scope) -> exp.Expr:
-    if node.is_string:
-        return typed(exp.Literal.string(node.this), TEXT, nullable=False)
-    return _number(node.this)
-
-
-def _number(text: str) -> exp.Expr:
-    made = exp.Literal(this=text, is_string=False)
-    return typed(made, _number_type(text), nullable=False)
-
-
-def _number_type(text: str) -> Type:
-    whole = text.removeprefix("-")
-    digits = whole.lstrip("0") or "0"
-    # Python reads a whole number of some thousand digits at most.
-    if not whole.isdigit() or len(digits) > len(str(_UNSIGNED_MAX)):
-        return DOUBLE
-    value, is_negative = int(digits), text != whole
-    if value <= _BIGINT_MAX + is_negative:
-        return BIGINT
-    fits = value <= _UNSIGNED_MAX and not is_negative
-    return BIGINT_UNSIGNED if fits else DOUBLE
-
-
-def _interval(node: exp.Interval, _: Scope) -> exp.Expr:
-    unit = node.args.get("unit")
-    return _exact(parse_interval(node.this.name, unit.name if unit else None))
-
-
-def _exact(interval: Interval) -> exp.Interval:
-    if interval.months:
-        raise Unsupported(
-            "an interval with months is not supported: it has no exact duration",
-            hint="say how many days",
-        )
-    return duration(interval.duration)
-
-
 def _window_argument(node: exp.Expr, scope: Scope) -> exp.Expr:
     """Arroyo has words of its own for months in a window."""
     if isinstance(node, exp.Interval):
-        unit = node.args.get("unit")
-        interval = parse_interval(node.this.name, unit.name if unit else None)
-        calls.without_months(interval)
+        calls.without_months(written_interval(node))
     return bind(node, scope)
 
 
@@ -170,37 +105,27 @@ def _binary(node: exp.Binary, scope: Scope) -> exp.Expr:
     if isinstance(node, exp.RegexpLike | exp.RegexpILike) and right.is_string:
         check_pattern(right.name, place_of(right))
     made = binary(type(node), bind(node.left, scope), right)
-    return _not(made) if node.args.get("negate") else made
-
-
-def _not(operand: exp.Expr) -> exp.Expr:
-    operand = boolean(operand, "NOT")
-    return typed(exp.Not(this=operand), BOOLEAN, nullable=is_nullable(operand))
+    return inverted(made) if node.args.get("negate") else made
 
 
 def _neg(node: exp.Neg, scope: Scope) -> exp.Expr:
     """The sign is part of a number: -9223372036854775808 is a BIGINT."""
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
-        return _number(f"-{node.this.name}")
+        return number(f"-{node.this.name}")
     return negated(bind(node.this, scope))
 
 
 def _is(node: exp.Is, scope: Scope) -> exp.Expr:
     if not isinstance(node.expression, exp.Null | exp.Boolean):
         raise CatalogProblem("IS takes NULL, TRUE, FALSE or DISTINCT FROM")
-    this, right = bind(node.this, scope), bind(node.expression, scope)
-    if isinstance(right, exp.Boolean):
-        this = boolean(this, "IS")
-    return typed(exp.Is(this=this, expression=right), BOOLEAN, nullable=False)
+    return tested(bind(node.this, scope), bind(node.expression, scope))
 
 
 def _between(node: exp.Between, scope: Scope) -> exp.Expr:
     if node.args.get("symmetric"):
         raise Unsupported("BETWEEN SYMMETRIC is not supported")
-    parts = [bind(node.args[name], scope) for name in ("this", "low", "high")]
-    this, low, high = alike(parts, "BETWEEN")
-    nullable = any(map(is_nullable, parts))
-    return typed(exp.Between(this=this, low=low, high=high), BOOLEAN, nullable=nullable)
+    this, low, high = (bind(node.args[name], scope) for name in ("this", "low", "high"))
+    return between(this, low, high)
 
 
 def _in(node: exp.In, scope: Scope) -> exp.Expr:
@@ -209,29 +134,17 @@ def _in(node: exp.In, scope: Scope) -> exp.Expr:
             "IN (subquery) is not supported: can't handle non-inner joins without "
             "windows"
         )
-    parts = [bind(item, scope) for item in (node.this, *node.expressions)]
-    this, *items = alike(parts, "IN")
-    nullable = any(map(is_nullable, parts))
-    return typed(exp.In(this=this, expressions=items), BOOLEAN, nullable=nullable)
+    this = bind(node.this, scope)
+    return among(this, [bind(item, scope) for item in node.expressions])
 
 
 def _case(node: exp.Case, scope: Scope) -> exp.Expr:
-    """``CASE x WHEN v`` becomes ``CASE WHEN x = v``; results get one type."""
+    """``CASE x WHEN v`` becomes ``CASE WHEN x = v``."""
     arms = node.args["ifs"]
     tests = _tests(node.this, [arm.this for arm in arms], scope)
     values = [bind(arm.args["true"], scope) for arm in arms]
     default = node.args.get("default")
-    if default is not None:
-        values.append(bind(default, scope))
-    nullable = default is None or any(map(is_nullable, values))
-    values = alike(values, "CASE")
-    otherwise = values.pop() if default is not None else None
-    made = exp.Case(
-        ifs=[exp.If(this=t, true=v) for t, v in zip(tests, values, strict=True)],
-        default=otherwise,
-    )
-    type_ = type_of(otherwise or values[0])
-    return typed(made, type_, nullable=nullable)
+    return case(tests, values, None if default is None else bind(default, scope))
 
 
 def _tests(
@@ -277,6 +190,7 @@ def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
 
 
 def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
+    # Quoted, the name of a function is an Identifier, whose case counts.
     name = node.name if isinstance(node.this, exp.Identifier) else node.name.lower()
     if name in calls.UNSUPPORTED_FUNCTIONS:
         raise Unsupported(calls.UNSUPPORTED_FUNCTIONS[name])
@@ -306,95 +220,23 @@ def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
     return calls.filtered(call, predicate)
 
 
-def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
-    """A bound call of a scalar function.
-
-    Raises
-    ------
-    CatalogProblem
-        When there is no such function, or it does not take these arguments.
-    """
-    made = exp.Anonymous(this=name, expressions=arguments)
-    if name == "row_time" and not arguments:
-        return typed(made, Timestamp(), nullable=False)
-    function = functions.scalar(name)
-    if function is None:
-        known = {*functions.names(), *calls.AGGREGATES, *calls.WINDOWS}
-        raise CatalogProblem(
-            f"Invalid function '{name}'", hint=did_you_mean(name, known)
-        )
-    arguments = _with_intervals(function, arguments)
-    made.set("expressions", arguments)
-    given = [_argument(argument) for argument in arguments]
-    type_ = function.check([a.type for a in given], [a.literal for a in given])
-    # What a literal may not be is told now, where its place is known.
-    function.spark(given)
-    nullable = function.nullable([is_nullable(argument) for argument in arguments])
-    return typed(made, type_, nullable=nullable)
-
-
-def _with_intervals(
-    function: functions.ScalarFunction, arguments: list[exp.Expr]
-) -> list[exp.Expr]:
-    """Text is read as an interval where the function takes nothing else."""
-    wanted = [*function.signatures[0].parameters, *(NULL for _ in arguments)]
-    return [
-        _as_interval(argument) if parameter == INTERVAL else argument
-        for argument, parameter in zip(arguments, wanted, strict=False)
-    ]
-
-
-def _as_interval(argument: exp.Expr) -> exp.Expr:
-    if not argument.is_string:
-        return argument
-    span = place_of(argument)
-    try:
-        made = _exact(parse_interval(argument.name))
-    except ArroyoError as problem:
-        problem.span = span
-        raise
-    made.meta["text"], made.meta["span"] = argument.name, span
-    return made
-
-
-def _argument(argument: exp.Expr) -> functions.Argument:
-    return functions.Argument(
-        "?",
-        type_of(argument),
-        argument.name if argument.is_string else None,
-        argument.meta.get("interval"),
-        place_of(argument),
-    )
-
-
-def _special(
-    name: Callable[[Any], str], *arguments: str
-) -> Callable[[Any, Scope], exp.Expr]:
-    """A call with words between its arguments, as the plain call that it means."""
-
-    def binder(node: exp.Expr, scope: Scope) -> exp.Expr:
-        given = [node.args[a] for a in arguments if node.args.get(a) is not None]
-        return function_call(name(node), [bind(a, scope) for a in given])
-
-    return binder
-
-
-def _extract(node: exp.Extract, scope: Scope) -> exp.Expr:
-    part = typed(exp.Literal.string(node.this.name.lower()), TEXT, nullable=False)
-    return function_call("date_part", [part, bind(node.expression, scope)])
+def _worded(node: exp.Expr, scope: Scope) -> exp.Expr:
+    name, arguments = plain_call(node)
+    return function_call(name, [bind(a, scope) for a in arguments])
 
 
 _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     **dict.fromkeys(SYMBOLS, _binary),
+    **dict.fromkeys(WORDED, _worded),
     exp.Column: _column,
     exp.Star: _star,
     exp.Dot: _dot,
-    exp.Literal: _literal,
+    exp.Literal: lambda n, _: (text if n.is_string else number)(n.name),
     exp.Boolean: lambda n, _: typed(exp.Boolean(this=n.this), BOOLEAN, nullable=False),
     exp.Null: lambda _, __: typed(exp.Null(), NULL),
-    exp.Interval: _interval,
+    exp.Interval: lambda n, _: interval(n),
     exp.Paren: lambda n, scope: bind(n.this, scope),
-    exp.Not: lambda n, scope: _not(bind(n.this, scope)),
+    exp.Not: lambda n, scope: inverted(bind(n.this, scope)),
     exp.Neg: _neg,
     exp.Is: _is,
     exp.Between: _between,
@@ -405,11 +247,4 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     exp.Bracket: _bracket,
     exp.Anonymous: _call,
     exp.Filter: _filter,
-    exp.Extract: _extract,
-    exp.Substring: _special(lambda _: "substr", "this", "start", "length"),
-    exp.StrPosition: _special(lambda _: "strpos", "this", "substr"),
-    exp.Trim: _special(
-        lambda n: _TRIMS[n.args.get("position") or "BOTH"], "this", "expression"
-    ),
-    exp.Overlay: _special(lambda _: "overlay", "this", "expression", "from_", "for_"),
 }

@@ -58,6 +58,14 @@ class Script:
         Raises when a query breaks a rule of streaming.
     broken
         Tables and views whose definition failed: an error that is already reported.
+    sinks
+        What runs: one for each INSERT and bare SELECT, in order.
+    options
+        What was SET, the last value of each.
+    notes
+        What the reader should know, a sentence each.
+    problems
+        The errors so far, each with its place.
     """
 
     catalog: Catalog
@@ -100,6 +108,7 @@ class Script:
             self._files_written.add(file_of(sink.table))
         clash = (self._files_read & self._files_written) - {""}
         if clash:
+            # Told once: the next statement with the file is not wrong again.
             self._files_written -= clash
             table = next(t for t in (*tables, sink.table) if file_of(t) in clash)
             raise PlanProblem(
@@ -141,6 +150,7 @@ class Script:
                 span=span_of(create.this),
             )
         plan = plan_query(create.expression, self._relations())
+        # Here, not where it is read: a view that nobody reads is checked as well.
         self.streamed(plan)
         return View(statement.name, plan)
 
@@ -175,6 +185,7 @@ class Script:
         refuse_clauses(target)
         node = plan_query(insert.expression, self._relations())
         table = self._target(statement.name, span)
+        # A target with a list of columns is a Schema to sqlglot.
         columns = insert.this.expressions if isinstance(insert.this, exp.Schema) else []
         if not table.order:
             table = self._inferred(table, node, span)
@@ -250,6 +261,7 @@ def _mapped(
             f"{len(node.schema)} columns, the table takes {len(targets)}",
             span=span,
         )
+    # That a column may be NULL, or not, converts no value.
     if [(f.name, f.type) for f in wanted] == [(f.name, f.type) for f in node.schema]:
         return node
     below, values = selected(node)

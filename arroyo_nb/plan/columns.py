@@ -28,7 +28,17 @@ _HANDLED = {
 
 @dataclass(frozen=True)
 class Declared:
-    """The column list of a CREATE TABLE."""
+    """The column list of a CREATE TABLE.
+
+    Parameters
+    ----------
+    order
+        Names of all columns, as they were declared.
+    physical
+        What the connector delivers.
+    generated
+        What is computed from it.
+    """
 
     order: tuple[str, ...]
     physical: Schema

@@ -38,6 +38,7 @@ from arroyo_nb.sql.dialect import Arroyo
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
 
+# Texts are an alternative, so that a quoted name inside one stays as it is.
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"([a-z_][a-z0-9_]*)\"""")
 
 _SPARK: dict[type[Node], str] = {
@@ -72,6 +73,7 @@ def explain(plan: Plan) -> str:
     before: tuple[Sink, ...] | None = None
     for stage in plan.stages:
         if stage.sinks and stage.sinks != before:
+            # What was built is no pass: it has no reason.
             title = f"Plan after {stage.name}" + (f": {stage.reason}" * bool(before))
             parts.append(_section(title, _forest(stage.sinks)))
         before = stage.sinks

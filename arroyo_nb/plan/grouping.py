@@ -23,7 +23,17 @@ from arroyo_nb.sql.dialect import span_of
 
 @dataclass(frozen=True)
 class Grouping:
-    """The select list over its input, after grouping where there is any."""
+    """The select list over its input, after grouping where there is any.
+
+    Parameters
+    ----------
+    node
+        What the select list is computed from: the aggregate, and HAVING over it.
+    items
+        The select list, bound over ``node``.
+    grouped
+        Whether there is an aggregate.
+    """
 
     node: Node
     items: tuple[Named, ...]
@@ -42,6 +52,7 @@ def group(
     """
     clause, having = select.args.get("group"), select.args.get("having")
     aggregated = any(calls.find_aggregate(item.expression) for item in items)
+    # HAVING alone makes one group of all rows, as an aggregate does.
     if clause is None and having is None and not aggregated:
         return Grouping(node, items, grouped=False)
     if clause is not None:
@@ -66,6 +77,7 @@ def _keys(
     keys: list[Named] = []
     for expression in expressions:
         bound = problems.attempt(partial(_key, expression, scope, items))
+        # sqlglot compares trees without their meta: `a, A` is one key.
         if bound is not None and all(bound != key.expression for key in keys):
             name = _key_name(bound, items, {key.name for key in keys})
             keys.append(Named(name, bound, type_of(bound), is_nullable(bound)))
@@ -92,8 +104,10 @@ def _meant(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.
     if isinstance(expression, exp.Column) and len(expression.parts) == 1:
         name = spelled(expression.this)
         aliased = [item for item in items if item.name == name]
+        # A column of the input comes before an alias of its name, as in PostgreSQL.
         if name not in scope.schema and aliased:
             return aliased[0].expression
+    # Told already, at its place in the select list.
     if any(item.expression.meta.get("failed") == expression for item in items):
         raise Cascade(f"{expression} failed in the select list")
     return bind(expression, scope)
@@ -151,6 +165,7 @@ def _measures(
     """Each aggregate call once, under the name that DataFusion would give it."""
     found: dict[exp.Expr, Measure] = {}
     taken = {key.name for key in keys}
+    # Not into an aggregate: FILTER is an aggregate with another one in it.
     walked = (e.walk(prune=calls.is_aggregate) for e in expressions)
     for node in filter(calls.is_aggregate, chain.from_iterable(walked)):
         if node not in found:
@@ -190,6 +205,7 @@ def _over(
     """The expression over the aggregate's output instead of its input."""
 
     def swap(node: exp.Expr) -> exp.Expr | None:
+        # Whole keys before columns: after GROUP BY a + 1 there is no `a` any more.
         for key in keys:
             if node == key.expression:
                 return _placed(column(key.field), node)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.errors import CatalogProblem, Unsupported
 
 _MONTHS = {"month": 1, "mon": 1, "quarter": 3, "year": 12, "yr": 12, "y": 12}
 _MICROSECONDS = {
@@ -77,15 +77,33 @@ def parse_interval(text: str, unit: str | None = None) -> Interval:
             raise _unreadable(text)
         number = Decimal(part[1] + part[2])
         name = (part[3] or unit or "second").lower()
+        # In `s`, `ms` and `us` the last letter is no plural.
         name = name if name in _MICROSECONDS else name.removesuffix("s")
         if name not in _MICROSECONDS and name not in _MONTHS:
             raise _unreadable(text)
         months += number * _MONTHS.get(name, 0)
         micros += number * _MICROSECONDS.get(name, 0)
         position = part.end()
+    # A part of a month has no length.
     if position == 0 or months != months.to_integral_value():
         raise _unreadable(text)
     return _checked(months, micros)
+
+
+def exact(interval: Interval) -> timedelta:
+    """The duration of an interval.
+
+    Raises
+    ------
+    Unsupported
+        When it has months.
+    """
+    if interval.months:
+        raise Unsupported(
+            "an interval with months is not supported: it has no exact duration",
+            hint="say how many days",
+        )
+    return interval.duration
 
 
 def _of_clock(sign: str, hours: str, minutes: str, seconds: str | None) -> Interval:

@@ -202,6 +202,7 @@ def _temporal(kind: type[exp.Expr], left: Type, right: Type) -> Type | None:
         return None
     if INTERVAL in (left, right) and NULL in (left, right):
         return INTERVAL
+    # A DATE stays a DATE, as in DataFusion; PostgreSQL makes it a timestamp.
     if right == INTERVAL and (is_time(left) or left == INTERVAL):
         return left
     if kind is exp.Add and left == INTERVAL and is_time(right):
@@ -241,6 +242,7 @@ def _as_decimal(operand: exp.Expr) -> Decimal:
 
 def _bitwise(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     pair = (type_of(left), type_of(right))
+    # Its column is a DECIMAL to Spark, which has no bits.
     if BIGINT_UNSIGNED in pair:
         raise Unsupported(
             f"{SYMBOLS[kind]} on BIGINT UNSIGNED is not supported",

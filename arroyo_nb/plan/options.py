@@ -161,6 +161,7 @@ def _number(
     words: str, convert: Callable[[str], int | float], least: float
 ) -> Callable[[Option, exp.Expr], OptionValue]:
     def reader(option: Option, value: exp.Expr) -> OptionValue:
+        # -5 is an operator before a literal.
         text = value.name if isinstance(value, exp.Literal) else value.sql()
         try:
             number = convert(text.replace("_", ""))

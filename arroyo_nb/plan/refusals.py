@@ -92,7 +92,9 @@ def refuse_clauses(node: exp.Expr) -> None:
     handled = _HANDLED.get(type(node), set())
     for name, value in node.args.items():
         if value and name not in handled and not _is_set_flag(node, name):
-            words = _WORDS.get(name, f"{name.strip('_').upper()} is not supported")
+            # sqlglot keeps FETCH where it keeps LIMIT.
+            word = value.key if isinstance(value, exp.Fetch) else name.strip("_")
+            words = _WORDS.get(word, f"{word.upper()} is not supported")
             if name == "joins" and isinstance(value[0].this, exp.Lateral):
                 words = _WORDS["laterals"]
             raise Unsupported(words, span=_place(value) or span_of(node))

@@ -85,11 +85,13 @@ class Scope:
             When there is no such column or field.
         """
         names = [spelled(part) for part in parts]
+        # The relation comes before a struct column of its name.
         first = 1 if len(parts) > 1 and names[0] == self.name else 0
         field = self.schema.get(names[first])
         if field is None:
             raise self._unknown(parts, names, first)
         found: exp.Expr = column(field)
+        # DataFusion shows a column with its relation in the names that it makes.
         found.meta["qualified"] = f"{self.name}.{field.name}" if self.name else None
         found.meta["span"] = span_of(parts[first])
         for part in parts[first + 1 :]:

@@ -90,6 +90,7 @@ def plan_query(query: exp.Expr, relations: Relations) -> Node:
     match query:
         case exp.Select():
             return _select(query, _with_ctes(query, relations))
+        # EXCEPT and INTERSECT as well: `_branches` refuses them by name.
         case exp.SetOperation():
             return _union(query, _with_ctes(query, relations))
         case exp.Subquery():
@@ -110,6 +111,7 @@ def _with_ctes(query: exp.Expr, relations: Relations) -> Relations:
     for cte in clause.expressions:
         refuse_clauses(cte)
         name = spelled(cte.args["alias"].this)
+        # Each sees those before it, and hides a table of its name.
         plan = plan_query(cte.this, relations)
         relations = replace(relations, ctes={**relations.ctes, name: plan})
     return relations
@@ -231,6 +233,7 @@ def _from(source: exp.Expr, relations: Relations) -> tuple[Node, Scope]:
     alias = source.args.get("alias")
     name = spelled(alias.this) if alias is not None and alias.this else None
     match source:
+        # A function in FROM is a Table too, with a call in it.
         case exp.Table() if isinstance(source.this, exp.Identifier):
             identifier = source.this
             node = relations.get(identifier.name, span_of(identifier))

@@ -76,6 +76,7 @@ def _check_kind(create: exp.Expr) -> None:
     table = create.find(exp.Table)
     assert table is not None
     refuse_clauses(table)
+    # The grammar keeps TEMPORARY here, and PARTITIONED BY among sqlglot's indexes.
     if create.args.get("unique"):
         raise Unsupported(
             "lookup tables (CREATE TEMPORARY TABLE) are not supported yet",
@@ -164,6 +165,7 @@ class _Table:
         if watermark is None or self._problems or self._option_problems:
             return None
         event_time = watermark.column
+        # What is computed above the source cannot be stamped by its recorder.
         if event_time is not None and event_time not in declared.physical:
             event_time = None
         return ConnectorTable(
@@ -251,11 +253,13 @@ class _Table:
         direction: Direction,
     ) -> Declared | None:
         """Columns that the connector brings by itself."""
+        # The columns follow from the options: with a bad one they would be wrong.
         if self._option_problems:
             return None
         try:
             own = self._connector.columns(values)
         except ArroyoError as problem:
+            # A connector knows no places, but quotes the value that it refuses.
             problem.span = problem.span or self._options.holding(problem.message)
             self._option_problems.append(problem)
             return None

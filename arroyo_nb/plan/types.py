@@ -58,6 +58,7 @@ _PLAIN: dict[exp.DType, Type] = {
 _TIMESTAMPS = {_D.TIMESTAMP, _D.DATETIME}
 _PRECISIONS = (0, 3, 6, 9)
 _MOST_DIGITS = 9
+# WITHOUT TIME ZONE as well: Arroyo refuses both, sqlglot drops the one.
 _ZONED = re.compile(r"\bTIME\s+ZONE\b", re.IGNORECASE)
 
 # Types of SQL that no connector reads or writes.
@@ -123,6 +124,7 @@ def _size(parameter: exp.DataTypeParam, data_type: exp.Expr) -> int:
 
 def _digits(sizes: list[int], data_type: exp.Expr) -> int:
     _check_count(sizes, 1, data_type)
+    # A plain TIMESTAMP counts nanoseconds to Arroyo.
     digits = sizes[0] if sizes else 9
     if digits not in _PRECISIONS:
         raise CatalogProblem(
@@ -135,6 +137,7 @@ def _digits(sizes: list[int], data_type: exp.Expr) -> int:
 
 def _decimal(sizes: list[int], data_type: exp.Expr) -> Decimal:
     _check_count(sizes, 2, data_type)
+    # DataFusion's own size where none is given.
     precision, scale = (*sizes, 0)[:2] if sizes else (38, 10)
     if not 0 < precision <= 38 or scale > precision:
         raise CatalogProblem(
@@ -160,4 +163,5 @@ def _struct_field(field: exp.Expr) -> Field:
             "anonymous struct fields are not allowed", span=span_of(field)
         )
     type_ = type_from_sql(field.kind)
+    # Arroyo marks JSON on columns alone: inside a struct it is text.
     return Field(field.name, TEXT if type_ == JSON else type_)

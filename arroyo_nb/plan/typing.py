@@ -40,9 +40,10 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.errors import ArroyoError, CatalogProblem
+from arroyo_nb.functions.literals import check_text
 from arroyo_nb.functions.types import is_number
-from arroyo_nb.plan.intervals import interval_text
+from arroyo_nb.plan.intervals import exact, interval_text, parse_interval
 from arroyo_nb.schema import (
     BOOLEAN,
     DATE,
@@ -84,6 +85,12 @@ def place_of(expression: exp.Expr) -> Span | None:
     return found
 
 
+def whole_number(expression: exp.Expr) -> int | None:
+    """The value of a literal whole number; None for anything else."""
+    is_literal = isinstance(expression, exp.Literal) and expression.is_int
+    return int(expression.name) if is_literal else None
+
+
 def column(field: Field) -> exp.Column:
     """A reference to a column of the input.
 
@@ -108,17 +115,34 @@ def cast(expression: exp.Expr, type_: Type, *, tries: bool = False) -> exp.Expr:
     Raises
     ------
     CatalogProblem
-        When values of the one type are never values of the other.
+        When values of the one type are never values of the other, or a literal's text
+        is not.
     """
     given = type_of(expression)
     if given == type_:
         return expression
     if not castable(given, type_):
         raise CatalogProblem(f"Unsupported CAST from {given} to {type_}")
+    if expression.is_string and not tries:
+        if type_ == INTERVAL:
+            return _interval(expression)
+        check_text(expression.name, type_, place_of(expression))
+    # For texts alone, in Arroyo's words: lowering reads the type of the node.
     to = exp.DataType(this=exp.DType.USERDEFINED, kind=str(type_))
     made = (exp.TryCast if tries else exp.Cast)(this=expression, to=to)
     made.meta["span"] = place_of(expression)
     return typed(made, type_, nullable=tries or is_nullable(expression))
+
+
+def _interval(literal: exp.Expr) -> exp.Expr:
+    """A text as an interval: Spark's CAST does not read ``5 minutes``."""
+    try:
+        made = duration(exact(parse_interval(literal.name)))
+    except ArroyoError as problem:
+        problem.span = place_of(literal)
+        raise
+    made.meta["text"], made.meta["span"] = literal.name, place_of(literal)
+    return made
 
 
 def castable(given: Type, wanted: Type) -> bool:
@@ -183,6 +207,7 @@ def _in_arg(value: object, swap: Callable[[exp.Expr], exp.Expr | None]) -> objec
         return [_in_arg(item, swap) for item in value]
     if isinstance(value, exp.Expr) and "arroyo_type" in value.meta:
         return replaced(value, swap)
+    # An arm of CASE is a node without a type of its own.
     if isinstance(value, exp.If):
         return exp.If(**{k: _in_arg(v, swap) for k, v in value.args.items()})
     return value.copy() if isinstance(value, exp.Expr) else value

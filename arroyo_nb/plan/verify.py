@@ -90,6 +90,7 @@ def _check_expression(node: Node, over: Node, expression: exp.Expr) -> None:
             raise BrokenPlan(
                 f"{type(node).__name__} reads '{part.name}', which is not in its input"
             )
+        # A Condition is what sqlglot calls an expression that has a value.
         if isinstance(part, exp.Condition) and not _is_typed(part):
             raise BrokenPlan(f"{part.sql()} has no type in {type(node).__name__}")
         if is_aggregate(part):

@@ -120,6 +120,7 @@ def fixed_delay(bound: exp.Expr, name: str) -> timedelta | None:
         delay = bounded(delay + (size if isinstance(bound, exp.Sub) else -size))
         bound = left
     is_column = isinstance(bound, exp.Column) and bound.name == name
+    # Ahead of the newest row is no delay to Spark: it is followed as any expression.
     return delay if is_column and delay >= timedelta() else None
 
 

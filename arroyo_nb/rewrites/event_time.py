@@ -62,6 +62,7 @@ def _source(scan: Scan) -> Node:
 
 def _event_time(table: ConnectorTable) -> exp.Expr | None:
     name = table.watermark.column
+    # A physical event time is on the rows already.
     return None if name in (None, table.spec.event_time) else _value(table, str(name))
 
 

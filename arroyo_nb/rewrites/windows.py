@@ -138,9 +138,11 @@ def _as_tumble(window: Window, span: Span | None) -> Window:
     """Windows that hop by their own width tumble."""
     if isinstance(window, Hop):
         if window.slide > window.width:
+            # No multiple of a longer slide is the width: there always is a message.
             raise PlanProblem(uneven_hop(window) or "", span=span)
         if window.slide == window.width:
             return Tumble(window.width)
+        # Rounded up: an uneven hop has some rows in one window more.
         overlapping = -(-window.width // window.slide)
         if overlapping > MOST_OVERLAPPING:
             raise Unsupported(

@@ -7,7 +7,8 @@ slowest of them has read them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,7 +68,7 @@ class Feeds:
         self._folders: dict[str, Path] = {}
         self._conductors: dict[str, Conductor] = {}
 
-    def start(self, folder: RunFolder, *, on_change: Callable[[], None]) -> None:
+    def start(self, folder: RunFolder) -> None:
         """Start to record every source into the run's folder."""
         self._folders = {feed.key: folder.source(feed.key) for feed in self._feeds}
         # At once: other threads look at this mapping while it is filled.
@@ -79,7 +80,6 @@ class Feeds:
                 source=feed.table.name,
                 pace=self._pace,
                 paused=self._stepping,
-                on_change=on_change,
             )
             for feed in self._feeds
         }
@@ -175,8 +175,9 @@ class Feeds:
 
     def join(self, timeout_s: float) -> None:
         """Wait until nothing is written any more, after :meth:`close`."""
+        deadline = time.monotonic() + timeout_s
         for conductor in self._conductors.values():
-            conductor.join(timeout_s)
+            conductor.join(max(0.0, deadline - time.monotonic()))
 
     @property
     def paused(self) -> bool:

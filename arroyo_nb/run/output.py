@@ -19,7 +19,12 @@ from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.preview import Preview, Tee
-from arroyo_nb.run.progress import Progress, logged_watermark, read_progress
+from arroyo_nb.run.progress import (
+    Progress,
+    logged_watermark,
+    new_batches,
+    read_progress,
+)
 from arroyo_nb.run.snapshot import LAST_YEAR
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
@@ -29,6 +34,7 @@ from arroyo_nb.spark.observe import read_observed
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 IDLE = "Waiting for data to arrive"
 """Spark's status once a trigger found neither new rows nor a reason to run again."""
@@ -126,7 +132,7 @@ class Output:
         bool
             Whether there was anything new.
         """
-        news = list(self._new_progress())
+        news = self._new_progress()
         for progress in news:
             self._take(progress)
         return bool(news)
@@ -172,27 +178,23 @@ class Output:
         assert self._writer is not None
         assert self._context is not None
         try:
-            self._context.run(self._writer.write, batch, batch_id)
+            # A copy: the queries of a run write at the same time.
+            self._context.copy().run(self._writer.write, batch, batch_id)
         except Exception as error:
             # Spark wraps what is raised here in its own words; ours are kept.
             self.error = error
             raise
 
-    def _new_progress(self) -> Iterator[Progress]:
-        if self._query is None:
-            return
-        last = self._query.lastProgress
-        if last is None:
-            return
-        newest = read_progress(json.loads(last.json))
-        seen = self.progress.batch_id if self.progress else None
-        if seen is not None and newest.batch_id > seen + 1:
-            for raw in self._query.recentProgress:
-                between = read_progress(json.loads(raw.json))
-                if seen < between.batch_id < newest.batch_id:
-                    yield between
-        if seen is None or newest.batch_id > seen:
-            yield newest
+    def _new_progress(self) -> list[Progress]:
+        query = self._query
+        last = query.lastProgress if query is not None else None
+        if query is None or last is None:
+            return []
+        return new_batches(
+            _progress(last),
+            lambda: map(_progress, query.recentProgress),
+            first=self.progress.batch_id + 1 if self.progress else 0,
+        )
 
     def _take(self, progress: Progress) -> None:
         before = self.progress
@@ -240,6 +242,10 @@ def window_assigners(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:
     for node in walk(sink):
         if isinstance(node, nodes.WindowAggregate) and node.assign is not None:
             yield node
+
+
+def _progress(reported: StreamingQueryProgress) -> Progress:
+    return read_progress(json.loads(reported.json))
 
 
 def _read_between(

@@ -1,8 +1,7 @@
 """What a preview keeps of its output: the newest rows, and exact counts of all.
 
 The buffer is bounded in rows; :attr:`Preview.cut_rows` says how many older ones were
-let go. Batches come on Spark's callback thread and are read from any other. A batch
-that closes several windows keeps its rows in the windows' order.
+let go. Batches come on Spark's callback thread and are read from any other.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Preview:
         self.total_rows = 0
         self._limit_rows = limit_rows
         self._batches: deque[tuple[int, pa.Table]] = deque()
-        self._window = next((f.name for f in schema if f.type == WINDOW_STRUCT), None)
+        self._newest = (-1, 0)
         self._lock = Lock()
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -48,12 +47,15 @@ class Preview:
         self.put(batch.toArrow().cast(arrow_schema(_nullable(self.schema))), batch_id)
 
     def put(self, rows: pa.Table, batch_id: int) -> None:
-        """Take the rows of one micro-batch."""
-        if self._window is not None:
-            rows = _by_window(rows, self._window)
+        """Take the rows of one micro-batch, in the order of their windows."""
+        rows = _by_window(rows, self.schema)
         with self._lock:
-            if self._batches and self._batches[-1][0] == batch_id:
-                self.total_rows -= self._batches.pop()[1].num_rows
+            if self._newest[0] == batch_id:
+                # As many as came, not as many as were kept.
+                self.total_rows -= self._newest[1]
+                if self._batches and self._batches[-1][0] == batch_id:
+                    self._batches.pop()
+            self._newest = batch_id, rows.num_rows
             self.total_rows += rows.num_rows
             if rows.num_rows:
                 self._batches.append((batch_id, rows))
@@ -153,14 +155,17 @@ class Tee:
         self._sink.close()
 
 
-def _by_window(rows: pa.Table, window: str) -> pa.Table:
+def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:
     """The rows by their window, then by their other values from left to right: Spark
     gives them in the order of its hash partitions, which says nothing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    window = next((f.name for f in schema if f.type == WINDOW_STRUCT), None)
+    if window is None or rows.num_rows < 2:
+        return rows
     keys = [pc.struct_field(rows[window], part) for part in ("start", "end")]
-    keys += [c for c in rows.columns if not pa.types.is_nested(c.type)]
+    keys += [column for column in rows.columns if not pa.types.is_nested(column.type)]
     named = {str(i): key for i, key in enumerate(keys)}
     order = [(name, "ascending") for name in named]
     return rows.take(pc.sort_indices(pa.table(named), sort_keys=order))

@@ -7,7 +7,7 @@ StreamingQueryProgress), so a change of its spelling is a change of this file.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -43,6 +43,9 @@ class Progress:
         them after it has put the batch's rows of a group together.
     observed
         Observed metrics by name, as Spark gives them.
+    ran
+        False for what Spark says now and then while it has nothing to do; it carries
+        the number of the batch to come.
     """
 
     batch_id: int
@@ -54,6 +57,7 @@ class Progress:
     state_rows: int = 0
     late_groups: int = 0
     observed: Mapping[str, Any] = field(default_factory=dict)
+    ran: bool = True
 
 
 def read_progress(raw: Mapping[str, Any]) -> Progress:
@@ -73,7 +77,30 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         state_rows=_of_states(raw, "numRowsTotal"),
         late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
+        ran="addBatch" in raw.get("durationMs", NOTHING),
     )
+
+
+def new_batches(
+    newest: Progress, recent: Callable[[], Iterable[Progress]], first: int
+) -> list[Progress]:
+    """The batches that have run since, oldest first.
+
+    Parameters
+    ----------
+    newest
+        The newest progress.
+    recent
+        Gives all that Spark still has, oldest first; costs more than the newest.
+    first
+        Number of the first batch that is news.
+    """
+    done = newest.batch_id if newest.ran else newest.batch_id - 1
+    if done < first:
+        return []
+    if newest.ran and done == first:
+        return [newest]
+    return [each for each in recent() if each.ran and each.batch_id >= first]
 
 
 def logged_watermark(checkpoint: Path, batch_id: int) -> datetime | None:

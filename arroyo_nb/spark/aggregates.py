@@ -12,6 +12,7 @@ from arroyo_nb.schema import BIGINT_UNSIGNED, spark_type
 from arroyo_nb.spark.expressions import OVERFLOW, spark_sql
 
 _SUM_OF_SET = (
+    # Begins with NULL: the sum of no value is NULL, not 0.
     "aggregate({set}, CAST(NULL AS {type}), (total, value) -> "
     "coalesce(total + CAST(value AS {type}), CAST(value AS {type})))"
 )
@@ -40,6 +41,7 @@ def measure_sql(measure: Measure, *, row_time: str) -> str:
     if measure.where is not None:
         where = f" FILTER (WHERE {spark_sql(measure.where, row_time=row_time)})"
     type_ = spark_type(measure.type)
+    # min and max are the same of distinct values; the set holds no NULL, as it should.
     if measure.distinct and measure.function in _DISTINCT:
         text = _distinct(measure.function, f"collect_set({argument}){where}", type_)
     else:

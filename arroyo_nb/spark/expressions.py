@@ -22,7 +22,7 @@ from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast, in_range
 from arroyo_nb.functions.once import once
 from arroyo_nb.functions.patterns import java
-from arroyo_nb.plan.typing import type_of
+from arroyo_nb.plan.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
@@ -239,8 +239,13 @@ def _call(node: exp.Anonymous, write: Write) -> str:
 
 
 def _argument(node: exp.Expr, write: Write) -> Argument:
-    literal = node.this if isinstance(node, exp.Literal) and node.is_string else None
-    return Argument(write(node), type_of(node), literal, node.meta.get("interval"))
+    return Argument(
+        write(node),
+        type_of(node),
+        literal=node.name if node.is_string else None,
+        number=whole_number(node),
+        duration=node.meta.get("interval"),
+    )
 
 
 _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
@@ -289,4 +294,5 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
 
 
 def _shift(function: str, node: exp.Binary, write: Write) -> str:
+    # Spark's shifts take an INT, and Arroyo's operands are of one type.
     return f"{function}({write(node.left)}, CAST({write(node.right)} AS INT))"

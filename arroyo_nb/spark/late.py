@@ -44,12 +44,14 @@ def late_rows(
     """
     assert aggregate.assign is not None
     columns = [quoted(name) for name in aggregate.input.schema.names]
+    # Nothing is grouped: a session needs no other key.
     window, *_ = assigned(aggregate.assign, alone=False)
     watermark = f"timestamp_micros({_micros(late_watermark)}L)"
     end = f"{quoted(WINDOW)}.`end`"
     rows = lower(aggregate.input, read)
     return (
         rows.select(*columns, quoted(TIMESTAMP), window)
+        # Before `finished`: Spark compares the end of the session that it made.
         .filter(f"{end} <= {watermark}")
         .select(*columns, quoted(TIMESTAMP), finished(aggregate.assign))
         .selectExpr(

@@ -81,6 +81,7 @@ def lower(node: nodes.Node, read: Read, *, observed: bool = False) -> DataFrame:
 def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:
     """The columns that a sink sees, with the plan's names, order and types."""
     columns = (
+        # Spark leaves out a cast to the type that is there.
         f"CAST({quoted(f.name)} AS {spark_type(f.type)}) AS {quoted(f.name)}"
         for f in node.schema
     )
@@ -143,6 +144,7 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     if not lowering.watermarked:
         return frame.filter(f"{time} < {_END}")
     if node.expression is None:
+        # Spark keeps delays in milliseconds.
         delay = f"{node.delay // timedelta(milliseconds=1)} milliseconds"
         return frame.withWatermark(TIMESTAMP, delay).filter(f"{time} < {_END}")
     # Spark follows one column: _timestamp is marked as if it were that column, so
@@ -173,6 +175,7 @@ def _of_usable_time(
         problems.append((before, "lies before 1970, where windows cannot be"))
     if not problems:
         return frame
+    # `event_time` puts a watermark right over its source.
     assert isinstance(node.input, nodes.Source)
     table = node.input.table
     if table.spec.options.get("bad_data") == "drop":
@@ -235,6 +238,7 @@ def lower_window_aggregate(
 ) -> DataFrame:
     """One row per key and window: the window, the keys, the measures."""
     frame = _lower(node.input, lowering)
+    # Once: read by several, it is lowered for each, but an observation has one name.
     number = lowering.numbers.pop(id(node), None)
     if number is not None:
         frame = observed_input(frame, node, number)
@@ -242,6 +246,7 @@ def lower_window_aggregate(
     names = [quoted(f.name) for f in node.schema.fields[1:]]
     groups = frame.groupBy(*assigned(node.assign, alone=not keys), *keys)
     window = finished(node.assign)
+    # The window twice: the column that one sees, and the one that has the watermark.
     return groups.agg(*_measures(node)).select(
         window.alias(node.window_name), *names, window
     )

@@ -93,6 +93,7 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
     values = observed.get(_name(number))
     if not values or not values["panes"]:
         return Observed()
+    # A histogram of Spark counts in DOUBLEs.
     panes = {_instant(pane["x"]): round(pane["y"]) for pane in values["panes"]}
     return Observed(
         rows=sum(panes.values()),

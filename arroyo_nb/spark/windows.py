@@ -79,6 +79,7 @@ def marked(value: str, name: str) -> Column:
     """A column that Spark takes for event time, with the query's own watermark."""
     from pyspark.sql import functions as F  # noqa: N812
 
+    # That the key is there is what counts: the delay is that of withWatermark.
     return F.expr(value).alias(name, metadata={_DELAY_KEY: 0})
 
 

@@ -22,7 +22,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported
 from arroyo_nb.source import Source, Span
 from arroyo_nb.sql.comments import blanked
-from arroyo_nb.sql.dialect import Arroyo, GrammarError, span_of
+from arroyo_nb.sql.dialect import Arroyo, span_of
+from arroyo_nb.sql.grammar import GrammarError
 from arroyo_nb.sql.statements import (
     CreateTable,
     CreateView,

@@ -241,6 +241,7 @@ class Conductor:
         """Wait until a slice may go; False when the conductor was stopped."""
         with self._changed:
             while not self._stopping:
+                # Nothing is released by it; what it dropped is counted at once.
                 if empty:
                     return True
                 wait_s = self._wait_s(tick)
@@ -288,6 +289,7 @@ class Conductor:
         with self._changed:
             self._playing = replace(self._playing, **changes)
             self._changed.notify_all()
+        # Outside the lock: who is told may hold one and ask for the state.
         self._on_change()
 
     def _problem(self, problem: Exception) -> RunProblem:

@@ -83,9 +83,11 @@ class Pace:
         import pyarrow as pa
 
         times = rows[self.clock.value].cast(pa.int64()).to_numpy()
+        # Arrival times never go back from chunk to chunk.
         if newest_us is not None and self.clock is Clock.EVENT_TIME:
             times = np.maximum(times, newest_us)
         ticks = np.maximum.accumulate(times) // self.tick_us
+        # The first row begins a slice whatever its tick is.
         starts = np.flatnonzero(np.diff(ticks, prepend=ticks[0] - 1))
         ends = np.append(starts[1:], rows.num_rows)
         return [

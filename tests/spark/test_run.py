@@ -7,7 +7,8 @@ import pytest
 
 from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.run.run import Run, RunOptions
+from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.run import Run
 from arroyo_nb.run.snapshot import RunState, WindowState
 from arroyo_nb.tape.format import Tape
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.planner import plan_script
-from arroyo_nb.run.run import Run, RunOptions
+from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.run import Run
 from arroyo_nb.run.trace import TracedBatch
 from arroyo_nb.schema import EPOCH
 
@@ -31,7 +32,8 @@ def test_a_picture_tells_what_was_let_go(tmp_path, monkeypatch):
 
     windowed, plain = run.outputs
     windowed.preview._limit_rows = 2
-    rows = pa.table({"n": [1, 2, 3], "w": pa.nulls(3)})
+    window = pa.struct([("start", pa.timestamp("us")), ("end", pa.timestamp("us"))])
+    rows = pa.table({"n": [1, 2, 3], "w": pa.nulls(3, window)})
     windowed.preview.put(rows, 0)
     plain.preview.put(pa.table({"counter": [7]}), 0)
     first = TracedBatch(0, 0.0, None, EPOCH, {}, None)

@@ -44,16 +44,11 @@ def test_a_replayed_batch_takes_the_place_of_its_first_try():
     assert preview.total_rows == 3
 
 
-def test_an_append_only_changelog_only_creates():
-    preview = Preview(SCHEMA)
-    preview.put(rows(1, 2), 0)
-    preview.put(rows(), 1)
-    preview.put(rows(3), 2)
-    assert preview.changelog().to_pylist() == [
-        {"op": "c", "batch": 0, "before": None, "after": {"v": 1}},
-        {"op": "c", "batch": 0, "before": None, "after": {"v": 2}},
-        {"op": "c", "batch": 2, "before": None, "after": {"v": 3}},
-    ]
+def test_a_replayed_batch_that_was_cut_is_counted_once():
+    preview = Preview(SCHEMA, limit_rows=2)
+    preview.put(rows(1, 2, 3), 0)
+    preview.put(rows(1, 2, 3), 0)
+    assert (preview.total_rows, preview.cut_rows) == (3, 1)
 
 
 def test_the_rows_of_a_batch_are_in_the_order_of_their_windows():
@@ -67,6 +62,18 @@ def test_the_rows_of_a_batch_are_in_the_order_of_their_windows():
     preview.put(pa.table({"n": [1], "w": windows[-1:], "m": [None]}, schema=types), 1)
     assert preview.table()["n"].to_pylist() == [9, 5, None, 4, 1]
     assert [row[0] for row in preview.newest(2)] == [1, 4]
+
+
+def test_an_append_only_changelog_only_creates():
+    preview = Preview(SCHEMA)
+    preview.put(rows(1, 2), 0)
+    preview.put(rows(), 1)
+    preview.put(rows(3), 2)
+    assert preview.changelog().to_pylist() == [
+        {"op": "c", "batch": 0, "before": None, "after": {"v": 1}},
+        {"op": "c", "batch": 0, "before": None, "after": {"v": 2}},
+        {"op": "c", "batch": 2, "before": None, "after": {"v": 3}},
+    ]
 
 
 @pytest.mark.parametrize("read", [Preview.table, Preview.changelog])

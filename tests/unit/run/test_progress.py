@@ -1,6 +1,13 @@
 from datetime import UTC, datetime
 
-from arroyo_nb.run.progress import logged_watermark, read_progress
+import pytest
+
+from arroyo_nb.run.progress import (
+    Progress,
+    logged_watermark,
+    new_batches,
+    read_progress,
+)
 
 RAW = {
     "batchId": 7,
@@ -53,3 +60,33 @@ def test_the_watermark_of_before_a_restart_is_in_the_offset_log(tmp_path):
     assert logged_watermark(tmp_path, 3) == datetime(2013, 3, 4, 12, 10, tzinfo=UTC)
     assert logged_watermark(tmp_path, 0) is None
     assert logged_watermark(tmp_path, 9) is None
+
+
+def batch(number):
+    return Progress(number, 0, 0.0, None)
+
+
+def idle(next_number):
+    return Progress(next_number, 0, 0.0, None, ran=False)
+
+
+@pytest.mark.parametrize(
+    ("recent", "first", "new"),
+    [
+        ([idle(0)], 0, []),
+        ([idle(0), batch(0)], 0, [0]),
+        ([idle(0), batch(0), idle(1)], 0, [0]),
+        ([batch(0), idle(1), idle(1)], 1, []),
+        ([batch(0), batch(1), idle(2), batch(2)], 1, [1, 2]),
+        ([batch(6), batch(7)], 0, [6, 7]),
+        ([batch(6)], 7, []),
+    ],
+)
+def test_batches_are_told_once_and_idleness_never(recent, first, new):
+    got = new_batches(recent[-1], lambda: recent, first)
+    assert [progress.batch_id for progress in got] == new
+
+
+def test_a_trigger_without_a_batch_is_idle():
+    assert not read_progress({"batchId": 3, "durationMs": {"latestOffset": 1}}).ran
+    assert read_progress(RAW).ran

@@ -1,0 +1,106 @@
+"""Calls of scalar functions over bound arguments, as the function's signature wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from arroyo_nb import functions
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.plan import calls
+from arroyo_nb.plan.typing import (
+    cast,
+    is_nullable,
+    place_of,
+    type_of,
+    typed,
+    whole_number,
+)
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import INTERVAL, NULL, Timestamp
+
+_TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
+
+WORDED: dict[type[exp.Expr], tuple[Callable[[Any], str], tuple[str, ...]]] = {
+    exp.Extract: (lambda _: "date_part", ("this", "expression")),
+    exp.Overlay: (lambda _: "overlay", ("this", "expression", "from_", "for_")),
+    exp.StrPosition: (lambda _: "strpos", ("this", "substr")),
+    exp.Substring: (lambda _: "substr", ("this", "start", "length")),
+    exp.Trim: (
+        lambda node: _TRIMS[node.args.get("position") or "BOTH"],
+        ("this", "expression"),
+    ),
+}
+"""Calls with words between their arguments: the function's name, and sqlglot's names
+of the arguments in the order of the plain call."""
+
+
+def plain_call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
+    """The function and the arguments of a call that is written with words.
+
+    >>> name, arguments = plain_call(exp.Trim(this=exp.column("a"), position="LEADING"))
+    >>> name, [argument.sql() for argument in arguments]
+    ('ltrim', ['a'])
+    """
+    name, places = WORDED[type(node)]
+    given = [node.args[place] for place in places if node.args.get(place) is not None]
+    if isinstance(node, exp.Extract):
+        # The part is a bare word to the grammar, a text to date_part.
+        given[0] = exp.Literal.string(node.this.name.lower())
+    return name(node), given
+
+
+def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
+    """A bound call of a scalar function.
+
+    Raises
+    ------
+    CatalogProblem
+        When there is no such function, or it does not take these arguments.
+    """
+    made = exp.Anonymous(this=name, expressions=arguments)
+    # No row of the table: which time it is depends on the node that it is in.
+    if name == "row_time" and not arguments:
+        return typed(made, Timestamp(), nullable=False)
+    function = functions.scalar(name)
+    if function is None:
+        known = {*functions.names(), *calls.AGGREGATES, *calls.WINDOWS}
+        raise CatalogProblem(
+            f"Invalid function '{name}'", hint=did_you_mean(name, known)
+        )
+    arguments = _with_intervals(function, arguments)
+    made.set("expressions", arguments)
+    given = [_argument(argument) for argument in arguments]
+    type_ = function.check([a.type for a in given], [a.literal for a in given])
+    # What a literal may not be is told now, where its place is known.
+    function.spark(given)
+    nullable = function.nullable([is_nullable(argument) for argument in arguments])
+    return typed(made, type_, nullable=nullable)
+
+
+def _with_intervals(
+    function: functions.ScalarFunction, arguments: list[exp.Expr]
+) -> list[exp.Expr]:
+    """Text is read as an interval where the function takes nothing else."""
+    # A function that takes an interval has one signature; NULL is no parameter and
+    # fills up for arguments beyond it.
+    wanted = [*function.signatures[0].parameters, *(NULL for _ in arguments)]
+    return [
+        cast(argument, INTERVAL)
+        if parameter == INTERVAL and argument.is_string
+        else argument
+        for argument, parameter in zip(arguments, wanted, strict=False)
+    ]
+
+
+def _argument(argument: exp.Expr) -> functions.Argument:
+    return functions.Argument(
+        "?",
+        type_of(argument),
+        literal=argument.name if argument.is_string else None,
+        number=whole_number(argument),
+        duration=argument.meta.get("interval"),
+        span=place_of(argument),
+    )

@@ -1,0 +1,47 @@
+"""The streaming plan: frozen nodes that say which rows flow and what they mean.
+
+Each node answers three questions as derived attributes: ``schema`` (which columns),
+``changelog`` (which changes) and ``window`` (which window its rows belong to). The
+rules of the dialect are comparisons of these three.
+
+Expressions inside a node are *bound*: sqlglot expressions of the node's own (they
+are mutable, so they are copied on entry) in which every column is a bare quoted name
+of the input's schema and every sub-expression has a type that :func:`type_of` reads.
+"""
+
+from __future__ import annotations
+
+from arroyo_nb.plan.nodes.base import Changelog, Node, Unary
+from arroyo_nb.plan.nodes.columns import Measure, Named
+from arroyo_nb.plan.nodes.logical import Aggregate, Scan
+from arroyo_nb.plan.nodes.streaming import (
+    Filter,
+    Project,
+    Sink,
+    Source,
+    Union,
+    Watermark,
+    WindowAggregate,
+)
+from arroyo_nb.plan.nodes.windows import Hop, Session, Tumble, Window
+
+__all__ = [
+    "Aggregate",
+    "Changelog",
+    "Filter",
+    "Hop",
+    "Measure",
+    "Named",
+    "Node",
+    "Project",
+    "Scan",
+    "Session",
+    "Sink",
+    "Source",
+    "Tumble",
+    "Unary",
+    "Union",
+    "Watermark",
+    "Window",
+    "WindowAggregate",
+]

@@ -1,0 +1,158 @@
+"""Nodes that Spark runs: what is left of a plan after the rewrites."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from arroyo_nb.plan.nodes.base import Node, Unary
+from arroyo_nb.plan.nodes.columns import Measure, Named
+from arroyo_nb.plan.nodes.windows import Window
+from arroyo_nb.schema import WINDOW_STRUCT, Field, Schema
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from arroyo_nb.catalog import ConnectorTable
+
+
+@dataclass(frozen=True)
+class Source(Node):
+    """Rows as the connector delivers them: physical columns and ``_timestamp``,
+    which is the connector's own event time (arrival where it has none)."""
+
+    table: ConnectorTable
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that the connector delivers, generated ones left out."""
+        return self.table.physical
+
+
+@dataclass(frozen=True)
+class Watermark(Unary):
+    """Sets ``_timestamp`` and the watermark that follows it; drops nothing.
+
+    Parameters
+    ----------
+    event_time
+        Bound expression for ``_timestamp``; None keeps the connector's.
+    delay
+        The watermark is the newest event time less this.
+    expression
+        Where the watermark is not a fixed delay: a bound timestamp expression whose
+        maximum so far is the watermark. ``delay`` is then zero.
+    """
+
+    event_time: exp.Expr | None
+    delay: timedelta
+    expression: exp.Expr | None = None
+
+
+@dataclass(frozen=True)
+class Project(Unary):
+    """One row out per row in; keeps ``_timestamp`` and the window."""
+
+    items: tuple[Named, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """A column for each item."""
+        return Schema(tuple(item.field for item in self.items))
+
+    @cached_property
+    def window_columns(self) -> frozenset[str]:
+        """Plain references to a window column of the input stay window columns."""
+        # The key names the class: sqlglot is not imported for it.
+        inner = self.input.window_columns
+        return frozenset(
+            item.name
+            for item in self.items
+            if item.expression.key == "column" and item.expression.name in inner
+        )
+
+
+@dataclass(frozen=True)
+class Filter(Unary):
+    """Rows for which the predicate is true; NULL is not true."""
+
+    predicate: exp.Expr
+
+
+@dataclass(frozen=True)
+class Union(Node):
+    """UNION ALL: every row of every branch; the watermark is the least of theirs.
+
+    Branches have the same column names and types in the same order (build casts).
+    """
+
+    branches: tuple[Node, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The branches, in the order they were written."""
+        return self.branches
+
+    @property
+    def schema(self) -> Schema:
+        """The first branch's columns."""
+        return self.branches[0].schema
+
+    @cached_property
+    def window_columns(self) -> frozenset[str]:
+        """What is a window column in every branch."""
+        return frozenset.intersection(*(b.window_columns for b in self.branches))
+
+
+@dataclass(frozen=True)
+class WindowAggregate(Unary):
+    """One final row per key and window, sent when the watermark reaches its end.
+
+    State: one accumulator per key and open window, held until the window closes.
+    ``_timestamp`` of a row is the window's end less the smallest unit of time.
+
+    Parameters
+    ----------
+    assign
+        The window that each input row is put into; None where the input is already
+        windowed, whose window is kept.
+    window_name
+        Output column of the window struct, which comes first.
+    keys, measures
+        The other group keys and the aggregates; output columns in this order.
+    """
+
+    assign: Window | None
+    window_name: str
+    keys: tuple[Named, ...]
+    measures: tuple[Measure, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The window, then the keys, then the measures."""
+        window = Field(self.window_name, WINDOW_STRUCT, False)
+        columns = [k.field for k in self.keys] + [m.field for m in self.measures]
+        return Schema((window, *columns))
+
+    @cached_property
+    def window(self) -> Window | None:
+        """The window that it assigns, else the one its input has."""
+        return self.assign or self.input.window
+
+    @cached_property
+    def window_columns(self) -> frozenset[str]:
+        """The one column that holds the window."""
+        return frozenset((self.window_name,))
+
+
+@dataclass(frozen=True)
+class Sink(Unary):
+    """Where rows leave: a table, or the preview where ``table`` is None.
+
+    The input already has the sink's column names and types, by position.
+    """
+
+    table: ConnectorTable | None
+    name: str

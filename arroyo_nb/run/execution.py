@@ -1,0 +1,303 @@
+"""How a run lives: started, looked at, ended, all on the engine's worker thread.
+
+::
+
+    starting -> running -> finished | stopped | failed
+
+It is started and ended once. Whoever wants it to end asks: :meth:`Execution.begin`
+and :meth:`Execution.end` return at once, from any thread.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import Context, copy_context
+from functools import partial
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.plan import nodes
+from arroyo_nb.run.feeds import Feeds
+from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.output import Output
+from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.spark.failures import GONE, run_problem
+
+if TYPE_CHECKING:
+    from arroyo_nb.engine import Engine
+    from arroyo_nb.plan import Plan
+
+POLL_S = 0.1
+"""How often a running query is looked at."""
+
+RECORDER_S = 10.0
+"""How long the end of a run waits for the sources that are being read."""
+
+DEATH_S = 1.0
+"""How long a JVM that does not answer may take to be dead."""
+
+RATE_LOOKS = 20
+"""Looks over which the rate is taken: the last two seconds."""
+
+
+class Execution:
+    """A run's queries, what feeds them, and its folder, while it has them.
+
+    Attributes
+    ----------
+    outputs
+        The queries, one per sink; those of the run that this one resumes.
+    feeds
+        The conductors, one per source table.
+    state, note, error
+        Where it is, one line about that, and why it failed. They are set together
+        under :attr:`lock`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        engine: Engine,
+        folder: Path,
+        options: RunOptions,
+        outputs: tuple[Output, ...] | None,
+    ) -> None:
+        with _placed(plan):
+            self.outputs = outputs or tuple(_output(s, options) for s in plan.sinks)
+            self.feeds = Feeds(
+                plan.sinks, speed=options.speed, stepping=options.stepping
+            )
+        self.state = RunState.STARTING
+        self.note = "waiting for the engine"
+        self.error: ArroyoError | None = None
+        self.lock = RLock()
+        self._name = name
+        self._plan = plan
+        self._engine = engine
+        self._folder = folder
+        self._options = options
+        self._begun_s = time.monotonic()
+        self._ended_s: float | None = None
+        self._begun = False
+        self._claim: RunFolder | None = None
+        self._stop_polling: Callable[[], None] | None = None
+        # A later engine knows nothing of the queries of one that died.
+        self._generation = -1
+        self._rate: deque[tuple[float, int]] = deque(maxlen=RATE_LOOKS)
+
+    def begin(self) -> None:
+        """Ask the engine to start it. Its batches are written in the caller's context,
+        by which a kernel knows the cell that a thread prints for."""
+        self._engine.worker.post(partial(self._start, copy_context()))
+
+    def end(self, note: str) -> None:
+        """Have it stopped; one that has not been started yet ends here and now."""
+        self.feeds.close()
+        if not self.state.ended and not self._withdraw(note):
+            self._engine.worker.post(partial(self._end, RunState.STOPPED, note))
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start, until the end."""
+        return (self._ended_s or time.monotonic()) - self._begun_s
+
+    @property
+    def rows_in(self) -> int:
+        """Rows that the first output has read so far."""
+        output = self.outputs[0]
+        if output.progress is None:
+            return 0
+        # One that goes on after its end reads none, and not the end's row either.
+        return max(0, output.input_rows - self.feeds.ends_read(output.progress.chunks))
+
+    @property
+    def rows_per_s(self) -> float:
+        """Input rows a second, of the last two seconds; over all once it has ended."""
+        if self.state.ended:
+            return self.rows_in / max(self.elapsed_s, 1e-3)
+        if len(self._rate) < 2:
+            return 0.0
+        (t0, n0), (t1, n1) = self._rate[0], self._rate[-1]
+        return (n1 - n0) / max(t1 - t0, 1e-3)
+
+    @property
+    def _engine_lives(self) -> bool:
+        same = self._generation == self._engine.restarts
+        return same and self._engine.alive
+
+    def _start(self, context: Context) -> None:
+        if self.state.ended:
+            return
+        try:
+            self._claim = claim = RunFolder(
+                self._folder, plan_text=self._plan.identity, name=self._name
+            )
+            spark = self._engine.session
+            self._generation = self._engine.restarts
+            if not self._is_wanted():
+                self._release()
+                return
+            self.feeds.start(claim)
+            for index, output in enumerate(self.outputs):
+                output.start(
+                    partial(self.feeds.read_stream, spark),
+                    checkpoint=claim.checkpoint(index),
+                    state=claim.sink(index),
+                    trigger=self._options.trigger,
+                    context=context,
+                )
+        except Exception as error:
+            self._fail(error)
+            return
+        self._move(RunState.RUNNING, "resumed" if claim.resumed else "")
+        self._stop_polling = self._engine.worker.every(POLL_S, self._poll)
+
+    def _is_wanted(self) -> bool:
+        """Whether nobody stopped it while the engine started; then it has begun."""
+        with self.lock:
+            self._begun = not self.state.ended
+            return self._begun
+
+    def _withdraw(self, note: str) -> bool:
+        """End it at once, without the worker, if no query of it has been started."""
+        with self.lock:
+            if self._begun or self.state.ended:
+                return False
+            self._ended_s = time.monotonic()
+            self.state, self.note = RunState.STOPPED, note
+            return True
+
+    def _poll(self) -> None:
+        if not self._engine_lives:
+            self._fail(RunProblem(GONE))
+            return
+        try:
+            news = [output for output in self.outputs if output.poll()]
+            failure = next(filter(None, (o.failure() for o in self.outputs)), None)
+            failure = self.feeds.error or failure
+            over = failure is None and self._is_over()
+        except Exception as error:
+            self._fail(error)
+            return
+        self._look(bool(news))
+        if failure is not None:
+            self._fail(failure)
+        elif over:
+            self._end(RunState.FINISHED, "the sources have ended")
+        else:
+            self._respect_limits()
+
+    def _look(self, news: bool) -> None:
+        self._rate.append((time.monotonic(), self.rows_in))
+        if news:
+            self.feeds.consumed(
+                (o.sink, o.progress.chunks if o.progress else None)
+                for o in self.outputs
+            )
+
+    def _is_over(self) -> bool:
+        return all(
+            output.progress is not None
+            and self.feeds.is_read(output.progress.chunks, output.sink)
+            and output.is_idle()
+            for output in self.outputs
+        )
+
+    def _respect_limits(self) -> None:
+        limit, until = self._options.stop_after, self._options.until
+        if limit is not None and self.elapsed_s >= limit.total_seconds():
+            self._end(RunState.STOPPED, f"stopped after {limit.total_seconds():g} s")
+        marks = [o.progress.watermark if o.progress else None for o in self.outputs]
+        if until is not None and all(
+            mark is not None and mark.replace(tzinfo=None) >= until for mark in marks
+        ):
+            self._end(RunState.STOPPED, f"the watermark reached {until}")
+
+    def _fail(self, error: BaseException) -> None:
+        if self.state.ended:  # stopped while it was being started
+            self._release()
+            return
+        self.error = self._death(error) or run_problem(error)
+        self._end(RunState.FAILED, "")
+
+    def _death(self, error: BaseException) -> RunProblem | None:
+        """What to tell when the engine died, whichever call met it first."""
+        problem = run_problem(error)
+        if not self._begun:
+            return None
+        wait_s = DEATH_S if problem.message == GONE else 0
+        how = self._engine.died(wait_s) or "its Java process has ended"
+        if self._engine_lives:
+            return None
+        told = RunProblem(
+            f"the engine died: {how}",
+            hint="run it again to start afresh, or go on from its checkpoint: "
+            f"%arroyo resume {shlex.quote(self._name)} "
+            f"(session.resume({self._name!r}))",
+        )
+        told.__cause__ = error
+        return told
+
+    def _end(self, state: RunState, note: str) -> None:
+        if self.state.ended:
+            return
+        if self._stop_polling is not None:
+            self._stop_polling()
+        self.feeds.close()
+        self._end_outputs()
+        if self.error is not None:
+            state = RunState.FAILED
+        self._release()
+        self._ended_s = time.monotonic()
+        self._move(state, note)
+
+    def _end_outputs(self) -> None:
+        for output in self.outputs:
+            try:
+                if self._engine_lives:
+                    output.poll()
+                    output.stop()
+                else:
+                    output.close()
+            except Exception as error:
+                # The first failure is the one that explains the others.
+                self.error = self.error or run_problem(error)
+
+    def _release(self) -> None:
+        # Not before its conductors are done: the next run writes to the same folder.
+        self.feeds.join(RECORDER_S)
+        if self._claim is not None:
+            self._claim.release()
+
+    def _move(self, state: RunState, note: str) -> None:
+        with self.lock:
+            self.state, self.note = state, note
+
+
+@contextmanager
+def _placed(plan: Plan) -> Iterator[None]:
+    """Shows an error's place in the script."""
+    try:
+        yield
+    except ArroyoError as problem:
+        problem.at(plan.source)
+        raise
+
+
+def _output(sink: nodes.Sink, options: RunOptions) -> Output:
+    previewed = sink.table is None or not options.sinks
+    return Output(
+        sink,
+        keep=options.keep or (previewed and not options.printed),
+        write=options.sinks,
+        traced=options.traced,
+        printed=options.printed,
+    )

@@ -1,0 +1,129 @@
+"""How a script is run, and how a user may write that."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from arroyo_nb.errors import RunProblem
+
+DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
+UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a script is run.
+
+    Parameters
+    ----------
+    sinks
+        Whether INSERTs write to their tables; else they are previewed.
+    keep
+        Whether rows of written sinks are kept for a preview too.
+    speed
+        ``"max"``, or how many times faster than event time chunks are released.
+    trigger
+        Least time between micro-batches; None: as soon as there are rows.
+    stop_after
+        Wall time after which the run is stopped.
+    until
+        Event time (naive UTC) that the watermark must reach for the run to be stopped.
+    stepping
+        Whether chunks are released one by one, by ``Run.step``.
+    traced
+        Whether windows and late rows are counted.
+    printed
+        Whether bare SELECTs go to standard output as JSON lines, and none are kept.
+    """
+
+    sinks: bool = True
+    keep: bool = False
+    speed: float | str = "max"
+    trigger: timedelta | None = None
+    stop_after: timedelta | None = None
+    until: datetime | None = None
+    stepping: bool = False
+    traced: bool = True
+    printed: bool = False
+
+
+def duration(value: str | timedelta | None) -> timedelta | None:
+    """A duration such as ``250ms``, ``30s``, ``1.5 h``; a bare number is seconds.
+
+    Raises
+    ------
+    RunProblem
+        When it is not one, or not positive.
+
+    >>> duration("250ms")
+    datetime.timedelta(microseconds=250000)
+    """
+    if value is None:
+        return None
+    if isinstance(value, timedelta):
+        length = value
+    elif match := DURATION.match(value):
+        length = _seconds(float(match[1]) * UNIT_S[match[2] or "s"])
+    else:
+        raise RunProblem(
+            f"'{value}' is not a duration", hint="write one like 250ms, 30s, 5m or 2h"
+        )
+    if length <= timedelta():
+        raise RunProblem("a duration must be positive", hint="leave it out instead")
+    return length
+
+
+def _seconds(count: float) -> timedelta:
+    try:
+        return timedelta(seconds=count)
+    except OverflowError:
+        raise RunProblem(
+            f"a duration of {count:g} s is too long", hint="leave it out instead"
+        ) from None
+
+
+def instant(value: str | datetime | None) -> datetime | None:
+    """An event time such as ``2013-02-08 12:00``, as naive UTC.
+
+    Raises
+    ------
+    RunProblem
+        When it is not one.
+
+    >>> instant("2013-02-08T12:00:00+02:00")
+    datetime.datetime(2013, 2, 8, 10, 0)
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise RunProblem(
+                f"'{value}' is not a time", hint="write one like 2013-02-08 12:00"
+            ) from None
+    if value is None or value.tzinfo is None:
+        return value
+    return value.astimezone(UTC).replace(tzinfo=None)
+
+
+def playing_speed(value: float | str) -> float | str:
+    """``"max"``, or a positive factor on event time.
+
+    Raises
+    ------
+    RunProblem
+        When it is neither.
+    """
+    if value == "max":
+        return "max"
+    try:
+        factor = float(value)
+    except ValueError:
+        factor = 0.0
+    if not 0 < factor < float("inf"):
+        raise RunProblem(
+            f"speed '{value}' is not a positive number",
+            hint="write 'max', or how many seconds of event time a second shows",
+        )
+    return factor

@@ -1,0 +1,204 @@
+"""The grammar of queries and expressions, as overrides of sqlglot's PostgreSQL parser.
+
+A method here replaces sqlglot's of the same name, and a table replaces its table: what
+is not named is not read. Nothing is warned about or guessed: the first token that does
+not fit is a :class:`GrammarError` with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, TypeVar
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+from sqlglot.parsers.postgres import PostgresParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from arroyo_nb.source import Span
+
+_INTERVAL_UNITS = {
+    *("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR"),
+    *("DAY", "WEEK", "MONTH", "YEAR"),
+}
+T = TypeVar("T")
+
+
+class GrammarError(ParseError):
+    """A syntax error with its place."""
+
+    def __init__(self, message: str, span: Span) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+
+
+def _call(name: str) -> Callable[..., exp.Anonymous]:
+    def build(
+        parser: QueryParser, left: exp.Expr | None, right: exp.Expr
+    ) -> exp.Anonymous:
+        if left is None:
+            parser.raise_error("Expected a value before it", parser._prev)
+        return exp.Anonymous(this=name, expressions=[left, right])
+
+    return build
+
+
+def _no_paren_call(name: str) -> Callable[[], exp.Anonymous]:
+    return partial(exp.Anonymous, this=name)
+
+
+class QueryParser(PostgresParser):
+    """Reads queries and what they are made of; anything else is an error."""
+
+    FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+    FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {
+        name: PostgresParser.FUNCTION_PARSERS[name]
+        for name in (
+            *("CAST", "TRY_CAST", "EXTRACT"),
+            *("OVERLAY", "POSITION", "SUBSTRING", "TRIM"),
+        )
+    }
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {
+        "CASE": PostgresParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
+    }
+    NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {
+        TokenType.CURRENT_DATE: _no_paren_call("current_date"),
+        TokenType.CURRENT_TIME: _no_paren_call("current_time"),
+        TokenType.CURRENT_TIMESTAMP: _no_paren_call("now"),
+    }
+    # `->` reads JSON, and `?` asks for a key: neither is what sqlglot has them for.
+    LAMBDAS: ClassVar[dict[Any, Any]] = {}
+    JSON_OPERATORS: ClassVar[dict[Any, Any]] = {
+        TokenType.ARROW: _call("json_get"),
+        TokenType.DARROW: _call("json_as_text"),
+        TokenType.PLACEHOLDER: _call("json_contains"),
+    }
+    PLACEHOLDER_PARSERS: ClassVar[dict[Any, Any]] = {}
+    PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {
+        **PostgresParser.PRIMARY_PARSERS,
+        # E'..' and $$..$$ are strings like any other once they are read.
+        TokenType.BYTE_STRING: PostgresParser.PRIMARY_PARSERS[TokenType.STRING],
+        TokenType.HEREDOC_STRING: PostgresParser.PRIMARY_PARSERS[TokenType.STRING],
+    }
+    RANGE_PARSERS: ClassVar[dict[Any, Any]] = {
+        token: PostgresParser.RANGE_PARSERS[token]
+        for token in (
+            *(TokenType.BETWEEN, TokenType.ILIKE, TokenType.IN, TokenType.IRLIKE),
+            *(TokenType.IS, TokenType.LIKE, TokenType.RLIKE, TokenType.SIMILAR_TO),
+        )
+    }
+
+    def raise_error(self, message: str, token: Token | None = None) -> None:
+        """Stop with Arroyo-style words at the token that could not be read."""
+        at = token or self._curr or self._prev
+        is_there = token is not None or self._curr
+        found = f"'{at.text}'" if is_there else "the end of the statement"
+        raise GrammarError(_in_words(message, found), Span.of_token(at.start, at.end))
+
+    def _placed(self, parse: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """What ``parse`` reads, knowing its first and last token."""
+        first, before = self._curr, self._index
+        made = parse(*args, **kwargs)
+        # Of what took no token, `first` is the one after it.
+        if isinstance(made, exp.Expr) and self._index > before:
+            made.meta["start"], made.meta["end"] = first.start, self._prev.end
+        return made
+
+    def _parse_csv(
+        self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA
+    ) -> list[T]:
+        """A list; unlike sqlglot's, a separator at its end is an error."""
+        made = super()._parse_csv(parse_method, sep=sep)
+        if made and self._prev.token_type == sep:
+            self.raise_error("")
+        return made
+
+    def _parse_primary(self) -> exp.Expr | None:
+        return self._placed(super()._parse_primary)
+
+    def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        return self._placed(super()._parse_function_call, *args, **kwargs)
+
+    def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        first = self._curr
+        made = self._placed(super()._parse_types, *args, **kwargs)
+        if isinstance(made, exp.DataType):
+            made.meta["text"] = self._find_sql(first, self._prev)
+        return made
+
+    def _parse_join(self, *_: Any, **__: Any) -> exp.Join | None:
+        """One join. sqlglot's also tries ``a JOIN b JOIN c ON .. ON ..``, going back
+        over what it read, which takes time exponential in the number of joins."""
+        if self._match(TokenType.COMMA):
+            return exp.Join(this=self._parse_table())
+        index = self._index
+        method, side, kind = self._parse_join_parts()
+        if not self._match(TokenType.JOIN):
+            self._retreat(index)
+            return None
+        words = {"method": method, "side": side, "kind": kind}
+        join = exp.Join(this=self._parse_table())
+        for name, token in words.items():
+            join.set(name, token.text.upper() if token else None)
+        if self._match(TokenType.ON):
+            join.set("on", self._parse_disjunction())
+        elif self._match(TokenType.USING):
+            join.set("using", self._parse_wrapped_id_vars())
+        return join
+
+    def _parse_group(self, *args: Any, **kwargs: Any) -> exp.Group | None:
+        return self._placed(super()._parse_group, *args, **kwargs)
+
+    def _parse_limit(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        """LIMIT, or FETCH, whose FIRST and NEXT are plain names to the tokenizer."""
+        if not self._match(TokenType.FETCH, advance=False):
+            return super()._parse_limit(*args, **kwargs)
+        return self._placed(self._parse_fetch)
+
+    def _parse_fetch(self) -> exp.Fetch:
+        self._match(TokenType.FETCH)
+        self._match_texts(("FIRST", "NEXT"))
+        is_one = self._match_texts(("ROW", "ROWS"), advance=False)
+        count = None if is_one else self._parse_term()
+        return exp.Fetch(count=count, limit_options=self._parse_limit_options())
+
+    def _parse_locks(self) -> list[exp.Lock]:
+        first = self._curr
+        made = super()._parse_locks()
+        for lock in made:
+            lock.meta["start"], lock.meta["end"] = first.start, self._prev.end
+        return made
+
+    def _parse_in(self, *args: Any, **kwargs: Any) -> exp.In:
+        made = super()._parse_in(*args, **kwargs)
+        # With nothing but its operand it is IN ().
+        if len([value for value in made.args.values() if value]) == 1:
+            self.raise_error("Expected a value", self._prev)
+        return made
+
+    def _parse_interval(self, *_: Any, **__: Any) -> exp.Interval | None:
+        """``INTERVAL '5 minutes'``, ``INTERVAL '5' MINUTE``, with the text as typed."""
+        values = (TokenType.STRING, TokenType.NUMBER)
+        # Before anything but a literal INTERVAL is a name.
+        if self._next.token_type not in values or not self._match(TokenType.INTERVAL):
+            return None
+        start = self._prev.start
+        self._advance()
+        value = exp.Literal.string(self._prev.text)
+        unit = self._curr.text.upper()
+        named = unit.removesuffix("S") in _INTERVAL_UNITS
+        if named:
+            self._advance()
+        interval = exp.Interval(this=value, unit=exp.var(unit) if named else None)
+        interval.meta["start"], interval.meta["end"] = start, self._prev.end
+        return interval
+
+
+def _in_words(message: str, found: str) -> str:
+    message = message.split(" but got ")[0]
+    wanted = message.removeprefix("Expecting ").removeprefix("Expected ")
+    if wanted == message or "<class" in message:
+        return f"syntax error at {found}"
+    return f"syntax error at {found}: expected {wanted}"

@@ -1,0 +1,19 @@
+SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
+-- error
+-- <cell>:1:8: 'x' is no INT
+--   SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
+--          ^^^
+-- <cell>:1:41: '40000' is no SMALLINT
+--   SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
+--                                           ^^^^^^^
+-- <cell>:1:65: 'maybe' is no BOOLEAN
+--   SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
+--                                                                   ^^^^^^^
+--   hint: write true or false
+-- <cell>:1:88: expected an interval, but found 'x'
+--   SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
+--                                                                                          ^^^
+--   hint: write it as in INTERVAL '5 minutes'
+-- <cell>:1:108: '1,5' is no DOUBLE
+--   SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
+--                                                                                                              ^^^^^

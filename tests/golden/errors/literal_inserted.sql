@@ -1,0 +1,5 @@
+INSERT INTO totals SELECT name, 'x', 5 FROM trips
+-- error
+-- <cell>:1:33: column 'total': 'x' is no DOUBLE
+--   INSERT INTO totals SELECT name, 'x', 5 FROM trips
+--                                   ^^^
