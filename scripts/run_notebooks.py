@@ -2,13 +2,16 @@
 
 ``run_notebooks.py NOTEBOOK ...`` writes the outputs into the notebooks themselves, for
 readers without a kernel. Of what a run leaves behind only that is kept which the next
-run leaves too: no times, no versions, no ids. ``--html FOLDER`` leaves the notebooks as
-they are and writes pages.
+run leaves too: no times, no versions, no ids.
+
+``--html FOLDER`` leaves the notebooks as they are and writes pages, with one of each
+other notebook beside them as it is: the links between them lead somewhere.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,8 @@ from nbclient.exceptions import CellExecutionError
 
 CELL_S = 300
 QUIET = "--IPKernelApp.log_level=ERROR"
+SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
+LINK = re.compile(r'href="(\w+)\.ipynb"')
 
 
 def run(path: Path) -> Any:
@@ -70,16 +75,15 @@ def lasting(notebook: Any) -> Any:
     return notebook
 
 
-def page(notebook: Any, path: Path, folder: Path) -> Path:
-    """Write the notebook as one page that needs nothing beside it."""
+def page(notebook: Any, path: Path, folder: Path) -> None:
+    """Write the notebook as a page without scripts, which asks nothing of any host."""
     from nbconvert import HTMLExporter
 
     resources = {"metadata": {"name": path.stem}}
     html, _ = HTMLExporter().from_notebook_node(notebook, resources)
+    html = LINK.sub(r'href="\1.html"', SCRIPT.sub("", html))
     folder.mkdir(parents=True, exist_ok=True)
-    made = folder / f"{path.stem}.html"
-    made.write_text(html, "utf-8")
-    return made
+    (folder / f"{path.stem}.html").write_text(html, "utf-8")
 
 
 def main() -> None:
@@ -97,7 +101,11 @@ def main() -> None:
         if asked.html is None:
             nbformat.write(notebook, path)
         else:
-            print(f"  -> {page(notebook, path, asked.html)}")
+            page(notebook, path, asked.html)
+    if asked.html is not None:
+        around = {p for path in asked.notebooks for p in path.parent.glob("*.ipynb")}
+        for path in sorted(around - set(asked.notebooks)):
+            page(nbformat.read(path, as_version=4), path, asked.html)
 
 
 if __name__ == "__main__":
