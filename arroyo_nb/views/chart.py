@@ -177,7 +177,9 @@ def _chart(table: pa.Table, encoding: Encoding) -> alt.Chart:
     if encoding.color is not None:
         channels["color"] = alt.Color(**_field(encoding.color, kinds))
     elif encoding.end is not None:
+        # With both ends across, the foot of a bar must be given too.
         channels["x2"] = alt.X2(field=_escaped(encoding.end))
+        channels["y2"] = alt.Y2(datum=0)
     if line and encoding.end is not None:
         table = table.append_column(STRETCH, _stretches(table, encoding))
         channels["detail"] = alt.Detail(field=STRETCH, type="nominal")

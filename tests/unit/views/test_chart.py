@@ -30,10 +30,10 @@ class Rows:
         return self._table
 
 
-def drawn(chart: Any) -> tuple[str, dict[str, str]]:
+def drawn(chart: Any) -> tuple[str, dict[str, Any]]:
     made = chart.to_dict()
     fields = {
-        channel: encoding["field"]
+        channel: encoding.get("field", encoding.get("datum"))
         for channel, encoding in made["encoding"].items()
         if channel != "tooltip"
     }
@@ -46,7 +46,7 @@ def drawn(chart: Any) -> tuple[str, dict[str, str]]:
         (
             {"window": WINDOWS, "flights": [3, 4]},
             "bar",
-            {"x": "window", "x2": "window end", "y": "flights"},
+            {"x": "window", "x2": "window end", "y": "flights", "y2": 0},
         ),
         (
             {"w": WINDOWS, "origin": ["EWR", "JFK"], "n": [3, 4], "mean": [1.0, 2.0]},
@@ -68,7 +68,7 @@ def drawn(chart: Any) -> tuple[str, dict[str, str]]:
     ],
 )
 def test_picks_what_fits(
-    columns: dict[str, list[Any]], mark: str, fields: dict[str, str]
+    columns: dict[str, list[Any]], mark: str, fields: dict[str, Any]
 ) -> None:
     assert drawn(plot(Rows(**columns))) == (mark, fields)
 
