@@ -56,9 +56,10 @@ class Execution:
         The queries, one per sink; those of the run that this one resumes.
     feeds
         The conductors, one per source table.
-    state, note, error
-        Where it is, one line about that, and why it failed. They are set together
-        under :attr:`lock`.
+    state, note
+        Where it is, and one line about that; they change together, under :attr:`lock`.
+    error
+        Why it failed.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Execution:
         self._folder = folder
         self._options = options
         self._begun_s = time.monotonic()
+        self._started_s = self._begun_s
         self._ended_s: float | None = None
         self._begun = False
         self._claim: RunFolder | None = None
@@ -129,6 +131,10 @@ class Execution:
         return (n1 - n0) / max(t1 - t0, 1e-3)
 
     @property
+    def _running_s(self) -> float:
+        return time.monotonic() - self._started_s
+
+    @property
     def _engine_lives(self) -> bool:
         same = self._generation == self._engine.restarts
         return same and self._engine.alive
@@ -138,7 +144,7 @@ class Execution:
             return
         try:
             self._claim = claim = RunFolder(
-                self._folder, plan_text=self._plan.identity, name=self._name
+                self._folder, plan_text=self._identity, name=self._name
             )
             spark = self._engine.session
             self._generation = self._engine.restarts
@@ -157,8 +163,16 @@ class Execution:
         except Exception as error:
             self._fail(error)
             return
+        self._started_s = time.monotonic()
         self._move(RunState.RUNNING, "resumed" if claim.resumed else "")
         self._stop_polling = self._engine.worker.every(POLL_S, self._poll)
+
+    @property
+    def _identity(self) -> str:
+        # Rows that were only looked at have been read, and were not written.
+        tables = any(output.sink.table for output in self.outputs)
+        previewed = tables and not self._options.sinks
+        return self._plan.identity + "\npreviewed" * previewed
 
     def _is_wanted(self) -> bool:
         """Whether nobody stopped it while the engine started; then it has begun."""
@@ -198,22 +212,19 @@ class Execution:
     def _look(self, news: bool) -> None:
         self._rate.append((time.monotonic(), self.rows_in))
         if news:
-            self.feeds.consumed(
-                (o.sink, o.progress.chunks if o.progress else None)
-                for o in self.outputs
-            )
+            self.feeds.consumed((o.sink, o.chunks) for o in self.outputs)
 
     def _is_over(self) -> bool:
         return all(
-            output.progress is not None
-            and self.feeds.is_read(output.progress.chunks, output.sink)
+            output.chunks is not None
+            and self.feeds.is_read(output.chunks, output.sink)
             and output.is_idle()
             for output in self.outputs
         )
 
     def _respect_limits(self) -> None:
         limit, until = self._options.stop_after, self._options.until
-        if limit is not None and self.elapsed_s >= limit.total_seconds():
+        if limit is not None and self._running_s >= limit.total_seconds():
             self._end(RunState.STOPPED, f"stopped after {limit.total_seconds():g} s")
         marks = [o.progress.watermark if o.progress else None for o in self.outputs]
         if until is not None and all(
@@ -294,10 +305,11 @@ def _placed(plan: Plan) -> Iterator[None]:
 
 def _output(sink: nodes.Sink, options: RunOptions) -> Output:
     previewed = sink.table is None or not options.sinks
+    # Without a trace a query without windows has no watermark to wait for.
     return Output(
         sink,
         keep=options.keep or (previewed and not options.printed),
         write=options.sinks,
-        traced=options.traced,
+        traced=options.traced or options.until is not None,
         printed=options.printed,
     )

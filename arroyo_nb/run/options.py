@@ -27,7 +27,7 @@ class RunOptions:
     trigger
         Least time between micro-batches; None: as soon as there are rows.
     stop_after
-        Wall time after which the run is stopped.
+        Wall time after which the run is stopped; the engine's start is not in it.
     until
         Event time (naive UTC) that the watermark must reach for the run to be stopped.
     stepping

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import Context
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
 from arroyo_nb.plan import nodes
@@ -42,6 +42,14 @@ IDLE = "Waiting for data to arrive"
 
 class Output:
     """A sink of the plan as a query.
+
+    Attributes
+    ----------
+    progress
+        Its newest batch.
+    chunks
+        How many chunks of each source it has read, in earlier runs too; None before
+        its first trigger.
 
     Parameters
     ----------
@@ -76,6 +84,7 @@ class Output:
             Trace(node.assign) for node in self.aggregates if node.assign is not None
         )
         self.progress: Progress | None = None
+        self.chunks: Mapping[str, int] | None = None
         self.max_event_time: datetime | None = None
         self.error: BaseException | None = None
         written = sink.table if write else None
@@ -190,14 +199,16 @@ class Output:
         last = query.lastProgress if query is not None else None
         if query is None or last is None:
             return []
+        newest = _progress(last)
+        # Also of a query that has nothing left to do: it says where it stands.
+        self.chunks = newest.chunks
         return new_batches(
-            _progress(last),
+            newest,
             lambda: map(_progress, query.recentProgress),
             first=self.progress.batch_id + 1 if self.progress else 0,
         )
 
     def _take(self, progress: Progress) -> None:
-        before = self.progress
         late_watermark = self._watermark_before(progress)
         self._elapsed_s = time.monotonic() - self._started
         for index, trace in enumerate(self.traces):
@@ -209,7 +220,7 @@ class Output:
                     elapsed_s=self._elapsed_s,
                     watermark=progress.watermark,
                     late_watermark=late_watermark,
-                    chunks=_read_between(before, progress),
+                    chunks=_read_in(progress),
                     max_event_time=self.max_event_time,
                     pane_rows=observed.pane_rows,
                     exact=observed.exact,
@@ -218,15 +229,17 @@ class Output:
         self._advance(progress.max_event_time)
         for name, values in progress.observed.items():
             if name.startswith(DROPPED):
-                self.dropped_rows[name.removeprefix(DROPPED)] += values["rows"]
+                _, _, table = name.removeprefix(DROPPED).partition(":")
+                self.dropped_rows[table] += values["rows"]
         self.input_rows += progress.input_rows
         self.late_groups += progress.late_groups
         self.progress = progress
 
     def _watermark_before(self, progress: Progress) -> datetime:
         """The watermark of the batch before, which decides what is late in this one."""
-        if self.progress is not None:
-            return self.progress.watermark or EPOCH
+        before = self.progress
+        if before is not None and before.batch_id == progress.batch_id - 1:
+            return before.watermark or EPOCH
         if self._checkpoint is None or progress.batch_id == 0:
             return EPOCH
         return logged_watermark(self._checkpoint, progress.batch_id - 1) or EPOCH
@@ -248,9 +261,6 @@ def _progress(reported: StreamingQueryProgress) -> Progress:
     return read_progress(json.loads(reported.json))
 
 
-def _read_between(
-    before: Progress | None, after: Progress
-) -> Mapping[str, tuple[int, int]]:
-    start = before.chunks if before else {}
-    ends: dict[str, Any] = dict(after.chunks)
-    return {name: (start.get(name, 0), end) for name, end in ends.items()}
+def _read_in(progress: Progress) -> Mapping[str, tuple[int, int]]:
+    first = progress.first_chunks
+    return {name: (first[name], end) for name, end in progress.chunks.items()}

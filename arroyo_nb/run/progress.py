@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -26,7 +27,8 @@ class Progress:
     batch_id
         Spark's, counted from 0 over restarts.
     input_rows
-        Rows read, the end-of-stream row among them.
+        Rows read, the end-of-stream row among them; a folder that the query reads
+        twice counts once.
     batch_ms
         Duration of the whole trigger.
     watermark
@@ -35,7 +37,10 @@ class Progress:
     max_event_time
         Newest event time of this batch at the first watermark; None without rows.
     chunks
-        Per source folder name: how many chunks have been read so far.
+        Per source folder name: how many chunks have been read so far; where a query
+        reads a folder twice, by the slower reader.
+    first_chunks
+        The same before this batch.
     state_rows
         Rows held by all stateful operators.
     late_groups
@@ -54,6 +59,7 @@ class Progress:
     watermark: datetime | None
     max_event_time: datetime | None = None
     chunks: Mapping[str, int] = field(default_factory=dict)
+    first_chunks: Mapping[str, int] = field(default_factory=dict)
     state_rows: int = 0
     late_groups: int = 0
     observed: Mapping[str, Any] = field(default_factory=dict)
@@ -69,11 +75,12 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
     sources = raw.get("sources", ())
     return Progress(
         batch_id=int(raw["batchId"]),
-        input_rows=int(raw.get("numInputRows", 0)),
+        input_rows=sum(_by_folder(sources, _rows_read, max).values()),
         batch_ms=float(raw.get("durationMs", NOTHING).get("triggerExecution", 0)),
         watermark=_instant(raw.get("eventTime", NOTHING).get("watermark")),
         max_event_time=_instant(raw.get("eventTime", NOTHING).get("max")),
-        chunks={_folder_name(s): _chunks_read(s) for s in sources},
+        chunks=_by_folder(sources, partial(_chunks_read, "endOffset"), min),
+        first_chunks=_by_folder(sources, partial(_chunks_read, "startOffset"), min),
         state_rows=_of_states(raw, "numRowsTotal"),
         late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
@@ -130,7 +137,24 @@ def _folder_name(source: Mapping[str, Any]) -> str:
     return PurePosixPath(str(source["description"]).rstrip("]")).name
 
 
-def _chunks_read(source: Mapping[str, Any]) -> int:
+def _rows_read(source: Mapping[str, Any]) -> int:
+    return int(source.get("numInputRows", 0))
+
+
+def _chunks_read(offset: str, source: Mapping[str, Any]) -> int:
     # One chunk is one entry of the file source's log, and logOffset counts from 0.
-    end = source.get("endOffset") or NOTHING
-    return int(end.get("logOffset", -1)) + 1
+    place = source.get(offset) or NOTHING
+    return int(place.get("logOffset", -1)) + 1
+
+
+def _by_folder(
+    sources: Iterable[Mapping[str, Any]],
+    value: Callable[[Mapping[str, Any]], int],
+    choose: Callable[[int, int], int],
+) -> dict[str, int]:
+    """One value per folder, chosen where the query reads it more than once."""
+    found: dict[str, int] = {}
+    for source in sources:
+        name, read = _folder_name(source), value(source)
+        found[name] = choose(found.get(name, read), read)
+    return found

@@ -48,7 +48,7 @@ def late_rows(
     window, *_ = assigned(aggregate.assign, alone=False)
     watermark = f"timestamp_micros({_micros(late_watermark)}L)"
     end = f"{quoted(WINDOW)}.`end`"
-    rows = lower(aggregate.input, read)
+    rows = lower(aggregate.input, read, again=True)
     return (
         rows.select(*columns, quoted(TIMESTAMP), window)
         # Before `finished`: Spark compares the end of the session that it made.

@@ -12,7 +12,7 @@ end-of-stream row (all NULL) would be lost: :func:`lower_filter` prevents that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
@@ -31,14 +31,18 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from sqlglot import exp
 
+    from arroyo_nb.catalog import ConnectorTable
+
 Read: TypeAlias = "Callable[[nodes.Source], DataFrame]"
 """Gives a source's physical columns and ``_timestamp``, streaming or not."""
 
 DROPPED = "dropped:"
-"""Observation of a source's rows whose event time cannot be used, by its name."""
+"""Observation of a table's rows whose event time cannot be used: a number, its name."""
 
 _WATERMARK = "_watermark"
 _END = f"timestamp_micros({END_OF_TIME_US}L)"
+_BEYOND = f"timestamp_micros({END_OF_TIME_US + 1}L)"
+_LAST = f"timestamp_micros({2**63 - 1}L)"
 
 
 @dataclass(frozen=True)
@@ -47,17 +51,22 @@ class _Lowering:
 
     ``watermarked`` is false where nobody asks for the watermark: no window waits for
     it and nobody looks. ``numbers`` has the aggregates that are still to be observed,
-    by identity. A node with several readers is lowered for each: Spark loses rows
-    where one streaming DataFrame is twice in a query.
+    by identity; ``counted`` the tables whose unusable rows are counted. A node with
+    several readers is lowered for each: Spark loses rows where one streaming DataFrame
+    is twice in a query.
     """
 
     read: Read
     windowed: bool
     watermarked: bool
     numbers: dict[int, int]
+    again: bool = False
+    counted: list[ConnectorTable] = field(default_factory=list)
 
 
-def lower(node: nodes.Node, read: Read, *, observed: bool = False) -> DataFrame:
+def lower(
+    node: nodes.Node, read: Read, *, observed: bool = False, again: bool = False
+) -> DataFrame:
     """A plan as a DataFrame: its visible columns and the hidden one.
 
     Parameters
@@ -70,12 +79,16 @@ def lower(node: nodes.Node, read: Read, *, observed: bool = False) -> DataFrame:
     observed
         Whether somebody looks: each micro-batch then tells its watermark, and the
         input of each window aggregate its rows (:mod:`arroyo_nb.spark.observe`).
+    again
+        Whether these are rows that a windowed query has read before: nothing of them
+        is counted once more.
     """
     aggregates = [n for n in walk(node) if isinstance(n, nodes.WindowAggregate)]
     assigning = (id(n) for n in aggregates if n.assign is not None)
     numbers = {of: number for number, of in enumerate(assigning) if observed}
-    windowed = bool(aggregates)
-    return _lower(node, _Lowering(read, windowed, windowed or observed, numbers))
+    windowed = bool(aggregates) or again
+    watermarked = windowed or observed
+    return _lower(node, _Lowering(read, windowed, watermarked, numbers, again))
 
 
 def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:
@@ -139,7 +152,7 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     columns = [quoted(name) for name in node.schema.names]
     time = quoted(TIMESTAMP)
     if node.event_time is not None:
-        frame = frame.select(*columns, _at_end_kept(node.event_time, TIMESTAMP))
+        frame = frame.select(*columns, _event_time(node.event_time))
     frame = _of_usable_time(frame, node, lowering)
     if not lowering.watermarked:
         return frame.filter(f"{time} < {_END}")
@@ -151,7 +164,10 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     # that windows over it close by the newest value of the expression.
     follows = _at_end_kept(node.expression, _WATERMARK)
     frame = frame.select(*columns, time, follows).withWatermark(_WATERMARK, "0 seconds")
-    frame = frame.filter(f"{quoted(_WATERMARK)} < {_END}")
+    # True for all rows but the last. It reads the watermark's column, or Spark would
+    # move it below; it does not compare it, as the expression may give anything.
+    any_value = f"coalesce({quoted(_WATERMARK)}, {_END}) <= {_LAST}"
+    frame = frame.filter(f"({time} < {_END}) <=> ({any_value})")
     return frame.select(*columns, marked(time, TIMESTAMP))
 
 
@@ -167,7 +183,7 @@ def _of_usable_time(
     if node.event_time is None:
         return frame
     time = quoted(TIMESTAMP)
-    problems = []
+    problems = [(f"{time} > {_END}", "lies after the year 9998")]
     if is_nullable(node.event_time):
         problems.append((f"{time} IS NULL", "is NULL in a row"))
     if lowering.windowed:
@@ -180,8 +196,11 @@ def _of_usable_time(
     table = node.input.table
     if table.spec.options.get("bad_data") == "drop":
         bad = f"coalesce({' OR '.join(test for test, _ in problems)}, FALSE)"
-        counted = F.expr(f"count_if({bad})").alias("rows")
-        return frame.observe(DROPPED + table.name, counted).filter(f"NOT {bad}")
+        if not lowering.again and table not in lowering.counted:
+            name = f"{DROPPED}{len(lowering.counted)}:{table.name}"
+            lowering.counted.append(table)
+            frame = frame.observe(name, F.expr(f"count_if({bad})").alias("rows"))
+        return frame.filter(f"NOT {bad}")
     failures = (
         f"WHEN {test} THEN raise_error("
         + quoted_text(f"the event time of '{table.name}' {what}")
@@ -190,6 +209,17 @@ def _of_usable_time(
     )
     checked = f"CASE {' '.join(failures)} ELSE {time} END"
     return frame.withColumn(TIMESTAMP, F.expr(checked))
+
+
+def _event_time(expression: exp.Expr) -> Column:
+    """The computed event time; one that the end of the stream could be mistaken for
+    is moved past it, where it is found."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    time = quoted(TIMESTAMP)
+    value = spark_sql(expression, row_time=time)
+    usable = f"IF({value} >= {_END}, {_BEYOND}, {value})"
+    return F.expr(f"IF({time} = {_END}, {time}, {usable})").alias(TIMESTAMP)
 
 
 def _at_end_kept(expression: exp.Expr, name: str) -> Column:

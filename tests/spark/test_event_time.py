@@ -55,6 +55,41 @@ def test_a_missing_event_time_fails_the_run(session, events, column):
         run.wait(60)
 
 
+def written(tmp_path, *millis):
+    path = tmp_path / "events.json"
+    path.write_text("".join(json.dumps({"ms": ms}) + "\n" for ms in millis))
+    return path
+
+
+FOREVER_MS = 253_370_764_800_000
+"""9999-01-01, where the end of a stream is."""
+
+
+@pytest.mark.parametrize("beyond", [FOREVER_MS, FOREVER_MS + 86_400_000])
+def test_an_event_time_at_the_end_of_time_is_not_the_end(session, tmp_path, beyond):
+    path = written(tmp_path, 1_000, beyond, 90_000)
+    script = FILE.format(path=path, column="made", bad_data="drop")
+    run = session.run(script, wait=True)
+    assert run.table()["n"].to_pylist() == [1, 1]
+    assert [s.dropped_rows for s in run.snapshot().sources] == [1]
+    run = session.run(FILE.format(path=path, column="made", bad_data="fail"))
+    with pytest.raises(RunProblem, match="after the year 9998"):
+        run.wait(60)
+
+
+def test_unusable_rows_of_a_table_read_twice_count_once_and_are_not_late(
+    session, tmp_path
+):
+    path = written(tmp_path, 1_000, None, -5_000, 90_000_000, 2_000)
+    script = FILE.format(path=path, column="made", bad_data="drop")
+    twice = "(SELECT * FROM events UNION ALL SELECT * FROM events WHERE ms > 0)"
+    run = session.run(script.replace("FROM events", f"FROM {twice} AS e"), wait=True)
+    assert [s.dropped_rows for s in run.snapshot().sources] == [2]
+    assert run.rows_in == 5
+    assert sum(run.table()["n"].to_pylist()) == 6
+    assert run.late().num_rows == 0
+
+
 def test_a_tape_is_stamped_with_the_declared_event_time(session):
     run = session.run(SAMPLE.format(bad_data="drop"), wait=True)
     assert [s.dropped_rows for s in run.snapshot().sources] == [519]

@@ -241,3 +241,32 @@ def test_two_inserts_into_one_file_are_one_query(session, tmp_path):
     other = f"CREATE TABLE other {table} INSERT INTO other SELECT 1 FROM flights;"
     with pytest.raises(ArroyoError, match="'out' and 'other' write one file"):
         session.plan(script + other)
+
+
+def written_to(path, sql="SELECT flight FROM flights WHERE dep_delay > 300"):
+    return f"""{FLIGHTS} CREATE TABLE o WITH (connector = 'single_file',
+        path = '{path}', type = 'sink', format = 'json'); INSERT INTO o {sql}"""
+
+
+def test_a_finished_run_that_is_started_again_has_nothing_left_to_do(session, tmp_path):
+    script = written_to(tmp_path / "o.json")
+    first = session.run(script, name="again", state_dir=tmp_path, wait=True)
+    lines = (tmp_path / "o.json").read_text()
+    second = session.run(script, name="again", state_dir=tmp_path)
+    assert second.wait(60)
+    assert (first.state, second.state) == (RunState.FINISHED, RunState.FINISHED)
+    assert (tmp_path / "o.json").read_text() == lines
+
+
+def test_a_preview_s_state_is_not_the_sink_s(session, tmp_path):
+    script = written_to(tmp_path / "o.json")
+    session.run(script, name="r", state_dir=tmp_path, sinks=False, wait=True)
+    with pytest.raises(RunProblem, match="the state of another query"):
+        session.run(script, name="r", state_dir=tmp_path, wait=True)
+
+
+def test_a_limit_of_time_counts_from_the_first_moment_of_running(session):
+    endless = "CREATE TABLE i WITH (connector = 'impulse', event_rate = '100');"
+    run = session.run(endless + "SELECT counter FROM i", stop_after="1s", wait=True)
+    assert run.note == "stopped after 1 s"
+    assert run.rows_in > 0

@@ -11,7 +11,7 @@ from arroyo_nb.run.progress import (
 
 RAW = {
     "batchId": 7,
-    "numInputRows": 120,
+    "numInputRows": 180,
     "durationMs": {"triggerExecution": 181, "addBatch": 120},
     "eventTime": {
         "max": "2013-02-08T12:21:00.000Z",
@@ -24,9 +24,21 @@ RAW = {
     "sources": [
         {
             "description": "FileStreamSource[file:/tmp/run/sources/flights]",
+            "startOffset": {"logOffset": 4},
             "endOffset": {"logOffset": 6},
+            "numInputRows": 100,
         },
-        {"description": "FileStreamSource[file:/x/weather]", "endOffset": None},
+        {
+            "description": "FileStreamSource[file:/tmp/run/sources/flights]",
+            "startOffset": {"logOffset": 4},
+            "endOffset": {"logOffset": 5},
+            "numInputRows": 60,
+        },
+        {
+            "description": "FileStreamSource[file:/x/weather]",
+            "endOffset": None,
+            "numInputRows": 20,
+        },
     ],
     "observedMetrics": {"window:0": {"rows": 120}},
 }
@@ -39,7 +51,9 @@ def test_a_trigger_is_read_as_plain_numbers():
     assert progress.late_groups == 2
     assert progress.watermark == datetime(2013, 2, 8, 11, 12, tzinfo=UTC)
     assert progress.max_event_time == datetime(2013, 2, 8, 12, 21, tzinfo=UTC)
-    assert progress.chunks == {"flights": 7, "weather": 0}
+    # The slower of two readers of a folder; its rows count once.
+    assert progress.chunks == {"flights": 6, "weather": 0}
+    assert progress.first_chunks == {"flights": 5, "weather": 0}
     assert progress.observed == {"window:0": {"rows": 120}}
 
 
