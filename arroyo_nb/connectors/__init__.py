@@ -53,12 +53,25 @@ class TableSpec:
         Physical column that is the event time, where it is one: the recorder stamps it
         on the rows as their ``_timestamp``, and a record in which it is missing is bad
         data.
+    declared
+        The options as the script has them, with references to environment variables,
+        once :meth:`resolved` has put in the values; None: ``options`` are they.
+    user
+        Who reads or writes, for whoever meets them at the table's file.
     """
 
     name: str
     physical: Schema
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     event_time: str | None = None
+    declared: Mapping[str, OptionValue] | None = None
+    user: str = "another run"
+
+    def shown(self, option: str) -> str:
+        """An option as the script has it: the value of a variable may be a secret, and
+        goes into no message, footer or picture."""
+        options = self.options if self.declared is None else self.declared
+        return str(options[option])
 
     def resolved(self, span: Span | None = None) -> TableSpec:
         """What a run reads or writes: environment variables have their values.
@@ -68,7 +81,8 @@ class TableSpec:
         RunProblem
             When one is not set; ``span`` is where the table is used.
         """
-        return replace(self, options=resolved(self.options, self.name, span=span))
+        values = resolved(self.options, self.name, span=span)
+        return replace(self, options=values, declared=self.options)
 
 
 class Writer(Protocol):
@@ -79,7 +93,8 @@ class Writer(Protocol):
     """
 
     native: str | None
-    """A Spark sink format that does the work (``noop``); ``write`` is then unused."""
+    """A Spark sink format that does the work (``noop``). ``write`` does the same: it
+    is used where rows are also kept for a preview."""
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write one micro-batch; exactly one Spark action."""

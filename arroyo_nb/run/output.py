@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import Context
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.run.folder import user_of
 from arroyo_nb.run.history import History
 from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.progress import (
@@ -89,8 +91,10 @@ class Output:
         self.max_event_time: datetime | None = None
         self.history = History()
         self.error: BaseException | None = None
-        written = sink.table if write else None
-        self._spec = written.spec.resolved(sink.span) if written else None
+        self._table = sink.table if write else None
+        if self._table is not None:
+            # A variable that is not set is told at once; its value is not kept.
+            self._table.spec.resolved(sink.span)
         self._traced = traced
         self._printed = printed
         self._writer: Writer | None = None
@@ -163,9 +167,11 @@ class Output:
     def stop(self) -> None:
         """End the query and its writer; on the worker, harmless twice."""
         query, self._query = self._query, None
-        if query is not None:
-            query.stop()
-        self.close()
+        try:
+            if query is not None:
+                query.stop()
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Let go of the writer only: what is left to do once the engine is gone."""
@@ -174,12 +180,10 @@ class Output:
             writer.close()
 
     def _make_writer(self, state: Path) -> Writer:
-        table = self.sink.table
-        if table is not None and self._spec is not None:
-            writer = CONNECTORS.get(table.connector).writer(self._spec, state)
-            if self.preview is None or writer.native is not None:
-                return writer
-            return Tee(writer, self.preview)
+        if (table := self._table) is not None:
+            spec = replace(table.spec.resolved(self.sink.span), user=user_of(state))
+            writer = CONNECTORS.get(table.connector).writer(spec, state)
+            return Tee(writer, self.preview) if self.preview is not None else writer
         if self._printed:
             spec = TableSpec(self.sink.name, self.sink.schema, {"format": "json"})
             return CONNECTORS.get("stdout").writer(spec, state)

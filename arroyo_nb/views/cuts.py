@@ -41,6 +41,28 @@ def late_count(snapshot: Snapshot) -> str:
     return ("" if snapshot.late_exact else "up to ") + count(snapshot.late_rows)
 
 
+def windows_left_out(snapshot: Snapshot, hidden: int) -> str:
+    """What the picture of the windows shows, and which of them it leaves out.
+
+    Parameters
+    ----------
+    snapshot
+        What is drawn.
+    hidden
+        How many windows the picture has no room for.
+    """
+    parts = [snapshot.window_text] if snapshot.window_text else []
+    if snapshot.sessions:
+        parts.append(
+            "a bar is a stretch of time with sessions in it, all keys together, to an "
+            "eighth of the gap"
+        )
+    if hidden:
+        noun = "earlier bar" if snapshot.sessions else "earlier window"
+        parts.append(f"{count(hidden, noun)} not drawn")
+    return " · ".join(parts)
+
+
 def trace_left_out(snapshot: Snapshot) -> str:
     """What of the run's windows and batches is not known in full; empty: all is."""
     parts = []
@@ -50,11 +72,6 @@ def trace_left_out(snapshot: Snapshot) -> str:
         parts.append(
             "counts of windows are near: some batches spread over too many of them, "
             "and neighbours were counted together"
-        )
-    if snapshot.sessions and snapshot.windows:
-        parts.append(
-            "a bar is a stretch of time with sessions in it, all keys together, to an "
-            "eighth of the gap"
         )
     if not snapshot.late_exact:
         parts.append(

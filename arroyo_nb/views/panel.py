@@ -16,7 +16,13 @@ from typing import Any
 
 from arroyo_nb.run.snapshot import RunState, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
-from arroyo_nb.views.cuts import MOST_COLUMNS, late_count, rows_left_out, trace_left_out
+from arroyo_nb.views.cuts import (
+    MOST_COLUMNS,
+    late_count,
+    rows_left_out,
+    trace_left_out,
+    windows_left_out,
+)
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.sources import listed
 from arroyo_nb.views.timeline import timeline
@@ -227,13 +233,9 @@ def _windows(snapshot: Snapshot, _: str) -> str:
         return '<p class="soft">This query has no window.</p>'
     if (drawn := timeline(snapshot)) is None:
         return '<p class="soft">No window yet: the first row opens one.</p>'
-    hidden = drawn.hidden_windows
-    caption = [escaped(snapshot.window_text)] if snapshot.window_text else []
-    if hidden:
-        noun = "earlier bar" if snapshot.sessions else "earlier window"
-        caption.append(f"{count(hidden, noun)} not drawn")
-    told = f'<p class="soft">{" · ".join(caption)}</p>' if caption else ""
-    return told + drawn.svg
+    caption = windows_left_out(snapshot, drawn.hidden_windows)
+    above = f'<p class="soft">{escaped(caption, 200)}</p>' if caption else ""
+    return above + drawn.svg
 
 
 def _watermark(snapshot: Snapshot, _: str) -> str:

@@ -84,6 +84,36 @@ def test_sessions_are_told_as_far_as_they_are_known(session, monkeypatch):
         assert any(w["start"] <= start and end <= w["end"] for w in windows)
 
 
+def test_rows_that_a_sink_throws_away_can_be_kept(session):
+    run = session.run(
+        FLIGHTS
+        + "CREATE TABLE nowhere WITH (connector = 'blackhole');"
+        + "INSERT INTO nowhere SELECT flight FROM flights;",
+        keep=True,
+        wait=True,
+    )
+    assert run.table()["flight"].to_pylist() == ALL_FLIGHTS["flight"].to_pylist()
+
+
+def test_two_runs_do_not_write_one_file(session, tmp_path):
+    script = f"""
+    CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 100);
+    CREATE TABLE o (n BIGINT) WITH (connector = 'single_file', type = 'sink',
+        format = 'json', path = '{tmp_path / "o.json"}');
+    INSERT INTO o SELECT counter FROM ticks;
+    """
+    first = session.run(script, name="a")
+    insert = "INSERT INTO o SELECT counter FROM ticks WHERE counter >= 0;"
+    second = session.run(insert, name="b")
+    with pytest.raises(RunProblem, match=r"o\.json' is being written by run 'a' of"):
+        second.wait(60)
+    assert not first.state.ended
+    # One of the same name lets go before it is replaced.
+    replacing = session.run(insert, name="a", stop_after="500ms")
+    assert replacing.wait(60)
+    assert first.state.ended
+
+
 def test_a_patient_watermark_loses_nothing(session):
     run = session.run(PATIENT.format(delay="1 day") + BY_HOUR, wait=True)
     assert run.late().num_rows == 0
