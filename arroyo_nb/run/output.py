@@ -20,6 +20,7 @@ from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.folder import user_of
+from arroyo_nb.run.history import History
 from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.progress import (
     Progress,
@@ -27,7 +28,7 @@ from arroyo_nb.run.progress import (
     new_batches,
     read_progress,
 )
-from arroyo_nb.run.snapshot import LAST_YEAR
+from arroyo_nb.run.snapshot import LAST_YEAR, MarkPoint, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.lower import DROPPED, lower, visible
@@ -88,6 +89,7 @@ class Output:
         self.progress: Progress | None = None
         self.chunks: Mapping[str, int] | None = None
         self.max_event_time: datetime | None = None
+        self.history = History()
         self.error: BaseException | None = None
         self._table = sink.table if write else None
         if self._table is not None:
@@ -104,7 +106,8 @@ class Output:
 
     @property
     def late_rows(self) -> int:
-        """Rows that came after their window had closed, once per window."""
+        """Rows that came after a window of theirs had closed, each counted once for
+        each aggregate, however many windows it missed; of sessions at most so many."""
         return sum(trace.late_rows for trace in self.traces)
 
     def start(
@@ -231,6 +234,14 @@ class Output:
                 )
             )
         self._advance(progress.max_event_time)
+        self.history.add(
+            MarkPoint(
+                progress.batch_id,
+                self._elapsed_s,
+                naive(self.max_event_time),
+                naive(progress.watermark),
+            )
+        )
         for name, values in progress.observed.items():
             if name.startswith(DROPPED):
                 _, _, table = name.removeprefix(DROPPED).partition(":")
