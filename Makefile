@@ -6,22 +6,31 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := PYTHON=$(PYTHON) sh scripts/setup.sh
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+COPIES := $(NOTEBOOKS:%=build/%)
 
-.PHONY: demo lab test test-long bench lint clean
+.PHONY: demo lab notebooks test test-long bench lint clean
 
 # Runs the quickstart notebook on recorded flights, and says where to look at it.
 demo: $(VENV)/.user
-	@echo "running notebooks/00_quickstart.ipynb (recorded flights, real lateness)"
 	@$(BIN)/python -m arroyo_nb.engine.archive
-	@mkdir -p build
-	@$(BIN)/jupyter nbconvert --to html --execute --output-dir build \
-		--output quickstart notebooks/00_quickstart.ipynb
-	@echo "done: open build/quickstart.html, or try it yourself with: make lab"
+	@$(BIN)/python scripts/run_notebooks.py --html build notebooks/00_quickstart.ipynb
+	@echo "done: open build/00_quickstart.html, or try it yourself with: make lab"
 
+# Opens copies, to be changed at will: the notebooks of the repository stay as they are.
 # In a container one is root, and Jupyter wants to be told that this is meant.
-lab: $(VENV)/.user
+lab: $(VENV)/.user $(COPIES)
 	$(BIN)/jupyter lab --ip=127.0.0.1 $(if $(filter 0,$(shell id -u)),--allow-root) \
-		notebooks/00_quickstart.ipynb
+		build/notebooks/00_quickstart.ipynb
+
+# A copy that is there is somebody's work and is left alone.
+build/notebooks/%.ipynb: | notebooks/%.ipynb
+	@mkdir -p $(@D)
+	@cp notebooks/$*.ipynb $@
+
+# Runs the notebooks in place: who reads them sees their outputs without a kernel.
+notebooks: $(VENV)/.user
+	@$(BIN)/python -m arroyo_nb.engine.archive
+	@$(BIN)/python scripts/run_notebooks.py $(NOTEBOOKS)
 
 test: $(VENV)/.dev lint
 	@sh scripts/chromium.sh

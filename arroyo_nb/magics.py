@@ -72,7 +72,9 @@ class ArroyoMagics(Magics):
         config=True
     )
     headless_for = Unicode(
-        "60s", help="How long a cell nobody looks at runs an endless source."
+        "60s",
+        help="How long a cell nobody looks at runs what does not end by itself: an "
+        "endless source, one that is played at a speed, or step by step.",
     ).tag(config=True)
 
     def __init__(self, shell: Any, session: Session) -> None:
@@ -204,21 +206,21 @@ class ArroyoMagics(Magics):
         if looked_at:
             self._stage = self._stage or NotebookStage(self._shell)
             panel = live.show(run, self._stage, wish)
-        if line.get("wait", not looked_at):
-            limit = None if looked_at else duration(self.headless_for)
-            try:
+        try:
+            if line.get("wait", not looked_at):
+                limit = None if looked_at else duration(self.headless_for)
                 self._wait(run, limit, interrupts)
-            finally:
-                if panel is not None:
-                    panel.refresh()
-                else:
-                    publish(still.bundle(run.snapshot(wish.rows)))
+        finally:
+            if panel is None:
+                publish(still.bundle(run.snapshot(wish.rows)))
+            elif line.get("wait", False):
+                panel.refresh()
 
     def _wait(self, run: Run, limit: timedelta | None, interrupts: Interrupts) -> None:
         try:
             while not run.wait(LOOK_S):
                 interrupts.check()
-                if limit is not None and _endless_and_over(run, limit):
+                if limit is not None and _is_over(run, limit):
                     run.stop(f"stopped after {limit.total_seconds():g} s: nobody looks")
         except KeyboardInterrupt:
             raise self._interrupted(run.name) from None
@@ -275,10 +277,13 @@ class ArroyoMagics(Magics):
         _say("stopped " + (", ".join(run.name for run in going) or "nothing"))
 
 
-def _endless_and_over(run: Run, limit: timedelta) -> bool:
+def _is_over(run: Run, limit: timedelta) -> bool:
+    """Whether a run that may never end has taken its time. What only computes, as fast
+    as it can, is waited for."""
     picture = run.snapshot(0)
-    endless = any(not source.bounded for source in picture.sources)
-    return endless and picture.elapsed_s >= limit.total_seconds()
+    bounded = all(source.bounded for source in picture.sources)
+    computes = bounded and run.options.speed == "max" and not picture.paused
+    return not computes and picture.elapsed_s >= limit.total_seconds()
 
 
 @dataclass(frozen=True)

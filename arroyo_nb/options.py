@@ -1,7 +1,8 @@
 """WITH options: what connectors and formats say about theirs, as values.
 
-A text may name environment variables, as ``{{ NAME }}``. Plans keep the reference;
-a run asks for the value when it starts, and nothing else ever holds it.
+A text may name environment variables, as ``{{ NAME }}``. Plans keep the reference, and
+so does what is told, drawn or noted down; a run asks for the value at each start, and
+only what opens the file or the connection ever holds it.
 """
 
 from __future__ import annotations

@@ -6,14 +6,19 @@ whole script is good. Everything the magics and the command line do is here.
 
 from __future__ import annotations
 
+import atexit
 import hashlib
+import os
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
@@ -21,7 +26,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.folders import make_work_folder
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run.options import RunOptions, duration, instant, playing_speed
 
 if TYPE_CHECKING:
@@ -42,6 +47,8 @@ CLOSE_S = 10.0
 
 class Session:
     """A catalog, an engine and runs; a context manager that stops them all.
+
+    One that nobody closes is closed when the process exits.
 
     Parameters
     ----------
@@ -80,6 +87,7 @@ class Session:
         self._state_dir = Path(state_dir) if state_dir is not None else None
         self._runs: dict[str, Run] = {}
         self._work: Path | None = None
+        self._at_exit: Callable[[], None] | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -265,6 +273,10 @@ class Session:
             run.wait_quietly(max(0.0, deadline - time.monotonic()))
         if self._work is not None:
             shutil.rmtree(self._work, ignore_errors=True)
+            self._work = None
+        if self._at_exit is not None:
+            atexit.unregister(self._at_exit)
+            self._at_exit = None
         if self._owns_engine:
             self.engine.close()
 
@@ -288,6 +300,10 @@ class Session:
         # Not in the engine's folder: a run can go on after its engine has died.
         if self._work is None:
             self._work = make_work_folder()
+            self._at_exit = partial(
+                _leave, weakref.ref(self), self._work, pid=os.getpid()
+            )
+            atexit.register(self._at_exit)
         return Path(tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=self._work))
 
     def _waited(self, run: Run) -> Run:
@@ -302,6 +318,17 @@ class Session:
                 run.stop("stopped by interrupt").wait_quietly(STOP_S)
                 raise
         return run
+
+
+def _leave(session: weakref.ref[Session], work: Path, *, pid: int) -> None:
+    """At exit: close a session, or remove the folder of one that nobody holds."""
+    # A child that was forked must not end what is its parent's.
+    if os.getpid() != pid:
+        return
+    if (left := session()) is not None:
+        with suppress(ArroyoError):  # its engine was closed before
+            left.close()
+    shutil.rmtree(work, ignore_errors=True)
 
 
 def script_name(sql: str) -> str:

@@ -55,6 +55,11 @@ class TableSpec:
         data.
     primary_key
         Columns that carry PRIMARY KEY. They tell the rows of a debezium source apart.
+    declared
+        The options as the script has them, with references to environment variables,
+        once :meth:`resolved` has put in the values; None: ``options`` are they.
+    user
+        Who reads or writes, for whoever meets them at the table's file.
     """
 
     name: str
@@ -62,6 +67,14 @@ class TableSpec:
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     event_time: str | None = None
     primary_key: tuple[str, ...] = ()
+    declared: Mapping[str, OptionValue] | None = None
+    user: str = "another run"
+
+    def shown(self, option: str) -> str:
+        """An option as the script has it: the value of a variable may be a secret, and
+        goes into no message, footer or picture."""
+        options = self.options if self.declared is None else self.declared
+        return str(options[option])
 
     def resolved(self, span: Span | None = None) -> TableSpec:
         """What a run reads or writes: environment variables have their values.
@@ -71,7 +84,8 @@ class TableSpec:
         RunProblem
             When one is not set; ``span`` is where the table is used.
         """
-        return replace(self, options=resolved(self.options, self.name, span=span))
+        values = resolved(self.options, self.name, span=span)
+        return replace(self, options=values, declared=self.options)
 
 
 class Writer(Protocol):
@@ -82,7 +96,8 @@ class Writer(Protocol):
     """
 
     native: str | None
-    """A Spark sink format that does the work (``noop``); ``write`` is then unused."""
+    """A Spark sink format that does the work (``noop``). ``write`` does the same: it
+    is used where rows are also kept for a preview."""
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write one micro-batch; exactly one Spark action."""

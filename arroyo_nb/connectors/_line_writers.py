@@ -2,20 +2,24 @@
 
 Rows are encoded inside Spark: what comes to Python is one Arrow column of text.
 
-A file grows batch by batch, and where each batch began is noted in the state folder
-*after* its bytes are on disk. A batch that comes again after a crash is cut off at
-its beginning and written anew; bytes of a batch that was never noted are cut off too.
+A file has one writer at a time: it is locked while a run writes it. It grows batch by
+batch, and where each batch began is noted in the state folder *after* its bytes are on
+disk. A batch that comes again after a crash is cut off at its beginning and written
+anew; bytes of a batch that was never noted are cut off too.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import OptionValue
@@ -47,71 +51,92 @@ class Lines:
 
 
 class FileWriter:
-    """Writes one file, every row once.
+    """Writes one file, every row once; while it does, nobody else may.
+
+    Parameters
+    ----------
+    spec
+        The table; its option ``path`` is the file.
+    state
+        Folder for the notes.
 
     Raises
     ------
     RunProblem
-        When the file cannot be written, or is not the one that was written before.
+        When the file cannot be written, is being written by another run, or is not
+        the one that was written before.
     """
 
     native: str | None = None
 
-    def __init__(
-        self,
-        path: Path,
-        schema: Schema,
-        options: Mapping[str, OptionValue],
-        state: Path,
-    ) -> None:
-        self._path = path
-        self._lines = Lines(schema, options)
+    def __init__(self, spec: TableSpec, state: Path) -> None:
+        self._path = Path(str(spec.options["path"]))
+        self._name = spec.shown("path")
+        self._lines = Lines(spec.physical, spec.options)
         self._notes = state / "batches.json"
         # begins: batch id -> byte where it begins; end: byte after the last of them.
         self._begins: dict[int, int] = {}
         self._end = 0
-        try:
+        with ExitStack() as undo, self._told():
             state.mkdir(parents=True, exist_ok=True)
+            self._lock = undo.enter_context(self._opened())
+            undo.callback(_claim(self._lock, self._name, spec.user))
             self._begin()
-        except OSError as problem:
-            raise self._problem(problem) from problem
+            self._undo = undo.pop_all()
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write one micro-batch, in the place of itself where it was there before."""
         begin = self._begins.get(batch_id, self._end)
-        try:
-            with self._path.open("r+b") as file:
-                file.truncate(begin)
-                file.seek(begin)
-                for piece in self._lines.of(batch):
-                    file.write(piece)
-                file.flush()
-                os.fsync(file.fileno())
-                self._end = file.tell()
-        except OSError as problem:
-            raise self._problem(problem) from problem
+        with self._told(), self._path.open("r+b") as file:
+            self._check(file, begin)
+            file.truncate(begin)
+            file.seek(begin)
+            for piece in self._lines.of(batch):
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+            self._end = file.tell()
         self._begins = {b: at for b, at in self._begins.items() if b < batch_id}
         self._begins[batch_id] = begin
         self._note()
 
     def close(self) -> None:
-        """Nothing is held open between batches."""
+        """Let others write the file; harmless twice."""
+        self._undo.close()
+
+    def _opened(self) -> BinaryIO:
+        # A file that was written before is not made anew: that it is gone is told.
+        fresh = 0 if self._notes.exists() else os.O_CREAT
+        return os.fdopen(os.open(self._path, os.O_RDWR | fresh, 0o666), "r+b")
 
     def _begin(self) -> None:
-        if not self._notes.exists():
-            self._path.write_bytes(b"")
+        if self._notes.exists():
+            found = json.loads(self._notes.read_text(encoding="utf-8"))
+            self._begins = {int(batch): at for batch, at in found["begins"].items()}
+            self._end = found["end"]
+            if os.fstat(self._lock.fileno()).st_size < self._end:
+                raise RunProblem(
+                    f"'{self._name}' is shorter than what this run has written",
+                    hint="put the file back, or start with another state folder",
+                )
+            self._lock.truncate(self._end)
+        else:
+            self._lock.truncate(0)
             self._note()
-            return
-        found = json.loads(self._notes.read_text(encoding="utf-8"))
-        self._begins = {int(batch): at for batch, at in found["begins"].items()}
-        self._end = found["end"]
-        size = self._path.stat().st_size if self._path.exists() else 0
-        if size < self._end:
+
+    def _check(self, file: BinaryIO, begin: int) -> None:
+        """Refuse a file that somebody else took in hand since the last batch."""
+        if self._lock.closed:
+            raise RunProblem(f"the run has let go of '{self._name}'")
+        found = os.fstat(file.fileno())
+        if not os.path.samestat(found, os.fstat(self._lock.fileno())):
+            raise RunProblem(f"'{self._name}' was replaced while it was written")
+        if found.st_size < begin:
             raise RunProblem(
-                f"'{self._path}' is shorter than what this run has written",
-                hint="put the file back, or start with another state folder",
+                f"'{self._name}' was cut to {found.st_size} bytes while it was "
+                f"written; {begin} were there",
+                hint="leave the file alone until the run has ended",
             )
-        os.truncate(self._path, self._end)
 
     def _note(self) -> None:
         self._begins = kept = dict(sorted(self._begins.items())[-_NOTED_BATCHES:])
@@ -121,8 +146,44 @@ class FileWriter:
         )
         torn.replace(self._notes)
 
-    def _problem(self, problem: OSError) -> RunProblem:
-        return RunProblem(f"cannot write '{self._path}': {problem.strerror}")
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """The system's refusals in our words: its own have the path, a secret's."""
+        try:
+            yield
+        except OSError as problem:
+            raise RunProblem(
+                f"cannot write '{self._name}': {problem.strerror}"
+            ) from None
+
+
+_USERS: dict[tuple[int, int], str] = {}
+"""Who writes which file in this process, by the file's device and inode."""
+
+
+def _claim(file: BinaryIO, name: str, user: str) -> Callable[[], None]:
+    """Keep a file for one writer; returns what lets go of it.
+
+    The lock is the system's and on the file itself: it ends with this process however
+    that dies, and leaves nothing behind.
+    """
+    status = os.fstat(file.fileno())
+    key = (status.st_dev, status.st_ino)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunProblem(
+            f"'{name}' is being written by {_USERS.get(key, 'another process')}",
+            hint="stop that run first, or write to another file",
+        ) from None
+    _USERS[key] = user
+
+    def let_go() -> None:
+        _USERS.pop(key, None)
+        # Not by closing alone: a child that was forked holds the file open too.
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+    return let_go
 
 
 class StreamWriter:

@@ -9,7 +9,9 @@ time, and writes every row once however often the run is killed (see
 from __future__ import annotations
 
 import codecs
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -31,12 +33,27 @@ _LONGEST_LINE_BYTES = 64 * 2**20
 
 
 class LineFile:
-    """Recorder of a file of lines; a position is a byte, a line and a chunk."""
+    """Recorder of a file of lines; a position is a byte, a line and a chunk.
+
+    Parameters
+    ----------
+    path
+        Where the file is.
+    name
+        What messages and places call it.
+    decoder
+        Reads its records.
+    event_time
+        Column that is the event time; None: the arrival is.
+    """
 
     bounded = True
 
-    def __init__(self, path: Path, decoder: Decoder, event_time: str | None) -> None:
+    def __init__(
+        self, path: Path, name: str, decoder: Decoder, event_time: str | None
+    ) -> None:
         self._path = path
+        self._name = name
         self._decoder = decoder
         self._event_time = event_time
         with self._open():
@@ -52,10 +69,10 @@ class LineFile:
         """
         place = after or {"byte": 0, "line": 1, "chunk": 0}
         line, number = place["line"], place["chunk"]
-        with self._open() as file:
+        with self._open() as file, self._told():
             self._go_to(file, place["byte"])
             while block := self._block(file, line, number):
-                decoded = self._decoder.decode(block, str(self._path), line)
+                decoded = self._decoder.decode(block, self._name, line)
                 line += block.count(b"\n")
                 number += 1
                 yield Chunk(
@@ -68,30 +85,36 @@ class LineFile:
     def _open(self) -> BinaryIO:
         if self._path.is_dir():
             raise RunProblem(
-                f"'{self._path}' is a folder, not a file",
+                f"'{self._name}' is a folder, not a file",
                 hint="give the path of one file",
             )
-        try:
+        with self._told():
             if self._path.exists() and not self._path.is_file():
-                raise RunProblem(f"'{self._path}' is not a regular file")
+                raise RunProblem(f"'{self._name}' is not a regular file")
             return self._path.open("rb")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """The system's refusals in our words: its own have the path, a secret's."""
+        try:
+            yield
         except FileNotFoundError:
             raise RunProblem(
-                f"there is no file '{self._path}'",
+                f"there is no file '{self._name}'",
                 hint=f"paths are relative to '{Path.cwd()}'",
             ) from None
         except OSError as problem:
             raise RunProblem(
-                f"cannot read '{self._path}': {problem.strerror}"
-            ) from problem
+                f"cannot read '{self._name}': {problem.strerror}"
+            ) from None
 
     def _go_to(self, file: BinaryIO, byte: int) -> None:
         if byte == 0:
             has_mark = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
             byte = len(codecs.BOM_UTF8) if has_mark else 0
-        elif byte > self._path.stat().st_size:
+        elif byte > os.fstat(file.fileno()).st_size:
             raise RunProblem(
-                f"'{self._path}' is shorter than what was read of it before",
+                f"'{self._name}' is shorter than what was read of it before",
                 hint="start afresh: the file is not the one that the run had read",
             )
         file.seek(byte)
@@ -104,7 +127,7 @@ class LineFile:
         if len(rest) == _LONGEST_LINE_BYTES and not rest.endswith(b"\n"):
             line += block.count(b"\n")
             raise RunProblem(
-                f"{self._path}:{line}: the line is longer than "
+                f"{self._name}:{line}: the line is longer than "
                 f"{_LONGEST_LINE_BYTES // 2**20} MiB",
                 hint="write one JSON object on each line",
             )
@@ -159,12 +182,12 @@ class SingleFile:
         """Reads the file."""
         format_ = FORMATS.get(str(spec.options["format"]))
         decoder = format_.decoder(spec.physical, spec.options, spec.event_time)
-        return LineFile(Path(str(spec.options["path"])), decoder, spec.event_time)
+        path = Path(str(spec.options["path"]))
+        return LineFile(path, spec.shown("path"), decoder, spec.event_time)
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:
         """Writes the file."""
-        path = Path(str(spec.options["path"]))
-        return FileWriter(path, spec.physical, spec.options, state)
+        return FileWriter(spec, state)
 
 
 CONNECTOR = SingleFile()

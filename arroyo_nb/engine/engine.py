@@ -155,6 +155,9 @@ class Engine:
         if self._session is None:
             self._session = self._start()
             self._tell("ready", "ready")
+            # What a killed process left; once this one has nothing to do.
+            with suppress(EngineProblem):  # closed meanwhile
+                self.worker.when_idle(folders.sweep)
         return self._session
 
     def warm_up(self) -> None:
@@ -256,7 +259,6 @@ class Engine:
             while self.worker.served == 0 and next(steps, _END) is not _END:
                 yield
         shutil.rmtree(folder, ignore_errors=True)
-        folders.sweep()
         self._cancel_build = self.worker.every(_BUILD_AFTER_S, self._start_builder)
 
     def _step(self, steps: Iterator[None]) -> None:

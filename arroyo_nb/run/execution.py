@@ -281,6 +281,7 @@ class Execution:
             except Exception as error:
                 # The first failure is the one that explains the others.
                 self.error = self.error or run_problem(error)
+                output.close()
 
     def _release(self) -> None:
         # Not before its conductors are done: the next run writes to the same folder.

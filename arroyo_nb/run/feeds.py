@@ -7,6 +7,7 @@ slowest of them has read them.
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.snapshot import SourceProgress, naive
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.run.folder import RunFolder
     from arroyo_nb.tape import Recorder
+
+
+FILES_REMEMBERED = "1000s"
+"""How many chunks Spark remembers to have read, each a second of their modification
+times. Later ones are always newer, so none that is not read is ever passed over."""
 
 
 @dataclass(frozen=True)
@@ -56,41 +63,48 @@ class Feeds:
     Raises
     ------
     ArroyoError
-        When it can be told at once that a source cannot be read.
+        When it can be told at once that a source cannot be read, or not at that speed.
     """
 
     def __init__(
         self, sinks: Sequence[nodes.Sink], *, speed: float | str, stepping: bool
     ) -> None:
-        self._feeds = tuple(_feeds(sinks))
         self._pace = MAX if speed == "max" else Pace(Clock.EVENT_TIME, float(speed))
-        self._stepping = stepping
+        self._feeds = tuple(_feeds(sinks, self._pace))
+        # What was asked for before there was a conductor to hear it.
+        self._lock = threading.Lock()
+        self._paused = stepping
+        self._steps = 0
         self._folders: dict[str, Path] = {}
         self._conductors: dict[str, Conductor] = {}
 
     def start(self, folder: RunFolder) -> None:
         """Start to record every source into the run's folder."""
         self._folders = {feed.key: folder.source(feed.key) for feed in self._feeds}
-        # At once: other threads look at this mapping while it is filled.
-        self._conductors = {
-            feed.key: Conductor(
-                feed.recorder,
-                self._folders[feed.key],
-                schema=feed.table.physical,
-                source=feed.table.name,
-                pace=self._pace,
-                paused=self._stepping,
-            )
-            for feed in self._feeds
-        }
+        with self._lock:
+            # At once: other threads look at this mapping while it is filled.
+            self._conductors = {feed.key: self._conductor(feed) for feed in self._feeds}
         for conductor in self._conductors.values():
             conductor.start()
+
+    def _conductor(self, feed: Feed) -> Conductor:
+        conductor = Conductor(
+            feed.recorder,
+            self._folders[feed.key],
+            schema=feed.table.physical,
+            source=feed.table.name,
+            pace=self._pace,
+            paused=self._paused,
+        )
+        conductor.step(self._steps)
+        return conductor
 
     def read_stream(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
         """A source's rows as a stream: one chunk, one micro-batch."""
         reader = spark.readStream.schema(_stored_columns(source))
         folder = self._folders[self._key(source)]
-        return reader.option("maxFilesPerTrigger", 1).parquet(folder.as_uri())
+        reader = reader.option("maxFilesPerTrigger", 1)
+        return reader.option("maxFileAge", FILES_REMEMBERED).parquet(folder.as_uri())
 
     def read_chunks(
         self,
@@ -98,17 +112,32 @@ class Feeds:
         chunks: Mapping[str, tuple[int, int]],
         source: nodes.Source,
     ) -> DataFrame:
-        """A source's rows of the chunks [first, after last), counted from 0."""
-        key = self._key(source)
-        first, end = chunks.get(key, (0, 0))
-        paths = [
-            chunk_path(self._folders[key], number + 1) for number in range(first, end)
-        ]
-        there = [path.as_uri() for path in paths if path.exists()]
+        """A source's rows of the chunks [first, after last), counted from 0.
+
+        Raises
+        ------
+        RunProblem
+            When one of them is gone; :meth:`has_chunks` tells before.
+        """
+        paths = self._paths(chunks, self._key(source))
+        if not all(path.exists() for path in paths):
+            raise RunProblem(
+                f"rows that '{source.table.name}' gave are gone: a run keeps the newest"
+            )
         columns = _stored_columns(source)
-        if not there:
+        if not paths:
             return spark.createDataFrame([], columns)
-        return spark.read.schema(columns).parquet(*there)
+        return spark.read.schema(columns).parquet(*(path.as_uri() for path in paths))
+
+    def has_chunks(self, chunks: Mapping[str, tuple[int, int]]) -> bool:
+        """Whether all these chunks are still there, for :meth:`read_chunks`."""
+        return all(p.exists() for key in chunks for p in self._paths(chunks, key))
+
+    def _paths(
+        self, chunks: Mapping[str, tuple[int, int]], key: str
+    ) -> tuple[Path, ...]:
+        numbers = range(*chunks.get(key, (0, 0)))
+        return tuple(chunk_path(self._folders[key], n + 1) for n in numbers)
 
     def consumed(
         self, reads: Iterable[tuple[nodes.Sink, Mapping[str, int] | None]]
@@ -153,20 +182,27 @@ class Feeds:
 
     def pause(self) -> None:
         """Release nothing more until :meth:`resume` or :meth:`step`."""
-        for conductor in self._conductors.values():
-            conductor.pause()
+        with self._lock:
+            self._paused = True
+            for conductor in self._conductors.values():
+                conductor.pause()
 
     def resume(self) -> None:
         """Release chunks again."""
-        for conductor in self._conductors.values():
-            conductor.resume()
+        with self._lock:
+            self._paused, self._steps = False, 0
+            for conductor in self._conductors.values():
+                conductor.resume()
 
     def step(self) -> None:
         """Release one chunk of each source and nothing more."""
-        for conductor in self._conductors.values():
-            if not conductor.state.paused:
-                conductor.pause()
-            conductor.step()
+        with self._lock:
+            self._paused = True
+            self._steps += 1
+            for conductor in self._conductors.values():
+                if not conductor.state.paused:
+                    conductor.pause()
+                conductor.step()
 
     def close(self) -> None:
         """Release nothing more at all; what is released stays. Waits for nobody."""
@@ -181,8 +217,8 @@ class Feeds:
 
     @property
     def paused(self) -> bool:
-        """Whether a source is paused."""
-        return any(c.state.paused for c in self._conductors.values())
+        """Whether the sources are paused, or will be once they start."""
+        return self._paused
 
     @property
     def error(self) -> ArroyoError | None:
@@ -200,7 +236,7 @@ class Feeds:
         )
 
 
-def _feeds(sinks: Sequence[nodes.Sink]) -> Iterator[Feed]:
+def _feeds(sinks: Sequence[nodes.Sink], pace: Pace) -> Iterator[Feed]:
     """One feed a table. A view may still read the table that its name meant before,
     so two tables can have one name."""
     first: list[nodes.Source] = []
@@ -213,6 +249,8 @@ def _feeds(sinks: Sequence[nodes.Sink]) -> Iterator[Feed]:
             if has_window:
                 windowed.append(source.table)
     for number, source in enumerate(first):
+        if pace.clock is not None:
+            _refuse_pace(source)
         table, spec = source.table, source.table.spec.resolved(source.span)
         word = re.sub(r"\W", "_", table.name, flags=re.ASCII)[:60]
         recorder = CONNECTORS.get(table.connector).recorder(spec)
@@ -220,6 +258,22 @@ def _feeds(sinks: Sequence[nodes.Sink]) -> Iterator[Feed]:
             drop = spec.options.get("bad_data") == "drop"
             recorder = SinceEpoch(recorder, table.name, drop=drop)
         yield Feed(f"{number}-{word}", table, recorder)
+
+
+def _refuse_pace(source: nodes.Source) -> None:
+    """A generated time is Spark's to compute: a recorder has only the arrival."""
+    if (column := _generated_time(source.table)) is not None:
+        raise RunProblem(
+            f"'{source.table.name}' cannot be played at a speed: its event time "
+            f"'{column}' is a generated column",
+            hint="declare the time as a physical column, or leave the speed out",
+            span=source.span,
+        )
+
+
+def _generated_time(table: ConnectorTable) -> str | None:
+    """The event time where the recorder does not know it."""
+    return table.watermark.column if table.spec.event_time is None else None
 
 
 def sources(sink: nodes.Sink) -> Iterator[nodes.Source]:
@@ -233,10 +287,11 @@ def _stored_columns(source: nodes.Source) -> str:
 
 def _source_progress(table: ConnectorTable, conductor: Conductor) -> SourceProgress:
     state = conductor.state
+    newest = None if _generated_time(table) else state.max_event_time
     return SourceProgress(
         name=table.name,
         rows=state.rows,
-        max_event_time=naive(state.max_event_time),
+        max_event_time=naive(newest),
         delay=table.watermark.delay,
         bounded=conductor.bounded,
         ended=state.ended,

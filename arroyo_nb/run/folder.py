@@ -118,6 +118,13 @@ class RunFolder:
         return False
 
 
+def user_of(state: Path) -> str:
+    """Who holds the run folder that an output's state lies in."""
+    with suppress(OSError):
+        return (state.parents[2] / "lock").read_text().strip() or "another run"
+    return "another run"
+
+
 def _read_stamp(stamp: Path) -> object:
     try:
         return json.loads(stamp.read_text())["query"]

@@ -7,12 +7,11 @@ had closed before. The stream itself pays nothing for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.snapshot import naive
 from arroyo_nb.run.trace import TracedBatch
 from arroyo_nb.schema import EPOCH, TIMESTAMP
 from arroyo_nb.spark.late import late_rows as late_frame
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import nodes
     from arroyo_nb.run.feeds import Feeds
     from arroyo_nb.run.output import Output
-    from arroyo_nb.run.trace import Trace
 
 NOTHING = TracedBatch(
     batch_id=-1,
@@ -42,7 +40,8 @@ UNION_BATCHES = 16
 
 
 def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
-    """Each late row of an output, in the order of arrival; on the worker.
+    """Each late row of an output, once for each window that it missed, in the order of
+    arrival. Spark is asked on the worker, which is free for others in between.
 
     Raises
     ------
@@ -57,23 +56,23 @@ def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
             hint="late rows are those whose tumble, hop or session has closed",
         )
     found = [
-        table
+        engine.worker.call(_late_table, engine, aggregate, batches, feeds)
         for aggregate, trace in zip(output.aggregates, output.traces, strict=True)
-        for table in _late_tables(engine, aggregate, trace, feeds)
+        for batches in _groups(trace.late_batches)
     ]
     return pa.concat_tables(found, promote_options="default")
 
 
 def windows_table(output: Output) -> pa.Table:
-    """The windows that rows came for, by start; naive UTC times."""
+    """What :meth:`arroyo_nb.run.trace.Trace.windows` tells, as a table."""
     import pyarrow as pa
 
     bars = [bar for trace in output.traces for bar in trace.windows()]
     time = pa.timestamp("us")
     return pa.table(
         {
-            "start": pa.array([naive(b.start) for b in bars], time),
-            "end": pa.array([naive(b.end) for b in bars], time),
+            "start": pa.array([b.start for b in bars], time),
+            "end": pa.array([b.end for b in bars], time),
             "rows": pa.array([b.rows for b in bars], pa.int64()),
             "late_rows": pa.array([b.late_rows for b in bars], pa.int64()),
             "state": pa.array([b.state.value for b in bars], pa.string()),
@@ -82,18 +81,22 @@ def windows_table(output: Output) -> pa.Table:
     )
 
 
-def _late_tables(
-    engine: Engine, aggregate: nodes.WindowAggregate, trace: Trace, feeds: Feeds
-) -> Iterator[pa.Table]:
-    spark = engine.session
-    frames = [
-        _late_frame(spark, aggregate, batch, feeds) for batch in trace.late_batches()
-    ]
+def _groups(batches: Sequence[TracedBatch]) -> Iterator[Sequence[TracedBatch]]:
     # Without a late row, the query over nothing still names the columns.
-    frames = frames or [_late_frame(spark, aggregate, NOTHING, feeds)]
-    for start in range(0, len(frames), UNION_BATCHES):
-        group = frames[start : start + UNION_BATCHES]
-        yield _naive(reduce(lambda above, below: above.union(below), group).toArrow())
+    batches = batches or (NOTHING,)
+    for start in range(0, len(batches), UNION_BATCHES):
+        yield batches[start : start + UNION_BATCHES]
+
+
+def _late_table(
+    engine: Engine,
+    aggregate: nodes.WindowAggregate,
+    batches: Sequence[TracedBatch],
+    feeds: Feeds,
+) -> pa.Table:
+    spark = engine.session
+    frames = (_late_frame(spark, aggregate, batch, feeds) for batch in batches)
+    return _naive(reduce(lambda above, below: above.union(below), frames).toArrow())
 
 
 def _late_frame(

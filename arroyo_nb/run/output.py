@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.changes import ChangesPreview
+from arroyo_nb.run.folder import user_of
+from arroyo_nb.run.history import History
 from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.progress import (
     Progress,
@@ -27,7 +30,7 @@ from arroyo_nb.run.progress import (
     new_batches,
     read_progress,
 )
-from arroyo_nb.run.snapshot import LAST_YEAR
+from arroyo_nb.run.snapshot import LAST_YEAR, MarkPoint, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.lower import DROPPED, lower, refuse_changes_read, visible
@@ -97,9 +100,12 @@ class Output:
         self.progress: Progress | None = None
         self.chunks: Mapping[str, int] | None = None
         self.max_event_time: datetime | None = None
+        self.history = History()
         self.error: BaseException | None = None
-        written = sink.table if write else None
-        self._spec = written.spec.resolved(sink.span) if written else None
+        self._table = sink.table if write else None
+        if self._table is not None:
+            # A variable that is not set is told at once; its value is not kept.
+            self._table.spec.resolved(sink.span)
         self._traced = traced
         self._printed = printed
         self._writer: Writer | None = None
@@ -111,7 +117,8 @@ class Output:
 
     @property
     def late_rows(self) -> int:
-        """Rows that came after their window had closed, once per window."""
+        """Rows that came after a window of theirs had closed, each counted once for
+        each aggregate, however many windows it missed; of sessions at most so many."""
         return sum(trace.late_rows for trace in self.traces)
 
     def start(
@@ -172,9 +179,11 @@ class Output:
     def stop(self) -> None:
         """End the query and its writer; on the worker, harmless twice."""
         query, self._query = self._query, None
-        if query is not None:
-            query.stop()
-        self.close()
+        try:
+            if query is not None:
+                query.stop()
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Let go of the writer only: what is left to do once the engine is gone."""
@@ -183,12 +192,10 @@ class Output:
             writer.close()
 
     def _make_writer(self, state: Path) -> Writer:
-        table = self.sink.table
-        if table is not None and self._spec is not None:
-            writer = CONNECTORS.get(table.connector).writer(self._spec, state)
-            if self.preview is None or writer.native is not None:
-                return writer
-            return Tee(writer, self.preview)
+        if (table := self._table) is not None:
+            spec = replace(table.spec.resolved(self.sink.span), user=user_of(state))
+            writer = CONNECTORS.get(table.connector).writer(spec, state)
+            return Tee(writer, self.preview) if self.preview is not None else writer
         if self._printed:
             spec = TableSpec(self.sink.name, self.sink.schema, {"format": "json"})
             return CONNECTORS.get("stdout").writer(spec, state)
@@ -239,6 +246,14 @@ class Output:
                 )
             )
         self._advance(progress.max_event_time)
+        self.history.add(
+            MarkPoint(
+                progress.batch_id,
+                self._elapsed_s,
+                naive(self.max_event_time),
+                naive(progress.watermark),
+            )
+        )
         for name, values in progress.observed.items():
             if name.startswith(DROPPED):
                 _, _, table = name.removeprefix(DROPPED).partition(":")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.snapshot import MarkPoint, RunState, Snapshot, WindowBar, naive
+from arroyo_nb.run.feeds import sources
+from arroyo_nb.run.snapshot import RunState, Snapshot, naive
 
 if TYPE_CHECKING:
     from arroyo_nb.run.output import Output
     from arroyo_nb.run.run import Run
-
-HISTORY_POINTS = 400
-"""Batches of watermark history that a picture holds; older ones are thinned."""
 
 
 def draw(run: Run, rows: int) -> Snapshot:
@@ -49,10 +47,11 @@ def draw(run: Run, rows: int) -> Snapshot:
         max_event_time=naive(output.max_event_time),
         windowed=output.sink.window is not None,
         window_text=window_text(output.sink.window),
-        windows=_bars(run, output),
-        history=_history(output),
+        sessions=trace is not None and isinstance(trace.window, nodes.Session),
+        windows=trace.windows(_closing_at(run, output)) if trace else (),
+        history=output.history.points,
         sources=tuple(
-            replace(s, dropped_rows=s.dropped_rows + output.dropped_rows[s.name])
+            replace(s, dropped_rows=s.dropped_rows + _dropped(run, s.name))
             for s in run.feeds.sources()
         ),
         columns=output.sink.schema.names,
@@ -63,6 +62,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         windows_cut=trace.forgotten if trace else 0,
         recorded_to=trace.cut_after if trace else None,
         exact=trace.exact if trace else True,
+        late_exact=all(t.late_exact for o in run.outputs for t in o.traces),
         can_pause=not run.state.ended,
         paused=run.feeds.paused,
     )
@@ -107,31 +107,18 @@ def duration_text(length: timedelta) -> str:
     return " ".join(parts) or "0 s"
 
 
-def _bars(run: Run, output: Output) -> tuple[WindowBar, ...]:
-    if not output.traces:
-        return ()
+def _closing_at(run: Run, output: Output) -> datetime | None:
+    """Where the watermark will stand in the next batch, if that can be told: it is the
+    slowest source's, of its newest event or of an expression."""
+    read = list(sources(output.sink))
     newest = output.max_event_time
-    delays = [s.delay for s in run.feeds.sources()]
-    ahead = newest - max(delays) if newest and delays else None
-    if run.state is RunState.STOPPED:
-        ahead = None
-    bars = output.traces[0].windows(ahead)
-    return tuple(_naive_bar(bar) for bar in bars)
+    if run.state is not RunState.RUNNING or len(read) != 1 or newest is None:
+        return None
+    clause = read[0].table.watermark
+    return None if clause.expression else naive(newest - clause.delay)
 
 
-def _naive_bar(bar: WindowBar) -> WindowBar:
-    start, end = naive(bar.start), naive(bar.end)
-    assert start is not None
-    assert end is not None
-    return replace(bar, start=start, end=end)
-
-
-def _history(output: Output) -> tuple[MarkPoint, ...]:
-    if not output.traces:
-        return ()
-    batches = output.traces[0].batches
-    every = 1 + len(batches) // HISTORY_POINTS
-    return tuple(
-        MarkPoint(b.batch_id, b.elapsed_s, naive(b.max_event_time), naive(b.watermark))
-        for b in batches[::every]
-    )
+def _dropped(run: Run, table: str) -> int:
+    """Rows of a table with an unusable event time. Each output that reads it finds the
+    same ones, sooner or later."""
+    return max(output.dropped_rows[table] for output in run.outputs)

@@ -47,8 +47,7 @@ class Preview:
         self.put(batch.toArrow().cast(arrow_schema(nullable(self.schema))), batch_id)
 
     def put(self, rows: pa.Table, batch_id: int) -> None:
-        """Take the rows of one micro-batch; windows come in the order of their start,
-        which Spark does not keep."""
+        """Take the rows of one micro-batch, in the order of their windows."""
         rows = _by_window(rows, self.schema)
         with self._lock:
             if self._newest[0] == batch_id:
@@ -157,13 +156,19 @@ class Tee:
 
 
 def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:
+    """The rows by their window, then by their other values from left to right: Spark
+    gives them in the order of its hash partitions, which says nothing."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    name = next((f.name for f in schema if f.type == WINDOW_STRUCT), None)
-    if name is None or rows.num_rows < 2:
+    window = next((f.name for f in schema if f.type == WINDOW_STRUCT), None)
+    if window is None or rows.num_rows < 2:
         return rows
-    starts = pc.struct_field(rows[name], "start")
-    return rows.take(pc.sort_indices(starts))
+    keys = [pc.struct_field(rows[window], part) for part in ("start", "end")]
+    keys += [column for column in rows.columns if not pa.types.is_nested(column.type)]
+    named = {str(i): key for i, key in enumerate(keys)}
+    order = [(name, "ascending") for name in named]
+    return rows.take(pc.sort_indices(pa.table(named), sort_keys=order))
 
 
 def nullable(schema: Schema) -> Schema:

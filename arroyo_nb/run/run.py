@@ -177,19 +177,24 @@ class Run:
         return self._kept(output).changelog()
 
     def late(self, output: int = 0) -> pa.Table:
-        """Each late row: its columns, event time, window, watermark and how late.
+        """Each late row: its columns, event time, window, and how late.
 
+        A row comes once for each window that it missed; the late rows of
+        :meth:`snapshot` count it once, and of sessions count it by pieces of the gap.
         Computed when asked for, from the chunks that the run read and still has (of a
         live source it keeps the newest); waits for Spark.
         """
         self._raise_once()
-        return self._engine.worker.call(
-            ledger.late_rows, self._engine, self.outputs[output], self.feeds
-        )
+        return ledger.late_rows(self._engine, self.outputs[output], self.feeds)
 
     def windows(self, output: int = 0) -> pa.Table:
         """The windows that rows came for: start, end, rows, late rows, state, batch
-        that closed it."""
+        that closed it.
+
+        Sessions are told as the stretches of time that have any, all keys together,
+        with edges and late rows near by an eighth of the gap: late rows are at most
+        so many. :meth:`late` and the result are exact.
+        """
         self._raise_once()
         return ledger.windows_table(self.outputs[output])
 

@@ -88,12 +88,14 @@ class Snapshot:
     list, None); ``rows_out`` counts all of them, shown or not. ``note`` says in one
     line why the run stopped, or what it waits for (engine start-up progress included).
     ``windowed`` is false where the query has no window; ``window_text`` is like
-    ``tumble 1 hour``.
+    ``tumble 1 hour``. ``sessions`` is true where the windows have no fixed width: each
+    of ``windows`` is then a stretch of time with sessions in it, all keys together.
 
     What a run keeps is bounded. Of the rows of this output ``rows_kept`` are there and
     ``rows_cut`` older ones were let go, as were ``windows_cut`` closed windows;
-    ``recorded_to`` is the last batch in ``history`` once recording has ended. ``exact``
-    is false where rows of neighbouring windows had to be counted together.
+    ``recorded_to`` is the last batch whose late rows can be found again, once recording
+    has ended. ``exact`` is false where rows of neighbouring windows had to be counted
+    together, ``late_exact`` where fewer than ``late_rows`` may have been late.
     """
 
     name: str
@@ -112,6 +114,7 @@ class Snapshot:
     max_event_time: datetime | None = None
     windowed: bool = False
     window_text: str = ""
+    sessions: bool = False
     windows: tuple[WindowBar, ...] = ()
     history: tuple[MarkPoint, ...] = ()
     sources: tuple[SourceProgress, ...] = ()
@@ -123,6 +126,7 @@ class Snapshot:
     windows_cut: int = 0
     recorded_to: int | None = None
     exact: bool = True
+    late_exact: bool = True
     can_pause: bool = False
     paused: bool = False
 

@@ -7,6 +7,7 @@ the watermark that Spark used, the run tells the late *rows* of each window.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 PANES = 512
 """Most panes of one batch that are counted exactly."""
+
+SESSION_PIECES = 8
+"""Pieces of a session's gap that rows are counted by."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,8 @@ def pane(window: Window) -> timedelta:
     """The piece of event time that lies in the same windows as a whole.
 
     For a hop the greatest common divisor of slide and width: its slide, where the
-    width is a multiple of it. A session has no fixed windows: for it, pieces of the
-    gap's width stand in.
+    width is a multiple of it. A session has no fixed windows: for it, an eighth of
+    the gap stands in, so that what is told of sessions is near by that much.
     """
     match window:
         case Tumble(width):
@@ -59,7 +63,7 @@ def pane(window: Window) -> timedelta:
         case Hop(slide, width):
             return gcd(slide // MICROSECOND, width // MICROSECOND) * MICROSECOND
         case Session(gap):
-            return gap
+            return max(gap // SESSION_PIECES, MICROSECOND)
         case _:
             assert_never(window)
 
@@ -93,12 +97,17 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
     values = observed.get(_name(number))
     if not values or not values["panes"]:
         return Observed()
-    # A histogram of Spark counts in DOUBLEs.
-    panes = {_instant(pane["x"]): round(pane["y"]) for pane in values["panes"]}
+    # Spark counts in DOUBLEs, and puts the bins of its tasks side by side: a pane that
+    # several of them saw comes several times.
+    panes: Counter[datetime] = Counter()
+    for pane in values["panes"]:
+        panes[_instant(pane["x"])] += round(pane["y"])
     return Observed(
         rows=sum(panes.values()),
         max_event_time=_instant(values["max_us"]),
         pane_rows=panes,
+        # Bins, not panes: no task joins any before it has PANES of them, and there
+        # are never fewer after that.
         exact=len(values["panes"]) < PANES,
     )
 

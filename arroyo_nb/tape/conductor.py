@@ -29,6 +29,10 @@ from arroyo_nb.tape.writer import KEPT_BAD_ROWS, TapeWriter
 class Limits:
     """What the conductor may hold.
 
+    Of the chunks that Spark has read the newest stay, for the trace: as many as both
+    of the last two limits allow, and the last file of all in any case, for its footer
+    says where to go on after a kill.
+
     Parameters
     ----------
     lookahead_chunks
@@ -36,9 +40,10 @@ class Limits:
     lookahead_bytes
         Their size; one chunk may always be there.
     keep_rows
-        Rows of consumed chunks that stay, the first ones, for the trace; None: all.
+        Rows of consumed chunks that stay; None: as many as there are.
     keep_chunks
-        Likewise, how many consumed chunks stay.
+        How many consumed chunks stay. Spark lists the folder at every trigger: even
+        those of a slow source must not fill it.
     """
 
     lookahead_chunks: int = 8
@@ -115,7 +120,10 @@ class Conductor:
         self._schedule = Schedule(pace)
         self._changed = threading.Condition()
         self._playing = Playing(paused=paused)
-        self._files: deque[Mark] = deque()
+        # The files that are there, in order: read by Spark, and ahead of it.
+        self._read: deque[Mark] = deque()
+        self._read_rows = 0
+        self._ahead: deque[Mark] = deque()
         self._found_chunks = 0
         self._steps = 0
         self._stopping = False
@@ -195,22 +203,27 @@ class Conductor:
 
     def consumed(self, number: int) -> None:
         """Spark has committed this chunk and all before it: there is room for more."""
-        done = []
+        gone = []
         with self._changed:
             number = max(number, self._playing.consumed_chunks)
-            # The last file stays: its footer says where to go on after a kill.
-            while len(self._files) > 1 and self._files[0].number <= number:
-                done.append(self._files.popleft())
-        for mark in done:
-            self._remove(mark)
+            while self._ahead and self._ahead[0].number <= number:
+                self._read.append(self._ahead.popleft())
+                self._read_rows += self._read[-1].rows
+            while self._is_beyond():
+                gone.append(self._read.popleft())
+                self._read_rows -= gone[-1].rows
+        for mark in gone:
+            chunk_path(self._folder, mark.number).unlink(missing_ok=True)
         self._change(consumed_chunks=number)
 
-    def _remove(self, mark: Mark) -> None:
+    def _is_beyond(self) -> bool:
+        """Whether the oldest chunk that was read is one too many."""
         keep_rows = self._limits.keep_rows
-        beyond = keep_rows is not None and mark.totals.rows > keep_rows
-        # Spark lists the folder at every trigger: a slow source must not fill it.
-        if beyond or mark.number > self._limits.keep_chunks:
-            chunk_path(self._folder, mark.number).unlink(missing_ok=True)
+        if not self._read or len(self._read) + len(self._ahead) == 1:
+            return False
+        return len(self._read) > self._limits.keep_chunks or (
+            keep_rows is not None and self._read_rows > keep_rows
+        )
 
     def _run(self, writer: TapeWriter) -> None:
         try:
@@ -263,7 +276,7 @@ class Conductor:
         # Which of the found chunks Spark has read is known only when it reads on, and
         # it reads on only when there is something new: they do not count.
         done = max(self._playing.consumed_chunks, self._found_chunks)
-        ahead = [mark.size_bytes for mark in self._files if mark.number > done]
+        ahead = [mark.size_bytes for mark in self._ahead if mark.number > done]
         return not ahead or (
             len(ahead) < self._limits.lookahead_chunks
             and sum(ahead) < self._limits.lookahead_bytes
@@ -271,7 +284,7 @@ class Conductor:
 
     def _written(self, mark: Mark) -> None:
         with self._changed:
-            self._files.append(mark)
+            self._ahead.append(mark)
         self._change(
             chunks=mark.number,
             rows=mark.totals.rows,

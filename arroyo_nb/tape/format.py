@@ -38,6 +38,10 @@ _CHUNK = re.compile(r"chunk-(\d{8,})\.parquet\Z")
 _KEY = "arroyo_nb."
 
 
+class TornChunk(RunProblem):
+    """A chunk file that is not Parquet: it was cut off while it was written."""
+
+
 @dataclass(frozen=True)
 class Header:
     """What a tape says about itself.
@@ -172,14 +176,22 @@ def read_mark(folder: Path, number: int) -> Mark:
 
     Raises
     ------
+    TornChunk
+        When the file is not whole.
     RunProblem
-        When the file is not a chunk of a tape.
+        When it cannot be read, or is not a chunk of a tape.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     path = chunk_path(folder, number)
     try:
         footer = pq.read_metadata(path)
+    except pa.ArrowInvalid as problem:
+        raise TornChunk(f"'{path}' is not a chunk of a tape: {problem}") from problem
+    except OSError as problem:
+        raise RunProblem(f"cannot read the chunk '{path}': {problem}") from problem
+    try:
         size = path.stat().st_size
         return _mark(number, footer.num_rows, size, footer.metadata)
     except (OSError, ValueError, KeyError, TypeError) as problem:

@@ -13,13 +13,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US, BadRow, Chunk, Position
 from arroyo_nb.tape.format import (
     HEADER,
     Header,
     Mark,
+    TornChunk,
     Totals,
     chunk_numbers,
     chunk_path,
@@ -182,21 +182,27 @@ def write_header(folder: Path, header: Header) -> None:
 def recover(folder: Path) -> Mark | None:
     """Make a folder whole after a kill and say where it stands.
 
-    Half-written files are removed, and a last chunk that cannot be read is one.
+    Half-written files are removed. A last chunk that is not Parquet is one; only the
+    last can be, and one that merely cannot be read now is none.
 
     Returns
     -------
     Mark or None
         The footer of the last chunk; None where there is no chunk.
+
+    Raises
+    ------
+    RunProblem
+        When a chunk that was whole cannot be read.
     """
     for torn in folder.glob(".*.tmp"):
         torn.unlink()
-    for number in reversed(chunk_numbers(folder)):
-        try:
-            return read_mark(folder, number)
-        except RunProblem:
-            chunk_path(folder, number).unlink()
-    return None
+    *others, last = (0, *chunk_numbers(folder))
+    try:
+        return read_mark(folder, last) if last else None
+    except TornChunk:
+        chunk_path(folder, last).unlink()
+    return read_mark(folder, others[-1]) if others[-1] else None
 
 
 def end_chunk(schema: Schema, position: Position) -> Chunk:

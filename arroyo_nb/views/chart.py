@@ -26,6 +26,12 @@ MOST_ROWS = 5_000
 END = " end"
 """What is added to a window's column name for the column of its ends."""
 
+STRETCH = "_stretch"
+"""Column that numbers the stretches of windows without a gap: no line crosses one."""
+
+CLOCK = {"minutes": "%H:%M", "hours": "%H:%M", "day": "%b %-d", "date": "%b %-d"}
+"""Formats of a time axis, as the panel writes times."""
+
 
 class Tabular(Protocol):
     """What a chart needs of a run."""
@@ -160,21 +166,43 @@ def _chart(table: pa.Table, encoding: Encoding) -> alt.Chart:
     import altair as alt
 
     kinds = _kinds(table)
+    timed = kinds[encoding.x] == "temporal"
+    axis = alt.Axis(format=CLOCK, labelOverlap=True) if timed else alt.Axis()
     channels: dict[str, Any] = {
-        "x": alt.X(**_field(encoding.x, kinds)),
+        "x": alt.X(**_field(encoding.x, kinds), axis=axis),
         "y": alt.Y(**_field(encoding.y, kinds)),
         "tooltip": [alt.Tooltip(**_field(name, kinds)) for name in kinds],
     }
+    line = encoding.color is not None and timed
     if encoding.color is not None:
         channels["color"] = alt.Color(**_field(encoding.color, kinds))
     elif encoding.end is not None:
+        # With both ends across, the foot of a bar must be given too.
         channels["x2"] = alt.X2(field=_escaped(encoding.end))
+        channels["y2"] = alt.Y2(datum=0)
+    if line and encoding.end is not None:
+        table = table.append_column(STRETCH, _stretches(table, encoding))
+        channels["detail"] = alt.Detail(field=STRETCH, type="nominal")
     base = alt.Chart(table.to_pandas()).encode(**channels)
     draw_offline()
-    line = encoding.color is not None and kinds[encoding.x] == "temporal"
     drawn = base.mark_line(point=True) if line else base.mark_bar(stroke="white")
     sized: alt.Chart = drawn.properties(width=640, height=260)
     return sized
+
+
+def _stretches(table: pa.Table, encoding: Encoding) -> pa.Array:
+    """For each window the number of gaps before it, among those of its colour."""
+    import pyarrow as pa
+
+    assert encoding.end is not None
+    frame = table.select([encoding.x, encoding.end, encoding.color]).to_pandas()
+    frame.columns = ["start", "end", "color"]
+    ordered = frame.sort_values("start", kind="stable")
+    groups = ordered.groupby("color", dropna=False)
+    gap = ordered["start"] > groups["end"].shift()
+    return pa.array(
+        gap.groupby(ordered["color"], dropna=False).cumsum().loc[frame.index]
+    )
 
 
 def _kinds(table: pa.Table) -> dict[str, str]:

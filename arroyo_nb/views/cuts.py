@@ -31,6 +31,38 @@ def rows_left_out(snapshot: Snapshot) -> str:
     return "; ".join(parts)
 
 
+def late_count(snapshot: Snapshot) -> str:
+    """How many rows were late, as far as that is known.
+
+    >>> from arroyo_nb.run.snapshot import RunState
+    >>> late_count(Snapshot("q", RunState.RUNNING, late_rows=1800, late_exact=False))
+    'up to 1,800'
+    """
+    return ("" if snapshot.late_exact else "up to ") + count(snapshot.late_rows)
+
+
+def windows_left_out(snapshot: Snapshot, hidden: int) -> str:
+    """What the picture of the windows shows, and which of them it leaves out.
+
+    Parameters
+    ----------
+    snapshot
+        What is drawn.
+    hidden
+        How many windows the picture has no room for.
+    """
+    parts = [snapshot.window_text] if snapshot.window_text else []
+    if snapshot.sessions:
+        parts.append(
+            "a bar is a stretch of time with sessions in it, all keys together, to an "
+            "eighth of the gap"
+        )
+    if hidden:
+        noun = "earlier bar" if snapshot.sessions else "earlier window"
+        parts.append(f"{count(hidden, noun)} not drawn")
+    return " · ".join(parts)
+
+
 def trace_left_out(snapshot: Snapshot) -> str:
     """What of the run's windows and batches is not known in full; empty: all is."""
     parts = []
@@ -41,9 +73,14 @@ def trace_left_out(snapshot: Snapshot) -> str:
             "counts of windows are near: some batches spread over too many of them, "
             "and neighbours were counted together"
         )
+    if not snapshot.late_exact:
+        parts.append(
+            "late rows of sessions are counted by eighths of the gap: at most so many; "
+            "Run.late() lists them"
+        )
     if snapshot.recorded_to is not None:
         parts.append(
             f"batches after {snapshot.recorded_to:,} are counted but not recorded: "
-            "their watermarks are not drawn and Run.late() lists none of their rows"
+            "Run.late() lists none of their rows"
         )
     return "; ".join(parts)

@@ -104,7 +104,7 @@ def _late(snapshot: Snapshot) -> str:
     if not snapshot.late_rows or not snapshot.windowed:
         return ""
     were, their = ("was", "its") if snapshot.late_rows == 1 else ("were", "their")
-    rows = count(snapshot.late_rows, "row")
+    rows = ("" if snapshot.late_exact else "Up to ") + count(snapshot.late_rows, "row")
     return (
         f"{rows} {were} late: {their} window had already closed. A longer delay keeps "
         "more rows and shows every window later."

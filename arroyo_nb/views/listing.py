@@ -9,6 +9,7 @@ from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.schema import Schema
 from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.cuts import late_count
 from arroyo_nb.views.panel import glyph
 from arroyo_nb.views.words import NAME_CHARS, count, duration, escaped, pace, plain
 
@@ -33,7 +34,7 @@ def _run(snapshot: Snapshot) -> tuple[str, ...]:
         duration(timedelta(seconds=snapshot.elapsed_s)),
         count(snapshot.rows_in),
         count(snapshot.rows_out),
-        count(snapshot.late_rows),
+        late_count(snapshot),
         pace(snapshot.rows_per_s),
         duration(newest - mark) if moving and newest and mark else "",
     )

@@ -16,7 +16,13 @@ from typing import Any
 
 from arroyo_nb.run.snapshot import RunState, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
-from arroyo_nb.views.cuts import MOST_COLUMNS, rows_left_out, trace_left_out
+from arroyo_nb.views.cuts import (
+    MOST_COLUMNS,
+    late_count,
+    rows_left_out,
+    trace_left_out,
+    windows_left_out,
+)
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.sources import listed
 from arroyo_nb.views.timeline import timeline
@@ -154,7 +160,7 @@ def told(snapshot: Snapshot) -> str:
         f"{count(snapshot.rows_out, 'row')} out",
     ]
     if snapshot.late_rows:
-        parts.append(f"{count(snapshot.late_rows)} late")
+        parts.append(f"{late_count(snapshot)} late")
     if snapshot.watermark is not None and snapshot.watermark < END_OF_TIME:
         parts.append(f"watermark {clock(snapshot.watermark)}")
     return ", ".join(parts)
@@ -214,7 +220,7 @@ def _numbers(snapshot: Snapshot) -> list[str]:
     made = [f'<span class="num">{number}</span>' for number in numbers]
     if snapshot.late_rows:
         made.append(
-            f'<span class="num bad"><b>× {snapshot.late_rows:,}</b> late</span>'
+            f'<span class="num bad"><b>× {late_count(snapshot)}</b> late</span>'
         )
     if snapshot.batch_id is not None:
         ms = "" if snapshot.batch_ms is None else f" · {snapshot.batch_ms:.0f} ms"
@@ -227,12 +233,9 @@ def _windows(snapshot: Snapshot, _: str) -> str:
         return '<p class="soft">This query has no window.</p>'
     if (drawn := timeline(snapshot)) is None:
         return '<p class="soft">No window yet: the first row opens one.</p>'
-    hidden = drawn.hidden_windows
-    caption = [escaped(snapshot.window_text)] if snapshot.window_text else []
-    if hidden:
-        caption.append(f"{count(hidden, 'earlier window')} not drawn")
-    told = f'<p class="soft">{" · ".join(caption)}</p>' if caption else ""
-    return told + drawn.svg
+    caption = windows_left_out(snapshot, drawn.hidden_windows)
+    above = f'<p class="soft">{escaped(caption, 200)}</p>' if caption else ""
+    return above + drawn.svg
 
 
 def _watermark(snapshot: Snapshot, _: str) -> str:

@@ -15,7 +15,12 @@ from importlib.resources import files
 
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
-from arroyo_nb.views.cuts import rows_left_out, trace_left_out
+from arroyo_nb.views.cuts import (
+    late_count,
+    rows_left_out,
+    trace_left_out,
+    windows_left_out,
+)
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.panel import (
     ERROR_CHARS,
@@ -116,7 +121,7 @@ def _head(snapshot: Snapshot) -> str:
     numbers = [
         f"{count(snapshot.rows_in, 'row')} in",
         f"{snapshot.rows_out:,} out",
-        *([f"× {snapshot.late_rows:,} late"] if snapshot.late_rows else []),
+        *([f"× {late_count(snapshot)} late"] if snapshot.late_rows else []),
     ]
     state = f"{glyph(snapshot)} {snapshot.state.value}"
     name = escaped(snapshot.name, NAME_CHARS)
@@ -135,13 +140,18 @@ def _error(snapshot: Snapshot) -> str:
 
 def _picture(snapshot: Snapshot) -> str:
     windows = timeline(snapshot)
-    drawn = windows.svg if windows is not None else strip(snapshot)
+    if windows is not None:
+        drawn = windows.svg
+        caption = windows_left_out(snapshot, windows.hidden_windows)
+    else:
+        drawn, caption = strip(snapshot), ""
     if not drawn:
         return ""
     inside = drawn.replace("<defs>", f"<style>{_style()}</style><defs>", 1)
     data = b64encode(inside.encode()).decode()
     what = "windows on event time" if snapshot.windowed else "watermark"
-    return (
+    above = f'<p style="{SOFT}">{escaped(caption, 200)}</p>' if caption else ""
+    return above + (
         f'<img alt="{what}: {escaped(told(snapshot), 300)}" width="880" '
         f'style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
     )

@@ -330,7 +330,7 @@ def _legend(y: int, *, late: bool) -> list[str]:
 def _told(snapshot: Snapshot) -> str:
     """The picture in one sentence, for who does not see it."""
     states = [w.state for w in snapshot.windows]
-    parts = [f"{count(len(states), 'window')}"]
+    parts = [count(len(states), "bar" if snapshot.sessions else "window")]
     parts += [
         f"{states.count(state)} {state.value}"
         for state in WindowState

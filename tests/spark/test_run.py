@@ -11,6 +11,7 @@ from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.run import Run
 from arroyo_nb.run.snapshot import RunState, WindowState
 from arroyo_nb.tape.format import Tape
+from arroyo_nb.views.panel import frame
 
 FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');"
 PATIENT = """
@@ -41,6 +42,78 @@ def test_every_row_is_counted_once_in_its_window_or_as_late(session):
         assert row["event_time"] + row["late_by"] >= row["window_end"]
 
 
+def test_the_rows_of_every_branch_and_partition_are_counted(session):
+    again = PATIENT.format(delay="1 day").replace("TABLE flights", "TABLE again")
+    run = session.run(
+        PATIENT.format(delay="1 day")
+        + again
+        + """SELECT tumble(INTERVAL '1 hour') AS window, count(*) AS n FROM
+             (SELECT flight FROM flights UNION ALL SELECT flight FROM again)
+             GROUP BY window""",
+        wait=True,
+    )
+    rows = {r["window"]["start"]: r["n"] for r in run.table().to_pylist()}
+    assert sum(rows.values()) == 2 * ALL_FLIGHTS.num_rows
+    assert {w["start"]: w["rows"] for w in run.windows().to_pylist()} == rows
+    assert run.snapshot().exact
+
+
+def test_sessions_are_told_as_far_as_they_are_known(session, monkeypatch):
+    monkeypatch.setattr("arroyo_nb.run.ledger.UNION_BATCHES", 1)
+    run = session.run(
+        PATIENT.format(delay="30 minutes")
+        + """SELECT session(INTERVAL '40 minutes') AS window, count(*) AS n
+             FROM flights GROUP BY window""",
+        wait=True,
+    )
+    picture, sessions = run.snapshot(), run.table().to_pylist()
+    counted = sum(r["n"] for r in sessions)
+    # One task for each group of batches: other runs are looked at in between.
+    worker, calls = session.engine.worker, []
+    call = worker.call
+    monkeypatch.setattr(worker, "call", lambda *a: calls.append(a) or call(*a))
+    late = run.late().num_rows
+    assert len(calls) == len(run.outputs[0].traces[0].late_batches) > 1
+    assert counted + late == ALL_FLIGHTS.num_rows
+    assert 0 < late <= picture.late_rows
+    assert picture.late_exact == (late == picture.late_rows)
+    windows = [w for w in run.windows().to_pylist() if w["rows"]]
+    assert len(windows) <= len(sessions)
+    for one in sessions:
+        start, end = one["window"]["start"], one["window"]["end"]
+        assert any(w["start"] <= start and end <= w["end"] for w in windows)
+
+
+def test_rows_that_a_sink_throws_away_can_be_kept(session):
+    run = session.run(
+        FLIGHTS
+        + "CREATE TABLE nowhere WITH (connector = 'blackhole');"
+        + "INSERT INTO nowhere SELECT flight FROM flights;",
+        keep=True,
+        wait=True,
+    )
+    assert run.table()["flight"].to_pylist() == ALL_FLIGHTS["flight"].to_pylist()
+
+
+def test_two_runs_do_not_write_one_file(session, tmp_path):
+    script = f"""
+    CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 100);
+    CREATE TABLE o (n BIGINT) WITH (connector = 'single_file', type = 'sink',
+        format = 'json', path = '{tmp_path / "o.json"}');
+    INSERT INTO o SELECT counter FROM ticks;
+    """
+    first = session.run(script, name="a")
+    insert = "INSERT INTO o SELECT counter FROM ticks WHERE counter >= 0;"
+    second = session.run(insert, name="b")
+    with pytest.raises(RunProblem, match=r"o\.json' is being written by run 'a' of"):
+        second.wait(60)
+    assert not first.state.ended
+    # One of the same name lets go before it is replaced.
+    replacing = session.run(insert, name="a", stop_after="500ms")
+    assert replacing.wait(60)
+    assert first.state.ended
+
+
 def test_a_patient_watermark_loses_nothing(session):
     run = session.run(PATIENT.format(delay="1 day") + BY_HOUR, wait=True)
     assert run.late().num_rows == 0
@@ -59,6 +132,13 @@ def test_a_stateless_query_keeps_rows_in_arrival_order(session):
     assert run.rows_in == ALL_FLIGHTS.num_rows
     newest = pc.max(ALL_FLIGHTS["sched_dep"]).as_py()
     assert run.snapshot().max_event_time == newest.replace(tzinfo=None)
+    history = run.snapshot().history
+    assert len(history) > 10
+    assert history[-1].max_event_time == newest.replace(tzinfo=None)
+    marks = [point.watermark for point in history if point.watermark]
+    assert marks == sorted(marks)
+    assert marks[0] < newest.replace(tzinfo=None)
+    assert "No event time seen" not in frame(run.snapshot())
     assert run.table().column_names == ["flight", "dest"]
     assert run.changelog()["op"].unique().to_pylist() == ["c"]
     with pytest.raises(RunProblem, match="no rows into windows"):

@@ -38,9 +38,22 @@ def write(engine):
     return on_worker
 
 
-def file_writer(folder, schema=SCHEMA):
-    spec = TableSpec("t", schema, {"path": str(folder / "out.json"), "format": "json"})
-    return CONNECTORS.get("single_file").writer(spec, folder / "state")
+@pytest.fixture
+def file_writer():
+    """Makes a writer as a run's start does; a later one lets go of the one before."""
+    made = []
+
+    def make(folder):
+        for before in made:
+            before.close()
+        options = {"path": str(folder / "out.json"), "format": "json"}
+        spec = TableSpec("t", SCHEMA, options)
+        made.append(CONNECTORS.get("single_file").writer(spec, folder / "state"))
+        return made[-1]
+
+    yield make
+    for writer in made:
+        writer.close()
 
 
 def written(folder):
@@ -49,7 +62,7 @@ def written(folder):
     return sorted(json.loads(line)["n"] for line in text.splitlines())
 
 
-def test_a_line_is_a_row(tmp_path, rows, write):
+def test_a_line_is_a_row(tmp_path, file_writer, rows, write):
     write(file_writer(tmp_path), rows(1, 2), 0)
     line = (tmp_path / "out.json").read_text(encoding="utf-8")
     assert line == '{"n":1,"s":"é\\n\\"1","t":"1970-01-01T00:00:01"}\n'
@@ -62,7 +75,9 @@ def test_a_line_of_changes_is_a_row_that_is_created(tmp_path, rows, write):
         "json.timestamp_format": "unix_millis",
     }
     spec = TableSpec("t", SCHEMA, options)
-    write(CONNECTORS.get("single_file").writer(spec, tmp_path / "state"), rows(1, 2), 0)
+    writer = CONNECTORS.get("single_file").writer(spec, tmp_path / "state")
+    write(writer, rows(1, 2), 0)
+    writer.close()
     line = (tmp_path / "out.json").read_text(encoding="utf-8")
     assert json.loads(line) == {
         "before": None,
@@ -71,12 +86,13 @@ def test_a_line_of_changes_is_a_row_that_is_created(tmp_path, rows, write):
     }
 
 
-def test_a_batch_that_comes_again_takes_its_own_place(tmp_path, rows, write):
+def test_a_batch_that_comes_again_takes_its_own_place(
+    tmp_path, file_writer, rows, write
+):
     writer = file_writer(tmp_path)
     write(writer, rows(0, 3), 0)
     write(writer, rows(3, 3), 1)
     write(writer, rows(3, 5), 2)
-    writer.close()
     # Killed after batch 2 was written, before Spark committed it: it comes again.
     again = file_writer(tmp_path)
     assert written(tmp_path) == [0, 1, 2, 3, 4]
@@ -85,7 +101,7 @@ def test_a_batch_that_comes_again_takes_its_own_place(tmp_path, rows, write):
     assert written(tmp_path) == [0, 1, 2, 3, 4, 5]
 
 
-def test_bytes_of_a_torn_batch_are_cut_off(tmp_path, rows, write):
+def test_bytes_of_a_torn_batch_are_cut_off(tmp_path, file_writer, rows, write):
     write(file_writer(tmp_path), rows(0, 2), 0)
     # Killed in the middle of batch 1.
     with (tmp_path / "out.json").open("a") as file:
@@ -96,7 +112,9 @@ def test_bytes_of_a_torn_batch_are_cut_off(tmp_path, rows, write):
     assert written(tmp_path) == [0, 1, 2, 3]
 
 
-def test_a_first_start_empties_the_file_and_a_later_one_does_not(tmp_path, rows, write):
+def test_a_first_start_empties_the_file_and_a_later_one_does_not(
+    tmp_path, file_writer, rows, write
+):
     (tmp_path / "out.json").write_text("from another life\n")
     write(file_writer(tmp_path), rows(0, 2), 0)
     file_writer(tmp_path)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
+from arroyo_nb.run.feeds import FILES_REMEMBERED
 from arroyo_nb.schema import (
     BIGINT_UNSIGNED,
     TIME,
@@ -53,13 +54,14 @@ def chunk(number):
 def batches(engine, tmp_path):
     """Plays the tape in a folder; the batches as Arrow tables."""
 
-    def play(folder):
+    def play(folder, remembered):
         spark = engine.session
         columns = f"{spark_schema(SCHEMA)}, {ARRIVAL} timestamp, _timestamp timestamp"
         found = []
         query = (
             spark.readStream.schema(columns)
             .option("maxFilesPerTrigger", 1)
+            .option("maxFileAge", remembered)
             .parquet(folder.as_uri())
             .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
             .foreachBatch(lambda batch, _: found.append(batch.toArrow()))
@@ -69,7 +71,10 @@ def batches(engine, tmp_path):
         query.awaitTermination()
         return found
 
-    return lambda folder: engine.worker.call(play, folder)
+    def on_worker(folder, remembered=FILES_REMEMBERED):
+        return engine.worker.call(play, folder, remembered)
+
+    return on_worker
 
 
 def test_a_chunk_is_a_batch_in_order_whenever_it_was_written(batches, tmp_path):
@@ -99,3 +104,15 @@ def test_a_chunk_is_a_batch_in_order_whenever_it_was_written(batches, tmp_path):
         {"x": datetime(1970, 1, 1, 0, 0, 0, 1, tzinfo=UTC), "y": 2**32 - 1},
         None,
     ]
+
+
+def test_what_spark_forgets_is_neither_read_again_nor_passed_over(batches, tmp_path):
+    writer = TapeWriter(tmp_path / "tape", Header(str(SCHEMA), "here", bounded=True))
+    for first in (1, 9):
+        # The look-ahead is longer than what is remembered, and read files stay.
+        for number in range(first, first + 8):
+            writer.append(chunk(number))
+        found = batches(tmp_path / "tape", "3s")
+        assert [batch["n"].to_pylist() for batch in found] == [
+            [number] for number in range(first, first + 8)
+        ]

@@ -21,6 +21,7 @@ from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.flags import COMMANDS, FLAGS
 from arroyo_nb.magics import ArroyoMagics, Interrupted, load, unload
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 from arroyo_nb.views import live
@@ -39,6 +40,7 @@ class FakeRun:
         self.name = name
         self.states = list(states)
         self.notes: list[str] = []
+        self.options = RunOptions()
         self.error: ArroyoError | None = None
         self.on_wait: Callable[[], None] = lambda: None
 
@@ -187,6 +189,38 @@ def test_headless_is_bounded_for_an_endless_source(cells: Cells) -> None:
     assert run.notes == ["stopped after 60 s: nobody looks"]
 
 
+@pytest.mark.parametrize(
+    ("options", "paused"),
+    [(RunOptions(stepping=True), True), (RunOptions(speed=1.0), False)],
+)
+def test_headless_is_bounded_for_what_waits(
+    cells: Cells, options: RunOptions, paused: bool
+) -> None:
+    source = SourceProgress("ticks", 1, None, timedelta(seconds=1), bounded=True)
+    state = replace(RUNNING, elapsed_s=61.0, sources=(source,), paused=paused)
+    run = FakeRun("q", *[state] * 9, FINISHED)
+    run.options = options
+    cells.session.next = lambda name: run
+    cells.run("%%arroyo\nSELECT 1")
+    assert run.notes == ["stopped after 60 s: nobody looks"]
+
+
+def test_headless_waits_for_what_only_computes(cells: Cells) -> None:
+    source = SourceProgress("ticks", 1, None, timedelta(seconds=1), bounded=True)
+    run = FakeRun("q", replace(RUNNING, elapsed_s=61.0, sources=(source,)), FINISHED)
+    cells.session.next = lambda name: run
+    cells.run("%%arroyo\nSELECT 1")
+    assert run.notes == []
+
+
+def test_headless_draws_what_it_does_not_wait_for(cells: Cells) -> None:
+    run = FakeRun("q", RUNNING)
+    cells.session.next = lambda name: run
+    text = cells.run("%%arroyo -n q --no-wait\nSELECT 1")
+    assert "q running" in text
+    assert run.notes == []
+
+
 def test_interrupt_stops_and_keeps(cells: Cells) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -241,7 +275,7 @@ def test_a_cell_that_changes_its_name_stops_its_old_run(
     cells.session.next = lambda name: FakeRun(name, RUNNING)
     cells.run("%%arroyo --no-wait\nSELECT 1")
     text = cells.run("%%arroyo --no-wait -n delays\nSELECT 1")
-    assert text == "stopped query_1: this cell now runs delays"
+    assert text.startswith("stopped query_1: this cell now runs delays\n")
     assert cells.session.runs["query_1"].notes == ["replaced: its cell now runs delays"]
     assert cells.session.runs["delays"].notes == []
 

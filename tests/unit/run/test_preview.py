@@ -1,10 +1,20 @@
+from datetime import datetime
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.run.preview import Preview
-from arroyo_nb.schema import BIGINT, WINDOW_STRUCT, Field, Schema, arrow_schema
+from arroyo_nb.schema import (
+    BIGINT,
+    TEXT,
+    WINDOW_STRUCT,
+    Field,
+    ListOf,
+    Schema,
+    arrow_schema,
+)
 
 SCHEMA = Schema((Field("v", BIGINT),))
 
@@ -41,12 +51,17 @@ def test_a_replayed_batch_that_was_cut_is_counted_once():
     assert (preview.total_rows, preview.cut_rows) == (3, 1)
 
 
-def test_windows_of_a_batch_come_in_the_order_of_their_start():
-    schema = Schema((Field("w", WINDOW_STRUCT), Field("v", BIGINT)))
-    windows = [{"start": s, "end": s + 10} for s in (30, 10, 20, 10)]
-    preview = Preview(schema)
-    preview.put(pa.table([windows, [1, 2, 3, 4]], schema=arrow_schema(schema)), 0)
-    assert preview.table()["v"].to_pylist() == [2, 4, 3, 1]
+def test_the_rows_of_a_batch_are_in_the_order_of_their_windows():
+    hours = [datetime(2013, 1, 1, h) for h in range(4)]
+    windows = [{"start": hours[h], "end": hours[h + 1]} for h in (1, 2, 1, 0)]
+    fields = Field("n", BIGINT), Field("w", WINDOW_STRUCT), Field("m", ListOf(TEXT))
+    preview = Preview(Schema(fields))
+    types = arrow_schema(preview.schema)
+    batch = {"n": [5, 4, None, 9], "w": windows, "m": [["a"], None, ["b"], []]}
+    preview.put(pa.table(batch, schema=types), 0)
+    preview.put(pa.table({"n": [1], "w": windows[-1:], "m": [None]}, schema=types), 1)
+    assert preview.table()["n"].to_pylist() == [9, 5, None, 4, 1]
+    assert [row[0] for row in preview.newest(2)] == [1, 4]
 
 
 def test_an_append_only_changelog_only_creates():

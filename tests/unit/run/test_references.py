@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import traceback
 
+import pyarrow.parquet as pq
 import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import PlanProblem, RunProblem
 from arroyo_nb.planner import plan_script
 from arroyo_nb.run.feeds import Feeds
+from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.run import Run
 
@@ -44,8 +47,58 @@ def test_a_run_reads_and_writes_what_the_variables_name(folder):
     (feed,) = made.feeds._feeds
     (chunk,) = feed.recorder.chunks(None)
     assert chunk.rows["id"].to_pylist() == [7]
-    made.outputs[0]._make_writer(folder / "sink")
+    made.outputs[0]._make_writer(folder / "sink").close()
     assert (folder / "copy.json").exists()
+
+
+def test_a_variable_is_asked_for_at_each_start(folder, monkeypatch):
+    made = run(QUERY, folder)
+    monkeypatch.setenv("COPY", str(folder / "other.json"))
+    resumed = Run("r", made.plan, None, made.folder, made.options, outputs=made.outputs)
+    resumed.outputs[0]._make_writer(folder / "sink").close()
+    assert (folder / "other.json").exists()
+    assert not (folder / "copy.json").exists()
+
+
+@pytest.mark.parametrize("bad_data", ["fail", "drop"])
+def test_a_value_is_in_no_message_footer_or_picture(folder, bad_data):
+    (folder / "monday.json").write_text('{"id": 7}\n{"id": 8\n')
+    text = QUERY.replace("'source',", f"'source', bad_data = '{bad_data}',")
+    made = run(text, folder)
+    claim = RunFolder(folder / "state", plan_text="", name="r")
+    made.feeds.start(claim)
+    (conductor,) = made.feeds._conductors.values()
+    assert conductor.join(20)
+    claim.release()
+    (source,) = made.feeds.sources()
+    problem = made.feeds.error
+    said = [*source.bad, *(traceback.format_exception(problem) if problem else ())]
+    assert any("{{ TRIPS }}/{{DAY}}.json:2: " in text for text in said)
+    files = (folder / "state").rglob("chunk-*.parquet")
+    footers = [pq.read_metadata(path).metadata for path in files]
+    assert bool(footers) is (bad_data == "drop")
+    assert str(folder) not in f"{said} {footers}"
+
+
+@pytest.mark.parametrize(
+    ("variable", "break_it", "said"),
+    [
+        ("TRIPS", lambda path: None, "there is no file '{{ TRIPS }}/{{DAY}}.json'"),
+        ("TRIPS", lambda path: (path / "monday.json").mkdir(parents=True), "folder"),
+        ("COPY", lambda path: path.mkdir(), "cannot write '{{ COPY }}': Is a direc"),
+    ],
+)
+def test_what_cannot_be_opened_is_told_without_the_value(
+    folder, monkeypatch, variable, break_it, said
+):
+    secret = folder / "s3cret"
+    monkeypatch.setenv(variable, str(secret))
+    break_it(secret)
+    with pytest.raises(RunProblem) as raised:
+        run(QUERY, folder).outputs[0]._make_writer(folder / "sink")
+    told = "".join(traceback.format_exception(raised.value))
+    assert said in told
+    assert "s3cret" not in told
 
 
 def test_a_plan_and_the_identity_of_its_state_keep_the_reference(folder):

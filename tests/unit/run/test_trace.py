@@ -1,27 +1,39 @@
+import time
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from arroyo_nb.plan.nodes import Hop, Tumble
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arroyo_nb.plan.nodes import Hop, Session, Tumble
 from arroyo_nb.run.snapshot import WindowState
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
+from arroyo_nb.spark.observe import pane
 
 HOUR = timedelta(hours=1)
 
 
 def at(hour):
-    return datetime(2013, 2, 8, tzinfo=UTC) + hour * HOUR
+    """As bars and views have it."""
+    return datetime(2013, 2, 8) + hour * HOUR
+
+
+def aware(hour):
+    return at(hour).replace(tzinfo=UTC)
 
 
 def batch(number, watermark, late_watermark, **panes):
     return TracedBatch(
         batch_id=number,
         elapsed_s=number,
-        watermark=watermark and at(watermark),
-        late_watermark=at(late_watermark) if late_watermark else EPOCH,
+        watermark=watermark and aware(watermark),
+        late_watermark=aware(late_watermark) if late_watermark else EPOCH,
         chunks={},
         max_event_time=None,
-        pane_rows={at(int(hour[1:])): rows for hour, rows in panes.items()},
+        pane_rows={aware(int(hour[1:])): rows for hour, rows in panes.items()},
     )
 
 
@@ -47,7 +59,7 @@ def test_a_window_opens_fills_closes_and_then_counts_late_rows():
     )
     assert (second.rows, second.late_rows, second.state) == (2, 0, WindowState.OPEN)
     assert trace.late_rows == 4
-    assert [b.batch_id for b in trace.late_batches()] == [3]
+    assert [b.batch_id for b in trace.late_batches] == [3]
 
 
 def test_a_row_that_misses_one_of_its_hops_is_one_late_row():
@@ -70,7 +82,7 @@ def test_rows_of_windows_before_1970_are_late_from_the_start():
 
 def test_what_is_let_go_is_counted(monkeypatch):
     monkeypatch.setattr("arroyo_nb.run.trace.TRACE_BATCHES", 3)
-    monkeypatch.setattr("arroyo_nb.run.trace.TRACE_WINDOWS", 2)
+    monkeypatch.setattr("arroyo_nb.run.tally.TRACE_WINDOWS", 2)
     trace = Trace(Tumble(HOUR))
     for number in range(5):
         trace.add(batch(number, number or None, None, **{f"h{number}": 1}))
@@ -81,3 +93,169 @@ def test_what_is_let_go_is_counted(monkeypatch):
     trace.add(replace(batch(5, 5, 5), exact=False))
     trace.add(batch(6, 6, 6))
     assert not trace.exact
+
+
+FIXED = (
+    Tumble(6 * HOUR),
+    Hop(slide=HOUR, width=6 * HOUR),
+    Hop(slide=4 * HOUR, width=6 * HOUR),
+)
+
+
+def covering(hour, window):
+    """The windows [start, end) of a row, one by one, in hours since the epoch."""
+    slide = getattr(window, "slide", None) or window.width
+    slide, width = slide // HOUR, window.width // HOUR
+    starts = range(hour // slide * slide, hour - width, -slide)
+    return [(start, start + width) for start in starts]
+
+
+@pytest.mark.parametrize("window", FIXED)
+@given(
+    st.lists(
+        st.tuples(
+            st.dictionaries(st.integers(0, 40), st.integers(1, 9), max_size=6),
+            st.integers(0, 9),
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_counts_are_those_of_each_window_by_itself(window, tape):
+    trace, marks = Trace(window), [0]
+    rows, late, missed = Counter(), Counter(), 0
+    size = pane(window) // HOUR
+    for number, (hours, step) in enumerate(tape):
+        marks.append(marks[-1] + step)
+        panes = Counter()
+        for hour, n in hours.items():
+            panes[EPOCH + hour // size * size * HOUR] += n
+            ends = covering(hour, window)
+            for span in ends:
+                (late if span[1] <= marks[-2] else rows)[span] += n
+            missed += n * any(end <= marks[-2] for _, end in ends)
+        trace.add(
+            replace(
+                batch(number, None, None),
+                watermark=EPOCH + marks[-1] * HOUR,
+                late_watermark=EPOCH + marks[-2] * HOUR,
+                pane_rows=panes,
+            )
+        )
+    closed_in = {
+        span: next((n for n, m in enumerate(marks[1:]) if span[1] <= m), None)
+        for span in rows | late
+    }
+    start = EPOCH.replace(tzinfo=None)
+    assert [
+        ((b.start - start) // HOUR, (b.end - start) // HOUR, b.rows, b.late_rows)
+        for b in trace.windows()
+    ] == [(*span, rows[span], late[span]) for span in sorted(rows | late)]
+    assert [b.closed_in for b in trace.windows()] == [
+        closed_in[span] for span in sorted(closed_in)
+    ]
+    assert (trace.late_rows, trace.late_exact) == (missed, True)
+
+
+def test_a_hop_of_thousands_of_windows_costs_what_its_panes_do():
+    second = timedelta(seconds=1)
+    trace = Trace(Hop(slide=second, width=HOUR))
+    first = aware(0)
+    panes = {first + n * second: 10 for n in range(500)}
+    began = time.process_time()
+    trace.add(replace(batch(0, None, None), pane_rows=panes))
+    # Window by window it takes seconds: 1.8 million counts.
+    assert time.process_time() - began < 0.5
+    bars = trace.windows()
+    assert len(bars) == 3600 + 499
+    assert sum(bar.rows for bar in bars) == 500 * 10 * 3600
+
+
+def test_only_closed_windows_are_let_go(monkeypatch):
+    monkeypatch.setattr("arroyo_nb.run.tally.TRACE_WINDOWS", 3)
+    trace = Trace(Hop(slide=HOUR, width=2 * HOUR))
+    trace.add(batch(0, None, None, h5=1, h6=2, h7=3, h8=4))
+    assert (len(trace.windows()), trace.forgotten) == (5, 0)
+    kept = trace.windows()[1:]
+    trace.add(batch(1, 6, None, h9=0))
+    assert trace.forgotten == 1
+    assert (
+        [b.rows for b in trace.windows()[:4]] == [b.rows for b in kept] == [3, 5, 7, 4]
+    )
+    trace.add(batch(2, 9, 6, h20=1))
+    assert trace.forgotten == 4
+    assert [(b.start, b.rows, b.closed_in) for b in trace.windows()] == [
+        (at(8), 4, None),
+        (at(19), 1, None),
+        (at(20), 1, None),
+    ]
+
+
+GAP = 8 * HOUR
+"""Rows of such sessions are counted by the hour."""
+
+
+def test_a_session_is_one_bar_until_it_closes_and_stays_as_it_closed():
+    trace = Trace(Session(GAP))
+    assert pane(trace.window) == HOUR
+    trace.add(batch(0, None, None, h0=1, h7=2, h30=4))
+    first, second = trace.windows()
+    assert (first.start, first.end, first.rows) == (at(0), at(16), 3)
+    assert (second.start, second.rows, second.state) == (at(30), 4, WindowState.OPEN)
+    # A row that fills the time between is of the same session.
+    trace.add(batch(1, 15, None, h14=1))
+    assert [(b.end, b.rows, b.state) for b in trace.windows()] == [
+        (at(23), 4, WindowState.OPEN),
+        (at(39), 4, WindowState.OPEN),
+    ]
+    trace.add(batch(2, 23, 15))
+    closed, _ = trace.windows()
+    assert (closed.state, closed.closed_in) == (WindowState.CLOSED, 2)
+    # This one is in time, and Spark begins a session with it: that one was final.
+    trace.add(batch(3, 23, 23, h16=9))
+    assert trace.windows()[0] == closed
+    assert [(b.start, b.rows) for b in trace.windows()[1:]] == [
+        (at(16), 9),
+        (at(30), 4),
+    ]
+
+
+def test_late_rows_of_sessions_are_counted_as_far_as_pieces_can_tell():
+    trace = Trace(Session(GAP))
+    trace.add(batch(0, 20, None, h10=5))
+    # A row misses its session if it came the gap before the watermark: at 12:00.
+    trace.add(batch(1, 20, 20, h11=2, h13=7))
+    assert (trace.late_rows, trace.late_exact) == (2, True)
+    half_past = replace(batch(2, 20, 20, h12=3), late_watermark=aware(20.5))
+    trace.add(half_past)
+    assert (trace.late_rows, trace.late_exact) == (5, False)
+    assert [b.batch_id for b in trace.late_batches] == [1, 2]
+    bars = trace.windows()
+    assert sum(b.rows for b in bars) == 12
+    assert sum(b.late_rows for b in bars) == 5
+
+
+def test_a_stream_without_a_pause_is_one_bar_of_bounded_size():
+    trace = Trace(Session(GAP))
+    for number in range(200):
+        mark = max(number - 2, 1)
+        trace.add(batch(number, mark, mark, **{f"h{number}": 1}))
+    (bar,) = trace.windows()
+    assert (bar.start, bar.rows, bar.state) == (at(0), 200, WindowState.OPEN)
+    assert len(trace._tally._open) < 15
+    # What was closed is let go like any window, and so is what came too late for it.
+    trace.add(batch(200, 600, 198, h500=3))
+    assert [b.rows for b in trace.windows()] == [200, 3]
+    assert {b.closed_in for b in trace.windows()} == {200}
+    trace.add(batch(201, 600, 600, h300=1, h301=1, h400=5))
+    assert [(b.rows, b.late_rows) for b in trace.windows()[1:3]] == [(0, 2), (0, 5)]
+
+
+def test_of_sessions_the_newest_are_kept(monkeypatch):
+    monkeypatch.setattr("arroyo_nb.run.tally.TRACE_WINDOWS", 2)
+    trace = Trace(Session(GAP))
+    for number in range(5):
+        hours = {f"h{100 * number}": 1}
+        trace.add(batch(number, 100 * number or None, None, **hours))
+    assert [bar.start for bar in trace.windows()] == [at(200), at(300), at(400)]
+    assert trace.forgotten == 2

@@ -143,15 +143,41 @@ def test_look_ahead_in_bytes_lets_one_chunk_through(tmp_path):
     assert state.rows == 15
 
 
-def test_consumed_chunks_go_except_the_first_rows_and_the_last_file(tmp_path):
-    limits = Limits(lookahead_chunks=2, keep_rows=9)
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        # A chunk has three rows, each of the two at the end one.
+        (Limits(keep_rows=9), (9, 10, 11, 12)),
+        (Limits(keep_chunks=3), (10, 11, 12)),
+        (Limits(keep_rows=0), (12,)),
+        (Limits(keep_chunks=0), (12,)),
+        (Limits(keep_rows=None), tuple(range(1, 13))),
+    ],
+)
+def test_of_consumed_chunks_the_newest_stay(tmp_path, limits, kept):
     with Playing(Counting(10), tmp_path, limits=limits) as playing:
         last = playing.consume_all().chunks
         playing.conductor.consumed(last)
-    assert chunk_numbers(tmp_path) == (1, 2, 3, 12)
+    assert chunk_numbers(tmp_path) == kept
     with Playing(Counting(10), tmp_path, limits=limits) as again:
         assert again.state.ended
         assert again.state.rows == 30
+
+
+def test_what_spark_has_not_read_stays_and_numbers_go_on(tmp_path):
+    limits = Limits(lookahead_chunks=4, keep_chunks=1)
+    with Playing(Counting(50), tmp_path, limits=limits) as playing:
+        playing.until(lambda s: s.chunks == 4)
+        playing.conductor.consumed(2)
+        playing.until(lambda s: s.chunks == 6)
+    assert chunk_numbers(tmp_path) == (2, 3, 4, 5, 6)
+    # Killed there: Spark has the first six still to say that it has read.
+    with Playing(Counting(50), tmp_path, limits=limits) as playing:
+        playing.until(lambda s: s.chunks == 10)
+        assert chunk_numbers(tmp_path) == tuple(range(2, 11))
+        playing.conductor.consumed(9)
+        playing.until(lambda s: s.chunks == 13)
+    assert chunk_numbers(tmp_path) == (9, 10, 11, 12, 13)
 
 
 def test_pause_step_resume(tmp_path):

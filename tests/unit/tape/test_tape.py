@@ -134,6 +134,32 @@ def test_a_writer_goes_on_after_torn_files(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "problem", [OSError(24, "Too many open files"), OSError(5, "Input/output error")]
+)
+def test_a_chunk_that_cannot_be_read_now_is_not_removed(tmp_path, monkeypatch, problem):
+    TapeWriter(tmp_path, HEAD).append(Chunk(rows(1, 2), {"at": 1}))
+
+    def refuse(_):
+        raise problem
+
+    monkeypatch.setattr("pyarrow.parquet.read_metadata", refuse)
+    with pytest.raises(RunProblem, match=problem.strerror):
+        recover(tmp_path)
+    assert chunk_path(tmp_path, 1).exists()
+
+
+def test_only_the_last_chunk_can_be_torn(tmp_path):
+    writer = TapeWriter(tmp_path, HEAD)
+    for at in (1, 2, 3):
+        writer.append(Chunk(rows(at), {"at": at}))
+    for number in (2, 3):
+        chunk_path(tmp_path, number).write_bytes(b"half")
+    with pytest.raises(RunProblem, match=r"00000002.*not a chunk"):
+        recover(tmp_path)
+    assert chunk_path(tmp_path, 2).exists()
+
+
+@pytest.mark.parametrize(
     ("header", "reason"),
     [
         (None, "is not a tape: no _tape.json"),

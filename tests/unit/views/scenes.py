@@ -85,6 +85,7 @@ HOP = replace(
 SESSIONS = replace(
     TUMBLE,
     window_text="session 10 min",
+    sessions=True,
     windows=(
         WindowBar(at(9), at(9, 25), 31, 0, CLOSED),
         WindowBar(at(9, 40), at(10), 7, 0, CLOSED),

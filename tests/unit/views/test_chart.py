@@ -11,7 +11,12 @@ import pytest
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.views import plot
 
-NINE, TEN, ELEVEN = (datetime(2013, 1, 1, hour) for hour in (9, 10, 11))
+
+def hour(number: int) -> datetime:
+    return datetime(2013, 1, 1, number)
+
+
+NINE, TEN, ELEVEN = hour(9), hour(10), hour(11)
 WINDOWS = [{"start": NINE, "end": TEN}, {"start": TEN, "end": ELEVEN}]
 
 
@@ -25,10 +30,10 @@ class Rows:
         return self._table
 
 
-def drawn(chart: Any) -> tuple[str, dict[str, str]]:
+def drawn(chart: Any) -> tuple[str, dict[str, Any]]:
     made = chart.to_dict()
     fields = {
-        channel: encoding["field"]
+        channel: encoding.get("field", encoding.get("datum"))
         for channel, encoding in made["encoding"].items()
         if channel != "tooltip"
     }
@@ -41,12 +46,12 @@ def drawn(chart: Any) -> tuple[str, dict[str, str]]:
         (
             {"window": WINDOWS, "flights": [3, 4]},
             "bar",
-            {"x": "window", "x2": "window end", "y": "flights"},
+            {"x": "window", "x2": "window end", "y": "flights", "y2": 0},
         ),
         (
             {"w": WINDOWS, "origin": ["EWR", "JFK"], "n": [3, 4], "mean": [1.0, 2.0]},
             "line",
-            {"x": "w", "y": "n", "color": "origin"},
+            {"x": "w", "y": "n", "color": "origin", "detail": "_stretch"},
         ),
         ({"at": [NINE, TEN], "n": [1, 2]}, "bar", {"x": "at", "y": "n"}),
         ({"carrier": ["UA", "AA"], "n": [1, 2]}, "bar", {"x": "carrier", "y": "n"}),
@@ -63,9 +68,17 @@ def drawn(chart: Any) -> tuple[str, dict[str, str]]:
     ],
 )
 def test_picks_what_fits(
-    columns: dict[str, list[Any]], mark: str, fields: dict[str, str]
+    columns: dict[str, list[Any]], mark: str, fields: dict[str, Any]
 ) -> None:
     assert drawn(plot(Rows(**columns))) == (mark, fields)
+
+
+def test_no_line_crosses_a_gap_between_windows() -> None:
+    hours = [*range(4), 6, 7, 1, 2, 5]
+    windows = [{"start": hour(h), "end": hour(h + 1)} for h in hours]
+    colours = ["EWR"] * 6 + ["JFK"] * 3
+    rows = Rows(w=windows, origin=colours, n=list(range(9)))
+    assert list(plot(rows).data["_stretch"]) == [0, 0, 0, 0, 1, 1, 0, 0, 1]
 
 
 def test_columns_can_be_named() -> None:

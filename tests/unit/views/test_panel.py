@@ -22,6 +22,7 @@ from scenes import (
     MANY,
     OPEN,
     SCENES,
+    SESSIONS,
     STARTING,
     STOPPED,
     TUMBLE,
@@ -135,8 +136,23 @@ def test_lesson_depends_on_the_state(snapshot: Snapshot, said: str) -> None:
 def test_many_windows_show_the_newest_and_say_so() -> None:
     text = frame(MANY)
     assert "earlier windows not drawn" in text
+    assert "earlier windows not drawn" in still.bundle(MANY)["text/html"]
     shown = set(re.findall(r'class="bar (closed|open)" width', text))
     assert shown == {"closed", "open"}  # both sides of the watermark
+
+
+def test_sessions_are_called_what_they_are() -> None:
+    near = replace(SESSIONS, late_exact=False)
+    for told in (frame(near), still.text(near), still.bundle(near)["text/html"]):
+        assert "up to 37" in told
+        assert "late rows of sessions are counted by eighths of the gap" in told
+    for told in (frame(near), still.bundle(near)["text/html"]):
+        assert "session 10 min · a bar is a stretch of time with sessions in it" in told
+    assert 'aria-label="5 bars, ' in frame(near)
+    assert lesson(near).count("Up to 37 rows were late") == 1
+    exact = frame(replace(near, late_exact=True))
+    assert "up to" not in exact
+    assert "eighths" not in exact
 
 
 @pytest.mark.parametrize(

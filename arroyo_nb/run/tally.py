@@ -1,0 +1,289 @@
+"""How many rows came for each window, kept so that a batch costs what its panes do.
+
+A row of a hop lies in width / slide windows, which can be thousands. Those windows lie
+side by side, so a pane changes the counts at two or three places only, and the windows
+are added up when somebody looks. Instants in here are microseconds since the epoch.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+from arroyo_nb.plan import nodes
+from arroyo_nb.run.snapshot import WindowBar, WindowState
+from arroyo_nb.schema import EPOCH, MICROSECOND
+from arroyo_nb.spark.observe import pane
+
+TRACE_WINDOWS = 20_000
+"""Windows kept for the views."""
+
+_START = EPOCH.replace(tzinfo=None)
+
+
+class Tally(Protocol):
+    """The counts of one window aggregate.
+
+    Attributes
+    ----------
+    forgotten
+        Closed windows that were let go.
+    """
+
+    forgotten: int
+
+    def count(self, start: int, rows: int, watermark: int) -> tuple[int, bool]:
+        """Take rows of one pane.
+
+        Parameters
+        ----------
+        start
+            Of the pane.
+        rows
+            How many came.
+        watermark
+            Rows of windows that end up to there are late.
+
+        Returns
+        -------
+        tuple of int and bool
+            The rows that missed at least one window, and whether that is exact; else
+            some of them may have been in time.
+        """
+
+    def close(self, watermark: int, batch_id: int) -> None:
+        """Close the windows that end up to there."""
+
+    def bars(self) -> list[WindowBar]:
+        """All windows that rows came for, by start."""
+
+
+def tally(window: nodes.Window) -> Tally:
+    """Nothing counted yet."""
+    match window:
+        case nodes.Tumble(width):
+            return FixedWindows(width, width)
+        case nodes.Hop(slide, width):
+            return FixedWindows(slide, width)
+        case nodes.Session(gap):
+            return Sessions(gap, pane(window))
+
+
+class Alike(NamedTuple):
+    """Windows with the same counts: they start at first, a slide later, before end."""
+
+    first: int
+    end: int
+    rows: int
+    late: int
+
+    def windows(self, slide: int) -> int:
+        """How many."""
+        return (self.end - self.first) // slide
+
+
+class FixedWindows:
+    """Windows of one width that start at multiples of a slide."""
+
+    def __init__(self, slide: timedelta, width: timedelta) -> None:
+        self.forgotten = 0
+        self._slide, self._width = slide // MICROSECOND, width // MICROSECOND
+        # What changes from the window that starts there on.
+        self._rows: Counter[int] = Counter()
+        self._late: Counter[int] = Counter()
+        self._places = 0
+        # Where the ends of closed windows reach, and the batch that closed up to there.
+        self._marks: list[int] = []
+        self._batches: list[int] = []
+
+    def count(self, start: int, rows: int, watermark: int) -> tuple[int, bool]:
+        """Take rows of one pane (see :class:`Tally`)."""
+        first = self._after(start - self._width)
+        end = self._after(start)
+        kept = min(max(self._after(watermark - self._width), first), end)
+        if first < kept:
+            self._late[first] += rows
+            self._late[kept] -= rows
+        self._rows[kept] += rows
+        self._rows[end] -= rows
+        return (rows if first < kept else 0), True
+
+    def close(self, watermark: int, batch_id: int) -> None:
+        """Close windows (see :class:`Tally`)."""
+        # A batch is remembered for the windows that it closes, if it closes any.
+        reach = self._after(watermark - self._width)
+        if not self._marks or reach > self._marks[-1]:
+            self._marks.append(reach)
+            self._batches.append(batch_id)
+        if len(self._rows) + len(self._late) != self._places:
+            self._forget()
+            self._places = len(self._rows) + len(self._late)
+
+    def bars(self) -> list[WindowBar]:
+        """The windows (see :class:`Tally`)."""
+        return [
+            self._bar(start, alike)
+            for alike in self._alike()
+            for start in range(alike.first, alike.end, self._slide)
+        ]
+
+    def _after(self, instant: int) -> int:
+        """The first start of a window after an instant."""
+        return (instant // self._slide + 1) * self._slide
+
+    def _alike(self) -> Iterator[Alike]:
+        rows = late = 0
+        places = sorted(self._rows.keys() | self._late.keys())
+        for first, end in pairwise(places):
+            rows += self._rows.get(first, 0)
+            late += self._late.get(first, 0)
+            if rows or late:
+                yield Alike(first, end, rows, late)
+
+    def _bar(self, start: int, alike: Alike) -> WindowBar:
+        by = bisect_right(self._marks, start)
+        closed = by < len(self._marks)
+        return WindowBar(
+            _instant(start),
+            _instant(start + self._width),
+            alike.rows,
+            alike.late,
+            WindowState.CLOSED if closed else WindowState.OPEN,
+            self._batches[by] if closed else None,
+        )
+
+    def _forget(self) -> None:
+        # Closed windows are let go oldest first, so hours of running stay bounded.
+        alike = list(self._alike())
+        surplus = sum(a.windows(self._slide) for a in alike) - TRACE_WINDOWS
+        kept_from, before = None, None
+        for each in alike:
+            end = max(min(self._marks[-1], each.end), each.first)
+            gone = min(surplus, each._replace(end=end).windows(self._slide))
+            if gone <= 0:
+                break
+            surplus -= gone
+            self.forgotten += gone
+            kept_from, before = each.first + gone * self._slide, each
+        if kept_from is not None and before is not None:
+            self._cut(kept_from, before)
+
+    def _cut(self, kept_from: int, before: Alike) -> None:
+        for steps, value in ((self._rows, before.rows), (self._late, before.late)):
+            for place in [p for p in steps if p < kept_from]:
+                del steps[place]
+            steps[kept_from] += value
+        first = bisect_right(self._marks, kept_from)
+        del self._marks[:first], self._batches[:first]
+
+
+class Span(NamedTuple):
+    """Rows of the pieces from first to last."""
+
+    first: int
+    last: int
+    rows: int
+
+
+class Sessions:
+    """Stretches of time with sessions in them, all keys together.
+
+    Keys are not counted apart, so neither are their sessions: a stretch holds every
+    session that may touch another, and is closed when all of them are. Its edges, and
+    the late rows, are known by the piece of time that rows are counted by.
+    """
+
+    def __init__(self, gap: timedelta, piece: timedelta) -> None:
+        self.forgotten = 0
+        self._gap, self._piece = gap // MICROSECOND, piece // MICROSECOND
+        self._open: dict[int, Span] = {}
+        self._late: dict[int, Span] = {}
+        self._closed: list[WindowBar] = []
+
+    def count(self, start: int, rows: int, watermark: int) -> tuple[int, bool]:
+        """Take rows of one piece (see :class:`Tally`)."""
+        # Spark's session of a row ends a microsecond before its gap does.
+        newest_late = watermark - self._gap + 1
+        late = start <= newest_late
+        spans = self._late if late else self._open
+        before = spans.get(start, Span(start, start, 0))
+        spans[start] = before._replace(rows=before.rows + rows)
+        exact = not late or start + self._piece - 1 <= newest_late
+        return (rows if late else 0), exact
+
+    def close(self, watermark: int, batch_id: int) -> None:
+        """Close stretches (see :class:`Tally`)."""
+        # What lies before is not added to any more: one span is enough for it.
+        spans = self._open.values()
+        settled = [s for s in spans if self._end(s) <= watermark]
+        for span in settled:
+            del self._open[span.first]
+        self._open |= {span.first: span for span in self._joined(settled)}
+        for span in self._joined(self._open.values()):
+            if self._end(span) <= watermark:
+                del self._open[span.first]
+                self._closed.append(
+                    replace(
+                        self._bar(span), state=WindowState.CLOSED, closed_in=batch_id
+                    )
+                )
+        self._forget()
+
+    def bars(self) -> list[WindowBar]:
+        """The stretches (see :class:`Tally`); late rows of none stand alone."""
+        bars = [*self._closed, *map(self._bar, self._joined(self._open.values()))]
+        starts = [_micros(bar.start) for bar in bars]
+        alone = []
+        for span in self._late.values():
+            at = bisect_right(starts, span.first) - 1
+            if at >= 0 and span.first < _micros(bars[at].end):
+                late_rows = bars[at].late_rows + span.rows
+                bars[at] = replace(bars[at], late_rows=late_rows)
+            else:
+                alone.append(span)
+        bars += map(self._missed, self._joined(alone))
+        return sorted(bars, key=lambda bar: bar.start)
+
+    def _joined(self, spans: Iterable[Span]) -> list[Span]:
+        """Spans with rows that may be less than the gap apart, as one each."""
+        made: list[Span] = []
+        for span in sorted(spans):
+            if made and span.first - made[-1].last < self._piece + self._gap - 1:
+                first, _, rows = made.pop()
+                made.append(Span(first, span.last, rows + span.rows))
+            else:
+                made.append(span)
+        return made
+
+    def _end(self, span: Span) -> int:
+        return span.last + self._piece + self._gap
+
+    def _bar(self, span: Span) -> WindowBar:
+        start, end = _instant(span.first), _instant(self._end(span))
+        return WindowBar(start, end, span.rows, 0, WindowState.OPEN)
+
+    def _missed(self, span: Span) -> WindowBar:
+        bar = self._bar(span)
+        return replace(bar, rows=0, late_rows=span.rows, state=WindowState.CLOSED)
+
+    def _forget(self) -> None:
+        surplus = max(len(self._closed) - TRACE_WINDOWS, 0)
+        del self._closed[:surplus]
+        self.forgotten += surplus
+        while len(self._late) > TRACE_WINDOWS:
+            del self._late[min(self._late)]
+            self.forgotten += 1
+
+
+def _instant(micros: int) -> datetime:
+    """As views have it: UTC, without a zone."""
+    return _START + timedelta(microseconds=micros)
+
+
+def _micros(instant: datetime) -> int:
+    return (instant - _START) // MICROSECOND

@@ -1,0 +1,43 @@
+"""A session that nobody closes leaves nothing behind."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HELD = "session = Session(); print(session._temporary('r'))"
+DROPPED = "print(Session()._temporary('r'))"
+ENGINE_CLOSED = HELD + "; session.engine.close()"
+CLOSED = HELD + "; session.close()"
+
+
+@pytest.mark.parametrize("script", [HELD, DROPPED, ENGINE_CLOSED, CLOSED])
+def test_the_temporary_folder_goes_with_the_process(script):
+    code = f"from arroyo_nb.session import Session; {script}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    folder = Path(done.stdout.strip())
+    assert folder.parent.name.startswith("arroyo_nb-")
+    assert not folder.parent.exists()
+    assert done.stderr == ""
+
+
+FORKED = """
+import os, sys
+from arroyo_nb.session import Session
+session = Session()
+folder = session._temporary("r")
+child = os.fork()
+if not child:
+    sys.exit(0)
+os.waitpid(child, 0)
+print(folder.exists())
+"""
+
+
+def test_a_forked_child_leaves_its_parents_folder_alone():
+    code = [sys.executable, "-W", "ignore", "-c", FORKED]
+    done = subprocess.run(code, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("True\n", "")
