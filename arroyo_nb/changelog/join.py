@@ -57,6 +57,8 @@ class UpdatingJoin(Operator):
     condition
         Further condition: from pairs (the columns of both sides) to booleans; NULL is
         no match. It must be deterministic.
+    condition_text
+        What it is called: a state belongs to one condition.
     """
 
     left: pa.Schema
@@ -65,6 +67,7 @@ class UpdatingJoin(Operator):
     right_keys: tuple[str, ...]
     how: How = "inner"
     condition: Callable[[pa.Table], pa.Array] | None = None
+    condition_text: str = ""
 
     @cached_property
     def output(self) -> pa.Schema:
@@ -219,7 +222,8 @@ class UpdatingJoin(Operator):
             slot = pa.field(SLOT, pa.int64())
             tables.append((side, pa.schema([slot, *values, *numbers])))
         pairs = zip(names, self.right_keys, strict=True)
-        text = " and ".join(f"{a} = {b}" for a, b in pairs)
+        equal = [f"{a} = {b}" for a, b in pairs]
+        text = " and ".join(equal + [self.condition_text] * bool(self.condition_text))
         return Layout(f"{self.how} join on {text}", tuple(tables))
 
 
