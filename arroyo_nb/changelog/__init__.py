@@ -21,9 +21,9 @@ bucket of keys, written to bytes and read back by ``state.Layout``, which refuse
 bytes of another query. What an operator emits never folds to nothing.
 
 Modules, lower ones first: ``keys`` numbers equal rows, ``zset`` adds weights, ``exact``
-adds floats and decimals without rounding, ``order`` sorts; ``state`` is tables and their
-bytes, ``touch`` and ``sides`` what a batch touches of them. ``measures`` says what is
-aggregated, ``totals``, ``moments`` (what subtracts) and ``bags``, ``recomputed`` (what
-does not) how, ``recipes`` which. The operators are ``aggregate``, ``join`` and ``rank``;
-``debezium`` is the way in and out.
+adds floats and decimals without rounding, ``order`` sorts; ``state`` is tables and
+their bytes, ``touch`` and ``sides`` what a batch touches of them. ``measures`` says
+what is aggregated, ``totals``, ``moments`` (what subtracts) and ``bags``,
+``recomputed`` (what does not) how, ``recipes`` which. The operators are ``aggregate``,
+``join`` and ``rank``; ``debezium`` is the way in and out.
 """
