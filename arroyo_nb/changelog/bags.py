@@ -121,7 +121,8 @@ class Bags:
     def in_order(self) -> Bags:
         """The same, by group and then by the asked order, ties by value."""
         names = [n for n in self.rows.column_names if n not in (SLOT, WEIGHT)]
-        orders = [*self.order, *(Order(name) for name in names)]
+        asked = {o.column for o in self.order}
+        orders = [*self.order, *(Order(name) for name in names if name not in asked)]
         joint = joint_ranks([whole(self.rows[o.column]) for o in orders], orders)
         positions = sorted_positions(self.slot, joint)
         return Bags(self.rows.take(pa.array(positions)), self.slots)

@@ -57,6 +57,8 @@ class UpdatingJoin(Operator):
     condition
         Further condition: from pairs (the columns of both sides) to booleans; NULL is
         no match. It must be deterministic.
+    condition_text
+        What it is called: a state belongs to one condition.
     """
 
     left: pa.Schema
@@ -65,6 +67,7 @@ class UpdatingJoin(Operator):
     right_keys: tuple[str, ...]
     how: How = "inner"
     condition: Callable[[pa.Table], pa.Array] | None = None
+    condition_text: str = ""
 
     @cached_property
     def output(self) -> pa.Schema:
@@ -117,16 +120,13 @@ class UpdatingJoin(Operator):
         weight = left.after[a] * right.after[b] - left.before[a] * right.before[b]
         left_after = left_before + _gained(left, a, right, b)
         right_after = right_before + _gained(right, b, left, a)
+        padded = self._padded(
+            _alone(left, left_before, left_after),
+            left.rows,
+            _alone(right, right_before, right_after),
+            right.rows,
+        )
         matched = self._rows(_take(left, a), _take(right, b), weight)
-        padded = []
-        if self.how in ("left", "full"):
-            change = _padded(left, left_before, left_after)
-            padded.append(self._rows(left.rows, None, change))
-        if self.how in ("right", "full"):
-            change = _padded(right, right_before, right_after)
-            padded.append(self._rows(None, right.rows, change))
-        if len(padded) == 2:  # rows of NULLs are alike whichever side they are from
-            padded = [consolidate(pa.concat_tables(padded))]
         (_, _), (_, of_left), (_, of_right) = self.layout.tables
         touched = {
             KEYS: keys,
@@ -139,6 +139,20 @@ class UpdatingJoin(Operator):
         changes = pa.concat_tables([matched, *padded])
         order = np.argsort(weights(changes) > 0, kind="stable")
         return touch.put_back(state, touched, alive), changes.take(pa.array(order))
+
+    def _padded(
+        self, left: Ints, left_rows: pa.Table, right: Ints, right_rows: pa.Table
+    ) -> list[pa.Table]:
+        """Changes of rows without a match, by how much each row's copies change."""
+        if self.how == "inner":
+            return []
+        if self.how == "left":
+            return [self._rows(left_rows, None, left)]
+        if self.how == "right":
+            return [self._rows(None, right_rows, right)]
+        both = self._rows(left_rows, None, left), self._rows(None, right_rows, right)
+        # A row of NULLs is the same row whichever side it is from.
+        return [consolidate(pa.concat_tables(both))]
 
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
@@ -208,7 +222,8 @@ class UpdatingJoin(Operator):
             slot = pa.field(SLOT, pa.int64())
             tables.append((side, pa.schema([slot, *values, *numbers])))
         pairs = zip(names, self.right_keys, strict=True)
-        text = " and ".join(f"{a} = {b}" for a, b in pairs)
+        equal = [f"{a} = {b}" for a, b in pairs]
+        text = " and ".join(equal + [self.condition_text] * bool(self.condition_text))
         return Layout(f"{self.how} join on {text}", tuple(tables))
 
 
@@ -234,7 +249,7 @@ def _gained(mine: Side, at: Ints, other: Side, there: Ints) -> Ints:
     return added(len(mine.slot), at, gained)
 
 
-def _padded(side: Side, matches_before: Ints, matches_after: Ints) -> Ints:
+def _alone(side: Side, matches_before: Ints, matches_after: Ints) -> Ints:
     """How the padded rows of an outer side change."""
     alone = np.where(matches_after == 0, side.after, 0)
     was_alone = np.where(matches_before == 0, side.before, 0)

@@ -9,12 +9,13 @@ that are there and on nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
@@ -44,6 +45,46 @@ from arroyo_nb.schema import TIMESTAMP
 KEYS, RANKED = "keys", "rows"
 
 Numbering = Literal["row_number", "rank", "dense_rank"]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Rows in order: ``rank`` by ORDER BY alone, ``order`` with ties decided."""
+
+    side: Side
+    rank: Ints
+    order: Ints
+
+
+def _starts(first: npt.NDArray[np.bool_]) -> Ints:
+    """For each row in order, the position of the row that began its run."""
+    place = np.arange(len(first))
+    return np.asarray(np.maximum.accumulate(np.where(first, place, 0)), np.int64)
+
+
+def _new(values: Ints) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.diff(values, prepend=-1) != 0, np.bool_)
+
+
+def _row_numbers(slot: Ints, _: Ints) -> Ints:
+    return np.arange(len(slot)) - _starts(_new(slot)) + 1
+
+
+def _rank_numbers(slot: Ints, rank: Ints) -> Ints:
+    """As the first of its equals."""
+    return _row_numbers(slot, rank)[_starts(_new(slot) | _new(rank))]
+
+
+def _dense_numbers(slot: Ints, rank: Ints) -> Ints:
+    run = np.cumsum(_new(slot) | _new(rank))
+    return np.asarray(run - run[_starts(_new(slot))] + 1, np.int64)
+
+
+_NUMBERINGS: dict[Numbering, Callable[[Ints, Ints], Ints]] = {
+    "row_number": _row_numbers,
+    "rank": _rank_numbers,
+    "dense_rank": _dense_numbers,
+}
 
 
 @dataclass(frozen=True)
@@ -111,9 +152,12 @@ class UpdatingRank(Operator):
         keys = touch.renewed(self._keys, state[KEYS], delta[KEYS], now_us)
         names = [f.name for f in self._values]
         side = Side.of(touch, state[RANKED], delta[RANKED], names)
-        position, number, weight = self._moves(side)
+        ranked = self._ranked(side)
+        position, number, weight = self._moves(ranked)
         if not self.retracts:
-            side = replace(side, after=self._reached(side))
+            reached, _ = self._numbered(ranked, side.after)
+            copies = np.bincount(reached, minlength=len(side.slot))
+            side = replace(side, after=np.asarray(copies, np.int64))
         (_, _), (_, of_rows) = self.layout.tables
         rows = side.state(of_rows)
         alive = np.zeros(len(touch), np.bool_)
@@ -147,58 +191,40 @@ class UpdatingRank(Operator):
             ),
         )
 
-    def _moves(self, side: Side) -> tuple[Ints, Ints, Ints]:
+    def _moves(self, ranked: Ranked) -> tuple[Ints, Ints, Ints]:
         """Rows by position and number whose presence in the output changes."""
-        was, is_ = (self._numbered(side, there) for there in (side.before, side.after))
+        side = ranked.side
+        was, is_ = (self._numbered(ranked, w) for w in (side.before, side.after))
         position, number = (np.r_[a, b] for a, b in zip(was, is_, strict=True))
         sign = np.repeat([-1, 1], [len(was[0]), len(is_[0])])
         seen = number if self.name is not None else np.zeros_like(number)
         ids = group_ids([pa.array(position), pa.array(seen)], len(position))
         change = added(size(ids), ids, sign)
-        kept_ = np.flatnonzero(change)
-        first = first_rows(ids)[kept_]
-        return position[first], number[first], change[kept_]
+        moved = np.flatnonzero(change)
+        first = first_rows(ids)[moved]
+        return position[first], number[first], change[moved]
 
-    def _numbered(self, side: Side, there: Ints) -> tuple[Ints, Ints]:
+    def _numbered(self, ranked: Ranked, there: Ints) -> tuple[Ints, Ints]:
         """Position and number of each row that is there, copies one by one."""
-        order = self._sorted(side)
-        order = order[there[order] > 0]
+        order = ranked.order[there[ranked.order] > 0]
         copies = there[order]
         if self.limit is not None and self.function == "row_number":
             copies = np.minimum(copies, self.limit)
         rows = np.repeat(order, copies)
-        slot, value = side.slot[rows], self._ranks(side)[rows]
-        place = np.arange(len(rows))
-        new_slot = np.diff(slot, prepend=-1) != 0
-        new_value = new_slot | (np.diff(value, prepend=-1) != 0)
-        start = np.maximum.accumulate(np.where(new_slot, place, 0))
-        match self.function:
-            case "row_number":
-                number = place - start + 1
-            case "rank":
-                number = (
-                    np.maximum.accumulate(np.where(new_value, place, 0)) - start + 1
-                )
-            case "dense_rank":
-                group = np.cumsum(new_value)
-                number = group - group[start] + 1 if len(rows) else place
+        number = _NUMBERINGS[self.function](ranked.side.slot[rows], ranked.rank[rows])
         within = number <= (len(rows) if self.limit is None else self.limit)
         return rows[within], number[within]
 
-    def _reached(self, side: Side) -> Ints:
-        """How many copies of each row are within the limit."""
-        position, _ = self._numbered(side, side.after)
-        return np.asarray(np.bincount(position, minlength=len(side.slot)), np.int64)
-
-    def _ranks(self, side: Side) -> Ints:
-        columns = [whole(side.rows[o.column]) for o in self.order]
-        return joint_ranks(columns, self.order)
-
-    def _sorted(self, side: Side) -> Ints:
-        ties = [Order(name) for name in value_columns(side.rows)]
-        by = [*self.order, *ties]
-        columns = [whole(side.rows[o.column]) for o in by]
-        return sorted_positions(side.slot, joint_ranks(columns, by))
+    def _ranked(self, side: Side) -> Ranked:
+        decided = {*self.keys, *(o.column for o in self.order)}
+        ties = [n for n in value_columns(side.rows) if n not in decided]
+        by_order = [whole(side.rows[o.column]) for o in self.order]
+        rank = joint_ranks(by_order, self.order)
+        decided_rank = rank
+        if ties:
+            columns = [pa.array(rank), *(whole(side.rows[n]) for n in ties)]
+            decided_rank = joint_ranks(columns, [Order(n) for n in ("rank", *ties)])
+        return Ranked(side, rank, sorted_positions(side.slot, decided_rank))
 
     def _changes(
         self, rows: pa.Table, position: Ints, number: Ints, weight: Ints

@@ -54,7 +54,7 @@ class Touch:
 
         The state's groups are distinct, so that their numbers are their slots.
         """
-        columns = [pa.chunked_array([*old[k].chunks, *new[k].chunks]) for k in keys]
+        columns = [_joined(old[k], new[k]) for k in keys]
         ids = _numbers(columns, len(old), len(new))
         flags = np.zeros(max(len(old), int(ids.max(initial=-1)) + 1), np.bool_)
         flags[ids] = True
@@ -129,3 +129,7 @@ def kept(state: Mapping[str, pa.Table], keep: npt.NDArray[np.bool_]) -> State:
 
 def _numbers(columns: Sequence[pa.Array], old: int, new: int) -> Ints:
     return group_ids(columns, old + new)[old:]
+
+
+def _joined(old: pa.ChunkedArray, new: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([*old.chunks, *new.chunks], old.type)

@@ -279,6 +279,23 @@ def test_a_decimal_sum_that_does_not_fit_is_an_error():
         changes(operator, rows)
 
 
+def test_the_median_of_two_integers_is_truncated_and_does_not_overflow():
+    schema = pa.schema({"k": TEXT, "v": LONG})
+    operator = UpdatingAggregate(schema, ("k",), (call("median", LONG, "v"),))
+    rows = {"k": list("aabb"), "v": [2**63 - 1, 2**63 - 3, -3, 0]}
+    [sent] = changes(operator, pa.table(rows, schema=schema))
+    assert [row["m"] for row in sent] == [2**63 - 2, -1]
+
+
+def test_a_weighted_percentile_is_where_the_weight_reaches_it():
+    schema = pa.schema({"v": LONG, "w": REAL})
+    function = "approx_percentile_cont_with_weight"
+    middle = call(function, LONG, "v", "w", parameter=0.5)
+    rows = pa.table({"v": [3, 1, 2], "w": [8.0, 1.0, 1.0]}, schema=schema)
+    [[row]] = changes(UpdatingAggregate(schema, (), (middle,)), rows)
+    assert row["m"] == 3
+
+
 def test_an_update_carries_the_latest_event_time_of_its_group():
     schema = pa.schema({"k": TEXT, "_timestamp": pa.timestamp("us")})
     operator = UpdatingAggregate(schema, ("k",), (call("count", LONG),))
