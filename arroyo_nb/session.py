@@ -199,9 +199,12 @@ class Session:
         ArroyoError
             When the script is wrong; with ``wait`` also when the run fails.
         """
+        if duration(ttl) is not None:
+            raise RunProblem(
+                "idle keys of updating queries are not expired yet",
+                hint="leave ttl out",
+            )
         plan = self.plan(sql, strict=strict, source=source)
-        kept = duration(ttl)
-        plan = plan if kept is None else plan.with_updating_ttl(kept)
         if not plan.sinks:
             self.catalog = plan.catalog
             return None

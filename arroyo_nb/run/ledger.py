@@ -7,6 +7,7 @@ had closed before. The stream itself pays nothing for it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING
@@ -60,7 +61,13 @@ def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
         for aggregate, trace in zip(output.aggregates, output.traces, strict=True)
         for batches in _groups(trace.late_batches)
     ]
-    return pa.concat_tables(found, promote_options="default")
+    if gone := sum(missing for _, missing in found):
+        warnings.warn(
+            f"the rows of {gone} batches with late rows are gone, as a live source "
+            "keeps its newest: their late rows are counted, but not in this table",
+            stacklevel=3,
+        )
+    return pa.concat_tables((table for table, _ in found), promote_options="default")
 
 
 def windows_table(output: Output) -> pa.Table:
@@ -93,10 +100,13 @@ def _late_table(
     aggregate: nodes.WindowAggregate,
     batches: Sequence[TracedBatch],
     feeds: Feeds,
-) -> pa.Table:
+) -> tuple[pa.Table, int]:
+    """The late rows of some batches, and how many of them have no rows any more."""
     spark = engine.session
-    frames = (_late_frame(spark, aggregate, batch, feeds) for batch in batches)
-    return _naive(reduce(lambda above, below: above.union(below), frames).toArrow())
+    there = [batch for batch in batches if feeds.has_chunks(batch.chunks)]
+    frames = (_late_frame(spark, aggregate, b, feeds) for b in there or (NOTHING,))
+    rows = reduce(lambda above, below: above.union(below), frames).toArrow()
+    return _naive(rows), len(batches) - len(there)
 
 
 def _late_frame(

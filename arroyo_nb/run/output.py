@@ -33,7 +33,7 @@ from arroyo_nb.run.progress import (
 from arroyo_nb.run.snapshot import LAST_YEAR, MarkPoint, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
-from arroyo_nb.spark.lower import DROPPED, lower, refuse_changes_read, visible
+from arroyo_nb.spark.lower import DROPPED, lower, refuse_unbuilt, visible
 from arroyo_nb.spark.observe import read_observed
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Output:
         traced: bool,
         printed: bool = False,
     ) -> None:
-        refuse_changes_read(sink)
+        refuse_unbuilt(sink)
         self.sink = sink
         self.input_rows = 0
         self.late_groups = 0

@@ -181,8 +181,8 @@ class Run:
 
         A row comes once for each window that it missed; the late rows of
         :meth:`snapshot` count it once, and of sessions count it by pieces of the gap.
-        Computed when asked for, from the chunks that the run read and still has (of a
-        live source it keeps the newest); waits for Spark.
+        Computed when asked for, from the chunks that the run read; waits for Spark. A
+        live source keeps its newest chunks: what is gone is told as a warning.
         """
         self._raise_once()
         return ledger.late_rows(self._engine, self.outputs[output], self.feeds)

@@ -93,13 +93,7 @@ def lower(
     buckets
         Into how many pieces the state of an updating operator is cut; the same for as
         long as it lives.
-
-    Raises
-    ------
-    Unsupported
-        For a source of changes, which is not read yet.
     """
-    refuse_changes_read(node)
     aggregates = [n for n in walk(node) if isinstance(n, nodes.WindowAggregate)]
     assigning = (id(n) for n in aggregates if n.assign is not None)
     numbers = {of: number for number, of in enumerate(assigning) if observed}
@@ -108,21 +102,29 @@ def lower(
     return _lower(node, _Lowering(read, windowed, watermarked, numbers, buckets, again))
 
 
-def refuse_changes_read(root: nodes.Node) -> None:
-    """Check that no source of a plan is one of changes.
+def refuse_unbuilt(root: nodes.Node) -> None:
+    """Check that changes are neither read from a table nor written to one.
 
     Raises
     ------
     Unsupported
-        At the first that is, with its place.
+        Where they are, with its place.
     """
     for node in walk(root):
-        if isinstance(node, nodes.Source) and node.table.updating:
-            raise Unsupported(
-                f"sources of changes are planned, but not run yet: '{node.table.name}' "
-                f"has format = '{node.table.format}'",
-                span=node.span,
-            )
+        match node:
+            case nodes.Source(table=table) if table.updating:
+                raise Unsupported(
+                    f"sources of changes are planned, but not run yet: '{table.name}' "
+                    f"has format = '{table.format}'",
+                    span=node.span,
+                )
+            case nodes.Sink(table=table) if table and nodes.is_updating(node):
+                raise Unsupported(
+                    f"changes are planned, but not written to a table yet: "
+                    f"'{table.name}'",
+                    span=node.span,
+                    hint="preview them: a bare SELECT, or sinks=False",
+                )
 
 
 def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:

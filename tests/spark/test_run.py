@@ -350,3 +350,13 @@ def test_a_limit_of_time_counts_from_the_first_moment_of_running(session):
     run = session.run(endless + "SELECT counter FROM i", stop_after="1s", wait=True)
     assert run.note == "stopped after 1 s"
     assert run.rows_in > 0
+
+
+def test_late_rows_whose_chunks_are_gone_are_told(session):
+    run = session.run(PATIENT.format(delay="30 minutes") + BY_HOUR, wait=True)
+    late = run.late().num_rows
+    batch = run.outputs[0].traces[0].late_batches[0]
+    ((first, _),) = batch.chunks.values()
+    next(run.folder.rglob(f"chunk-{first + 1:08d}.parquet")).unlink()
+    with pytest.warns(UserWarning, match="rows of 1 batches with late rows are gone"):
+        assert 0 < run.late().num_rows < late

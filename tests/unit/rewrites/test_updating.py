@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.catalog import Catalog, ConnectorTable
-from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported
+from arroyo_nb.errors import PlanProblem, RunProblem, Unsupported
 from arroyo_nb.plan.nodes import (
     Node,
     Sink,
@@ -25,7 +25,7 @@ from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import BrokenPlan, verify
 from arroyo_nb.planner import plan_script
 from arroyo_nb.session import Session
-from arroyo_nb.spark.lower import refuse_updating
+from arroyo_nb.spark.lower import refuse_unbuilt
 
 TABLES = Path(__file__).parents[2] / "golden" / "tables.sql"
 ORDERS = (
@@ -237,20 +237,23 @@ def test_the_plan_says_how_long_keys_are_kept() -> None:
     )
 
 
-@pytest.mark.parametrize("query", UPDATING.values(), ids=UPDATING)
-def test_what_is_not_lowered_yet_is_told_with_its_place(query: str) -> None:
-    with pytest.raises(Unsupported, match="planned, but not run yet") as caught:
-        refuse_updating(planned(query))
+WRITTEN = """
+INSERT INTO o SELECT counter % 3 AS k, count(*) AS n FROM t GROUP BY counter % 3
+"""
+TO_TABLE = """
+CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);
+CREATE TABLE o (k BIGINT UNSIGNED, n BIGINT) WITH (connector = 'single_file',
+    path = '/tmp/o.json', type = 'sink', format = 'debezium_json');
+"""
+
+
+def test_changes_are_not_written_to_a_table_yet() -> None:
+    (sink,) = plan_script(TO_TABLE + WRITTEN, Catalog()).sinks
+    with pytest.raises(Unsupported, match="not written to a table yet: 'o'") as caught:
+        refuse_unbuilt(sink)
     assert caught.value.span is not None
 
 
-def test_a_session_refuses_before_an_engine_is_started() -> None:
-    session = Session()
-    with pytest.raises(ArroyoError, match="1:78: updating aggregates"):
-        session.run(
-            "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1); "
-            "SELECT DISTINCT counter FROM t",
-            ttl="1h",
-        )
-    assert session.catalog.names == ()
-    session.close()
+def test_idle_keys_are_not_expired_yet() -> None:
+    with Session() as session, pytest.raises(RunProblem, match="not expired yet"):
+        session.run("SELECT DISTINCT 1", ttl="1h")

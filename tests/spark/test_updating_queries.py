@@ -1,0 +1,89 @@
+"""Updating queries end to end: the folded changelog is the answer over all rows."""
+
+import json
+from collections import Counter
+
+import duckdb
+import pyarrow.compute as pc
+import pytest
+
+from arroyo_nb.connectors.sample import FOLDER
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.changes import ChangesPreview
+from arroyo_nb.tape.format import Tape
+
+FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');"
+ROWS = [
+    {"k": k, "v": v, "s": s}
+    for k, v, s in [
+        ("a", 1, "x"),
+        ("b", None, "y"),
+        ("a", 3, None),
+        (None, 4, "x"),
+        (None, -4, "x"),
+        ("b", 7, "z"),
+        ("a", 1, "x"),
+    ]
+]
+QUERIES = {
+    "keys": "SELECT k, count(*) AS n, sum(v) AS total, min(v) AS least, max(v) AS most "
+    "FROM t GROUP BY k",
+    "distinct": "SELECT DISTINCT k, s FROM t",
+    "filtered": "SELECT k, count(DISTINCT s) AS texts, count(*) FILTER (WHERE v > 1) "
+    "AS large, median(v) AS middle FROM t GROUP BY k HAVING count(*) > 1",
+    "global": "SELECT count(*) AS n, sum(v) AS total FROM t",
+    "of updates": "SELECT n, count(*) AS groups FROM "
+    "(SELECT k, count(*) AS n FROM t GROUP BY k) AS g GROUP BY n",
+    "union": "SELECT k, 1 AS n FROM t UNION ALL SELECT k, count(*) AS n FROM t "
+    "GROUP BY k",
+}
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "t.json"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return f"""CREATE TABLE t (k TEXT, v BIGINT, s TEXT) WITH (
+        connector = 'single_file', path = '{path}', type = 'source', format = 'json');
+    """
+
+
+def answer(query):
+    with duckdb.connect() as db:
+        db.execute("CREATE TABLE t (k TEXT, v BIGINT, s TEXT)")
+        values = [(r["k"], r["v"], r["s"]) for r in ROWS]
+        db.executemany("INSERT INTO t VALUES (?, ?, ?)", values)
+        return Counter(db.execute(query).fetchall())
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_the_folded_changelog_is_the_batch_answer(session, table, query):
+    run = session.run(table + query, wait=True)
+    found = Counter(tuple(row.values()) for row in run.table().to_pylist())
+    assert found == answer(query)
+
+
+def test_counts_of_a_recorded_week_are_told_as_they_change(session):
+    query = "SELECT origin, count(*) AS n FROM flights GROUP BY origin"
+    run = session.run(FLIGHTS + query, wait=True)
+    flights = Tape.open(FOLDER / "flights").table()
+    expected = Counter(flights["origin"].to_pylist())
+    assert {r["origin"]: r["n"] for r in run.table().to_pylist()} == expected
+    changes = run.changelog()
+    assert set(changes["op"].to_pylist()) == {"c", "u"}
+    assert pc.sum(pc.equal(changes["op"], "c")).as_py() == 3
+    seen = {}
+    for change in changes.to_pylist():
+        origin = change["after"]["origin"]
+        assert change["before"] == seen.get(origin)
+        seen[origin] = change["after"]
+    assert run.snapshot().rows_out == changes.num_rows
+
+
+def test_a_result_that_is_too_large_to_hold_says_so(session, table, monkeypatch):
+    monkeypatch.setattr("arroyo_nb.run.changes.RELATION_ROWS", 1)
+    run = session.run(table + QUERIES["keys"], wait=True)
+    assert isinstance(run.outputs[0].preview, ChangesPreview)
+    with pytest.raises(RunProblem, match="more than 1 rows"):
+        run.table()
+    assert run.changelog().num_rows == 3
