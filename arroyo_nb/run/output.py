@@ -197,7 +197,8 @@ class Output:
             writer = CONNECTORS.get(table.connector).writer(spec, state)
             return Tee(writer, self.preview) if self.preview is not None else writer
         if self._printed:
-            spec = TableSpec(self.sink.name, self.sink.schema, {"format": "json"})
+            name = "debezium_json" if nodes.is_updating(self.sink) else "json"
+            spec = TableSpec(self.sink.name, self.sink.schema, {"format": name})
             return CONNECTORS.get("stdout").writer(spec, state)
         assert self.preview is not None
         return self.preview

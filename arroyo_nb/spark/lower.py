@@ -103,28 +103,20 @@ def lower(
 
 
 def refuse_unbuilt(root: nodes.Node) -> None:
-    """Check that changes are neither read from a table nor written to one.
+    """Check that no source of a plan is one of changes.
 
     Raises
     ------
     Unsupported
-        Where they are, with its place.
+        At the first that is, with its place.
     """
     for node in walk(root):
-        match node:
-            case nodes.Source(table=table) if table.updating:
-                raise Unsupported(
-                    f"sources of changes are planned, but not run yet: '{table.name}' "
-                    f"has format = '{table.format}'",
-                    span=node.span,
-                )
-            case nodes.Sink(table=table) if table and nodes.is_updating(node):
-                raise Unsupported(
-                    f"changes are planned, but not written to a table yet: "
-                    f"'{table.name}'",
-                    span=node.span,
-                    hint="preview them: a bare SELECT, or sinks=False",
-                )
+        if isinstance(node, nodes.Source) and node.table.updating:
+            raise Unsupported(
+                f"sources of changes are planned, but not run yet: '{node.table.name}' "
+                f"has format = '{node.table.format}'",
+                span=node.span,
+            )
 
 
 def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:

@@ -25,7 +25,7 @@ from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.changelog.measures import AggregateCall, Order
 from arroyo_nb.plan import nodes
-from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
+from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
 from arroyo_nb.spark.expressions import spark_sql
 
 if TYPE_CHECKING:
@@ -68,8 +68,9 @@ def aggregated(
         rows = frame.selectExpr(*items, WEIGHT)
     names = tuple(key.name for key in node.keys)
     operator = UpdatingAggregate(schema, names, calls, retracts=retracts)
-    keys = ", ".join(map(quoted, names))
-    row_id = f"xxhash64({keys})" if keys else "0L"
+    # Rows of two operators that are put together are not the same for equal keys.
+    operator_text = quoted_text(operator.layout.operator)
+    row_id = f"xxhash64({', '.join([*map(quoted, names), operator_text])})"
     changes = updated(rows, operator, buckets)
     return changes.selectExpr("*", f"{row_id} AS {ROW_ID}")
 
@@ -87,8 +88,9 @@ class _Columns:
         text = spark_sql(expression, row_time=self._row_time)
         if name is None and text in self._names:
             return self._names[text]
-        # No name of the dialect has a space in front.
-        name = f" {len(self.items)}" if name is None else name
+        # Named by what it is, as a saved state is compared by names; a space in front
+        # keeps it apart from the keys.
+        name = f" {text}" if name is None else name
         self.items.append(f"{text} AS {quoted(name)}")
         return self._names.setdefault(text, name)
 

@@ -87,3 +87,38 @@ def test_a_result_that_is_too_large_to_hold_says_so(session, table, monkeypatch)
     with pytest.raises(RunProblem, match="more than 1 rows"):
         run.table()
     assert run.changelog().num_rows == 3
+
+
+def test_changes_in_a_file_are_debezium_documents_that_fold_to_the_answer(
+    session, tmp_path
+):
+    path = tmp_path / "o.json"
+    session.run(
+        FLIGHTS
+        + f"""CREATE TABLE o (origin TEXT, n BIGINT, newest TIMESTAMP) WITH (
+            connector = 'single_file', path = '{path}', type = 'sink',
+            format = 'debezium_json');
+        INSERT INTO o SELECT origin, count(*) AS n, max(sched_dep) AS newest
+        FROM flights GROUP BY origin""",
+        wait=True,
+    )
+    seen = {}
+    for line in path.read_text().splitlines():
+        change = json.loads(line)
+        assert list(change) == ["before", "after", "op"]
+        origin = change["after"]["origin"]
+        assert change["before"] == seen.get(origin)
+        assert change["op"] == ("u" if origin in seen else "c")
+        seen[origin] = change["after"]
+    flights = Tape.open(FOLDER / "flights").table()
+    counts = Counter(flights["origin"].to_pylist())
+    assert {origin: row["n"] for origin, row in seen.items()} == counts
+    newest_ms = pc.max(flights["sched_dep"]).cast("int64").as_py() // 1000
+    assert max(row["newest"] for row in seen.values()) == newest_ms
+
+
+def test_changes_on_the_standard_output_are_documents(session, table, capsys):
+    query = "SELECT k, count(*) AS n FROM t WHERE k = 'a' GROUP BY k"
+    session.run(table + query, printed=True, wait=True)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line) == {"before": None, "after": {"k": "a", "n": 3}, "op": "c"}

@@ -25,7 +25,6 @@ from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import BrokenPlan, verify
 from arroyo_nb.planner import plan_script
 from arroyo_nb.session import Session
-from arroyo_nb.spark.lower import refuse_unbuilt
 
 TABLES = Path(__file__).parents[2] / "golden" / "tables.sql"
 ORDERS = (
@@ -235,23 +234,6 @@ def test_the_plan_says_how_long_keys_are_kept() -> None:
         timedelta(seconds=90),
         plan.identity,
     )
-
-
-WRITTEN = """
-INSERT INTO o SELECT counter % 3 AS k, count(*) AS n FROM t GROUP BY counter % 3
-"""
-TO_TABLE = """
-CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);
-CREATE TABLE o (k BIGINT UNSIGNED, n BIGINT) WITH (connector = 'single_file',
-    path = '/tmp/o.json', type = 'sink', format = 'debezium_json');
-"""
-
-
-def test_changes_are_not_written_to_a_table_yet() -> None:
-    (sink,) = plan_script(TO_TABLE + WRITTEN, Catalog()).sinks
-    with pytest.raises(Unsupported, match="not written to a table yet: 'o'") as caught:
-        refuse_unbuilt(sink)
-    assert caught.value.span is not None
 
 
 def test_idle_keys_are_not_expired_yet() -> None:
