@@ -74,6 +74,11 @@ SQL = (
     Setting("spark.sql.session.timeZone", "UTC", "Arroyo's time is UTC"),
     Setting("spark.sql.ansi.enabled", "true", "overflow is an error, not a null"),
     Setting("spark.sql.caseSensitive", "true", "Arroyo tells a from A"),
+    Setting(
+        "spark.sql.analyzer.maxIterations",
+        "1000",
+        "nested calls with long arguments take an iteration for each level",
+    ),
     Setting("spark.sql.variable.substitute", "false", "${..} in text is text"),
     Setting("spark.sql.adaptive.enabled", "false", "it re-plans each micro-batch"),
     Setting(

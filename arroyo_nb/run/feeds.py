@@ -165,7 +165,13 @@ class Feeds:
 
     def ends_read(self, chunks: Mapping[str, int]) -> int:
         """How many of the end-of-stream rows a query has read."""
-        states = ((self._conductors[key].state, count) for key, count in chunks.items())
+        # A resumed run remembers what it read before its sources have started.
+        conductors = self._conductors
+        states = (
+            (conductors[key].state, count)
+            for key, count in chunks.items()
+            if key in conductors
+        )
         return sum(
             max(0, count - (state.chunks - state.end_chunks)) for state, count in states
         )

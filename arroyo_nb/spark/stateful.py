@@ -14,6 +14,7 @@ follow each other in one query, and Spark runs no empty batches.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -58,40 +59,52 @@ def aggregated(
 
     retracts = nodes.is_updating(node.input)
     columns = _Columns(row_time)
-    for key in node.keys:
-        columns.add(key.expression, key.name)
+    keys = tuple(columns.add(key.expression) for key in node.keys)
     calls = tuple(_call(measure, columns) for measure in node.measures)
     items = [*columns.items, f"{row_time} AS {TIMESTAMP}"]
     rows = frame.selectExpr(*items)
     schema = to_arrow_schema(rows.schema, timezone="UTC")
     if retracts:
         rows = frame.selectExpr(*items, WEIGHT)
-    names = tuple(key.name for key in node.keys)
-    operator = UpdatingAggregate(schema, names, calls, retracts=retracts)
-    # Rows of two operators that are put together are not the same for equal keys.
-    operator_text = quoted_text(operator.layout.operator)
-    row_id = f"xxhash64({', '.join([*map(quoted, names), operator_text])})"
+    # Two columns of a DISTINCT may be one expression.
+    distinct = tuple(dict.fromkeys(keys))
+    operator = UpdatingAggregate(schema, distinct, calls, retracts=retracts)
     changes = updated(rows, operator, buckets)
-    return changes.selectExpr("*", f"{row_id} AS {ROW_ID}")
+    named = (
+        f"{name} AS {quoted(key.name)}"
+        for name, key in zip(keys, node.keys, strict=True)
+    )
+    # Rows of two operators that are put together are not the same for equal keys.
+    row_id = f"xxhash64({', '.join([*keys, quoted_text(operator.layout.operator)])})"
+    return changes.selectExpr(
+        *named,
+        *(quoted(measure.name) for measure in node.measures),
+        TIMESTAMP,
+        WEIGHT,
+        f"{row_id} AS {ROW_ID}",
+    )
 
 
 class _Columns:
-    """What an operator reads: each expression once, under a name."""
+    """What an operator reads: each expression once, under a name made of its text.
+
+    A saved state is compared by these names. They are plain words: Spark looks into
+    what it hands to Python by name, and stumbles over dots and backticks.
+    """
 
     def __init__(self, row_time: str) -> None:
-        self.items: list[str] = []
         self._row_time = row_time
         self._names: dict[str, str] = {}
 
-    def add(self, expression: exp.Expr, name: str | None = None) -> str:
+    @property
+    def items(self) -> list[str]:
+        """The select list."""
+        return [f"{text} AS {name}" for text, name in self._names.items()]
+
+    def add(self, expression: exp.Expr) -> str:
         """The column that has the expression's value."""
         text = spark_sql(expression, row_time=self._row_time)
-        if name is None and text in self._names:
-            return self._names[text]
-        # Named by what it is, as a saved state is compared by names; a space in front
-        # keeps it apart from the keys.
-        name = f" {text}" if name is None else name
-        self.items.append(f"{text} AS {quoted(name)}")
+        name = "c_" + hashlib.sha256(text.encode()).hexdigest()[:16]
         return self._names.setdefault(text, name)
 
 

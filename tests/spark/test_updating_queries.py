@@ -28,9 +28,11 @@ ROWS = [
 QUERIES = {
     "keys": "SELECT k, count(*) AS n, sum(v) AS total, min(v) AS least, max(v) AS most "
     "FROM t GROUP BY k",
-    "distinct": "SELECT DISTINCT k, s FROM t",
+    "distinct": "SELECT DISTINCT k, s, k AS again FROM t",
     "filtered": "SELECT k, count(DISTINCT s) AS texts, count(*) FILTER (WHERE v > 1) "
     "AS large, median(v) AS middle FROM t GROUP BY k HAVING count(*) > 1",
+    "odd names": """SELECT t.v + 1 AS "a.b`c", count(*) AS "d.e`" FROM t
+        GROUP BY t.v + 1""",
     "global": "SELECT count(*) AS n, sum(v) AS total FROM t",
     "of updates": "SELECT n, count(*) AS groups FROM "
     "(SELECT k, count(*) AS n FROM t GROUP BY k) AS g GROUP BY n",
