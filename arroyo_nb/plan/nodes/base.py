@@ -1,14 +1,19 @@
-"""What every node answers, and what those with one input answer alike."""
+"""What every node answers, and what those of one kind answer alike."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from arroyo_nb.plan.nodes.columns import Measure, Named
 from arroyo_nb.plan.nodes.windows import Window
-from arroyo_nb.schema import Schema
+from arroyo_nb.schema import Field, Schema
 from arroyo_nb.source import Span
+
+if TYPE_CHECKING:
+    from arroyo_nb.catalog import ConnectorTable
 
 
 class Changelog(Enum):
@@ -87,3 +92,52 @@ class Unary(Node):
     def window_columns(self) -> frozenset[str]:
         """The input's window columns."""
         return self.input.window_columns
+
+
+@dataclass(frozen=True)
+class TableRows(Node):
+    """Rows of a table of the catalog."""
+
+    table: ConnectorTable
+
+    @cached_property
+    def changelog(self) -> Changelog:
+        """The table's."""
+        return changes(retracts=self.table.updating)
+
+
+@dataclass(frozen=True)
+class Grouped(Unary):
+    """One row per key, of no window.
+
+    Parameters
+    ----------
+    keys, measures
+        The group keys and the aggregates; output columns in this order. SELECT
+        DISTINCT and UNION have no measures.
+    """
+
+    keys: tuple[Named, ...]
+    measures: tuple[Measure, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The keys, then the measures."""
+        return Schema(group_fields(self.keys, self.measures))
+
+    @cached_property
+    def window(self) -> Window | None:
+        """None: a key has rows of many windows."""
+        return None
+
+    @cached_property
+    def window_columns(self) -> frozenset[str]:
+        """None: a window among the keys makes it a window aggregate."""
+        return frozenset()
+
+
+def group_fields(
+    keys: tuple[Named, ...], measures: tuple[Measure, ...]
+) -> tuple[Field, ...]:
+    """The output columns of an aggregate."""
+    return (*(key.field for key in keys), *(measure.field for measure in measures))

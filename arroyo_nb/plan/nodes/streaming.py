@@ -7,7 +7,14 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from arroyo_nb.plan.nodes.base import Changelog, Node, Unary, changes
+from arroyo_nb.plan.nodes.base import (
+    Changelog,
+    Grouped,
+    Node,
+    TableRows,
+    Unary,
+    group_fields,
+)
 from arroyo_nb.plan.nodes.columns import Measure, Named
 from arroyo_nb.plan.nodes.windows import Window
 from arroyo_nb.schema import WINDOW_STRUCT, Field, Schema
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Source(Node):
+class Source(TableRows):
     """Rows as the connector delivers them: physical columns and ``_timestamp``,
     which is the connector's own event time (arrival where it has none).
 
@@ -27,17 +34,10 @@ class Source(Node):
     ``d`` retracts, ``u`` does both; ``table.spec.primary_key`` names the row.
     """
 
-    table: ConnectorTable
-
     @property
     def schema(self) -> Schema:
         """The columns that the connector delivers, generated ones left out."""
         return self.table.physical
-
-    @cached_property
-    def changelog(self) -> Changelog:
-        """The table's."""
-        return changes(retracts=self.table.updating)
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,7 @@ class WindowAggregate(Unary):
     def schema(self) -> Schema:
         """The window, then the keys, then the measures."""
         window = Field(self.window_name, WINDOW_STRUCT, False)
-        columns = [k.field for k in self.keys] + [m.field for m in self.measures]
-        return Schema((window, *columns))
+        return Schema((window, *group_fields(self.keys, self.measures)))
 
     @cached_property
     def window(self) -> Window | None:
@@ -165,7 +164,7 @@ class WindowAggregate(Unary):
 
 
 @dataclass(frozen=True)
-class UpdatingAggregate(Unary):
+class UpdatingAggregate(Grouped):
     """One row per key that has rows, retracted and sent anew whenever it changes.
 
     Changes are flushed at each trigger: what comes and goes between two of them is not
@@ -177,37 +176,12 @@ class UpdatingAggregate(Unary):
     for the ``updating_ttl`` of the plan is retracted and forgotten; it is processing
     time that counts. ``_timestamp`` of a row is the latest of its key's inputs. Rows
     have no window, also where those of the input have one.
-
-    Parameters
-    ----------
-    keys, measures
-        The group keys and the aggregates; output columns in this order. Without
-        measures it is SELECT DISTINCT.
     """
-
-    keys: tuple[Named, ...]
-    measures: tuple[Measure, ...]
-
-    @property
-    def schema(self) -> Schema:
-        """The keys, then the measures."""
-        columns = [k.field for k in self.keys] + [m.field for m in self.measures]
-        return Schema(tuple(columns))
 
     @cached_property
     def changelog(self) -> Changelog:
         """It takes back what it sent."""
         return Changelog.RETRACT
-
-    @cached_property
-    def window(self) -> Window | None:
-        """None: a key has rows of many windows."""
-        return None
-
-    @cached_property
-    def window_columns(self) -> frozenset[str]:
-        """None: a window among the keys would make it a window aggregate."""
-        return frozenset()
 
 
 @dataclass(frozen=True)
