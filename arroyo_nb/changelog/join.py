@@ -24,11 +24,11 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.exact import SLOT
-from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, normalised, whole
+from arroyo_nb.changelog.keys import Ints, group_ids, normalised, whole
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, pairs, slotted
 from arroyo_nb.changelog.state import Layout, Operator, State, stacked
-from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
+from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept, of_batch
 from arroyo_nb.changelog.zset import (
     consolidate,
     int64s,
@@ -94,15 +94,11 @@ class UpdatingJoin(Operator):
             for a, b in zip(self.left_keys, self.right_keys, strict=True)
         ]
         slots = group_ids(columns, len(left) + len(right))
-        first = pa.array(first_rows(slots))
         weight = np.r_[weights(left), weights(right)]
-        appended = np.zeros(len(first), np.bool_)
-        appended[slots[weight > 0]] = True
-        keys = [*(column.take(first) for column in columns), pa.array(appended)]
         (_, of_keys), (_, of_left), (_, of_right) = self.partial_layout.tables
         cut = len(left)
         return {
-            KEYS: pa.table(keys, schema=of_keys),
+            KEYS: of_batch(columns, slots, weight, of_keys),
             LEFT: slotted(left, slots[:cut], weight[:cut], of_left),
             RIGHT: slotted(right, slots[cut:], weight[cut:], of_right),
         }

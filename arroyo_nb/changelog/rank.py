@@ -33,7 +33,7 @@ from arroyo_nb.changelog.order import joint_ranks, sorted_positions
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, slotted
 from arroyo_nb.changelog.state import Layout, Operator, State, stacked
-from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
+from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept, of_batch
 from arroyo_nb.changelog.zset import (
     int64s,
     negated,
@@ -133,13 +133,11 @@ class UpdatingRank(Operator):
     def partial(self, rows: pa.Table) -> State:
         """What a batch of input rows adds to the state."""
         slots = group_ids([rows[k] for k in self.keys], len(rows))
-        first, weight = pa.array(first_rows(slots)), weights(rows)
-        appended = np.zeros(len(first), np.bool_)
-        appended[slots[weight > 0]] = True
-        keys = [normalised(whole(rows[k])).take(first) for k in self.keys]
+        weight = weights(rows)
+        keys = [normalised(whole(rows[k])) for k in self.keys]
         (_, of_keys), (_, of_rows) = self.partial_layout.tables
         return {
-            KEYS: pa.table([*keys, pa.array(appended)], schema=of_keys),
+            KEYS: of_batch(keys, slots, weight, of_keys),
             RANKED: slotted(rows, slots, weight, of_rows),
         }
 

@@ -58,8 +58,7 @@ class Layout:
         sink = pa.BufferOutputStream()
         for name, schema in self.tables:
             described = schema.with_metadata(self._described(name))
-            with pa.ipc.new_stream(sink, described) as writer:
-                writer.write_table(state[name].combine_chunks())
+            put_stream(sink, state[name].cast(described))
         return bytes(sink.getvalue())
 
     def from_bytes(self, blob: bytes) -> State:
@@ -97,6 +96,12 @@ class Layout:
                 raise _refused(f"{name}.{field.name} is {was}, not {field.type}")
         if found.names != expected.names:
             raise _refused(f"{name} has the columns {', '.join(found.names)}")
+
+
+def put_stream(sink: pa.NativeFile, table: pa.Table) -> None:
+    """Add a table to a file as an Arrow IPC stream of one batch."""
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
 
 
 def _refused(reason: str) -> RunProblem:

@@ -113,6 +113,25 @@ class Touch:
         return tables
 
 
+def of_batch(
+    keys: Sequence[pa.ChunkedArray], slots: Ints, weight: Ints, schema: pa.Schema
+) -> pa.Table:
+    """The groups of a batch: their keys, and whether each got an append.
+
+    Parameters
+    ----------
+    keys
+        The key columns of the batch's rows.
+    slots, weight
+        The group of each row, and how often the row is appended.
+    """
+    first = pa.array(first_rows(slots))
+    appended = np.zeros(len(first), np.bool_)
+    appended[slots[weight > 0]] = True
+    columns = [*(column.take(first) for column in keys), pa.array(appended)]
+    return pa.table(columns, schema=schema)
+
+
 def kept(state: Mapping[str, pa.Table], keep: npt.NDArray[np.bool_]) -> State:
     """Some groups of a state, with what points at them."""
     (main, groups), *others = state.items()

@@ -19,11 +19,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from arroyo_nb.changelog import ROW_ID, WEIGHT
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS
-from arroyo_nb.formats._encode import json_sql
+from arroyo_nb.formats.debezium_json import changes_as_text
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 
@@ -50,7 +50,10 @@ class Lines:
         """A batch's rows in large pieces, each row ended by a newline; one action."""
         import pyarrow.compute as pc
 
-        lines = self._changes(batch) if WEIGHT in batch.columns else self._rows(batch)
+        if WEIGHT in batch.columns:
+            lines = changes_as_text(batch, self._schema, self._options)
+        else:
+            lines = self._rows(batch)
         for piece in pc.binary_join_element_wise(lines, "", "\n").chunks:
             if len(piece):
                 yield piece.buffers()[2].to_pybytes()
@@ -58,20 +61,6 @@ class Lines:
     def _rows(self, batch: DataFrame) -> pa.ChunkedArray:
         column = self._format.encoded(self._schema, self._options)
         return batch.select(column).toArrow().column(0)
-
-    def _changes(self, batch: DataFrame) -> pa.ChunkedArray:
-        import pyarrow.compute as pc
-
-        from arroyo_nb.changelog.debezium import documents
-
-        row = f"{json_sql(self._schema, self._options)} AS row"
-        found = documents(batch.selectExpr(row, WEIGHT, ROW_ID).toArrow())
-        before, after = (
-            pc.fill_null(pc.struct_field(found[image], "row"), "null")
-            for image in ("before", "after")
-        )
-        parts = ('{"before":', before, ',"after":', after, ',"op":"', found["op"], '"}')
-        return pc.binary_join_element_wise(*parts, "")
 
 
 class FileWriter:

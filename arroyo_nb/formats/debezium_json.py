@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import Unsupported
 from arroyo_nb.formats import Decoder
 from arroyo_nb.formats._encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT, json_sql
@@ -19,7 +20,8 @@ from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
 
 _DEFAULTS = {TIMESTAMP_FORMAT: "unix_millis", DECIMAL_ENCODING: "bytes"}
 
@@ -58,6 +60,30 @@ def created_sql(schema: Schema, options: Mapping[str, object]) -> str:
     """What :meth:`DebeziumJsonFormat.encoded` evaluates, as Spark SQL."""
     row = json_sql(schema, options)
     return f"""concat('{{"before":null,"after":', {row}, ',"op":"c"}}')"""
+
+
+def changes_as_text(
+    batch: DataFrame, schema: Schema, options: Mapping[str, object]
+) -> pa.ChunkedArray:
+    """One document for each row that a micro-batch changes; one action.
+
+    Parameters
+    ----------
+    batch
+        The columns of ``schema``, the weight and the row's id.
+    """
+    import pyarrow.compute as pc
+
+    from arroyo_nb.changelog.debezium import documents
+
+    row = f"{json_sql(schema, options)} AS row"
+    found = documents(batch.selectExpr(row, WEIGHT, ROW_ID).toArrow())
+    before, after = (
+        pc.fill_null(pc.struct_field(found[image], "row"), "null")
+        for image in ("before", "after")
+    )
+    parts = ('{"before":', before, ',"after":', after, ',"op":"', found["op"], '"}')
+    return pc.binary_join_element_wise(*parts, "")
 
 
 FORMAT = DebeziumJsonFormat()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.preview import PREVIEW_ROWS, Preview, nullable
+from arroyo_nb.run.preview import PREVIEW_ROWS, Preview, last_rows, nullable
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema
 
 if TYPE_CHECKING:
@@ -87,21 +87,15 @@ class ChangesPreview(Preview):
 
     def changelog(self) -> pa.Table:
         """The kept changes: op, batch, before, after."""
-        import pyarrow as pa
-
-        batches = self._kept()
-        ids = [i for i, rows in batches for _ in range(rows.num_rows)]
-        table = self._concatenated(batches)
-        return table.add_column(1, "batch", pa.array(ids, pa.int64()))
+        table, ids = self._numbered()
+        return table.add_column(1, "batch", ids)
 
     def newest(self, count: int) -> list[tuple[Any, ...]]:
         """Rows of the result, those that came last first; none where it is large."""
         relation = self._relation
         if relation is None or relation.num_rows > RELATION_ROWS:
             return []
-        tail = relation.slice(max(0, relation.num_rows - count))
-        columns = [tail[name].to_pylist() for name in self._row.names]
-        return list(reversed(list(zip(*columns, strict=True))))
+        return last_rows(relation.select(self._row.names), count)
 
     def _after(self, changes: pa.Table) -> pa.Table:
         import pyarrow as pa

@@ -186,7 +186,7 @@ class Execution:
             if self._begun or self.state.ended:
                 return False
             self._ended_s = time.monotonic()
-            self.state, self.note = RunState.STOPPED, note
+            self._move(RunState.STOPPED, note)
             return True
 
     def _poll(self) -> None:
@@ -306,11 +306,11 @@ def _placed(plan: Plan) -> Iterator[None]:
 
 def _output(sink: nodes.Sink, options: RunOptions) -> Output:
     previewed = sink.table is None or not options.sinks
-    # Without a trace a query without windows has no watermark to wait for.
     return Output(
         sink,
         keep=options.keep or (previewed and not options.printed),
         write=options.sinks,
+        # Without a trace a query without windows has no watermark to wait for.
         traced=options.traced or options.until is not None,
         printed=options.printed,
     )

@@ -77,7 +77,7 @@ class Preview:
 
     def table(self) -> pa.Table:
         """The kept rows, oldest first."""
-        return self._concatenated(self._kept())
+        return self._numbered()[0]
 
     def changelog(self) -> pa.Table:
         """The kept rows as changes: op, batch, before, after.
@@ -86,16 +86,14 @@ class Preview:
         """
         import pyarrow as pa
 
-        batches = self._kept()
-        table = self._concatenated(batches)
+        table, ids = self._numbered()
         row = pa.struct(list(table.schema))
-        ids = [i for i, rows in batches for _ in range(rows.num_rows)]
         chunks = [b.to_struct_array() for b in table.to_batches()]
         after = pa.chunked_array(chunks, row)
         return pa.table(
             {
                 "op": pa.array(["c"] * len(table), pa.string()),
-                "batch": pa.array(ids, pa.int64()),
+                "batch": ids,
                 "before": pa.nulls(len(table), row),
                 "after": after,
             }
@@ -105,9 +103,7 @@ class Preview:
         """The newest rows as Python values, newest first."""
         taken: list[tuple[Any, ...]] = []
         for _, rows in reversed(self._kept()):
-            tail = rows.slice(max(0, rows.num_rows - (count - len(taken))))
-            columns = [column.to_pylist() for column in tail.columns]
-            taken.extend(reversed(list(zip(*columns, strict=True))))
+            taken.extend(last_rows(rows, count - len(taken)))
             if len(taken) >= count:
                 break
         return taken
@@ -116,11 +112,15 @@ class Preview:
         with self._lock:
             return list(self._batches)
 
-    def _concatenated(self, batches: list[tuple[int, pa.Table]]) -> pa.Table:
+    def _numbered(self) -> tuple[pa.Table, pa.Array]:
+        """The kept rows, oldest first, and the batch of each."""
         import pyarrow as pa
 
+        batches = self._kept()
         empty = arrow_schema(nullable(self.schema)).empty_table()
-        return pa.concat_tables([empty, *(rows for _, rows in batches)])
+        ids = [batch_id for batch_id, rows in batches for _ in range(rows.num_rows)]
+        table = pa.concat_tables([empty, *(rows for _, rows in batches)])
+        return table, pa.array(ids, pa.int64())
 
     def _cut(self) -> None:
         kept = sum(rows.num_rows for _, rows in self._batches)
@@ -169,6 +169,13 @@ def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:
     named = {str(i): key for i, key in enumerate(keys)}
     order = [(name, "ascending") for name in named]
     return rows.take(pc.sort_indices(pa.table(named), sort_keys=order))
+
+
+def last_rows(rows: pa.Table, count: int) -> list[tuple[Any, ...]]:
+    """The last rows of a table as Python values, last first."""
+    tail = rows.slice(max(0, rows.num_rows - count))
+    columns = [column.to_pylist() for column in tail.columns]
+    return list(reversed(list(zip(*columns, strict=True))))
 
 
 def nullable(schema: Schema) -> Schema:

@@ -1,8 +1,9 @@
 """The streaming plan as Spark DataFrames: one function per node.
 
-A lowered relation has its visible columns and one hidden column: ``_timestamp``
-where rows have no window, ``_window`` (the window struct) where they have one. The
-hidden column carries the watermark, so it stays a plain column all the way.
+A lowered relation has its visible columns and a hidden one for its time:
+``_timestamp`` where rows have no window, ``_window`` (the window struct) where they
+have one. It carries the watermark, so it stays a plain column all the way. Beside it
+an updating relation has the weight of each change and the id of the row it speaks of.
 
 Spark moves a predicate below ``withWatermark`` unless it reads the event time. Below
 it, rows that a query filters out would no longer move the watermark, and the

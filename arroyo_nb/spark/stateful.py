@@ -25,6 +25,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.changelog.measures import AggregateCall, Order
+from arroyo_nb.changelog.state import put_stream
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
 from arroyo_nb.spark.expressions import spark_sql
@@ -210,8 +211,7 @@ def _decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _to_bytes(changes: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, changes.schema) as writer:
-        writer.write_table(changes.combine_chunks())
+    put_stream(sink, changes)
     return bytes(sink.getvalue())
 
 
