@@ -278,12 +278,12 @@ class ArroyoMagics(Magics):
 
 
 def _is_over(run: Run, limit: timedelta) -> bool:
-    """Whether a run that may never end has taken its time. What only computes, as fast
-    as it can, is waited for."""
+    """Whether a run that may never end has taken its time, the engine's start left out.
+    What only computes, as fast as it can, is waited for."""
     picture = run.snapshot(0)
     bounded = all(source.bounded for source in picture.sources)
     computes = bounded and run.options.speed == "max" and not picture.paused
-    return not computes and picture.elapsed_s >= limit.total_seconds()
+    return not computes and run.running_s >= limit.total_seconds()
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class Execution:
         self._folder = folder
         self._options = options
         self._begun_s = time.monotonic()
-        self._started_s = self._begun_s
+        self._started_s: float | None = None
         self._ended_s: float | None = None
         self._begun = False
         self._claim: RunFolder | None = None
@@ -131,8 +131,11 @@ class Execution:
         return (n1 - n0) / max(t1 - t0, 1e-3)
 
     @property
-    def _running_s(self) -> float:
-        return time.monotonic() - self._started_s
+    def running_s(self) -> float:
+        """Seconds since its queries started, until the end; 0 before."""
+        if self._started_s is None:
+            return 0.0
+        return (self._ended_s or time.monotonic()) - self._started_s
 
     @property
     def _engine_lives(self) -> bool:
@@ -224,7 +227,7 @@ class Execution:
 
     def _respect_limits(self) -> None:
         limit, until = self._options.stop_after, self._options.until
-        if limit is not None and self._running_s >= limit.total_seconds():
+        if limit is not None and self.running_s >= limit.total_seconds():
             self._end(RunState.STOPPED, f"stopped after {limit.total_seconds():g} s")
         marks = [o.progress.watermark if o.progress else None for o in self.outputs]
         if until is not None and all(

@@ -235,6 +235,11 @@ class Run:
         return self._execution.elapsed_s
 
     @property
+    def running_s(self) -> float:
+        """Seconds since its queries started, until the end; 0 before."""
+        return self._execution.running_s
+
+    @property
     def rows_in(self) -> int:
         """Rows that the first output has read so far."""
         return self._execution.rows_in

@@ -23,7 +23,8 @@ from arroyo_nb.engine.folders import process_start
 START_S = 240.0
 """The longest that Spark may take to start on a busy machine."""
 
-LOAD = "%load_ext arroyo_nb"
+# A busy machine may take minutes where nobody looks.
+LOAD = "%load_ext arroyo_nb\n%config ArroyoMagics.headless_for = '10m'"
 SESSION = """
 from arroyo_nb.magics import _LOADED
 session = next(iter(_LOADED.values())).magics.session

@@ -48,6 +48,10 @@ class FakeRun:
     def state(self) -> RunState:
         return self.states[0].state
 
+    @property
+    def running_s(self) -> float:
+        return 0.0 if self.state is RunState.STARTING else self.states[0].elapsed_s
+
     def snapshot(self, rows: int = 20) -> Snapshot:
         return replace(self.states[0], name=self.name)
 
@@ -203,6 +207,15 @@ def test_headless_is_bounded_for_what_waits(
     cells.session.next = lambda name: run
     cells.run("%%arroyo\nSELECT 1")
     assert run.notes == ["stopped after 60 s: nobody looks"]
+
+
+def test_headless_bound_leaves_out_the_start_of_the_engine(cells: Cells) -> None:
+    source = SourceProgress("ticks", 1, None, timedelta(seconds=1), bounded=False)
+    begun = replace(RUNNING, elapsed_s=61.0, sources=(source,))
+    run = FakeRun("q", *[replace(begun, state=RunState.STARTING)] * 9, FINISHED)
+    cells.session.next = lambda name: run
+    cells.run("%%arroyo\nSELECT 1")
+    assert run.notes == []
 
 
 def test_headless_waits_for_what_only_computes(cells: Cells) -> None:
