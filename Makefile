@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 SETUP := PYTHON=$(PYTHON) sh scripts/setup.sh
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 COPIES := $(NOTEBOOKS:%=build/%)
+# Much of what is tested waits: for a process to start, a clock, a browser. Files that
+# take long come first.
+BESIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo lab notebooks test test-long bench lint clean
 
@@ -36,8 +39,8 @@ test: $(VENV)/.dev lint
 	@sh scripts/chromium.sh
 	@$(BIN)/python -m arroyo_nb.engine.archive
 	$(BIN)/python -m pytest --doctest-modules arroyo_nb
-	$(BIN)/python -m pytest -m "not long"
-	$(BIN)/python -m pytest --nbmake --nbmake-timeout=300 $(NOTEBOOKS)
+	$(BIN)/python -m pytest $(BESIDE) -m "not long" \
+		--nbmake --nbmake-timeout=300 $(NOTEBOOKS) tests
 
 test-long: $(VENV)/.dev
 	@sh scripts/chromium.sh

@@ -15,7 +15,9 @@ import subprocess
 import sys
 from typing import Any
 
-MOST_MS = 60
+MOST_MS = 200
+"""The target is 60 on a quiet machine, which benchmarks.startup measures. This is what
+a busy one may take, and less than importing one of the heavy ones takes there."""
 HEAVY = ("pyspark", "pandas", "altair", "anywidget", "sqlglot", "pyarrow", "numpy")
 
 PRELUDE = f"""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -474,34 +471,6 @@ def test_one_thread_refreshes_all_panels(eventually: Callable[..., None]) -> Non
         run.stop()
     eventually(lambda: all(screen.closed for screen in stage.screens))
     eventually(lambda: refresher._thread is None)
-
-
-LOAD = """
-import json, sys, time
-from unittest import mock
-from IPython.core.completer import provisionalcompleter
-from IPython.core.interactiveshell import InteractiveShell
-shell = InteractiveShell.instance()
-begun = time.process_time()
-with mock.patch("arroyo_nb.engine.Engine.warm_up"):
-    shell.run_line_magic("load_ext", "arroyo_nb")
-took_s = time.process_time() - begun
-heavy = ["pyspark", "pandas", "pyarrow", "altair", "anywidget", "ipywidgets", "sqlglot"]
-print(json.dumps([took_s, [name for name in heavy if name in sys.modules]]))
-shell.run_line_magic("reload_ext", "arroyo_nb")
-shell.run_line_magic("unload_ext", "arroyo_nb")
-assert "arroyo" not in shell.magics_manager.magics["cell"]
-assert shell.Completer.custom_matchers == []
-"""
-
-
-def test_loading_is_light() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD], capture_output=True, text=True, check=True
-    )
-    took_s, heavy = json.loads(done.stdout.splitlines()[0])
-    assert heavy == []
-    assert took_s <= 0.060
 
 
 @pytest.mark.parametrize(

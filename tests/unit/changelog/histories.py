@@ -6,9 +6,11 @@ retracted, counted at the end of each batch: inside one, in any order.
 
 from __future__ import annotations
 
+import atexit
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -21,8 +23,15 @@ from arroyo_nb.changelog.zset import consolidate
 Row = dict[str, Any]
 Batch = list[tuple[Row, int]]
 
-DUCKDB = duckdb.connect()
-DUCKDB.execute("SET threads = 1; SET TimeZone = 'UTC'")
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    """One for all examples: to open one takes longer than most answers."""
+    opened = duckdb.connect()
+    opened.execute("SET threads = 1; SET TimeZone = 'UTC'")
+    # One that is still referred to when Python ends is reported as a leak.
+    atexit.register(database.cache_clear)
+    return opened
 
 
 @st.composite
@@ -109,10 +118,10 @@ class Folded:
 def duck(query: str, **tables: pa.Table) -> pa.Table:
     """DuckDB's answer over Arrow tables by name."""
     for name, rows in tables.items():
-        DUCKDB.register(name, rows)
-    answer = DUCKDB.sql(query).to_arrow_table()
+        database().register(name, rows)
+    answer = database().sql(query).to_arrow_table()
     for name in tables:
-        DUCKDB.unregister(name)
+        database().unregister(name)
     return answer
 
 
