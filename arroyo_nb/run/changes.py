@@ -7,16 +7,21 @@ and in debezium's envelope (:mod:`arroyo_nb.changelog.debezium`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.preview import PREVIEW_ROWS, Preview, last_rows, nullable
+from arroyo_nb.run.snapshot import Change
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+_SEEN = "_seen"
 
 RELATION_ROWS = 100_000
 """Most rows of a relation that are held in memory."""
@@ -36,13 +41,17 @@ class ChangesPreview(Preview):
     """
 
     def __init__(self, schema: Schema, *, limit_rows: int = PREVIEW_ROWS) -> None:
+        import pyarrow as pa
+
         row = StructOf(nullable(schema).fields)
         super().__init__(
             Schema((Field("op", TEXT), Field("before", row), Field("after", row))),
             limit_rows=limit_rows,
         )
         self._row = arrow_schema(nullable(schema))
-        self._settled = self._relation = None
+        hidden = [pa.field(n, pa.int64()) for n in (WEIGHT, ROW_ID, _SEEN)]
+        empty = pa.schema([*self._row, *hidden]).empty_table()
+        self._settled = self._relation = _Relation(empty)
         self._batch_id = -1
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -61,9 +70,10 @@ class ChangesPreview(Preview):
         schema = arrow_schema(self.schema)
         self.put(documents(changes).select(schema.names).cast(schema), batch_id)
         with self._lock:
+            # A batch that comes again begins where it began.
             if batch_id != self._batch_id:
                 self._settled, self._batch_id = self._relation, batch_id
-            self._relation = self._after(changes.drop_columns([ROW_ID]))
+            self._relation = self._settled.after(changes)
 
     def table(self) -> pa.Table:
         """The rows that all changes leave, in the order in which they first came.
@@ -76,14 +86,12 @@ class ChangesPreview(Preview):
         from arroyo_nb.changelog.zset import fold
 
         relation = self._relation
-        if relation is None:
-            return self._row.empty_table()
-        if relation.num_rows > RELATION_ROWS:
+        if relation.is_cut:
             raise RunProblem(
                 f"the result has more than {RELATION_ROWS:,} rows, which are not held",
                 hint="INSERT INTO a table, or look at changelog()",
             )
-        return fold(relation)
+        return fold(relation.in_place()).select(self._row.names)
 
     def changelog(self) -> pa.Table:
         """The kept changes: op, batch, before, after."""
@@ -91,19 +99,74 @@ class ChangesPreview(Preview):
         return table.add_column(1, "batch", ids)
 
     def newest(self, count: int) -> list[tuple[Any, ...]]:
-        """Rows of the result, those that came last first; none where it is large."""
+        """The rows of the result that changed last, in the order in which they first
+        came, so that a row which changes stays where it is; none where it is large."""
         relation = self._relation
-        if relation is None or relation.num_rows > RELATION_ROWS:
+        if relation.is_cut:
             return []
-        return last_rows(relation.select(self._row.names), count)
+        rows = relation.last(count).in_place().select(self._row.names)
+        return list(reversed(last_rows(rows, count)))
 
-    def _after(self, changes: pa.Table) -> pa.Table:
+    @property
+    def result_rows(self) -> int | None:
+        """How many rows the changes leave; None where they are too many to hold."""
+        return None if self._relation.is_cut else self._relation.rows.num_rows
+
+    def _change(self, batch_id: int, row: tuple[Any, ...]) -> Change:
+        op, before, after = row
+        return Change(op, batch_id, _values(before), _values(after))
+
+
+@dataclass(frozen=True)
+class _Relation:
+    """The rows that changes leave, those that changed last behind the others.
+
+    Parameters
+    ----------
+    rows
+        The visible columns, the weight and the id of each row; and in ``_SEEN`` the
+        place of its id among all that are there.
+    """
+
+    rows: pa.Table
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there were too many rows; what is held is then not the result."""
+        return bool(self.rows.num_rows > RELATION_ROWS)
+
+    def after(self, changes: pa.Table) -> _Relation:
+        """With the changes of one more batch."""
         import pyarrow as pa
 
         from arroyo_nb.changelog.zset import consolidate
 
-        if self._settled is None:
-            return consolidate(changes)
-        if self._settled.num_rows > RELATION_ROWS:  # it will not fit again
-            return self._settled
-        return consolidate(pa.concat_tables([self._settled, changes]))
+        if self.is_cut:  # it will not fit again
+            return self
+        known = self.rows.drop_columns([_SEEN])
+        rows = consolidate(pa.concat_tables([known, changes]))
+        return _Relation(rows.append_column(_SEEN, self._places(rows)))
+
+    def in_place(self) -> pa.Table:
+        """The rows in the order in which they first came, each with its weight."""
+        return self.rows.sort_by(_SEEN).drop_columns([_SEEN, ROW_ID])
+
+    def last(self, count: int) -> _Relation:
+        """Those that changed last."""
+        return _Relation(self.rows.slice(max(0, self.rows.num_rows - count)))
+
+    def _places(self, rows: pa.Table) -> pa.ChunkedArray:
+        """The place that a row's id has had; behind all others for one that is new."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        had = self.rows[_SEEN].take(
+            pc.index_in(rows[ROW_ID], value_set=self.rows[ROW_ID].combine_chunks())
+        )
+        first = (pc.max(self.rows[_SEEN]).as_py() or 0) + 1
+        fresh = pa.array(range(first, first + rows.num_rows), pa.int64())
+        return pc.coalesce(had, fresh)
+
+
+def _values(row: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
+    return None if row is None else tuple(row.values())

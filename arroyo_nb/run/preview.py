@@ -11,6 +11,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.run.snapshot import Change
 from arroyo_nb.schema import WINDOW_STRUCT, Schema, arrow_schema
 
 if TYPE_CHECKING:
@@ -75,6 +76,11 @@ class Preview:
         """How many older rows were let go."""
         return self.total_rows - self.kept_rows
 
+    @property
+    def result_rows(self) -> int | None:
+        """How many rows the output has in all; None where that is not known."""
+        return self.total_rows
+
     def table(self) -> pa.Table:
         """The kept rows, oldest first."""
         return self._numbered()[0]
@@ -107,6 +113,19 @@ class Preview:
             if len(taken) >= count:
                 break
         return taken
+
+    def newest_changes(self, count: int) -> tuple[Change, ...]:
+        """The newest rows as changes, newest first."""
+        taken: list[Change] = []
+        for batch_id, rows in reversed(self._kept()):
+            newest = last_rows(rows, count - len(taken))
+            taken.extend(self._change(batch_id, row) for row in newest)
+            if len(taken) >= count:
+                break
+        return tuple(taken)
+
+    def _change(self, batch_id: int, row: tuple[Any, ...]) -> Change:
+        return Change("c", batch_id, None, row)
 
     def _kept(self) -> list[tuple[int, pa.Table]]:
         with self._lock:

@@ -80,12 +80,26 @@ class MarkPoint:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A row that came (``c``), changed (``u``) or was taken back (``d``) in a batch."""
+
+    op: str
+    batch_id: int
+    before: tuple[Any, ...] | None
+    after: tuple[Any, ...] | None
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """Everything a panel shows of one run at one moment.
 
     ``columns`` and ``rows`` are the newest result rows (newest first, cells as Python
     values: str, int, float, bool, bytes, datetime (naive, UTC), dict for a struct,
-    list, None); ``rows_out`` counts all of them, shown or not. ``note`` says in one
+    list, None); ``rows_out`` counts all of them, shown or not. Of an ``updating`` run
+    ``rows`` are those of the result that changed last, in the order in which they first
+    came, and ``changes`` the newest changes, newest first; ``rows_out``, ``rows_kept``
+    and ``rows_cut`` then count changes, and ``result_rows`` the rows of the result
+    (None: too many to hold). ``note`` says in one
     line why the run stopped, or what it waits for (engine start-up progress included).
     ``windowed`` is false where the query has no window; ``window_text`` is like
     ``tumble 1 hour``. ``sessions`` is true where the windows have no fixed width: each
@@ -121,6 +135,9 @@ class Snapshot:
     columns: tuple[str, ...] = ()
     numeric: tuple[bool, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = field(default=())
+    updating: bool = False
+    result_rows: int | None = None
+    changes: tuple[Change, ...] = field(default=())
     rows_kept: int = 0
     rows_cut: int = 0
     windows_cut: int = 0

@@ -12,9 +12,11 @@ from typing import Any
 
 import ipywidgets
 
-from arroyo_nb.views.panel import style
+from arroyo_nb.views.panel import TABS, style
 
 KEYS = ("pause", "resume", "step", "stop")
+SIDES = tuple(view.value for view in TABS)
+"""Buttons that only some runs have."""
 
 
 class CorePanel:
@@ -32,11 +34,14 @@ class CorePanel:
 
     def __init__(self, still: str, pressed: Callable[[str], None]) -> None:
         hidden = (
-            f".{still} {{ display: none !important }} .arroyo .keys {{ display: none }}"
+            f".{still} {{ display: none !important }} "
+            ".arroyo .keys, .arroyo .tabs { display: none }"
         )
         self._style = f"<style>{style()}{hidden}</style>"
         self._html = ipywidgets.HTML()
-        self._keys = {k: ipywidgets.Button(description=k.capitalize()) for k in KEYS}
+        self._keys = {
+            k: ipywidgets.Button(description=k.capitalize()) for k in (*KEYS, *SIDES)
+        }
         for key, button in self._keys.items():
             button.on_click(partial(_press, pressed, key))
         keys = ipywidgets.HBox(list(self._keys.values()))
@@ -52,6 +57,8 @@ class CorePanel:
         self._html.value = self._style + frame
         for key, button in self._keys.items():
             button.disabled = f'data-do="{key}"' not in frame
+            hidden = button.disabled and key in SIDES
+            button.layout.display = "none" if hidden else ""
 
     def view(self) -> dict[str, Any]:
         """The MIME bundle that shows it."""

@@ -20,15 +20,34 @@ def rows_left_out(snapshot: Snapshot) -> str:
     >>> rows_left_out(Snapshot("q", RunState.RUNNING, rows_kept=1, rows_cut=8))
     'newest 0 of 9 rows; 1 kept'
     """
-    parts = []
-    shown, rows = len(snapshot.rows), snapshot.rows_kept + snapshot.rows_cut
-    if shown < rows:
-        parts.append(f"newest {shown:,} of {count(rows, 'row')}")
-    if snapshot.rows_cut:
-        parts.append(f"{count(snapshot.rows_kept)} kept")
+    if snapshot.updating:
+        parts = [_of_result(snapshot)]
+    else:
+        parts = _newest(len(snapshot.rows), "row", snapshot)
     if (columns := len(snapshot.columns) - MOST_COLUMNS) > 0:
         parts.append(f"{count(columns, 'more column')} not shown")
-    return "; ".join(parts)
+    return "; ".join(filter(None, parts))
+
+
+def changes_left_out(snapshot: Snapshot) -> str:
+    """Which changes of the output are not in the list; empty: all are."""
+    return "; ".join(_newest(len(snapshot.changes), "change", snapshot))
+
+
+def _newest(shown: int, what: str, snapshot: Snapshot) -> list[str]:
+    parts, came = [], snapshot.rows_kept + snapshot.rows_cut
+    if shown < came:
+        parts.append(f"newest {shown:,} of {count(came, what)}")
+    if snapshot.rows_cut:
+        parts.append(f"{count(snapshot.rows_kept)} kept")
+    return parts
+
+
+def _of_result(snapshot: Snapshot) -> str:
+    shown, rows = len(snapshot.rows), snapshot.result_rows
+    if rows is None:
+        return "the result has too many rows to hold: look at its changes"
+    return f"the last {shown:,} to change of {count(rows, 'row')}" * (shown < rows)
 
 
 def late_count(snapshot: Snapshot) -> str:

@@ -58,11 +58,22 @@ def _stopped(snapshot: Snapshot) -> str | None:
 def _finished(snapshot: Snapshot) -> str | None:
     if snapshot.state is not RunState.FINISHED:
         return None
+    if snapshot.updating:
+        return "The input has ended: these rows are the result."
     if not snapshot.windowed:
         return "The input has ended: every row is here."
     return (
         "The input has ended, so the watermark went to the end of time: every window "
         "that was still open has closed."
+    )
+
+
+def _updating(snapshot: Snapshot) -> str | None:
+    if not snapshot.updating:
+        return None
+    return (
+        "Without a window a result is never final: a row is retracted and appended "
+        "anew whenever its values change."
     )
 
 
@@ -116,6 +127,7 @@ RULES: tuple[Rule, ...] = (
     _starting,
     _stopped,
     _finished,
+    _updating,
     _no_watermark,
     _unwindowed,
     _next_window,

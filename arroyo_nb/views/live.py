@@ -16,14 +16,14 @@ import atexit
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock, RLock, Thread
 from typing import Any, Protocol
 from uuid import uuid4
 
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views import still
-from arroyo_nb.views.panel import MOST_ROWS, View, body
+from arroyo_nb.views.panel import MOST_ROWS, TABS, View, body
 
 LOG = logging.getLogger("arroyo_nb")
 LOG.addHandler(logging.NullHandler())
@@ -185,7 +185,13 @@ class Panel:
         self._seen_s = time.monotonic()
         if (act := ACTS.get(name)) is not None:
             act(self._run)
+        elif name in _TABS:
+            with self._lock:
+                self._wish = replace(self._wish, view=_TABS[name])
+            self.refresh()
 
+
+_TABS = {view.value: view for view in TABS}
 
 NOTHING: Data = {"text/html": "", "text/plain": ""}
 

@@ -6,7 +6,7 @@ The same snapshot gives the same text, so an unchanged frame need not be sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from enum import Enum
@@ -16,22 +16,21 @@ from typing import Any
 
 from arroyo_nb.run.snapshot import RunState, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.changelog import changelog
 from arroyo_nb.views.cuts import (
     MOST_COLUMNS,
     late_count,
-    rows_left_out,
     trace_left_out,
     windows_left_out,
 )
 from arroyo_nb.views.lesson import lesson
+from arroyo_nb.views.rows import table
 from arroyo_nb.views.sources import listed
 from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
 from arroyo_nb.views.words import (
-    CELL_CHARS,
     NAME_CHARS,
     clock,
-    column,
     count,
     duration,
     escaped,
@@ -61,6 +60,7 @@ class View(Enum):
     """What a panel shows between its head and its last sentence."""
 
     TABLE = "table"
+    CHANGELOG = "changelog"
     WINDOWS = "windows"
     WATERMARK = "watermark"
     PLAN = "plan"
@@ -114,8 +114,11 @@ def body(
     views = _views(view, snapshot)
     rows = min(rows, MOST_CELLS // max(len(snapshot.columns[:MOST_COLUMNS]), 1))
     while True:
-        cut = replace(snapshot, rows=snapshot.rows[:rows])
-        drawn = "".join(SECTIONS[v](cut, plan) for v in views)
+        cut = replace(
+            snapshot, rows=snapshot.rows[:rows], changes=snapshot.changes[:rows]
+        )
+        drawn = _tabs(views, snapshot) if keys else ""
+        drawn += "".join(SECTIONS[v](cut, plan) for v in views)
         made = _wrapped(cut, drawn, keys=keys)
         if len(made.encode()) <= MOST_BYTES or rows == 0:
             return made
@@ -124,10 +127,24 @@ def body(
 
 def _views(view: View | None, snapshot: Snapshot) -> tuple[View, ...]:
     if view is View.ALL:
-        return (View.WINDOWS, View.WATERMARK, View.TABLE, View.PLAN)
+        return (View.WINDOWS, View.WATERMARK, View.TABLE, View.CHANGELOG, View.PLAN)
     if view is not None:
         return (view,)
+    if snapshot.updating:
+        return (View.TABLE,)
     return (View.WINDOWS if snapshot.windowed else View.WATERMARK, View.TABLE)
+
+
+def _tabs(views: tuple[View, ...], snapshot: Snapshot) -> str:
+    """The two sides of an updating result; the page says which one it wants."""
+    if not snapshot.updating or len(views) != 1 or views[0] not in TABS:
+        return ""
+    made = "".join(
+        f'<button type="button" data-do="{view.value}" '
+        f'aria-pressed="{str(view is views[0]).lower()}">{view.value.title()}</button>'
+        for view in TABS
+    )
+    return f'<nav class="tabs">{made}</nav>'
 
 
 def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool) -> str:
@@ -157,13 +174,20 @@ def told(snapshot: Snapshot) -> str:
     parts = [
         f"{snapshot.name} {_word(snapshot)}",
         f"{count(snapshot.rows_in, 'row')} in",
-        f"{count(snapshot.rows_out, 'row')} out",
+        came_out(snapshot),
     ]
     if snapshot.late_rows:
         parts.append(f"{late_count(snapshot)} late")
     if snapshot.watermark is not None and snapshot.watermark < END_OF_TIME:
         parts.append(f"watermark {clock(snapshot.watermark)}")
     return ", ".join(parts)
+
+
+def came_out(snapshot: Snapshot) -> str:
+    """How much has come out of it, in words."""
+    if not snapshot.updating:
+        return f"{count(snapshot.rows_out, 'row')} out"
+    return f"{count(snapshot.rows_out, 'change')} out"
 
 
 def _head(snapshot: Snapshot, *, keys: bool) -> str:
@@ -215,7 +239,7 @@ def _numbers(snapshot: Snapshot) -> list[str]:
         if snapshot.state.ended
         else f"<b>{pace(snapshot.rows_per_s)}</b> rows/s",
         f"<b>{snapshot.rows_in:,}</b> rows in",
-        f"<b>{snapshot.rows_out:,}</b> out",
+        *_came_out(snapshot),
     ]
     made = [f'<span class="num">{number}</span>' for number in numbers]
     if snapshot.late_rows:
@@ -226,6 +250,14 @@ def _numbers(snapshot: Snapshot) -> list[str]:
         ms = "" if snapshot.batch_ms is None else f" · {snapshot.batch_ms:.0f} ms"
         made.append(f'<span class="num">batch <b>{snapshot.batch_id}</b>{ms}</span>')
     return made
+
+
+def _came_out(snapshot: Snapshot) -> list[str]:
+    if not snapshot.updating:
+        return [f"<b>{snapshot.rows_out:,}</b> out"]
+    rows = snapshot.result_rows
+    there = [] if rows is None else [f"<b>{rows:,}</b> rows"]
+    return [f"<b>{snapshot.rows_out:,}</b> changes", *there]
 
 
 def _windows(snapshot: Snapshot, _: str) -> str:
@@ -246,66 +278,11 @@ def _plan(_: Snapshot, plan: str) -> str:
     return f'<pre class="plan">{lines(plan, PLAN_CHARS)}</pre>' if plan else ""
 
 
-def _table(snapshot: Snapshot, _: str) -> str:
-    if not snapshot.rows:
-        said = rows_left_out(snapshot) or _no_rows(snapshot)
-        return f'<p class="soft">{said}</p>'
-    names = snapshot.columns[:MOST_COLUMNS]
-    numeric = numeric_columns(snapshot)
-    head = "".join(
-        f'<th scope="col"{" class=r" if right else ""}>{escaped(name)}</th>'
-        for name, right in zip(names, numeric, strict=True)
-    )
-    cells = cell_texts(snapshot)
-    rows = "".join(_row(row, numeric) for row in zip(*cells, strict=True))
-    said = rows_left_out(snapshot)
-    return (
-        f'<div class="rows" data-key="rows"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-        + (f'<p class="soft">{said}</p>' if said else "")
-    )
-
-
-def numeric_columns(snapshot: Snapshot) -> tuple[bool, ...]:
-    """Which shown columns are numbers; told by the values where it is not given."""
-    names = snapshot.columns[:MOST_COLUMNS]
-    if len(snapshot.numeric) == len(snapshot.columns):
-        return snapshot.numeric[: len(names)]
-    return tuple(
-        all(isinstance(row[i], int | float | None) for row in snapshot.rows)
-        for i in range(len(names))
-    )
-
-
-def cell_texts(snapshot: Snapshot) -> list[list[str | None]]:
-    """The shown cells as text, column by column."""
-    shown = range(len(snapshot.columns[:MOST_COLUMNS]))
-    return [column([row[i] for row in snapshot.rows]) for i in shown]
-
-
-def _row(cells: Sequence[str | None], numeric: Sequence[bool]) -> str:
-    made = "".join(_cell(c, right) for c, right in zip(cells, numeric, strict=True))
-    return f"<tr>{made}</tr>"
-
-
-def _cell(text: str | None, right: bool) -> str:
-    align = ' class="r"' if right else ""
-    if text is None:
-        return f'<td{align}><span class="null">NULL</span></td>'
-    title = f' title="{escaped(text, 300)}"' if len(text) > CELL_CHARS else ""
-    return f"<td{align}{title}>{escaped(text)}</td>"
-
-
-def _no_rows(snapshot: Snapshot) -> str:
-    if snapshot.state.ended:
-        return "No row came out."
-    if snapshot.windowed:
-        return "No row yet: a window gives its rows when the watermark passes its end."
-    return "No row yet."
-
+TABS = (View.TABLE, View.CHANGELOG)
 
 SECTIONS: dict[View, Callable[[Snapshot, str], Any]] = {
-    View.TABLE: _table,
+    View.TABLE: table,
+    View.CHANGELOG: changelog,
     View.WINDOWS: _windows,
     View.WATERMARK: _watermark,
     View.PLAN: _plan,

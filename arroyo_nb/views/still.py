@@ -15,6 +15,7 @@ from importlib.resources import files
 
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.changelog import LEGEND, SIGNS, shown, value_pairs
 from arroyo_nb.views.cuts import (
     late_count,
     rows_left_out,
@@ -25,11 +26,11 @@ from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.panel import (
     ERROR_CHARS,
     NOTE_CHARS,
-    cell_texts,
+    came_out,
     glyph,
-    numeric_columns,
     told,
 )
+from arroyo_nb.views.rows import cell_texts, numeric_columns
 from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
 from arroyo_nb.views.words import NAME_CHARS, count, escaped, instant, lines, plain
@@ -61,9 +62,10 @@ def bundle(snapshot: Snapshot, *, marker: str = "") -> dict[str, str]:
         A class on the outermost element, by which a live panel hides it. Such a
         snapshot hides in turn what is left of a widget whose kernel was killed.
     """
-    cut, size = snapshot, min(len(snapshot.rows), MOST_ROWS)
+    most = max(len(snapshot.rows), len(snapshot.changes))
+    cut, size = snapshot, min(most, MOST_ROWS)
     while True:
-        cut = replace(cut, rows=cut.rows[:size])
+        cut = replace(cut, rows=cut.rows[:size], changes=cut.changes[:size])
         made = {"text/html": _html(cut, marker), "text/plain": text(cut)}
         if size == 0 or sum(len(v.encode()) for v in made.values()) <= MOST_BYTES:
             return made
@@ -108,6 +110,7 @@ def _html(snapshot: Snapshot, marker: str) -> str:
         _error(snapshot),
         _picture(snapshot),
         _table(snapshot),
+        _changes(snapshot),
         *(f'<p style="{SOFT}">{said}</p>' for said in _left_out(snapshot)),
         f'<p style="{SOFT}">{escaped(said, 600)}</p>' if said else "",
         f'<p style="{SOFT}"><em>{escaped(_why(snapshot), 500)}</em></p>',
@@ -120,7 +123,7 @@ def _html(snapshot: Snapshot, marker: str) -> str:
 def _head(snapshot: Snapshot) -> str:
     numbers = [
         f"{count(snapshot.rows_in, 'row')} in",
-        f"{snapshot.rows_out:,} out",
+        came_out(snapshot),
         *([f"× {late_count(snapshot)} late"] if snapshot.late_rows else []),
     ]
     state = f"{glyph(snapshot)} {snapshot.state.value}"
@@ -181,8 +184,32 @@ def _table(snapshot: Snapshot) -> str:
 
 
 def _cell(text: str | None, style: str) -> str:
-    shown = "<em>NULL</em>" if text is None else escaped(text)
-    return f'<td style="{style}">{shown}</td>'
+    return f'<td style="{style}">{_shown(text)}</td>'
+
+
+def _shown(text: str | None) -> str:
+    return "<em>NULL</em>" if text is None else escaped(text)
+
+
+def _changes(snapshot: Snapshot) -> str:
+    """The newest changes of an updating result, in one line each."""
+    if not snapshot.updating or not snapshot.changes:
+        return ""
+    listed = zip(snapshot.changes, value_pairs(snapshot), strict=True)
+    rows = "".join(
+        f'<tr><td style="{CELL}left"><b>{SIGNS[change.op][0]}</b></td>'
+        + "".join(
+            f'<td style="{CELL}left">{shown(change.op, pair, _shown)}</td>'
+            for pair in pairs
+        )
+        + "</tr>"
+        for change, pairs in listed
+    )
+    return (
+        f'<details><summary style="{SOFT}">the newest of '
+        f"{count(snapshot.rows_out, 'change')}</summary><table><tbody>{rows}</tbody>"
+        f'</table><p style="{SOFT}">{LEGEND}</p></details>'
+    )
 
 
 def _text_table(snapshot: Snapshot) -> list[str]:

@@ -19,7 +19,7 @@ from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.flags import COMMANDS, FLAGS
 from arroyo_nb.magics import ArroyoMagics, Interrupted, load, unload
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress
+from arroyo_nb.run.snapshot import Change, RunState, Snapshot, SourceProgress
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 from arroyo_nb.views import live
 
@@ -442,6 +442,22 @@ def test_panel_leaves_a_plain_snapshot_when_its_run_ends() -> None:
     assert "stopped with its Stop button" in in_place_of_widget["text/html"]
     assert beside["text/html"] == ""
     assert not panel.refresh()
+
+
+def test_panel_shows_the_side_of_the_result_that_is_wished_at_once() -> None:
+    changed = Change("u", 1, (1,), (2,))
+    of_changes = replace(
+        RUNNING, updating=True, columns=("n",), rows=((2,),), changes=(changed,)
+    )
+    stage = FakeStage()
+    panel = live.Panel(FakeRun("q", of_changes), stage)  # type: ignore[arg-type]
+    (screen,) = stage.screens
+    assert "<s>1</s> 2" not in screen.frames[-1]
+    screen.pressed("changelog")
+    assert "<s>1</s> 2" in screen.frames[-1]
+    screen.pressed("table")
+    assert "<s>1</s> 2" not in screen.frames[-1]
+    panel.close()
 
 
 def test_panel_sends_nothing_to_a_page_that_is_closed() -> None:

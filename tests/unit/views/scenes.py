@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from arroyo_nb.run.snapshot import (
+    Change,
     MarkPoint,
     RunState,
     Snapshot,
@@ -106,6 +107,26 @@ MANY = replace(
 
 UNWINDOWED = replace(TUMBLE, windowed=False, windows=(), late_rows=0, window_text="")
 
+UPDATING = Snapshot(
+    "flights_by_carrier",
+    RunState.RUNNING,
+    rows_in=6099,
+    rows_out=1204,
+    rows_kept=1204,
+    batch_id=58,
+    updating=True,
+    result_rows=3,
+    columns=("carrier", "n", "mean"),
+    numeric=(False, True, True),
+    rows=(("UA", 1018, 9.5), ("B6", 991, None), ("<b>", 1, 0.25)),
+    changes=(
+        Change("u", 58, ("UA", 1011, 9.5), ("UA", 1018, 9.5)),
+        Change("c", 57, None, ("<b>", 1, 0.25)),
+        Change("d", 55, ("OO", 1, 12.0), None),
+    ),
+    can_pause=True,
+)
+
 FAILED = replace(
     TUMBLE,
     state=RunState.FAILED,
@@ -132,6 +153,7 @@ SCENES = {
     "sessions": SESSIONS,
     "many": MANY,
     "unwindowed": UNWINDOWED,
+    "updating": UPDATING,
     "failed": FAILED,
     "finished": FINISHED,
     "stopped": STOPPED,

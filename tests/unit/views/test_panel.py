@@ -27,6 +27,7 @@ from scenes import (
     STOPPED,
     TUMBLE,
     UNWINDOWED,
+    UPDATING,
     at,
 )
 
@@ -34,6 +35,7 @@ from arroyo_nb.run.snapshot import MarkPoint, RunState, Snapshot, WindowBar
 from arroyo_nb.views import panel, still
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.panel import View, body, frame
+from arroyo_nb.views.rows import numeric_columns
 
 VOID = {"img", "br"}
 
@@ -312,7 +314,7 @@ def check(texts: list[str]) -> None:
 
 def test_numeric_columns_are_told_by_their_values_where_not_given() -> None:
     snapshot = replace(TUMBLE, numeric=())
-    assert panel.numeric_columns(snapshot) == (False, False, True, True, False)
+    assert numeric_columns(snapshot) == (False, False, True, True, False)
 
 
 def test_closed_bar_is_a_whole_bar_and_an_open_one_grows() -> None:
@@ -323,3 +325,34 @@ def test_closed_bar_is_a_whole_bar_and_an_open_one_grows() -> None:
     assert covered == pytest.approx(hull * 21 / 60, abs=0.2)
     whole = frame(replace(TUMBLE, windows=(replace(bar, state=CLOSED),)))
     assert f'class="bar closed" width="{hull}"' in whole
+
+
+def test_an_updating_result_has_two_sides_and_one_is_shown() -> None:
+    made = body(UPDATING, keys=True)
+    assert 'data-do="table" aria-pressed="true"' in made
+    assert 'data-do="changelog" aria-pressed="false"' in made
+    assert "<b>1,204</b> changes" in made
+    assert "<b>3</b> rows" in made
+    other = body(UPDATING, view=View.CHANGELOG, keys=True)
+    assert 'data-do="changelog" aria-pressed="true"' in other
+    assert "never final" in other
+    assert "data-do" not in body(UPDATING)
+    assert "tabs" not in body(TUMBLE, keys=True)
+
+
+def test_a_change_shows_what_it_changed_and_nothing_else_as_changed() -> None:
+    made = body(UPDATING, view=View.CHANGELOG)
+    signs = re.findall(r'<td class="op" title="(\w+)">(.)</td>', made)
+    assert signs == [("changed", "~"), ("new", "+"), ("gone", "−")]
+    assert made.count("<s>") == 1
+    assert "<s>1011</s> 1018" in made
+    assert "newest 3 of 1,204 changes" in made
+    kept = still.bundle(UPDATING)["text/html"]
+    assert "<s>1011</s> 1018" in kept
+
+
+def test_a_result_that_is_not_shown_whole_says_so() -> None:
+    part = replace(UPDATING, result_rows=70)
+    assert "the last 3 to change of 70 rows" in body(part)
+    held = replace(UPDATING, rows=(), result_rows=None)
+    assert "too many rows to hold" in body(held)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from scenes import TUMBLE
+from scenes import TUMBLE, UPDATING
 
 from arroyo_nb.views.core_widget import KEYS, CorePanel
 from arroyo_nb.views.panel import body
@@ -48,9 +48,14 @@ def test_a_button_that_the_frame_has_not_is_off() -> None:
         (TUMBLE, {"resume"}),
         (replace(TUMBLE, paused=True), {"pause"}),
         (replace(TUMBLE, can_pause=False), {"pause", "resume", "step"}),
+        (UPDATING, {"resume"}),
     ):
         widget.frame = body(snapshot, keys=True)
+        sides = set() if snapshot.updating else {"table", "changelog"}
+        off |= sides
         assert {key for key, button in widget._keys.items() if button.disabled} == off
+        hidden = {k for k, b in widget._keys.items() if b.layout.display == "none"}
+        assert hidden == sides
     widget.close()
 
 

@@ -1,0 +1,83 @@
+"""The newest changes of a result: what came, what changed from what, what went.
+
+A change is told by a sign before it is told by a colour, and an old value is struck
+through beside the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from arroyo_nb.run.snapshot import Change, Snapshot
+from arroyo_nb.views.cuts import MOST_COLUMNS, changes_left_out
+from arroyo_nb.views.rows import header, numeric_columns, value
+from arroyo_nb.views.words import column
+
+Pair: TypeAlias = "tuple[str | None, str | None]"
+"""A value before and after a change, as text."""
+
+SIGNS = {"c": ("+", "new"), "u": ("~", "changed"), "d": ("−", "gone")}
+"""What marks a change, and the word (and class) for it."""
+
+LEGEND = (
+    "+ a new row · ~ a row that changed: the old value was retracted, the new one "
+    "appended · − a row taken back"
+)
+
+
+def changelog(snapshot: Snapshot, _: str = "") -> str:
+    """The changes as a table, newest first, and which of them are not in it."""
+    if not snapshot.changes:
+        return '<p class="soft">No change yet.</p>'
+    numeric = numeric_columns(snapshot)
+    head = header(snapshot.columns[:MOST_COLUMNS], numeric)
+    rows = "".join(
+        _row(change, pairs, numeric)
+        for change, pairs in zip(snapshot.changes, value_pairs(snapshot), strict=True)
+    )
+    said = " · ".join(filter(None, (LEGEND, changes_left_out(snapshot))))
+    return (
+        '<div class="rows" data-key="changes"><table><thead><tr>'
+        f'<th scope="col" aria-label="change"></th>{head}'
+        '<th scope="col" class="r">batch</th></tr></thead>'
+        f'<tbody>{rows}</tbody></table></div><p class="soft">{said}</p>'
+    )
+
+
+def value_pairs(snapshot: Snapshot) -> Iterator[tuple[Pair, ...]]:
+    """The values of each change, column by column; a column has one format."""
+    changes = snapshot.changes
+    columns = []
+    for index in range(len(snapshot.columns[:MOST_COLUMNS])):
+        images = [c.before for c in changes] + [c.after for c in changes]
+        texts = column([None if row is None else row[index] for row in images])
+        pairs = zip(texts[: len(changes)], texts[len(changes) :], strict=True)
+        columns.append(tuple(pairs))
+    return zip(*columns, strict=True)
+
+
+def _row(change: Change, pairs: Iterable[Pair], numeric: Iterable[bool]) -> str:
+    sign, word = SIGNS[change.op]
+    cells = "".join(
+        f"<td{' class=r' if right else ''}>{shown(change.op, pair, value)}</td>"
+        for pair, right in zip(pairs, numeric, strict=True)
+    )
+    return (
+        f'<tr class="{word}"><td class="op" title="{word}">{sign}</td>{cells}'
+        f'<td class="r">{change.batch_id}</td></tr>'
+    )
+
+
+def shown(op: str, pair: Pair, value: Callable[[str | None], str]) -> str:
+    """What a change did to a value; an old one is struck through.
+
+    Parameters
+    ----------
+    value
+        Makes HTML of one value.
+    """
+    before, after = pair
+    if op == "u" and before != after:
+        return f"<s>{value(before)}</s> {value(after)}"
+    return value(before if op == "d" else after)
