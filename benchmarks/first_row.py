@@ -1,7 +1,7 @@
 """A warm cell: seconds from ``run`` to the first row that a reader sees.
 
-Stateless and windowed queries over a tape whose first chunks hold 100 rows, each run
-to its first row in an engine that has run such a query before.
+Stateless, windowed and updating queries over a tape whose first chunks hold 100 rows,
+each run to its first row in an engine that has run such a query before.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ QUERIES = {
         "FROM events GROUP BY window, k",
         0.6,
     ),
+    "updating": ("SELECT k, count(*) AS n FROM events GROUP BY k", 1.5),
 }
 
 
@@ -58,7 +59,7 @@ def first_row_s(session: Session, sql: str) -> float:
 
 
 def measure(report: Report) -> None:
-    """Measure both kinds of query."""
+    """Measure each kind of query."""
     with tempfile.TemporaryDirectory() as folder, Session() as session:
         path = Path(folder) / "events.json"
         write_events(path)

@@ -7,12 +7,9 @@ recorder, the conductor, or the counting of rows for the trace.
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,9 +22,10 @@ from arroyo_nb.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.lower import lower, visible
 from benchmarks.report import Report, main
+from benchmarks.streams import read, seconds
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 CHUNKS, CHUNK_ROWS = 6, 500_000
 WARM_UP, ROUNDS = 3, 9
@@ -94,30 +92,6 @@ def make_chunks(folder: Path) -> None:
         pq.write_table(table, folder / f"chunk-{number}.parquet", compression="lz4")
 
 
-def read(spark: SparkSession, folder: Path) -> DataFrame:
-    """The chunks as a stream, one a micro-batch."""
-    reader = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1)
-    return reader.parquet(folder.as_uri())
-
-
-def seconds(make: Callable[[], DataFrame]) -> float:
-    """How long a query takes from start to its end."""
-    checkpoint = tempfile.mkdtemp()
-    began = time.perf_counter()
-    query = (
-        make()
-        .writeStream.format("noop")
-        .outputMode("append")
-        .option("checkpointLocation", Path(checkpoint).as_uri())
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    took = time.perf_counter() - began
-    shutil.rmtree(checkpoint, ignore_errors=True)
-    return took
-
-
 def compare(report: Report, session: Session, folder: Path) -> None:
     """Measure each query both ways, in turn."""
     spark = session.engine.session
@@ -127,11 +101,11 @@ def compare(report: Report, session: Session, folder: Path) -> None:
         sink = plan.sinks[0]
 
         def planned(sink=sink):  # type: ignore[no-untyped-def]
-            rows = lower(sink.input, lambda _: read(spark, folder))
+            rows = lower(sink.input, lambda _: read(spark, folder, COLUMNS))
             return visible(rows, sink.input)
 
         def handwritten(name: str = name) -> DataFrame:
-            return by_hand(name, read(spark, folder))
+            return by_hand(name, read(spark, folder, COLUMNS))
 
         for _ in range(WARM_UP):
             seconds(planned), seconds(handwritten)

@@ -1,0 +1,37 @@
+"""Streams of Parquet chunks, and how long a query takes over all of one."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def read(spark: SparkSession, folder: Path, columns: str) -> DataFrame:
+    """The chunks of a folder as a stream, one a micro-batch."""
+    reader = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1)
+    return reader.parquet(folder.as_uri())
+
+
+def seconds(make: Callable[[], DataFrame], mode: str = "append") -> float:
+    """How long a query takes from start to its end, writing to a sink that discards."""
+    checkpoint = tempfile.mkdtemp()
+    began = time.perf_counter()
+    query = (
+        make()
+        .writeStream.format("noop")
+        .outputMode(mode)
+        .option("checkpointLocation", Path(checkpoint).as_uri())
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    took = time.perf_counter() - began
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    return took

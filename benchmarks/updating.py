@@ -1,0 +1,199 @@
+"""Rows a second of an updating GROUP BY, and of what Spark has in its place.
+
+``SELECT k, count(*), sum(v) GROUP BY k`` over five million rows, ten chunks, one a
+micro-batch, with few and with many keys. Ours sends each change as a retract and an
+append. Spark's own update mode sends new values only; its Python operator, a Row for
+each key, is what one would write by hand to get both. They take turns in one engine,
+and each ratio is of one turn.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.measures import AggregateCall
+from arroyo_nb.planner import plan_script
+from arroyo_nb.run.output import ROCKSDB, STATE_STORE
+from arroyo_nb.session import Session
+from arroyo_nb.spark.lower import lower, visible
+from benchmarks.report import Report, main
+from benchmarks.streams import read, seconds
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CHUNKS, CHUNK_ROWS = 10, 500_000
+ROUNDS = 3
+KEYS = {10: None, 10_000: 0.5, 500_000: 1.0, 2_000_000: None}
+"""Numbers of keys, each with the least ratio to Spark's own update mode."""
+BY_HAND_CHUNKS, BY_HAND_RATIO = 2, 4.0
+COLUMNS = "k BIGINT, v BIGINT, _timestamp TIMESTAMP"
+
+TABLE = """
+CREATE TABLE events (k BIGINT, v BIGINT)
+WITH (connector = 'single_file', path = '{path}', type = 'source', format = 'json');
+"""
+QUERY = "SELECT k, count(*) AS n, sum(v) AS s FROM events GROUP BY k"
+
+
+def make_chunks(folder: Path, keys: int, chunks: int) -> None:
+    """Rows whose keys are as likely as each other."""
+    random = np.random.default_rng(keys)
+    folder.mkdir()
+    for number in range(chunks):
+        ts = pa.array(np.full(CHUNK_ROWS, number)).cast(pa.timestamp("us", "UTC"))
+        columns = {name: random.integers(0, keys, CHUNK_ROWS) for name in "kv"}
+        table = pa.table({**columns, "_timestamp": ts})
+        pq.write_table(table, folder / f"chunk-{number}.parquet", compression="lz4")
+
+
+def by_key(stream: DataFrame) -> DataFrame:
+    """The same with Spark's Python operator, as one would write it by hand."""
+    from pyspark.sql import Row
+    from pyspark.sql.streaming import StatefulProcessor
+
+    class Counts(StatefulProcessor):  # type: ignore[misc]
+        def init(self, handle: Any) -> None:
+            self._state = handle.getValueState("state", "n BIGINT, s BIGINT")
+
+        def handleInputRows(self, key: Any, rows: Any, _: Any) -> Iterator[Row]:  # noqa: N802
+            before = self._state.get()
+            n, s = before or (0, 0)
+            for row in rows:
+                n, s = n + 1, s + row.v
+            self._state.update((n, s))
+            if before:
+                yield Row(k=key[0], n=before[0], s=before[1], weight=-1)
+            yield Row(k=key[0], n=n, s=s, weight=1)
+
+        def close(self) -> None:
+            pass
+
+    columns = "k BIGINT, n BIGINT, s BIGINT, weight INT"
+    grouped = stream.select("k", "v").groupBy("k")
+    return grouped.transformWithState(Counts(), columns, "Append", "None")
+
+
+@contextmanager
+def state_in(spark: SparkSession, provider: str) -> Iterator[None]:
+    """Where the state of queries that are started meanwhile is kept."""
+    before = spark.conf.get(STATE_STORE)
+    spark.conf.set(STATE_STORE, provider)
+    yield
+    spark.conf.set(STATE_STORE, before)
+
+
+def compare(report: Report, session: Session, folder: Path) -> None:
+    """Measure each way with each number of keys."""
+    spark = session.engine.session
+    plan = plan_script(TABLE.format(path=folder) + QUERY, Catalog())
+    sink = plan.sinks[0]
+
+    def ours(data: Path) -> float:
+        def query() -> DataFrame:
+            rows = lower(sink.input, lambda _: read(spark, data, COLUMNS))
+            return visible(rows, sink.input)
+
+        with state_in(spark, ROCKSDB):
+            return seconds(query)
+
+    def native(data: Path) -> float:
+        def query() -> DataFrame:
+            counts = read(spark, data, COLUMNS).groupBy("k")
+            return counts.agg({"*": "count", "v": "sum"})
+
+        return seconds(query, "update")
+
+    def by_hand(data: Path) -> float:
+        with state_in(spark, ROCKSDB):
+            return seconds(lambda: by_key(read(spark, data, COLUMNS)))
+
+    for keys, least in KEYS.items():
+        data = folder / str(keys)
+        make_chunks(data, keys, CHUNKS)
+        _ratio(
+            report,
+            f"{keys:,} keys",
+            CHUNKS,
+            least,
+            {
+                "ours": lambda data=data: ours(data),
+                "native update mode": lambda data=data: native(data),
+            },
+        )
+    data = folder / "by hand"
+    make_chunks(data, 10_000, BY_HAND_CHUNKS)
+    _ratio(
+        report,
+        "10,000 keys, few rows",
+        BY_HAND_CHUNKS,
+        BY_HAND_RATIO,
+        {
+            "ours": lambda: ours(data),
+            "a Row for each key": lambda: by_hand(data),
+        },
+    )
+
+
+def _ratio(
+    report: Report,
+    name: str,
+    chunks: int,
+    least: float | None,
+    ways: dict[str, Callable[[], float]],
+) -> None:
+    """Rows a second of two ways in turn, and how often as fast the first one is."""
+    times: dict[str, list[float]] = {way: [] for way in ways}
+    for turn in range(ROUNDS + 1):
+        for way, run in ways.items() if turn % 2 else reversed(ways.items()):
+            took = run()
+            if turn:  # the first is to warm up
+                times[way].append(took)
+    for way, took in times.items():
+        report.add(f"{name}: {way}", chunks * CHUNK_ROWS / min(took), "rows/s")
+    first, second = times.values()
+    ratio = statistics.median(b / a for a, b in zip(first, second, strict=True))
+    report.add(f"{name}: ratio", ratio, "x", target=least, at_most=False)
+
+
+def state_bytes(report: Report) -> None:
+    """Measure what a key takes up in the state of the query."""
+    keys = 100_000
+    schema = pa.schema([("k", pa.int64()), ("v", pa.int64())])
+    operator = UpdatingAggregate(
+        schema,
+        ("k",),
+        (
+            AggregateCall("n", "count", pa.int64(), ()),
+            AggregateCall("s", "sum", pa.int64(), ("v",)),
+        ),
+        retracts=False,
+    )
+    numbers = pa.array(range(keys))
+    part = operator.partial(pa.table([numbers, numbers], schema=schema))
+    state, _ = operator.step(operator.layout.empty(), [part], 0)
+    size = len(operator.layout.to_bytes(state))
+    report.add("state of count and sum", size / keys, "bytes a key")
+
+
+def measure(report: Report) -> None:
+    """Make the rows, then measure."""
+    state_bytes(report)
+    with tempfile.TemporaryDirectory() as name, Session() as session:
+        session.engine.worker.call(compare, report, session, Path(name))
+
+
+if __name__ == "__main__":
+    sys.exit(main(measure))
