@@ -2,9 +2,10 @@
 
 ::
 
-    run.json            which query this state belongs to
+    run.json            which query this state belongs to, and in how many buckets
     lock                held (flock) by the process that runs it; names its owner
     sources/TABLE/      chunks that the conductor released
+    sources/heartbeat/  beats, for queries that forget idle keys
     outputs/N/          one query: checkpoint/ of Spark, sink/ of the writer
 
 A folder is one query's: state of another query is refused, never misread.
@@ -20,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from arroyo_nb.changelog import BUCKETS
 from arroyo_nb.errors import RunProblem
 
 
@@ -30,6 +32,14 @@ def fingerprint(text: str) -> str:
 
 class RunFolder:
     """A run's folder, locked by this process from construction to :meth:`release`.
+
+    Attributes
+    ----------
+    resumed
+        Whether there was state in it.
+    buckets
+        Into how many pieces the state of an updating operator is cut: fixed when the
+        state is begun.
 
     Parameters
     ----------
@@ -58,7 +68,7 @@ class RunFolder:
                 hint="name a folder that this user may write",
             ) from error
         try:
-            self.resumed = self._claim(fingerprint(plan_text), name)
+            self.resumed, self.buckets = self._claim(fingerprint(plan_text), name)
         except BaseException:
             self.release()
             raise
@@ -102,20 +112,22 @@ class RunFolder:
         lock.flush()
         return lock
 
-    def _claim(self, query: str, name: str) -> bool:
+    def _claim(self, query: str, name: str) -> tuple[bool, int]:
+        """Whether there is state, and into how many buckets it is cut."""
         stamp = self.path / "run.json"
         with suppress(FileNotFoundError):
-            found = _read_stamp(stamp)
+            found, buckets = _read_stamp(stamp)
             if found != query:
                 raise RunProblem(
                     f"state folder '{self.path}' holds the state of another query",
                     hint="name another folder, or remove this one to start afresh",
                 )
-            return True
+            return True, buckets
         draft = stamp.with_suffix(".draft")
-        draft.write_text(json.dumps({"version": 1, "name": name, "query": query}))
+        facts = {"version": 1, "name": name, "query": query, "buckets": BUCKETS}
+        draft.write_text(json.dumps(facts))
         draft.replace(stamp)
-        return False
+        return False, BUCKETS
 
 
 def user_of(state: Path) -> str:
@@ -125,9 +137,10 @@ def user_of(state: Path) -> str:
     return "another run"
 
 
-def _read_stamp(stamp: Path) -> object:
+def _read_stamp(stamp: Path) -> tuple[object, int]:
     try:
-        return json.loads(stamp.read_text())["query"]
+        facts = json.loads(stamp.read_text())
+        return facts["query"], int(facts["buckets"])
     except (ValueError, KeyError, TypeError):
         raise RunProblem(
             f"'{stamp}' is not a run's stamp",

@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
+from arroyo_nb.run import heartbeat
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -72,7 +74,8 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
     >>> read_progress({"batchId": 3, "numInputRows": 7, "sources": []}).batch_id
     3
     """
-    sources = raw.get("sources", ())
+    every = raw.get("sources", ())
+    sources = [source for source in every if _folder_name(source) != heartbeat.FOLDER]
     return Progress(
         batch_id=int(raw["batchId"]),
         input_rows=sum(_by_folder(sources, _rows_read, max).values()),
