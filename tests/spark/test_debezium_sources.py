@@ -2,20 +2,20 @@
 
 import json
 from collections import Counter
+from datetime import datetime
+from decimal import Decimal
 
 import duckdb
 import pytest
 
-QUERIES = {
-    "rows": "SELECT * FROM t",
-    "filtered": "SELECT id, v * 2 AS twice FROM t WHERE v > 1",
-    "groups": "SELECT k, count(*) AS n, sum(v) AS total, min(v) AS least FROM t "
-    "GROUP BY k",
-    "global": "SELECT count(*) AS n, max(v) AS most FROM t",
-    "of groups": "SELECT n, count(*) AS groups FROM "
+QUERIES = (
+    "SELECT * FROM t",
+    "SELECT id, v * 2 AS n FROM t WHERE v > 1 UNION ALL SELECT id, v FROM t",
+    "SELECT k, count(*) AS n, sum(v) AS total, min(v) AS least FROM t GROUP BY k",
+    "SELECT n, count(*) AS groups FROM "
     "(SELECT k, count(*) AS n FROM t GROUP BY k) AS g GROUP BY n",
-    "twice": "SELECT id, k FROM t UNION ALL SELECT id, k FROM t WHERE v IS NULL",
-}
+)
+LINES_A_BATCH = 3
 
 
 def row(id_, k="a", v=1):
@@ -92,27 +92,100 @@ def folded(changes):
 
 
 @pytest.fixture
-def lines_a_batch(monkeypatch):
-    """Makes each line a chunk, so that each is a micro-batch."""
-    monkeypatch.setattr("arroyo_nb.connectors.single_file._FIRST_BLOCK_BYTES", 1)
-    monkeypatch.setattr("arroyo_nb.connectors.single_file._LARGEST_BLOCK_BYTES", 1)
+def small_batches(monkeypatch):
+    """Makes some lines a chunk, and so a micro-batch."""
+
+    def block(_, file, *_position):
+        return b"".join(file.readline() for _ in range(LINES_A_BATCH))
+
+    monkeypatch.setattr(LineFile, "_block", block)
 
 
-@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
-def test_the_folded_changelog_is_the_answer_over_the_table(session, tmp_path, query):
-    run = session.run(source(written(tmp_path / "t.json", LINES)) + query, wait=True)
-    found = Counter(tuple(row.values()) for row in run.table().to_pylist())
-    assert found == answer(query, LINES)
-    assert folded(run.changelog().to_pylist()) == found
+@pytest.mark.usefixtures("small_batches")
+def test_after_every_batch_the_changes_fold_to_the_answer(session, tmp_path):
+    script = source(written(tmp_path / "t.json", LINES)) + ";".join(QUERIES)
+    run = session.run(script, wait=True)
+    batches = range(LINES_A_BATCH, len(LINES) + LINES_A_BATCH, LINES_A_BATCH)
+    for number, query in enumerate(QUERIES):
+        changes = run.changelog(number).to_pylist()
+        for batch, end in enumerate(batches):
+            so_far = [found for found in changes if found["batch"] <= batch]
+            assert folded(so_far) == answer(query, LINES[:end]), (query, batch)
+        found = Counter(tuple(row.values()) for row in run.table(number).to_pylist())
+        assert found == answer(query, LINES)
 
 
-@pytest.mark.usefixtures("lines_a_batch")
-def test_it_is_the_answer_after_every_batch(session, tmp_path):
-    query = QUERIES["groups"]
-    run = session.run(source(written(tmp_path / "t.json", LINES)) + query, wait=True)
-    changes = run.changelog().to_pylist()
-    told = [n for n, line in enumerate(LINES) if line != "null"]
-    assert max(found["batch"] for found in changes) == len(told) - 1
-    for batch, line in enumerate(told):
-        so_far = [found for found in changes if found["batch"] <= batch]
-        assert folded(so_far) == answer(query, LINES[: line + 1]), LINES[line]
+@pytest.mark.usefixtures("small_batches")
+def test_a_resumed_run_knows_the_rows_that_it_was_told(session, tmp_path, eventually):
+    sink = tmp_path / "o.json"
+    script = (
+        source(written(tmp_path / "t.json", LINES))
+        + f"""CREATE TABLE o WITH (connector = 'single_file', path = '{sink}',
+            type = 'sink', format = 'debezium_json');
+        INSERT INTO o {QUERIES[2]}"""
+    )
+    run = session.run(script, name="job", state_dir=tmp_path / "state", step=True)
+    run.step()
+    eventually(lambda: sink.exists() and sink.read_text(), within_s=120)
+    run.stop().wait(60)
+    first = [json.loads(line) for line in sink.read_text().splitlines()]
+    assert folded(first) == answer(QUERIES[2], LINES[:LINES_A_BATCH])
+    session.run(script, name="job", state_dir=tmp_path / "state", wait=True)
+    changes = [json.loads(line) for line in sink.read_text().splitlines()]
+    assert changes[: len(first)] == first
+    assert {found["op"] for found in changes} == {"c", "u", "d"}
+    assert folded(changes) == answer(QUERIES[2], LINES)
+
+
+def test_bad_documents_have_a_place_or_are_counted(session, tmp_path):
+    path = written(tmp_path / "t.json", [LINES[0], change("x"), "null", LINES[1]])
+    run = session.run(source(path) + QUERIES[0])
+    with pytest.raises(RunProblem, match=r"t\.json:2: unexpected op value 'x'"):
+        run.wait(60)
+    run = session.run(source(path, bad_data="drop") + QUERIES[0], wait=True)
+    assert sorted(found["id"] for found in run.table().to_pylist()) == [1, 2]
+    (progress,) = run.snapshot().sources
+    assert progress.dropped_rows == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"json.decimal_encoding": "string", "json.timestamp_format": "RFC3339"},
+        {"json.decimal_encoding": "number"},
+    ],
+)
+def test_what_a_sink_writes_a_source_reads(session, tmp_path, options):
+    rows = [
+        {"id": 1, "fee": "-12.34", "at": "2024-02-29T12:00:00.005"},
+        {"id": 2, "fee": "98765432101234567890.12", "at": "1969-12-31T23:59:59.999"},
+        {"id": 3, "fee": None, "at": None},
+        {"id": 1, "fee": "-0.01", "at": "2024-02-29T12:00:00"},
+    ]
+    columns = "id BIGINT{key}, fee DECIMAL(38, 2), at TIMESTAMP(3)"
+    given = "".join(f", '{name}' = '{value}'" for name, value in options.items())
+    path = written(tmp_path / "rows.json", map(json.dumps, rows))
+    middle = tmp_path / "t.json"
+    session.run(
+        f"""CREATE TABLE r ({columns.format(key="")}) WITH (connector = 'single_file',
+            path = '{path}', type = 'source', format = 'json');
+        CREATE TABLE w WITH (connector = 'single_file', path = '{middle}',
+            type = 'sink', format = 'debezium_json'{given});
+        INSERT INTO w SELECT id, max(fee) AS fee, max(at) AS at FROM r GROUP BY id""",
+        wait=True,
+    )
+    key = columns.format(key=" PRIMARY KEY")
+    run = session.run(
+        source(middle, key, **options) + "SELECT id, fee, at FROM t",
+        wait=True,
+    )
+    found = {r["id"]: (r["fee"], r["at"]) for r in run.table().to_pylist()}
+    assert found == {
+        1: (Decimal("-0.01"), datetime(2024, 2, 29, 12, 0, 0, 5000)),
+        2: (
+            Decimal("98765432101234567890.12"),
+            datetime(1969, 12, 31, 23, 59, 59, 999000),
+        ),
+        3: (None, None),
+    }
