@@ -8,6 +8,9 @@ from decimal import Decimal
 import duckdb
 import pytest
 
+from arroyo_nb.connectors.single_file import LineFile
+from arroyo_nb.errors import RunProblem
+
 QUERIES = (
     "SELECT * FROM t",
     "SELECT id, v * 2 AS n FROM t WHERE v > 1 UNION ALL SELECT id, v FROM t",
