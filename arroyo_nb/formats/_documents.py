@@ -87,6 +87,7 @@ class DocumentDecoder:
         RunProblem
             When a document is bad and bad data is not dropped.
         """
+        import numpy as np
         import pyarrow as pa
 
         from arroyo_nb.changelog.debezium import unrolled
@@ -94,9 +95,8 @@ class DocumentDecoder:
         found = self._lines.decode(_without_tombstones(block), origin, first_line)
         changes = unrolled(found.rows)
         # A line tells two changes at most: those of the next block come after.
-        sequence = pa.array(range(2 * first_line, 2 * first_line + len(changes)))
-        rows = changes.append_column(SEQUENCE, sequence.cast(pa.int64()))
-        return replace(found, rows=rows)
+        sequence = pa.array(2 * first_line + np.arange(len(changes)), pa.int64())
+        return replace(found, rows=changes.append_column(SEQUENCE, sequence))
 
 
 def _without_tombstones(block: bytes) -> bytes:
