@@ -11,13 +11,14 @@ import pytest
 from arroyo_nb.connectors.single_file import LineFile
 from arroyo_nb.errors import RunProblem
 
-QUERIES = (
-    "SELECT * FROM t",
-    "SELECT id, v * 2 AS n FROM t WHERE v > 1 UNION ALL SELECT id, v FROM t",
-    "SELECT k, count(*) AS n, sum(v) AS total, min(v) AS least FROM t GROUP BY k",
-    "SELECT n, count(*) AS groups FROM "
+QUERIES = {
+    "rows": "SELECT * FROM t",
+    "union": "SELECT id, v * 2 AS n FROM t WHERE v > 1 UNION ALL SELECT id, v FROM t",
+    "groups": "SELECT k, count(*) AS n, sum(v) AS total, min(v) AS least FROM t "
+    "GROUP BY k",
+    "of groups": "SELECT n, count(*) AS groups FROM "
     "(SELECT k, count(*) AS n FROM t GROUP BY k) AS g GROUP BY n",
-)
+}
 LINES_A_BATCH = 3
 
 
@@ -105,17 +106,16 @@ def small_batches(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_after_every_batch_the_changes_fold_to_the_answer(session, tmp_path):
-    script = source(written(tmp_path / "t.json", LINES)) + ";".join(QUERIES)
-    run = session.run(script, wait=True)
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_after_every_batch_the_changes_fold_to_the_answer(session, tmp_path, query):
+    run = session.run(source(written(tmp_path / "t.json", LINES)) + query, wait=True)
+    changes = run.changelog().to_pylist()
     batches = range(LINES_A_BATCH, len(LINES) + LINES_A_BATCH, LINES_A_BATCH)
-    for number, query in enumerate(QUERIES):
-        changes = run.changelog(number).to_pylist()
-        for batch, end in enumerate(batches):
-            so_far = [found for found in changes if found["batch"] <= batch]
-            assert folded(so_far) == answer(query, LINES[:end]), (query, batch)
-        found = Counter(tuple(row.values()) for row in run.table(number).to_pylist())
-        assert found == answer(query, LINES)
+    for batch, end in enumerate(batches):
+        so_far = [found for found in changes if found["batch"] <= batch]
+        assert folded(so_far) == answer(query, LINES[:end]), batch
+    found = Counter(tuple(row.values()) for row in run.table().to_pylist())
+    assert found == answer(query, LINES)
 
 
 @pytest.mark.usefixtures("small_batches")
@@ -125,27 +125,27 @@ def test_a_resumed_run_knows_the_rows_that_it_was_told(session, tmp_path, eventu
         source(written(tmp_path / "t.json", LINES))
         + f"""CREATE TABLE o WITH (connector = 'single_file', path = '{sink}',
             type = 'sink', format = 'debezium_json');
-        INSERT INTO o {QUERIES[2]}"""
+        INSERT INTO o {QUERIES["groups"]}"""
     )
     run = session.run(script, name="job", state_dir=tmp_path / "state", step=True)
     run.step()
     eventually(lambda: sink.exists() and sink.read_text(), within_s=120)
     run.stop().wait(60)
     first = [json.loads(line) for line in sink.read_text().splitlines()]
-    assert folded(first) == answer(QUERIES[2], LINES[:LINES_A_BATCH])
+    assert folded(first) == answer(QUERIES["groups"], LINES[:LINES_A_BATCH])
     session.run(script, name="job", state_dir=tmp_path / "state", wait=True)
     changes = [json.loads(line) for line in sink.read_text().splitlines()]
     assert changes[: len(first)] == first
     assert {found["op"] for found in changes} == {"c", "u", "d"}
-    assert folded(changes) == answer(QUERIES[2], LINES)
+    assert folded(changes) == answer(QUERIES["groups"], LINES)
 
 
 def test_bad_documents_have_a_place_or_are_counted(session, tmp_path):
     path = written(tmp_path / "t.json", [LINES[0], change("x"), "null", LINES[1]])
-    run = session.run(source(path) + QUERIES[0])
+    run = session.run(source(path) + QUERIES["rows"])
     with pytest.raises(RunProblem, match=r"t\.json:2: unexpected op value 'x'"):
         run.wait(60)
-    run = session.run(source(path, bad_data="drop") + QUERIES[0], wait=True)
+    run = session.run(source(path, bad_data="drop") + QUERIES["rows"], wait=True)
     assert sorted(found["id"] for found in run.table().to_pylist()) == [1, 2]
     (progress,) = run.snapshot().sources
     assert progress.dropped_rows == 1
