@@ -25,7 +25,7 @@ adds floats and decimals without rounding, ``order`` sorts; ``state`` is tables 
 their bytes, ``touch`` and ``sides`` what a batch touches of them. ``measures`` says
 what is aggregated, ``totals``, ``moments`` (what subtracts) and ``bags``,
 ``recomputed`` (what does not) how, ``recipes`` which. The operators are ``aggregate``,
-``join`` and ``rank``; ``debezium`` is the way in and out.
+``join``, ``rank`` and ``latest``; ``debezium`` is the way in and out.
 """
 
 WEIGHT = "_weight"
@@ -33,6 +33,9 @@ WEIGHT = "_weight"
 
 ROW_ID = "_row_id"
 """Column that names the logical row of a change; NULL: nothing but its values does."""
+
+SEQUENCE = "_sequence"
+"""Column of a change as a source tells it: where it stands among all of its changes."""
 
 BUCKETS = 8
 """Into how many pieces the state of an operator is cut, unless a run says otherwise."""

@@ -1,6 +1,7 @@
 """Debezium rows in and out of a changelog.
 
-In: a document is a row before, a row after and an op; ``u`` is a retract and an append.
+In: a document is a row before, a row after and an op; ``u`` is a retract and an append,
+the append alone where the database does not tell the row before.
 Out: the changes of one batch that speak of one logical row (``_row_id``) become one
 document, ``c``, ``u`` or ``d``; batches are not merged with each other. What folds to
 nothing is not written. Follows Arroyo's debezium formats (arroyo-semantics c.3, c.4);
@@ -28,6 +29,9 @@ _RETRACTS, _APPENDS = (pa.array(list(ops)) for ops in ("ud", "cru"))
 def unrolled(documents: pa.Table) -> pa.Table:
     """Documents as changes: each retract of ``before`` right before ``after``.
 
+    They are what was told, and need not fold: ``before`` may lack columns, or be NULL
+    in a ``u``, which then has no retract (:mod:`arroyo_nb.changelog.latest`).
+
     Parameters
     ----------
     documents
@@ -46,9 +50,8 @@ def unrolled(documents: pa.Table) -> pa.Table:
     if not pc.all(known, min_count=0).as_py():
         found = op.filter(pc.invert(known))[0].as_py()
         raise RunProblem(f"unexpected op value {found!r} in a debezium document")
-    sent = np.stack(
-        [pc.is_in(op, ops).to_numpy() for ops in (_RETRACTS, _APPENDS)], axis=1
-    ).ravel()
+    told = pc.and_(pc.is_in(op, _RETRACTS), documents[BEFORE].is_valid())
+    sent = np.stack([told, pc.is_in(op, _APPENDS)], axis=1).ravel()
     rows = np.arange(len(documents))
     order = np.stack([rows, len(rows) + rows], axis=1).ravel()[sent]
     images = pa.chunked_array([whole(documents[BEFORE]), whole(documents[AFTER])])

@@ -181,7 +181,9 @@ class SingleFile:
     def recorder(self, spec: TableSpec) -> Recorder:
         """Reads the file."""
         format_ = FORMATS.get(str(spec.options["format"]))
-        decoder = format_.decoder(spec.physical, spec.options, spec.event_time)
+        decoder = format_.decoder(
+            spec.physical, spec.options, spec.event_time, spec.primary_key
+        )
         path = Path(str(spec.options["path"]))
         return LineFile(path, spec.shown("path"), decoder, spec.event_time)
 

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class Decoded:
     """The rows of a block of records, and what was left out.
 
-    ``rows`` has the schema's columns; ``bad`` is a bounded sample of the
-    ``dropped_rows``.
+    ``rows`` has the schema's columns, and of records that are changes a weight and the
+    place in their sequence beside them (:mod:`arroyo_nb.changelog`); ``bad`` is a
+    bounded sample of the ``dropped_rows``.
     """
 
     rows: pa.Table
@@ -71,6 +72,7 @@ class Format(Protocol):
         schema: Schema,
         options: Mapping[str, OptionValue],
         event_time: str | None,
+        primary_key: tuple[str, ...] = (),
     ) -> Decoder:
         """A reader of records.
 
@@ -82,6 +84,8 @@ class Format(Protocol):
             Checked options of the table, ``bad_data`` among them.
         event_time
             The column that may not be NULL because it is the event time.
+        primary_key
+            The columns that tell rows apart, where a record is a change of one.
         """
 
     def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:

@@ -9,10 +9,14 @@ numbers in quotes as text, checks their form and converts them itself. A top-lev
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.formats._base64 import decimals_of
 from arroyo_nb.formats._json_records import (
+    FIRST_DAY,
     FIRST_US,
+    LAST_DAY,
     LAST_US,
     UNIT_NS,
     BadRecord,
@@ -41,6 +45,7 @@ _NUMERIC = frozenset(
     | {f"{name} UNSIGNED" for name in ("TINYINT", "SMALLINT", "INT", "BIGINT")}
 )
 _PLAIN = _NUMERIC | {"BOOLEAN", "TEXT"}
+_DAY = r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}$"
 
 # What Arrow reads otherwise than the rules say: a line that does not begin with an
 # object, a second document on a line, numbers that JSON does not have. A literal
@@ -68,32 +73,44 @@ class BlockReader:
     """Reads blocks of lines of one schema.
 
     The first record chooses how a column is read: a number or a number in quotes, an
-    instant as text or as a number. A block that mixes them is refused.
+    instant as text or as a number. A block that mixes them is refused. Parameters are
+    those of the exact reader.
     """
 
-    def __init__(self, schema: Schema, event_time: str | None) -> None:
+    def __init__(
+        self, schema: Schema, event_time: str | None, decimals: str = "number"
+    ) -> None:
         self._schema = schema
         self._event_time = event_time
-        self._suits = all(_is_suited(field) for field in schema)
+        self._bytes = decimals == "bytes"
+        self._suits = all(_is_suited(field.type, self._bytes) for field in schema)
 
     def read(self, block: bytes) -> pa.Table | None:
         """The block's rows; None where it must be read record by record."""
-        if not self._suits or _is_odd(block):
+        try:
+            return self.read_like(block, first_record(block)) if self._suits else None
+        except BadRecord:
+            return None
+
+    def read_like(self, block: bytes, first: Any) -> pa.Table | None:
+        """The same, where columns are read as those of a given record."""
+        if not self._suits or not isinstance(first, dict) or _is_odd(block):
             return None
         try:
             block.decode("utf-8")  # Arrow does not check the text that it skips
-            first = parse(block.lstrip().split(b"\n", 1)[0])
             rows = self._read(block, first)
             return self._converted(rows) if _is_complete(rows, block) else None
-        except (BadRecord, Refused, UnicodeDecodeError):
+        except (Refused, UnicodeDecodeError):
             return None
 
-    def _read(self, block: bytes, first: Any) -> pa.Table:
+    def _read(self, block: bytes, first: Mapping[str, Any]) -> pa.Table:
         import pyarrow as pa
         from pyarrow import json
 
         names = self._schema.names
-        types = [_read_type(f.type, first.get(f.name)) for f in self._schema]
+        types = [
+            _read_type(f.type, first.get(f.name), self._bytes) for f in self._schema
+        ]
         try:
             return json.read_json(
                 pa.BufferReader(block),
@@ -112,7 +129,7 @@ class BlockReader:
 
         columns = []
         for field in self._schema:
-            column = _convert(field.type, rows[field.name])
+            column = _convert(field.type, rows[field.name], self._bytes)
             required = not field.nullable or field.name == self._event_time
             if required and column.null_count:
                 raise Refused
@@ -123,6 +140,17 @@ class BlockReader:
             return pa.Table.from_arrays(columns, schema=arrow_schema(self._schema))
         except pa.ArrowInvalid as problem:
             raise Refused from problem
+
+
+def first_record(block: bytes) -> Any:
+    """The first line that is not blank, parsed.
+
+    Raises
+    ------
+    BadRecord
+        When it is not JSON.
+    """
+    return parse(block.lstrip().split(b"\n", 1)[0])
 
 
 def _is_odd(block: bytes) -> bool:
@@ -139,40 +167,67 @@ def _lines(block: bytes) -> int:
     return block.count(b"\n") + (not block.endswith(b"\n"))
 
 
-def _is_suited(field: Field) -> bool:
-    return isinstance(field.type, Timestamp) or _is_plain(field.type)
+def _is_suited(type_: Type, of_bytes: bool) -> bool:
+    match type_:
+        case Timestamp() | Decimal() | Primitive("DATE"):
+            return True
+        case StructOf(fields):
+            # NOT NULL inside a value is left to the exact reader.
+            return all(f.nullable and _is_suited(f.type, of_bytes) for f in fields)
+        case ListOf(element):
+            return _is_plain(element) and not (of_bytes and _has_decimals(element))
+        case Primitive(name):
+            return name in _PLAIN
 
 
 def _is_plain(type_: Type) -> bool:
+    """Whether Arrow reads it rightly by itself: what lies in a list is not converted.
+
+    (1e39 is an infinite FLOAT to Arrow, and an instant has many forms.)
+    """
     match type_:
         case Primitive(name):
-            return name in _PLAIN
+            return name in _PLAIN and name != "FLOAT"
         case Decimal():
             return True
         case ListOf(element):
-            return _is_plain_inside(element)
+            return _is_plain(element)
         case StructOf(fields):
-            # NOT NULL inside a value is left to the exact reader.
-            return all(f.nullable and _is_plain_inside(f.type) for f in fields)
+            return all(f.nullable and _is_plain(f.type) for f in fields)
         case _:
             return False
 
 
-def _is_plain_inside(type_: Type) -> bool:
-    # Arrow reads 1e39 as an infinite FLOAT; inside a value that is not looked for.
-    return type_ != Primitive("FLOAT") and _is_plain(type_)
+def _has_decimals(type_: Type) -> bool:
+    match type_:
+        case ListOf(element):
+            return _has_decimals(element)
+        case StructOf(fields):
+            return any(_has_decimals(f.type) for f in fields)
+        case _:
+            return isinstance(type_, Decimal)
 
 
-def _read_type(type_: Type, first: Any) -> pa.DataType:
+def _read_type(type_: Type, first: Any, of_bytes: bool) -> pa.DataType:
     import pyarrow as pa
 
     match type_:
         case Timestamp():
             return pa.int64() if isinstance(first, Number) else pa.string()
+        case Primitive("DATE"):
+            return pa.int32() if isinstance(first, Number) else pa.string()
         case Primitive(name) if name in _NUMERIC and _is_quoted(first):
+            return pa.string()
+        case Decimal() if of_bytes and not isinstance(first, Number):
             return pa.string()
         case Decimal():
             return pa.string() if _is_quoted(first) else arrow_type(type_)
+        case StructOf(fields):
+            inner = first if isinstance(first, dict) else {}
+            return pa.struct(
+                (f.name, _read_type(f.type, inner.get(f.name), of_bytes))
+                for f in fields
+            )
         case _:
             return arrow_type(type_)
 
@@ -181,24 +236,58 @@ def _is_quoted(first: Any) -> bool:
     return isinstance(first, str) and not isinstance(first, Number)
 
 
-def _convert(type_: Type, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _convert(
+    type_: Type, column: pa.ChunkedArray, of_bytes: bool
+) -> pa.ChunkedArray | pa.Array:
     import pyarrow as pa
+
+    from arroyo_nb.changelog.keys import whole
 
     is_text = pa.types.is_string(column.type)
     try:
         match type_:
             case Timestamp(digits):
                 return _instants(column) if is_text else _counted(column, digits)
+            case Primitive("DATE"):
+                return _cast(column, _DAY, type_) if is_text else _days(column)
             case Primitive("FLOAT" | "DOUBLE"):
                 return _finite(_cast(column, _NUMBER, type_) if is_text else column)
             case Primitive(name) if name in _NUMERIC and is_text:
                 return _cast(column, _WHOLE, type_)
+            case Decimal() if is_text and of_bytes:
+                return decimals_of(whole(column), arrow_type(type_))
             case Decimal() if is_text:
                 return column.cast(arrow_type(type_))
+            case StructOf(fields):
+                return _struct(fields, whole(column), of_bytes)
             case _:
                 return column
     except pa.ArrowInvalid as problem:
         raise Refused from problem
+
+
+def _struct(
+    fields: tuple[Field, ...], column: pa.StructArray, of_bytes: bool
+) -> pa.StructArray:
+    import pyarrow as pa
+
+    from arroyo_nb.changelog.keys import whole
+
+    return pa.StructArray.from_arrays(
+        [
+            whole(_convert(f.type, part, of_bytes))
+            for f, part in zip(fields, column.flatten(), strict=True)
+        ],
+        fields=list(arrow_type(StructOf(fields))),
+        mask=column.is_null(),
+    )
+
+
+def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    _check_range(column, FIRST_DAY, LAST_DAY)
+    return column.cast(pa.date32())
 
 
 def _cast(column: pa.ChunkedArray, form: str, type_: Type) -> pa.ChunkedArray:

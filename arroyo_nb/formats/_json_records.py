@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as Number10
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.formats._base64 import decimal_of
 from arroyo_nb.schema import (
     EPOCH,
     MICROSECOND,
@@ -41,6 +42,7 @@ INTEGER_BITS = {
 }
 FIRST_US = -62_135_596_800_000_000  # 0001-01-01, the first instant Spark can show
 LAST_US = 253_402_300_799_999_999  # the last one of the year 9999
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # the same as days
 UNIT_NS = {0: 10**9, 3: 10**6, 6: 10**3, 9: 1}
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
@@ -93,15 +95,28 @@ def parse(text: bytes) -> Any:
 
 
 class RecordReader:
-    """Reads records of one schema."""
+    """Reads records of one schema.
 
-    def __init__(self, schema: Schema, event_time: str | None) -> None:
+    Parameters
+    ----------
+    schema
+        The columns.
+    event_time
+        The column that may not be NULL because it is the event time.
+    decimals
+        What a text of a DECIMAL is: with ``bytes`` it is base64 of its unscaled value,
+        else a number.
+    """
+
+    def __init__(
+        self, schema: Schema, event_time: str | None, decimals: str = "number"
+    ) -> None:
         self._schema = schema
         self._event_time = event_time
-        self._fields = _fields_reader(schema.fields)
+        self._fields = _fields_reader(schema.fields, decimals)
 
-    def read(self, text: bytes) -> dict[str, Any]:
-        """One record: its columns as values for Arrow.
+    def read(self, text: bytes) -> dict[str, Any] | None:
+        """One record: its columns as values for Arrow; None: the text is none.
 
         Raises
         ------
@@ -124,9 +139,12 @@ class RecordReader:
         ]
         return pa.Table.from_arrays(columns, schema=schema)
 
-    def _read(self, document: Any) -> dict[str, Any]:
+    def _read(self, document: Any) -> dict[str, Any] | None:
+        return self._record(document)
+
+    def _record(self, document: Any) -> dict[str, Any]:
         if not isinstance(document, dict):
-            raise _mismatch(f"a record is an object, found {_shown(document)}")
+            raise mismatch(f"a record is an object, found {_shown(document)}")
         record = self._fields(document)
         if self._event_time is not None:
             self._check_event_time(record[self._event_time])
@@ -135,16 +153,16 @@ class RecordReader:
     def _check_event_time(self, us: int | None) -> None:
         what = f"the event time '{self._event_time}'"
         if us is None:
-            raise _mismatch(f"{what} is missing")
+            raise mismatch(f"{what} is missing")
         if us >= END_OF_TIME_US:
-            raise _mismatch(f"{what} is past the year 9998")
+            raise mismatch(f"{what} is past the year 9998")
 
 
 def _fields_reader(
-    fields: Sequence[Field],
+    fields: Sequence[Field], decimals: str
 ) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """A reader of an object: type by type it is chosen once, not for each record."""
-    readers = [(f.name, f.nullable, _reader(f.type, f.name)) for f in fields]
+    readers = [(f.name, f.nullable, _reader(f.type, f.name, decimals)) for f in fields]
 
     def read(document: dict[str, Any]) -> dict[str, Any]:
         values = {}
@@ -152,35 +170,37 @@ def _fields_reader(
             found = document.get(name)
             if found is None and not nullable:
                 state = "null" if name in document else "missing"
-                raise _mismatch(f"'{name}' is NOT NULL and is {state}")
+                raise mismatch(f"'{name}' is NOT NULL and is {state}")
             values[name] = None if found is None else reader(found)
         return values
 
     return read
 
 
-def _reader(type_: Type, name: str) -> Callable[[Any], Any]:
+def _reader(type_: Type, name: str, decimals: str) -> Callable[[Any], Any]:
     """A reader of a value that is not null; it refuses what is not of the type."""
-    convert = _conversion(type_, name)
+    convert = _conversion(type_, name, decimals)
 
     def read(found: Any) -> Any:
         value = convert(found)
         if value is None:
-            raise _mismatch(f"'{name}' is {type_}, found {_shown(found)}")
+            raise mismatch(f"'{name}' is {type_}, found {_shown(found)}")
         return value
 
     return read
 
 
-def _conversion(type_: Type, name: str) -> Callable[[Any], Any]:
+def _conversion(type_: Type, name: str, decimals: str) -> Callable[[Any], Any]:
     """What makes a value of a type; None from it says that it cannot."""
     match type_:
         case ListOf(element):
-            return partial(_list, _reader(element, name))
+            return partial(_list, _reader(element, name, decimals))
         case StructOf(fields):
-            return partial(_struct, _fields_reader(fields))
+            return partial(_struct, _fields_reader(fields, decimals))
         case Timestamp(digits):
             return partial(_instant, digits)
+        case Decimal() if decimals == "bytes":
+            return partial(_decimal_of_bytes, arrow_type(type_))
         case Decimal():
             return partial(_decimal, arrow_type(type_))
         case Primitive(kind) if kind in _SCALARS:
@@ -223,6 +243,12 @@ def _double(found: Any) -> float | None:
 
 
 def _day(found: Any) -> date | None:
+    """Days after the epoch where it is a number, which is what Debezium has for it."""
+    if isinstance(found, Number):
+        days = _whole(found)
+        if days is None or not FIRST_DAY <= days <= LAST_DAY:
+            return None
+        return (EPOCH + days * timedelta(days=1)).date()
     try:
         return date.fromisoformat(found) if _DAY.match(_text(found) or "") else None
     except ValueError:
@@ -275,6 +301,13 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
 def _decimal(type_: pa.DataType, found: Any) -> Number10 | None:
     # Which text is a decimal number is left to Arrow, as in the other reader.
     return _through_arrow(found, type_) if isinstance(found, str) else None
+
+
+def _decimal_of_bytes(type_: pa.DataType, found: Any) -> Number10 | None:
+    if isinstance(found, Number):
+        return _decimal(type_, found)
+    text = _text(found)
+    return None if text is None else decimal_of(text, type_)
 
 
 def _through_arrow(text: str, type_: pa.DataType) -> Any:
@@ -334,7 +367,7 @@ def compact(document: Any) -> str:
             return json.dumps(document, ensure_ascii=False)
 
 
-def _mismatch(what: str) -> BadRecord:
+def mismatch(what: str) -> BadRecord:
     return BadRecord(f"JSON does not match schema: {what}")
 
 

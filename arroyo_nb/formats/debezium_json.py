@@ -1,8 +1,10 @@
-"""``debezium_json``: changes of rows, one JSON object a record (arroyo-semantics c.3).
+"""``debezium_json``: changes of rows, one JSON object a record (arroyo-semantics c.3
+and c.4).
 
 A record is ``{"before": row, "after": row, "op": "c" | "u" | "d"}``, a row being the
 table's columns as ``json`` writes them, but for timestamps and decimals: they are the
-numbers and bytes that Debezium has for them.
+numbers and bytes that Debezium has for them. A source reads ``r`` too, and numbers of
+its timestamps in the unit of their columns: ``TIMESTAMP(3)`` is what is written here.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
-from arroyo_nb.errors import Unsupported
 from arroyo_nb.formats import Decoder
+from arroyo_nb.formats._documents import DocumentDecoder, Rows
 from arroyo_nb.formats._encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT, json_sql
-from arroyo_nb.formats.json import JsonFormat
+from arroyo_nb.formats.json import JsonFormat, decimals
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 
@@ -36,18 +38,16 @@ class DebeziumJsonFormat:
 
     def decoder(
         self,
-        schema: Schema,  # noqa: ARG002
-        options: Mapping[str, OptionValue],  # noqa: ARG002
+        schema: Schema,
+        options: Mapping[str, OptionValue],
         event_time: str | None,  # noqa: ARG002
+        primary_key: tuple[str, ...] = (),
     ) -> Decoder:
-        """Refused.
-
-        Raises
-        ------
-        Unsupported
-            Always: a plan that reads changes is refused before it is started.
-        """
-        raise Unsupported("reading debezium_json is not supported yet")
+        """A reader of documents; the time of a change is when it arrives."""
+        options = {**_DEFAULTS, **options}
+        counted = options[TIMESTAMP_FORMAT] != "RFC3339"
+        rows = Rows(schema, primary_key, decimals(options), counted)
+        return DocumentDecoder(rows, drop=options.get("bad_data") == "drop")
 
     def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
         """One change a row, as text: rows that are only appended are created."""

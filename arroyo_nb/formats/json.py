@@ -1,108 +1,19 @@
-"""``json``: one JSON object a record (arroyo-semantics c.1, c.5).
-
-A block of lines is read at once by Arrow where that gives exactly what the rules
-ask for. Where it does not, the block is halved until the lines that need it are few,
-and those are read one by one by the exact reader, which also says why a record is
-bad. Both readers give the same rows: a test compares them.
-"""
+"""``json``: one JSON object a record (arroyo-semantics c.1, c.5)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats import Decoded
-from arroyo_nb.formats._encode import json_column
+from arroyo_nb.formats._encode import DECIMAL_ENCODING, json_column
 from arroyo_nb.formats._json_blocks import BlockReader
-from arroyo_nb.formats._json_records import BadRecord, RecordReader
+from arroyo_nb.formats._json_records import RecordReader
+from arroyo_nb.formats._lines import LineDecoder
 from arroyo_nb.options import Kind, Option, OptionValue
-from arroyo_nb.schema import Schema, arrow_schema
-from arroyo_nb.tape import BadRow
+from arroyo_nb.schema import Schema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column
-
-_SMALL_BYTES = 16 * 1024
-"""A block up to this size is read one by one when Arrow refuses it."""
-_SHOWN_CHARS = 200
-_SAMPLE = 20
-
-
-class JsonDecoder:
-    """Reads JSON objects, one a line; blank lines are no records."""
-
-    def __init__(
-        self, schema: Schema, event_time: str | None, *, drop: bool = False
-    ) -> None:
-        self._schema = schema
-        self._blocks = BlockReader(schema, event_time)
-        self._records = RecordReader(schema, event_time)
-        self._drop = drop
-
-    def decode(self, block: bytes, origin: str, first_line: int) -> Decoded:
-        """Read a block of lines.
-
-        Raises
-        ------
-        RunProblem
-            When a record is bad and bad data is not dropped.
-        """
-        import pyarrow as pa
-
-        tables: list[pa.Table] = []
-        bad: list[BadRow] = []
-        dropped_rows = 0
-        for part, line in self._parts(block, first_line):
-            if isinstance(part, bytes):
-                found, problems = self._one_by_one(part, origin, line)
-                tables.append(found)
-                dropped_rows += len(problems)
-                bad.extend(islice(problems, _SAMPLE - len(bad)))
-            else:
-                tables.append(part)
-        if not tables:
-            return Decoded(arrow_schema(self._schema).empty_table())
-        return Decoded(pa.concat_tables(tables), dropped_rows, tuple(bad))
-
-    def _parts(self, block: bytes, line: int) -> Iterator[tuple[pa.Table | bytes, int]]:
-        """The block's rows, or small pieces of it that must be read one by one."""
-        if not block.strip():
-            return
-        rows = self._blocks.read(block)
-        if rows is not None:
-            yield rows, line
-            return
-        middle = block.find(b"\n", len(block) // 2) + 1
-        if len(block) <= _SMALL_BYTES or not 0 < middle < len(block):
-            yield block, line
-            return
-        yield from self._parts(block[:middle], line)
-        yield from self._parts(block[middle:], line + block.count(b"\n", 0, middle))
-
-    def _one_by_one(
-        self, block: bytes, origin: str, first_line: int
-    ) -> tuple[pa.Table, list[BadRow]]:
-        records, bad = [], []
-        for line, text in enumerate(block.split(b"\n"), first_line):
-            if not text.strip(b" \t\r"):
-                continue
-            try:
-                records.append(self._records.read(text))
-            except BadRecord as problem:
-                bad.append(self._bad(problem, f"{origin}:{line}", text))
-        return self._records.table(records), bad
-
-    def _bad(self, problem: BadRecord, place: str, text: bytes) -> BadRow:
-        if not self._drop:
-            raise RunProblem(
-                f"{place}: {problem}",
-                hint="bad_data = 'drop' leaves such records out and counts them",
-            ) from problem
-        shown = text[: 4 * _SHOWN_CHARS].decode("utf-8", "replace").strip()
-        return BadRow(place, shown[:_SHOWN_CHARS], str(problem))
 
 
 class JsonFormat:
@@ -122,7 +33,8 @@ class JsonFormat:
         Option(
             "json.decimal_encoding",
             Kind.ENUM,
-            "how a sink writes DECIMAL: a number, text, or base64 of its bytes",
+            "how DECIMAL is written, and what a text of it is that is read: a number, "
+            "the same as text, or base64 of its bytes",
             default="number",
             choices=("number", "string", "bytes"),
         ),
@@ -133,14 +45,21 @@ class JsonFormat:
         schema: Schema,
         options: Mapping[str, OptionValue],
         event_time: str | None,
-    ) -> JsonDecoder:
+        primary_key: tuple[str, ...] = (),  # noqa: ARG002
+    ) -> LineDecoder:
         """A reader of JSON lines."""
+        given = (schema, event_time, decimals(options))
         drop = options.get("bad_data") == "drop"
-        return JsonDecoder(schema, event_time, drop=drop)
+        return LineDecoder(BlockReader(*given), RecordReader(*given), drop=drop)
 
     def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
         """One JSON object a row, as text."""
         return json_column(schema, options)
+
+
+def decimals(options: Mapping[str, OptionValue]) -> str:
+    """What a text of a DECIMAL is to a reader."""
+    return str(options.get(DECIMAL_ENCODING, "number"))
 
 
 FORMAT = JsonFormat()

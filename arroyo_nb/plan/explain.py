@@ -15,6 +15,7 @@ from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,
     Hop,
+    LatestRow,
     Measure,
     Named,
     Node,
@@ -47,6 +48,7 @@ _QUOTED = re.compile(r"""'(?:[^']|'')*'|"([a-z_][a-z0-9_]*)\"""")
 _SPARK: dict[type[Node], str] = {
     Source: "readStream.parquet over the source's tape, one chunk a batch",
     Watermark: "withWatermark",
+    LatestRow: "transformWithState over buckets of primary keys, Arrow in and out",
     Project: "select",
     Filter: "where",
     Union: "union",
@@ -66,6 +68,10 @@ _LATE_HOP = (
     "open; Arroyo drops it from all of them"
 )
 
+_LATEST_ROW = (
+    "differs from Arroyo: a source of changes retracts the row that it sent, by its "
+    "primary key; Arroyo retracts what 'before' says"
+)
 _OVERFLOW = (
     "differs from Arroyo: a whole number that leaves its type is an error; Arroyo's "
     "wraps around"
@@ -202,6 +208,8 @@ def described(node: Node) -> str:
             return f"Source {table.name} ({_kind(node)}): {table.physical}"
         case Watermark():
             return f"Watermark {_watermark(node)}"
+        case LatestRow(table=table, keys=keys):
+            return f"LatestRow of {table} by {', '.join(keys)}"
         case Project(items=items):
             return f"Project {', '.join(map(_item, items))}"
         case Filter(predicate=predicate):
@@ -305,6 +313,8 @@ def _differences(sinks: Iterable[Node]) -> list[str]:
         found.append(_SLOW_WATERMARK)
     if any(isinstance(n, WindowAggregate) and isinstance(n.assign, Hop) for n in nodes):
         found.append(_LATE_HOP)
+    if any(isinstance(node, LatestRow) for node in nodes):
+        found.append(_LATEST_ROW)
     if any(map(_may_overflow, nodes)):
         found.append(_OVERFLOW)
     return found

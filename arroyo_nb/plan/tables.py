@@ -8,6 +8,7 @@ from functools import partial
 from sqlglot import exp
 
 from arroyo_nb.catalog import ConnectorTable, WatermarkClause
+from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.connectors import CONNECTORS, Connector, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS
@@ -222,6 +223,15 @@ class _Table:
                     "its rows apart",
                 )
             )
+        problems.extend(
+            CatalogProblem(
+                f"'{hidden}' is a hidden column of a table of changes",
+                span=self._definition(hidden),
+                hint="give the column another name",
+            )
+            for hidden in (WEIGHT, SEQUENCE, ROW_ID)
+            if hidden in declared.order
+        )
         if watermark.column is not None:
             clause = self._clause()
             problems.append(

@@ -7,7 +7,15 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.catalog import ConnectorTable
-from arroyo_nb.plan.nodes import Named, Node, Project, Scan, Source, Watermark
+from arroyo_nb.plan.nodes import (
+    LatestRow,
+    Named,
+    Node,
+    Project,
+    Scan,
+    Source,
+    Watermark,
+)
 from arroyo_nb.plan.tree import transform
 from arroyo_nb.plan.typing import column
 
@@ -27,7 +35,8 @@ def event_time(root: Node) -> Node:
 
     Generated columns are computed above the watermark. Where one of them is the event
     time, the watermark evaluates its expression over the physical columns; a physical
-    one is stamped on the rows by their recorder.
+    one is stamped on the rows by their recorder. Of a table of changes the latest row
+    of each primary key is kept: what it tells of the row before may be less.
     """
     made: dict[int, Node] = {}
 
@@ -51,6 +60,8 @@ def _source(scan: Scan) -> Node:
         clause.expression,
         span=scan.span,
     )
+    if table.updating:  # has no generated columns
+        return LatestRow(node, table.name, table.spec.primary_key, span=scan.span)
     if not table.generated:
         return node
     items = tuple(

@@ -20,6 +20,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.snapshot import SourceProgress, naive
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
+from arroyo_nb.spark.lower import told_columns
 from arroyo_nb.tape.conductor import Conductor
 from arroyo_nb.tape.format import chunk_path
 from arroyo_nb.tape.pace import MAX, Clock, Pace
@@ -288,7 +289,8 @@ def sources(sink: nodes.Sink) -> Iterator[nodes.Source]:
 
 
 def _stored_columns(source: nodes.Source) -> str:
-    return f"{spark_schema(source.schema)}, {quoted(TIMESTAMP)} timestamp"
+    told = "".join(f", {name} bigint" for name in told_columns(source))
+    return f"{spark_schema(source.schema)}, {quoted(TIMESTAMP)} timestamp{told}"
 
 
 def _source_progress(table: ConnectorTable, conductor: Conductor) -> SourceProgress:

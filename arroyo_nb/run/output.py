@@ -33,7 +33,7 @@ from arroyo_nb.run.progress import (
 from arroyo_nb.run.snapshot import LAST_YEAR, MarkPoint, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
-from arroyo_nb.spark.lower import DROPPED, lower, refuse_unbuilt, visible
+from arroyo_nb.spark.lower import DROPPED, lower, visible
 from arroyo_nb.spark.observe import read_observed
 
 if TYPE_CHECKING:
@@ -71,11 +71,6 @@ class Output:
         Whether the rows of windows are counted (see :mod:`arroyo_nb.spark.observe`).
     printed
         Whether rows without a table go to standard output as JSON lines.
-
-    Raises
-    ------
-    Unsupported
-        For a plan that has no lowering yet.
     """
 
     def __init__(
@@ -87,7 +82,6 @@ class Output:
         traced: bool,
         printed: bool = False,
     ) -> None:
-        refuse_unbuilt(sink)
         self.sink = sink
         self.input_rows = 0
         self.late_groups = 0
@@ -282,7 +276,8 @@ class Output:
 def _state_in_rocksdb(rows: DataFrame, sink: nodes.Sink) -> Iterator[None]:
     """A query takes its settings along when it is started: Python operators want
     RocksDB, and the windows of other queries are faster in memory."""
-    if not any(isinstance(node, nodes.UpdatingAggregate) for node in walk(sink)):
+    stateful = (nodes.UpdatingAggregate, nodes.LatestRow)
+    if not any(isinstance(node, stateful) for node in walk(sink)):
         yield
         return
     settings = rows.sparkSession.conf

@@ -18,8 +18,7 @@ from datetime import timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
-from arroyo_nb.changelog import BUCKETS, ROW_ID, WEIGHT
-from arroyo_nb.errors import Unsupported
+from arroyo_nb.changelog import BUCKETS, ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.typing import is_nullable
@@ -37,7 +36,8 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
 
 Read: TypeAlias = "Callable[[nodes.Source], DataFrame]"
-"""Gives a source's physical columns and ``_timestamp``, streaming or not."""
+"""Gives a source's physical columns, ``_timestamp`` and :func:`told_columns`, streaming
+or not."""
 
 DROPPED = "dropped:"
 """Observation of a table's rows whose event time cannot be used: a number, its name."""
@@ -103,23 +103,6 @@ def lower(
     return _lower(node, _Lowering(read, windowed, watermarked, numbers, buckets, again))
 
 
-def refuse_unbuilt(root: nodes.Node) -> None:
-    """Check that no source of a plan is one of changes.
-
-    Raises
-    ------
-    Unsupported
-        At the first that is, with its place.
-    """
-    for node in walk(root):
-        if isinstance(node, nodes.Source) and node.table.updating:
-            raise Unsupported(
-                f"sources of changes are planned, but not run yet: '{node.table.name}' "
-                f"has format = '{node.table.format}'",
-                span=node.span,
-            )
-
-
 def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:
     """The columns that a sink sees, with the plan's names, order and types; of an
     updating relation the weight and the row's id behind them."""
@@ -163,6 +146,8 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
             return lower_source(node, lowering)
         case nodes.Watermark():
             return lower_watermark(node, lowering)
+        case nodes.LatestRow():
+            return lower_latest_row(node, lowering)
         case nodes.Project():
             return lower_project(node, lowering)
         case nodes.Filter():
@@ -181,9 +166,21 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
 
 
 def lower_source(node: nodes.Source, lowering: _Lowering) -> DataFrame:
-    """Physical columns and the connector's own event time."""
-    frame = lowering.read(node)
-    return frame.select(*map(quoted, (*node.schema.names, TIMESTAMP)))
+    """Physical columns, the connector's own event time, and what changes have more."""
+    names = (*node.schema.names, TIMESTAMP, *told_columns(node))
+    return lowering.read(node).select(*map(quoted, names))
+
+
+def told_columns(source: nodes.Source) -> tuple[str, ...]:
+    """What a source of changes has beside its columns: weight and sequence."""
+    return (WEIGHT, SEQUENCE) if nodes.is_updating(source) else ()
+
+
+def lower_latest_row(node: nodes.LatestRow, lowering: _Lowering) -> DataFrame:
+    """The changes of a table's rows (:mod:`arroyo_nb.spark.changes`)."""
+    from arroyo_nb.spark.changes import latest
+
+    return latest(_lower(node.input, lowering), node, lowering.buckets)
 
 
 def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:

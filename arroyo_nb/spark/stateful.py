@@ -16,16 +16,17 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall, Order
-from arroyo_nb.changelog.state import put_stream
+from arroyo_nb.changelog.state import Layout, State, put_stream
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
 from arroyo_nb.spark.expressions import spark_sql
@@ -38,6 +39,34 @@ if TYPE_CHECKING:
 BUCKET = "_bucket"
 PARTIAL_ROWS = 1_000_000
 """Rows that are put together before they are sent to their buckets."""
+
+
+class Keyed(Protocol):
+    """An operator of one input, whose state is cut by its keys."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that its state is cut by."""
+
+    @property
+    def output(self) -> pa.Schema:
+        """The columns of its changes, without the weight."""
+
+    @property
+    def layout(self) -> Layout:
+        """The tables of its state."""
+
+    @property
+    def partial_layout(self) -> Layout:
+        """The tables of a partial state."""
+
+    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
+        """What rows add to the state of each bucket."""
+
+    def step(
+        self, state: State, partials: Sequence[State], now_us: int
+    ) -> tuple[State, pa.Table]:
+        """The next state, and the changes of the output."""
 
 
 def aggregated(
@@ -129,13 +158,13 @@ def _call(measure: nodes.Measure, columns: _Columns) -> AggregateCall:
     )
 
 
-def updated(frame: DataFrame, operator: UpdatingAggregate, buckets: int) -> DataFrame:
+def updated(frame: DataFrame, operator: Keyed, buckets: int) -> DataFrame:
     """The changes of an operator's output.
 
     Parameters
     ----------
     frame
-        The operator's input columns, and ``_weight`` where it retracts.
+        The operator's input columns, and what it reads beside them, like ``_weight``.
     operator
         What to keep up to date.
     buckets
@@ -154,7 +183,7 @@ def updated(frame: DataFrame, operator: UpdatingAggregate, buckets: int) -> Data
 class _Partials:
     """Rows as partial states, one per bucket that they touch."""
 
-    def __init__(self, operator: UpdatingAggregate) -> None:
+    def __init__(self, operator: Keyed) -> None:
         self._operator = operator
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -177,7 +206,7 @@ class _Partials:
 class _Step(StatefulProcessor):  # type: ignore[misc]
     """A bucket's state, taken one batch further."""
 
-    def __init__(self, operator: UpdatingAggregate) -> None:
+    def __init__(self, operator: Keyed) -> None:
         self._operator = operator
 
     def init(self, handle: Any) -> None:

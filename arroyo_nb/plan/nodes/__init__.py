@@ -12,6 +12,7 @@ of the input's schema and every sub-expression has a type that :func:`type_of` r
 from __future__ import annotations
 
 from arroyo_nb.plan.nodes.base import Changelog, Node, Unary, is_updating
+from arroyo_nb.plan.nodes.changes import LatestRow
 from arroyo_nb.plan.nodes.columns import Measure, Named, Ordering
 from arroyo_nb.plan.nodes.logical import Aggregate, Scan
 from arroyo_nb.plan.nodes.streaming import (
@@ -31,6 +32,7 @@ __all__ = [
     "Changelog",
     "Filter",
     "Hop",
+    "LatestRow",
     "Measure",
     "Named",
     "Node",

@@ -11,7 +11,7 @@ import sys
 SCRIPT = """
 import sys
 import pyarrow as pa
-from arroyo_nb.changelog import aggregate, debezium, join, rank
+from arroyo_nb.changelog import aggregate, debezium, join, latest, rank
 from arroyo_nb.changelog.measures import AggregateCall
 schema = pa.schema({"k": pa.string(), "v": pa.float64()})
 calls = [AggregateCall(f, f, pa.float64(), ("v",)) for f in ("sum", "median", "max")]

@@ -156,3 +156,23 @@ def test_a_large_file_needs_little_memory_and_little_disk(tmp_path, monkeypatch)
     assert 0 < most_arrow < 12 * 2**20
     assert 0 < most_python < 12 * 2**20
     assert most_files <= 4
+
+
+def test_changes_are_told_in_one_sequence_wherever_one_goes_on(tmp_path, monkeypatch):
+    path = tmp_path / "data.json"
+    update = {"before": {"n": 1}, "after": {"n": 1, "s": "x"}, "op": "u"}
+    path.write_text(f"null\n{json.dumps(update)}\n" * 3)
+    monkeypatch.setattr(single_file, "_FIRST_BLOCK_BYTES", 1)
+    options = {"path": str(path), "format": "debezium_json"}
+    spec = TableSpec("t", SCHEMA, options, None, ("n",))
+    made = CONNECTORS.get("single_file").recorder(spec)
+    chunks = list(made.chunks(None))
+    hidden = ["_weight", "_sequence", "_arrival", "_timestamp"]
+    assert chunks[0].rows.column_names == ["n", "s", *hidden]
+    rows = pa.concat_tables(chunk.rows for chunk in chunks)
+    assert rows["_weight"].to_pylist() == [-1, 1] * 3
+    sequence = rows["_sequence"].to_pylist()
+    assert sequence == sorted(set(sequence))
+    again = pa.concat_tables(c.rows for c in made.chunks(chunks[1].position))
+    assert sequence[-again.num_rows :] == again["_sequence"].to_pylist()
+    assert 0 < again.num_rows < rows.num_rows

@@ -1,0 +1,53 @@
+"""Sources of changes on Spark: the latest row of each primary key, kept in buckets."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
+from arroyo_nb.changelog.latest import LatestRow
+from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
+from arroyo_nb.spark.stateful import updated
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from arroyo_nb.plan import nodes
+
+
+def latest(frame: DataFrame, node: nodes.LatestRow, buckets: int) -> DataFrame:
+    """The changes of a table: its columns, ``_timestamp``, weight and id.
+
+    Parameters
+    ----------
+    frame
+        The changes as they were told: columns, ``_timestamp``, weight and sequence.
+    node
+        Whose rows they are.
+    buckets
+        Into how many pieces the state is cut; the same for as long as it lives.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    names = {name: _word(name) for name in node.schema.names}
+    items = [f"{quoted(name)} AS {word}" for name, word in names.items()]
+    rows = frame.selectExpr(*items, TIMESTAMP)
+    schema = to_arrow_schema(rows.schema, timezone="UTC")
+    operator = LatestRow(schema, tuple(names[key] for key in node.keys))
+    changes = updated(
+        frame.selectExpr(*items, TIMESTAMP, WEIGHT, SEQUENCE), operator, buckets
+    )
+    # Rows of two tables that are put together are not the same for equal keys.
+    table = quoted_text(node.table)
+    return changes.selectExpr(
+        *(f"{word} AS {quoted(name)}" for name, word in names.items()),
+        TIMESTAMP,
+        WEIGHT,
+        f"xxhash64({', '.join([*operator.keys, table])}) AS {ROW_ID}",
+    )
+
+
+def _word(name: str) -> str:
+    """A plain name: Spark stumbles over dots and backticks in what Python is given."""
+    return "c_" + hashlib.sha256(name.encode()).hexdigest()[:16]

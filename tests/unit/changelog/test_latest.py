@@ -1,0 +1,155 @@
+"""The latest row of each key, against a dictionary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from histories import pieces, plain
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arroyo_nb.changelog.latest import LatestRow
+from arroyo_nb.errors import RunProblem
+
+INPUT = pa.schema(
+    {
+        "id": pa.int64(),
+        "part": pa.list_(pa.string()),
+        "v": pa.float64(),
+        "_timestamp": pa.timestamp("us"),
+    }
+)
+TOLD = INPUT.append(pa.field("_weight", pa.int64()))
+TOLD = TOLD.append(pa.field("_sequence", pa.int64()))
+KEYS = ("id", "part")
+DAY = datetime(2024, 1, 1)
+
+ROWS = st.fixed_dictionaries(
+    {
+        "id": st.integers(0, 3),
+        "part": st.sampled_from([["a"], ["a", None], []]),
+        "v": st.sampled_from([None, float("nan"), 0.0, 1.5]),
+        "_weight": st.sampled_from([1, 1, -1]),
+    }
+)
+
+
+def told(batches: list[list[dict[str, Any]]]) -> list[pa.Table]:
+    """Each change with its time and its place in the sequence."""
+    tables, sequence = [], 0
+    for number, batch in enumerate(batches):
+        rows = []
+        for row in batch:
+            sequence += 1
+            time = DAY + timedelta(days=number)
+            rows.append(row | {"_timestamp": time, "_sequence": sequence})
+        tables.append(pa.Table.from_pylist(rows, TOLD))
+    return tables
+
+
+def values(row: dict[str, Any]) -> Any:
+    return plain({k: v for k, v in row.items() if not k.startswith("_")})
+
+
+@given(
+    st.lists(st.lists(ROWS, max_size=8), max_size=5),
+    st.integers(0, 8),
+    st.randoms(),
+    st.integers(1, 3),
+)
+def test_the_table_is_a_dictionary(batches, cut, random, buckets):
+    operator = LatestRow(INPUT, KEYS)
+    states: dict[int, Any] = {}
+    table: dict[Any, Any] = {}
+    sent: Counter = Counter()
+    for number, (batch, rows) in enumerate(zip(batches, told(batches), strict=True)):
+        for row in batch:
+            key = (row["id"], tuple(row["part"]))
+            table.pop(key, None)
+            if row["_weight"] > 0:
+                table[key] = values(row)
+        order = list(range(len(rows)))
+        random.shuffle(order)  # Spark keeps no order between tasks
+        rows = rows.take(pa.array(order, pa.int64()))
+        parts: dict[int, list] = {}
+        for piece in filter(len, pieces(rows, [cut])):
+            at = np.array([hash(tuple(p)) for p in piece["part"].to_pylist()], int)
+            for bucket, part in operator.partials(piece, at % buckets):
+                parts.setdefault(bucket, []).append(part)
+        for bucket, found in parts.items():
+            state = states.get(bucket, operator.layout.empty())
+            state, changes = operator.step(state, found, 0)
+            states[bucket] = operator.layout.from_bytes(operator.layout.to_bytes(state))
+            assert changes.schema.names == [*operator.output.names, "_weight"]
+            assert set(changes["_timestamp"].to_pylist()) <= {
+                DAY + timedelta(days=number)
+            }
+            touched = Counter()
+            for change in changes.to_pylist():
+                touched[values(change)] += change["_weight"]
+            assert 0 not in touched.values()
+            sent.update(touched)
+        assert +sent == Counter(table.values())
+        assert min(sent.values(), default=0) >= 0
+
+
+def test_an_update_is_a_retract_right_before_its_append():
+    operator = LatestRow(INPUT, KEYS)
+    row = {"id": 1, "part": ["a"], "v": 1.0, "_weight": 1}
+    other = row | {"id": 2}
+    first, second = told([[row, other], [row | {"v": 2.0}, other | {"v": 3.0}]])
+    state, _ = operator.step(operator.layout.empty(), [operator.partial(first)], 0)
+    _, changes = operator.step(state, [operator.partial(second)], 0)
+    assert [(c["id"], c["v"], c["_weight"]) for c in changes.to_pylist()] == [
+        (1, 1.0, -1),
+        (1, 2.0, 1),
+        (2, 1.0, -1),
+        (2, 3.0, 1),
+    ]
+
+
+def test_what_is_told_again_is_not_sent_and_what_is_unknown_is_not_retracted():
+    operator = LatestRow(INPUT, KEYS)
+    row = {"id": 1, "part": ["a"], "v": 1.0, "_weight": 1}
+    batches = told(
+        [[row], [row | {"_weight": -1}, row], [row | {"id": 9, "_weight": -1}]]
+    )
+    state, changes = operator.step(
+        operator.layout.empty(), [operator.partial(batches[0])], 0
+    )
+    assert len(changes) == 1
+    for batch in batches[1:]:
+        state, changes = operator.step(state, [operator.partial(batch)], 0)
+        assert len(changes) == 0
+    assert len(state["rows"]) == 1
+
+
+def test_the_rows_of_a_table_do_not_age():
+    operator = LatestRow(INPUT, KEYS)
+    (batch,) = told([[{"id": 1, "part": ["a"], "v": 1.0, "_weight": 1}]])
+    state, _ = operator.step(operator.layout.empty(), [operator.partial(batch)], 0)
+    kept, changes = operator.expire(state, 2**60)
+    assert kept is state
+    assert len(changes) == 0
+
+
+def test_the_state_of_another_key_is_refused():
+    state = LatestRow(INPUT, KEYS).layout
+    with pytest.raises(RunProblem, match="does not belong to this query"):
+        LatestRow(INPUT, ("id",)).layout.from_bytes(state.to_bytes(state.empty()))
+
+
+def test_floats_are_keys_by_their_value():
+    schema = pa.schema({"k": pa.float64(), "v": pa.int64()})
+    operator = LatestRow(schema, ("k",))
+    rows = pa.table(
+        {"k": [0.0, -0.0, None, None], "v": [1, 2, 3, 4], "_weight": [1] * 4}
+        | {"_sequence": [1, 2, 3, 4]}
+    )
+    state, _ = operator.step(operator.layout.empty(), [operator.partial(rows)], 0)
+    assert state["rows"]["v"].to_pylist() == [2, 4]
