@@ -26,6 +26,7 @@ _HANDLED: dict[type[exp.Expr], set[str]] = {
     exp.Insert: {"this", "expression"},
     exp.Ordered: {"this", "desc", "nulls_first"},
     exp.Distinct: {"expressions"},
+    exp.Window: {"this", "partition_by", "order", "over"},
 }
 
 _WORDS = {
@@ -47,11 +48,12 @@ _WORDS = {
     "grouping_sets": "GROUPING SETS is not supported",
     "all": "GROUP BY ALL is not supported",
     "returning": "RETURNING is not supported",
+    "spec": "ROWS, RANGE or GROUPS in OVER is not supported",
+    **dict.fromkeys(("alias", "windows"), "a named window is not supported"),
 }
 
 # Class of an expression -> its name in the error.
 _EXPRESSIONS: dict[type[exp.Expr], str] = {
-    exp.Window: "OVER",
     exp.Subquery: "a scalar subquery",
     exp.Exists: "EXISTS",
     exp.AtTimeZone: "AT TIME ZONE",

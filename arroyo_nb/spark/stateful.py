@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
@@ -25,6 +25,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.changelog.measures import AggregateCall, Order
+from arroyo_nb.changelog.rank import UpdatingRank
 from arroyo_nb.changelog.state import put_stream
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 BUCKET = "_bucket"
 PARTIAL_ROWS = 1_000_000
 """Rows that are put together before they are sent to their buckets."""
+
+Keyed: TypeAlias = UpdatingAggregate | UpdatingRank
+"""An operator of one input, whose rows go to the bucket of their key."""
 
 
 def aggregated(
@@ -59,7 +63,7 @@ def aggregated(
     from pyspark.sql.pandas.types import to_arrow_schema
 
     retracts = nodes.is_updating(node.input)
-    columns = _Columns(row_time)
+    columns = Columns(row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
     calls = tuple(_call(measure, columns) for measure in node.measures)
     items = [*columns.items, f"{row_time} AS {TIMESTAMP}"]
@@ -86,7 +90,7 @@ def aggregated(
     )
 
 
-class _Columns:
+class Columns:
     """What an operator reads: each expression once, under a name made of its text.
 
     A saved state is compared by these names. They are plain words: Spark looks into
@@ -109,7 +113,7 @@ class _Columns:
         return self._names.setdefault(text, name)
 
 
-def _call(measure: nodes.Measure, columns: _Columns) -> AggregateCall:
+def _call(measure: nodes.Measure, columns: Columns) -> AggregateCall:
     from pyspark.sql.pandas.types import to_arrow_type
     from pyspark.sql.types import DataType
 
@@ -129,7 +133,7 @@ def _call(measure: nodes.Measure, columns: _Columns) -> AggregateCall:
     )
 
 
-def updated(frame: DataFrame, operator: UpdatingAggregate, buckets: int) -> DataFrame:
+def updated(frame: DataFrame, operator: Keyed, buckets: int) -> DataFrame:
     """The changes of an operator's output.
 
     Parameters
@@ -154,7 +158,7 @@ def updated(frame: DataFrame, operator: UpdatingAggregate, buckets: int) -> Data
 class _Partials:
     """Rows as partial states, one per bucket that they touch."""
 
-    def __init__(self, operator: UpdatingAggregate) -> None:
+    def __init__(self, operator: Keyed) -> None:
         self._operator = operator
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -177,7 +181,7 @@ class _Partials:
 class _Step(StatefulProcessor):  # type: ignore[misc]
     """A bucket's state, taken one batch further."""
 
-    def __init__(self, operator: UpdatingAggregate) -> None:
+    def __init__(self, operator: Keyed) -> None:
         self._operator = operator
 
     def init(self, handle: Any) -> None:
