@@ -52,6 +52,12 @@ _WORDS = {
     **dict.fromkeys(("alias", "windows"), "a named window is not supported"),
 }
 
+_TOP_N = (
+    "for the first rows of an order, select row_number() OVER (ORDER BY ...) AS n in a "
+    "subquery, and WHERE n <= ... outside"
+)
+_HINTS = dict.fromkeys(("order", "limit", "fetch", "on", "qualify"), _TOP_N)
+
 # Class of an expression -> its name in the error.
 _EXPRESSIONS: dict[type[exp.Expr], str] = {
     exp.Subquery: "a scalar subquery",
@@ -102,7 +108,8 @@ def refuse_clauses(node: exp.Expr) -> None:
             words = _WORDS.get(word, f"{word.upper()} is not supported")
             if name == "joins" and isinstance(value[0].this, exp.Lateral):
                 words = _WORDS["laterals"]
-            raise Unsupported(words, span=_place(value) or span_of(node))
+            place = _place(value) or span_of(node)
+            raise Unsupported(words, span=place, hint=_HINTS.get(word))
     alias = node.args.get("alias")
     if isinstance(alias, exp.TableAlias):
         refuse_clauses(alias)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -12,7 +12,6 @@ from arroyo_nb.plan.nodes import (
     Filter,
     Limit,
     Node,
-    Number,
     Project,
     Rank,
     Session,
@@ -63,10 +62,9 @@ def updating_ranks(root: Node) -> Node:
         if not isinstance(node, Rank):
             return node
         _check_keys(node)
-        made = UpdatingRank(
+        return UpdatingRank(
             node.input, node.keys, node.order, node.numbers, span=node.span
         )
-        return made
 
     return transform(root, change)
 
@@ -77,12 +75,12 @@ def top_n(root: Node) -> Node:
     Before::
 
         Filter n <= 3 AND city IS NOT NULL
-          UpdatingRank by city, ordered by fare DESC; row_number() AS n
+          UpdatingRank by city, ordered by fare; row_number() AS n
 
     After::
 
         Filter city IS NOT NULL
-          UpdatingRank by city, ordered by fare DESC; row_number() AS n; row_number() <= 3
+          UpdatingRank by city, ordered by fare; row_number() AS n; row_number() <= 3
 
     Select lists between the two are passed, and filters: they change no number.
     ``n = 2`` limits too, and stays.
@@ -100,12 +98,12 @@ def unread_numbers(root: Node) -> Node:
     Before::
 
         Project city, fare
-          UpdatingRank by city, ordered by fare DESC; row_number() AS n; row_number() <= 3
+          UpdatingRank by city, ordered by fare; row_number() AS n; row_number() <= 3
 
     After::
 
         Project city, fare
-          UpdatingRank by city, ordered by fare DESC; no numbers; row_number() <= 3
+          UpdatingRank by city, ordered by fare; no numbers; row_number() <= 3
     """
 
     def change(node: Node) -> Node:

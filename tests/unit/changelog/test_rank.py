@@ -58,9 +58,7 @@ def query(keys: tuple[str, ...], order: str, rank: UpdatingRank) -> str:
     LIMITS,
     st.integers(0, 4),
 )
-def test_ranks_follow_their_rows(
-    retracts, history, keys, order, numbers, limit, cut
-):
+def test_ranks_follow_their_rows(retracts, history, keys, order, numbers, limit, cut):
     operator = UpdatingRank(INPUT, keys, ORDERS[order], numbers, limit, retracts)
     state, relation, folded = operator.layout.empty(), Relation(INPUT), Folded()
     for now, batch in enumerate(history):
