@@ -190,7 +190,9 @@ class UpdatingRank(Operator):
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
         idle = kept(state, int64s(state[KEYS][TOUCHED]) < before_us)
-        return self.step(state, [self.partial(negated(idle[RANKED]))], before_us)
+        retracting = replace(self, retracts=True)
+        gone = retracting.partial(negated(idle[RANKED]))
+        return self.step(state, [gone], before_us)
 
     @cached_property
     def _keys(self) -> list[str]:
@@ -206,11 +208,21 @@ class UpdatingRank(Operator):
         weight = weights(rows)
         keys = [normalised(whole(rows[k])) for k in self.keys]
         (_, of_keys), (_, of_rows) = self.partial_layout.tables
-        state = {
-            KEYS: of_batch(keys, slots, weight, of_keys),
-            RANKED: slotted(rows, slots, weight, of_rows),
-        }
+        state = {KEYS: of_batch(keys, slots, weight, of_keys)}
+        some = self._reaching(rows, slots, weight)
+        reaching = rows.take(pa.array(some))
+        state[RANKED] = slotted(reaching, slots[some], weight[some], of_rows)
         return state, slots
+
+    def _reaching(self, rows: pa.Table, slots: Ints, weight: Ints) -> Ints:
+        """Positions of the rows of a batch that may be sent: what the limit keeps out
+        among the batch alone, it keeps out among more rows."""
+        if self.limit is None or self.retracts:
+            return np.arange(len(rows))
+        values = rows.select([f.name for f in self._values])
+        side = Side(values, slots, np.zeros_like(weight), weight)
+        reached, *_ = self._numbered(self._ranked(side), side.after)
+        return np.unique(reached)
 
     def _layout(self, more: pa.Field) -> Layout:
         keys = [self.input.field(k).with_name(f"key {k}") for k in self.keys]

@@ -255,7 +255,7 @@ def _over(node: exp.Window, scope: Scope) -> exp.Expr:
         raise PlanProblem(f"{shown(bind(node.this, scope))} is no window function")
     refuse_clauses(node)
     if not scope.over:
-        raise over.misplaced_over()
+        raise over.misplaced_over(span_of(node))
     inside = replace(scope, over=False)
     keys = [bind(key, inside) for key in node.args.get("partition_by") or ()]
     order = node.args.get("order")

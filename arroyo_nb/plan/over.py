@@ -12,12 +12,16 @@ from itertools import chain
 
 from sqlglot import exp
 
-from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
+from arroyo_nb.errors import CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.plan import aggregates, calls
 from arroyo_nb.plan.naming import shown
 from arroyo_nb.plan.nodes import Named, Node, Number, Ordering, Rank
 from arroyo_nb.plan.typing import column, place_of, replaced, typed
 from arroyo_nb.schema import BIGINT_UNSIGNED
+from arroyo_nb.source import Span
+
+# What may stand between a call and OVER, around the call.
+_AFTER_CALLS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 def numbering(call: exp.Expr) -> str | None:
@@ -32,8 +36,10 @@ def numbering(call: exp.Expr) -> str | None:
         For arguments.
     """
     inner = call
-    while not isinstance(inner, exp.Anonymous) and isinstance(inner.this, exp.Expr):
+    while isinstance(inner, _AFTER_CALLS):
         inner = inner.this
+    if not isinstance(inner, exp.Anonymous):
+        return None
     quoted = isinstance(inner.this, exp.Identifier)
     name = inner.name if quoted else inner.name.lower()
     if name in calls.OVER_FUNCTIONS or aggregates.primary(name):
@@ -79,10 +85,11 @@ def over_call(
     return typed(made, BIGINT_UNSIGNED, nullable=False)
 
 
-def misplaced_over() -> PlanProblem:
-    """The error for OVER where none may be; its place is for the caller."""
+def misplaced_over(span: Span | None) -> PlanProblem:
+    """The error for OVER where none may be."""
     return PlanProblem(
         "OVER may only be called in the select list",
+        span=span,
         hint="select it in a subquery, and use its name outside",
     )
 
@@ -97,9 +104,7 @@ def refuse_over(bound: exp.Expr) -> None:
     """
     found = bound.find(exp.Window)
     if found is not None:
-        problem: ArroyoError = misplaced_over()
-        problem.span = place_of(found)
-        raise problem
+        raise misplaced_over(place_of(found))
 
 
 def ranked(node: Node, items: tuple[Named, ...]) -> tuple[Node, tuple[Named, ...]]:

@@ -131,15 +131,16 @@ def _check_keys(node: Rank) -> None:
 
 def _limited(node: Filter) -> Node:
     below, kept = node.input, []
-    for part in _conjuncts(node.predicate):
+    parts = _conjuncts(node.predicate)
+    for part in parts:
         compared = _compared(part)
         pushed = None if compared is None else _pushed(below, *compared[:2])
         below = below if pushed is None else pushed
         if compared is None or pushed is None or not compared[2]:
             kept.append(part)
-    if below is node.input:
-        return node
-    return replace(node, input=below, predicate=_all_of(kept)) if kept else below
+    if len(kept) < len(parts):
+        return replace(node, input=below, predicate=_all_of(kept)) if kept else below
+    return node if below is node.input else replace(node, input=below)
 
 
 def _conjuncts(predicate: exp.Expr) -> list[exp.Expr]:
@@ -211,14 +212,17 @@ def _pushed(node: Node, name: str, last: int) -> Node | None:
             return _with_limit(node, name, last)
         case _:
             return None
-    return None if below is None else replace(node, input=below)
+    if below is None or below is node.input:
+        return None if below is None else node
+    return replace(node, input=below)
 
 
 def _with_limit(node: UpdatingRank, name: str, last: int) -> UpdatingRank | None:
     function = next((n.function for n in node.numbers if n.name == name), None)
     if function is None or (node.limit and node.limit.function != function):
         return None
-    last = min(last, node.limit.last) if node.limit else last
+    if node.limit is not None and node.limit.last <= last:
+        return node
     return replace(node, limit=Limit(function, last))
 
 

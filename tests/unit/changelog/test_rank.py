@@ -82,5 +82,7 @@ def test_rows_below_the_limit_are_forgotten_where_nothing_is_retracted():
     limit = Limit("row_number", 2)
     operator = UpdatingRank(schema, (), (Order("v"),), limit=limit, retracts=False)
     rows = pa.table({"v": [5, 3, 9, 1]})
-    state, _ = operator.step(operator.layout.empty(), [operator.partial(rows)], 0)
+    partial = operator.partial(rows)
+    assert sorted(partial["rows"]["v"].to_pylist()) == [1, 3]
+    state, _ = operator.step(operator.layout.empty(), [partial], 0)
     assert sorted(state["rows"]["v"].to_pylist()) == [1, 3]
