@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 KEYWORDS = """
 ALL ALWAYS AND AS BETWEEN BY CASE CAST CREATE DISTINCT ELSE END FALSE FILTER FOR FROM
 GENERATED GROUP HAVING IN INSERT INTERVAL INTO IS JOIN KEY LIKE NOT NULL ON OR ORDER
-PRIMARY SELECT SET STORED TABLE THEN TRUE UNION VIEW WATERMARK WHEN WHERE WITH WITHIN
+OVER PARTITION PRIMARY SELECT SET STORED TABLE THEN TRUE UNION VIEW WATERMARK WHEN
+WHERE WITH WITHIN
 """.split()  # noqa: SIM905
 TYPES = """
 BIGINT BOOLEAN BYTEA DECIMAL DOUBLE FLOAT INT JSON STRUCT TEXT TIMESTAMP
 """.split()  # noqa: SIM905
 WINDOWS = ("tumble", "hop", "session")
+NUMBERINGS = ("dense_rank", "rank", "row_number")
 AGGREGATES = """
 approx_distinct approx_median approx_percentile_cont approx_percentile_cont_with_weight
 array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count covar_pop covar_samp
@@ -200,7 +202,8 @@ def _anything(catalog: Catalog, place: Place) -> Iterator[tuple[str, str]]:
     words = set(re.findall(r"\w+", _blanked(place.whole).lower()))
     named = _named(catalog, words) or list(catalog.tables.values())
     yield from _columns(named)
-    yield from ((name, "function") for name in (*WINDOWS, *AGGREGATES, *_scalars()))
+    functions = (*WINDOWS, *NUMBERINGS, *AGGREGATES, *_scalars())
+    yield from ((name, "function") for name in functions)
     yield from ((word, "keyword") for word in (*KEYWORDS, *TYPES))
     yield from _tables_only(catalog, place)
 

@@ -9,7 +9,7 @@ that are there and on nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -32,7 +32,7 @@ from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.order import joint_ranks, sorted_positions
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, slotted
-from arroyo_nb.changelog.state import Layout, Operator, State, stacked
+from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept, of_batch
 from arroyo_nb.changelog.zset import (
     int64s,
@@ -45,6 +45,28 @@ from arroyo_nb.schema import TIMESTAMP
 KEYS, RANKED = "keys", "rows"
 
 Numbering = Literal["row_number", "rank", "dense_rank"]
+
+
+@dataclass(frozen=True)
+class Number:
+    """``function() AS name``: how rows are numbered, from 1, in which column."""
+
+    name: str
+    function: Numbering
+
+    def __str__(self) -> str:
+        return f"{self.function}() AS {self.name}"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Rows whose number, by ``function``, is ``last`` or less."""
+
+    function: Numbering
+    last: int
+
+    def __str__(self) -> str:
+        return f"{self.function}() <= {self.last}"
 
 
 @dataclass(frozen=True)
@@ -89,18 +111,16 @@ _NUMBERINGS: dict[Numbering, Callable[[Ints, Ints], Ints]] = {
 
 @dataclass(frozen=True)
 class UpdatingRank(Operator):
-    """The rows of the input with their number, down to ``limit``.
+    """The rows of the input with their numbers, down to ``limit``.
 
     Parameters
     ----------
     keys, order
-        PARTITION BY and ORDER BY.
-    function
-        How rows are numbered, from 1.
+        PARTITION BY and ORDER BY. Without an order all rows are equal.
+    numbers
+        Output columns; none where only the rows are wanted.
     limit
-        The last number that is sent; None for all.
-    name
-        Output column of the number; None where only the rows are wanted.
+        Which rows are sent; None for all.
     retracts
         Whether the input can retract; if not, rows below the limit are forgotten.
     """
@@ -108,17 +128,17 @@ class UpdatingRank(Operator):
     input: pa.Schema
     keys: tuple[str, ...]
     order: tuple[Order, ...]
-    function: Numbering = "row_number"
-    limit: int | None = None
-    name: str | None = None
+    numbers: tuple[Number, ...] = ()
+    limit: Limit | None = None
     retracts: bool = True
 
     @cached_property
     def output(self) -> pa.Schema:
-        """Input columns, the number, ``_timestamp``; without the weight."""
-        number = [] if self.name is None else [pa.field(self.name, pa.int64())]
+        """Input columns, the numbers, ``_timestamp``; without the weight."""
+        numbers = [pa.field(number.name, pa.int64()) for number in self.numbers]
         time = [f for f in self.input if f.name == TIMESTAMP]
-        return pa.schema([*(f for f in self._values if f not in time), *number, *time])
+        values = [f for f in self._values if f not in time]
+        return pa.schema([*values, *numbers, *time])
 
     @cached_property
     def layout(self) -> Layout:
@@ -132,14 +152,18 @@ class UpdatingRank(Operator):
 
     def partial(self, rows: pa.Table) -> State:
         """What a batch of input rows adds to the state."""
-        slots = group_ids([rows[k] for k in self.keys], len(rows))
-        weight = weights(rows)
-        keys = [normalised(whole(rows[k])) for k in self.keys]
-        (_, of_keys), (_, of_rows) = self.partial_layout.tables
-        return {
-            KEYS: of_batch(keys, slots, weight, of_keys),
-            RANKED: slotted(rows, slots, weight, of_rows),
-        }
+        return self._partial(rows)[0]
+
+    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
+        """The same for each bucket that rows go to.
+
+        Parameters
+        ----------
+        buckets
+            The bucket of each row; rows of one key share it.
+        """
+        state, slots = self._partial(rows)
+        return split(state, buckets[first_rows(slots)])
 
     def step(
         self, state: State, partials: Sequence[State], now_us: int
@@ -151,22 +175,24 @@ class UpdatingRank(Operator):
         names = [f.name for f in self._values]
         side = Side.of(touch, state[RANKED], delta[RANKED], names)
         ranked = self._ranked(side)
-        position, number, weight = self._moves(ranked)
+        moves, weight = self._moves(ranked)
         if not self.retracts:
-            reached, _ = self._numbered(ranked, side.after)
+            reached, *_ = self._numbered(ranked, side.after)
             copies = np.bincount(reached, minlength=len(side.slot))
             side = replace(side, after=np.asarray(copies, np.int64))
         (_, _), (_, of_rows) = self.layout.tables
         rows = side.state(of_rows)
         alive = np.zeros(len(touch), np.bool_)
         alive[int64s(rows[SLOT])] = True
-        changes = self._changes(side.rows, position, number, weight)
+        changes = self._changes(side.rows, moves, weight)
         return touch.put_back(state, {KEYS: keys, RANKED: rows}, alive), changes
 
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
         idle = kept(state, int64s(state[KEYS][TOUCHED]) < before_us)
-        return self.step(state, [self.partial(negated(idle[RANKED]))], before_us)
+        retracting = replace(self, retracts=True)
+        gone = retracting.partial(negated(idle[RANKED]))
+        return self.step(state, [gone], before_us)
 
     @cached_property
     def _keys(self) -> list[str]:
@@ -176,60 +202,89 @@ class UpdatingRank(Operator):
     def _values(self) -> list[pa.Field]:
         return [f for f in self.input if f.name != WEIGHT]
 
+    def _partial(self, rows: pa.Table) -> tuple[State, Ints]:
+        """A partial state, and the slot of each row in it."""
+        slots = group_ids([rows[k] for k in self.keys], len(rows))
+        weight = weights(rows)
+        keys = [normalised(whole(rows[k])) for k in self.keys]
+        (_, of_keys), (_, of_rows) = self.partial_layout.tables
+        state = {KEYS: of_batch(keys, slots, weight, of_keys)}
+        some = self._reaching(rows, slots, weight)
+        reaching = rows.take(pa.array(some))
+        state[RANKED] = slotted(reaching, slots[some], weight[some], of_rows)
+        return state, slots
+
+    def _reaching(self, rows: pa.Table, slots: Ints, weight: Ints) -> Ints:
+        """Positions of the rows of a batch that may be sent: what the limit keeps out
+        among the batch alone, it keeps out among more rows."""
+        if self.limit is None or self.retracts:
+            return np.arange(len(rows))
+        values = rows.select([f.name for f in self._values])
+        side = Side(values, slots, np.zeros_like(weight), weight)
+        reached, *_ = self._numbered(self._ranked(side), side.after)
+        return np.unique(reached)
+
     def _layout(self, more: pa.Field) -> Layout:
         keys = [self.input.field(k).with_name(f"key {k}") for k in self.keys]
         slot, weight = pa.field(SLOT, pa.int64()), pa.field(WEIGHT, pa.int64())
-        by = ", ".join(map(str, self.order))
-        limit = "" if self.limit is None else f" up to {self.limit}"
+        numbers, order = (
+            ", ".join(map(str, items)) or "nothing"
+            for items in (self.numbers, self.order)
+        )
+        limit = "" if self.limit is None else f" where {self.limit}"
         return Layout(
-            f"{self.function} by {', '.join(self.keys)} ordered by {by}{limit}",
+            f"{numbers} by {', '.join(self.keys)} ordered by {order}{limit}",
             (
                 (KEYS, pa.schema([*keys, more])),
                 (RANKED, pa.schema([slot, *self._values, weight])),
             ),
         )
 
-    def _moves(self, ranked: Ranked) -> tuple[Ints, Ints, Ints]:
-        """Rows by position and number whose presence in the output changes."""
+    def _moves(self, ranked: Ranked) -> tuple[list[Ints], Ints]:
+        """Rows whose presence in the output changes, as :meth:`_numbered` has them, and
+        by how much."""
         side = ranked.side
         was, is_ = (self._numbered(ranked, w) for w in (side.before, side.after))
-        position, number = (np.r_[a, b] for a, b in zip(was, is_, strict=True))
+        columns = [np.r_[a, b] for a, b in zip(was, is_, strict=True)]
         sign = np.repeat([-1, 1], [len(was[0]), len(is_[0])])
-        seen = number if self.name is not None else np.zeros_like(number)
-        ids = group_ids([pa.array(position), pa.array(seen)], len(position))
+        ids = group_ids([pa.array(column) for column in columns], len(sign))
         change = added(size(ids), ids, sign)
         moved = np.flatnonzero(change)
         first = first_rows(ids)[moved]
-        return position[first], number[first], change[moved]
+        return [column[first] for column in columns], change[moved]
 
-    def _numbered(self, ranked: Ranked, there: Ints) -> tuple[Ints, Ints]:
-        """Position and number of each row that is there, copies one by one."""
+    def _numbered(self, ranked: Ranked, there: Ints) -> list[Ints]:
+        """Position and numbers of each row that is there, copies one by one."""
         order = ranked.order[there[ranked.order] > 0]
-        copies = there[order]
-        if self.limit is not None and self.function == "row_number":
-            copies = np.minimum(copies, self.limit)
+        copies, limit = there[order], self.limit
+        if limit is not None and limit.function == "row_number":
+            copies = np.minimum(copies, limit.last)
         rows = np.repeat(order, copies)
-        number = _NUMBERINGS[self.function](ranked.side.slot[rows], ranked.rank[rows])
-        within = number <= (len(rows) if self.limit is None else self.limit)
-        return rows[within], number[within]
+        runs = ranked.side.slot[rows], ranked.rank[rows]
+        columns = [rows, *(_NUMBERINGS[n.function](*runs) for n in self.numbers)]
+        if limit is None:
+            return columns
+        within = _NUMBERINGS[limit.function](*runs) <= limit.last
+        return [column[within] for column in columns]
 
     def _ranked(self, side: Side) -> Ranked:
         decided = {*self.keys, *(o.column for o in self.order)}
         ties = [n for n in value_columns(side.rows) if n not in decided]
         by_order = [whole(side.rows[o.column]) for o in self.order]
-        rank = joint_ranks(by_order, self.order)
+        rank = np.zeros(len(side.slot), np.int64)
+        if self.order:
+            rank = joint_ranks(by_order, self.order)
         decided_rank = rank
         if ties:
             columns = [pa.array(rank), *(whole(side.rows[n]) for n in ties)]
             decided_rank = joint_ranks(columns, [Order(n) for n in ("rank", *ties)])
         return Ranked(side, rank, sorted_positions(side.slot, decided_rank))
 
-    def _changes(
-        self, rows: pa.Table, position: Ints, number: Ints, weight: Ints
-    ) -> pa.Table:
+    def _changes(self, rows: pa.Table, moves: list[Ints], weight: Ints) -> pa.Table:
+        position, *values = moves
         changes = rows.take(pa.array(position))
-        if self.name is not None:
-            changes = changes.append_column(self.name, pa.array(number))
+        for number, column in zip(self.numbers, values, strict=True):
+            changes = changes.append_column(number.name, pa.array(column))
         changes = changes.select(self.output.names)
         order = np.argsort(weight > 0, kind="stable")
         return changes.append_column(WEIGHT, pa.array(weight)).take(pa.array(order))

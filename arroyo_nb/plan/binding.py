@@ -11,15 +11,17 @@ class without a row is refused, so nothing of the grammar is silently ignored.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions.regex import check_pattern
-from arroyo_nb.plan import aggregate_calls, aggregates, calls
+from arroyo_nb.plan import aggregate_calls, aggregates, calls, over
 from arroyo_nb.plan.functions import WORDED, function_call, plain_call
 from arroyo_nb.plan.literals import interval, number, text, written_interval
+from arroyo_nb.plan.naming import shown
 from arroyo_nb.plan.operators import SYMBOLS, binary, negated
 from arroyo_nb.plan.predicates import among, between, case, inverted, tested
 from arroyo_nb.plan.refusals import refuse_clauses, refused
@@ -206,6 +208,7 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
 def _aggregate(
     name: str, node: exp.Anonymous, scope: Scope, within: exp.Expr | None = None
 ) -> exp.Expr:
+    scope = replace(scope, over=False)
     arguments, order, distinct = aggregate_calls.parts(node)
     if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
@@ -241,8 +244,23 @@ def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
     call = bind(node.this, scope)
     if not aggregate_calls.is_aggregate(call):
         raise CatalogProblem("FILTER follows an aggregate")
-    predicate = bind_condition(node.expression.this, scope, "FILTER")
+    inside = replace(scope, over=False)
+    predicate = bind_condition(node.expression.this, inside, "FILTER")
     return aggregate_calls.filtered(call, predicate)
+
+
+def _over(node: exp.Window, scope: Scope) -> exp.Expr:
+    name = over.numbering(node.this)
+    if name is None:
+        raise PlanProblem(f"{shown(bind(node.this, scope))} is no window function")
+    refuse_clauses(node)
+    if not scope.over:
+        raise over.misplaced_over(span_of(node))
+    inside = replace(scope, over=False)
+    keys = [bind(key, inside) for key in node.args.get("partition_by") or ()]
+    order = node.args.get("order")
+    ordered = [_ordered(item, inside) for item in order.expressions] if order else []
+    return over.over_call(name, keys, ordered)
 
 
 def _worded(node: exp.Expr, scope: Scope) -> exp.Expr:
@@ -273,4 +291,5 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     exp.Anonymous: _call,
     exp.Filter: _filter,
     exp.WithinGroup: _within_group,
+    exp.Window: _over,
 }

@@ -14,10 +14,12 @@ from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window
 from arroyo_nb.plan.typing import duration, place_of, type_of, typed
 from arroyo_nb.schema import TEXT, WINDOW_STRUCT
 
-_OVER_FUNCTIONS = (
-    *("cume_dist", "dense_rank", "lag", "lead", "ntile", "percent_rank", "rank"),
-    "row_number",
-)
+NUMBERINGS = frozenset(("dense_rank", "rank", "row_number"))
+"""Functions that number rows, and have a meaning with OVER alone."""
+
+OVER_FUNCTIONS = ("cume_dist", "lag", "lead", "ntile", "percent_rank")
+"""The other functions that have a meaning with OVER alone."""
+
 _OTHER_FUNCTIONS = (
     *("array_any_value", "array_concat", "array_dims", "array_distance"),
     *("array_except", "array_has_all", "array_has_any", "array_intersect"),
@@ -39,7 +41,8 @@ UNSUPPORTED_FUNCTIONS = {
     "row": "a row value is not supported",
     "metadata": "metadata() may only be called in a generated column",
     **{f: f"the function {f}() is not supported yet" for f in _OTHER_FUNCTIONS},
-    **{f: f"{f}() needs OVER, which is not supported yet" for f in _OVER_FUNCTIONS},
+    **{f: f"{f}() needs OVER" for f in NUMBERINGS},
+    **{f: f"{f}() needs OVER, which is not supported yet" for f in OVER_FUNCTIONS},
 }
 """Arroyo's functions that are not run: name -> the words that refuse it."""
 

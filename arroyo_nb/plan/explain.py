@@ -19,6 +19,7 @@ from arroyo_nb.plan.nodes import (
     Measure,
     Named,
     Node,
+    Numbered,
     Ordering,
     Project,
     Scan,
@@ -28,6 +29,7 @@ from arroyo_nb.plan.nodes import (
     Tumble,
     Union,
     UpdatingAggregate,
+    UpdatingRank,
     Watermark,
     Window,
     WindowAggregate,
@@ -55,9 +57,16 @@ _SPARK: dict[type[Node], str] = {
     WindowAggregate: "groupBy(window).agg, append mode: one row per closed window",
     UpdatingAggregate: "transformWithState over buckets of keys, Arrow in and out: "
     "retracts before appends",
+    UpdatingRank: "transformWithState over buckets of keys, Arrow in and out: "
+    "retracts before appends",
     Sink: "writeStream, append mode",
 }
 """What Spark does for a node."""
+
+_FORGETS: dict[type[Node], str] = {
+    UpdatingAggregate: "aggregate retracts",
+    UpdatingRank: "rank retracts the rows of",
+}
 
 _SLOW_WATERMARK = (
     "differs from Arroyo: the watermark follows the newest row so far; Arroyo's "
@@ -224,6 +233,8 @@ def described(node: Node) -> str:
             return f"WindowAggregate {window} AS {node.window_name}; {groups}"
         case UpdatingAggregate(keys=keys, measures=measures):
             return f"UpdatingAggregate {_grouped(keys, measures)}"
+        case Numbered():
+            return f"{type(node).__name__} {_ranked(node)}"
         case Sink():
             kind = _kind(node)
             return f"Sink {node.name}{f' ({kind})' if kind else ''}: {node.schema}"
@@ -289,6 +300,15 @@ def _measure(measure: Measure) -> str:
     return text if text == measure.name else f"{text} AS {measure.name}"
 
 
+def _ranked(node: Numbered) -> str:
+    by = ", ".join(map(sql_text, node.keys)) or "nothing"
+    order = ", ".join(map(_ordering, node.order)) or "all columns"
+    numbers = ", ".join(f"{n.function}() AS {n.name}" for n in node.numbers)
+    text = f"by {by}, ordered by {order}; {numbers or 'no numbers'}"
+    limit = node.limit if isinstance(node, UpdatingRank) else None
+    return f"{text}; {limit.function}() <= {limit.last}" if limit else text
+
+
 def _ordering(item: Ordering) -> str:
     way = " DESC" if item.descending else ""
     # Arroyo has NULLs last, first where the order descends.
@@ -299,11 +319,13 @@ def _ordering(item: Ordering) -> str:
 
 def _forgotten(plan: Plan) -> list[str]:
     """What becomes of keys that are idle."""
-    nodes = (node for sink in plan.sinks for node in walk(sink))
-    if not any(isinstance(node, UpdatingAggregate) for node in nodes):
-        return []
+    kinds = {type(node) for sink in plan.sinks for node in walk(sink)}
     ttl = in_words(plan.updating_ttl)
-    return [f"an updating aggregate retracts a key that is idle for {ttl}"]
+    return [
+        f"an updating {words} a key that is idle for {ttl}"
+        for kind, words in _FORGETS.items()
+        if kind in kinds
+    ]
 
 
 def _differences(sinks: Iterable[Node]) -> list[str]:

@@ -10,7 +10,7 @@ from itertools import chain
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem
-from arroyo_nb.plan import aggregate_calls, calls
+from arroyo_nb.plan import aggregate_calls, calls, over
 from arroyo_nb.plan.binding import bind, bind_condition
 from arroyo_nb.plan.naming import output_name, shown
 from arroyo_nb.plan.nodes import Aggregate, Filter, Measure, Named, Node
@@ -62,11 +62,11 @@ def group(
     wanted = [item.expression for item in items] + ([predicate] if predicate else [])
     measures = _measures(wanted, keys)
     aggregate = Aggregate(node, keys, tuple(measures.values()), span=span_of(select))
-    over = partial(_over, keys=keys, measures=measures)
+    above = partial(_over, keys=keys, measures=measures)
     result: Node = aggregate
     if having is not None and predicate is not None:
-        result = Filter(aggregate, over(predicate), span=span_of(having))
-    listed = tuple(replace(item, expression=over(item.expression)) for item in items)
+        result = Filter(aggregate, above(predicate), span=span_of(having))
+    listed = tuple(replace(item, expression=above(item.expression)) for item in items)
     return Grouping(result, listed, grouped=True)
 
 
@@ -91,6 +91,7 @@ def _key(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.Ex
         raise PlanProblem(
             "Aggregate functions are not allowed in GROUP BY", span=span_of(expression)
         )
+    over.refuse_over(bound)
     call = calls.find_window_call(bound)
     if call is not None and call is not bound:
         raise calls.misplaced_window(call)
@@ -156,7 +157,9 @@ def _having(
         named = isinstance(node, exp.Column) and aliased.get(node.name)
         return named.expression if named else None
 
-    return replaced(bound, unaliased)
+    made = replaced(bound, unaliased)
+    over.refuse_over(made)
+    return made
 
 
 def _measures(

@@ -92,6 +92,17 @@ def _ordered(node: exp.Ordered) -> str:
     return f"{shown(node.this)} {way} NULLS {nulls}"
 
 
+def _over(node: exp.Window) -> str:
+    keys, order = node.args["partition_by"], node.args["order"].expressions
+    parts = [shown(node.this)]
+    if keys:
+        parts.append(f"PARTITION BY [{', '.join(map(shown, keys))}]")
+    if order:
+        parts.append(f"ORDER BY [{', '.join(map(_ordered, order))}]")
+    kind, end = ("RANGE", "CURRENT ROW") if order else ("ROWS", "UNBOUNDED FOLLOWING")
+    return f"{' '.join(parts)} {kind} BETWEEN UNBOUNDED PRECEDING AND {end}"
+
+
 def _case(node: exp.Case) -> str:
     arms = (
         f"WHEN {shown(arm.this)} THEN {shown(arm.args['true'])}"
@@ -134,4 +145,5 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any], str]] = {
     exp.Between: _between,
     exp.In: _in,
     exp.Case: _case,
+    exp.Window: _over,
 }

@@ -26,6 +26,7 @@ _HANDLED: dict[type[exp.Expr], set[str]] = {
     exp.Insert: {"this", "expression"},
     exp.Ordered: {"this", "desc", "nulls_first"},
     exp.Distinct: {"expressions"},
+    exp.Window: {"this", "partition_by", "order", "over"},
 }
 
 _WORDS = {
@@ -47,11 +48,18 @@ _WORDS = {
     "grouping_sets": "GROUPING SETS is not supported",
     "all": "GROUP BY ALL is not supported",
     "returning": "RETURNING is not supported",
+    "spec": "ROWS, RANGE or GROUPS in OVER is not supported",
+    **dict.fromkeys(("alias", "windows"), "a named window is not supported"),
 }
+
+_TOP_N = (
+    "for the first rows of an order, select row_number() OVER (ORDER BY ...) AS n in a "
+    "subquery, and WHERE n <= ... outside"
+)
+_HINTS = dict.fromkeys(("order", "limit", "fetch", "on", "qualify"), _TOP_N)
 
 # Class of an expression -> its name in the error.
 _EXPRESSIONS: dict[type[exp.Expr], str] = {
-    exp.Window: "OVER",
     exp.Subquery: "a scalar subquery",
     exp.Exists: "EXISTS",
     exp.AtTimeZone: "AT TIME ZONE",
@@ -100,7 +108,8 @@ def refuse_clauses(node: exp.Expr) -> None:
             words = _WORDS.get(word, f"{word.upper()} is not supported")
             if name == "joins" and isinstance(value[0].this, exp.Lateral):
                 words = _WORDS["laterals"]
-            raise Unsupported(words, span=_place(value) or span_of(node))
+            place = _place(value) or span_of(node)
+            raise Unsupported(words, span=place, hint=_HINTS.get(word))
     alias = node.args.get("alias")
     if isinstance(alias, exp.TableAlias):
         refuse_clauses(alias)

@@ -71,10 +71,13 @@ class Scope:
         Its columns.
     name
         Table name or alias; None for an unnamed relation.
+    over
+        Whether OVER may be called here: only in the select list.
     """
 
     schema: Schema
     name: str | None = None
+    over: bool = False
 
     def resolve(self, parts: Sequence[exp.Expr]) -> exp.Expr:
         """The column, and the path into its structs, that a dotted name means.

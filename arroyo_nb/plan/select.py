@@ -34,6 +34,7 @@ from arroyo_nb.plan.nodes import (
     Scan,
     Union,
 )
+from arroyo_nb.plan.over import ranked
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected, Scope, spelled, unique
 from arroyo_nb.plan.typing import cast, column, is_nullable, place_of, type_of, typed
@@ -145,6 +146,8 @@ def _select(select: exp.Select, relations: Relations) -> Node:
     grouping = problems.attempt(partial(group, select, node, scope, items))
     problems.raise_all()
     assert grouping is not None
+    node, items = ranked(grouping.node, grouping.items)
+    grouping = replace(grouping, node=node, items=items)
     projected = _projected(select, grouping)
     return _once(projected) if select.args.get("distinct") else projected
 
@@ -214,7 +217,7 @@ def _item(expression: exp.Expr, scope: Scope) -> list[Named]:
     alias = None
     if isinstance(expression, exp.Alias):
         alias, expression = expression.args["alias"], expression.this
-    bound = bind(expression, scope)
+    bound = bind(expression, replace(scope, over=True))
     name = spelled(alias) if alias is not None else output_name(bound)
     return [Named(name, bound, type_of(bound), is_nullable(bound))]
 

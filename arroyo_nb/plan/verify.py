@@ -14,9 +14,11 @@ from arroyo_nb.plan.nodes import (
     Named,
     Node,
     Project,
+    Rank,
     Source,
     Union,
     UpdatingAggregate,
+    UpdatingRank,
     Watermark,
     WindowAggregate,
 )
@@ -71,6 +73,9 @@ def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:
                 found.extend([measure.where] if measure.where is not None else [])
                 found.extend(item.expression for item in measure.order)
             return [(node.input, e) for e in found]
+        case Rank() | UpdatingRank():
+            found = [*node.keys, *(item.expression for item in node.order)]
+            return [(node.input, e) for e in found]
         case _:
             return []
 
@@ -107,6 +112,8 @@ def _check_expression(node: Node, over: Node, expression: exp.Expr) -> None:
             raise BrokenPlan(f"{part.sql()} has no type in {type(node).__name__}")
         if is_aggregate(part):
             raise BrokenPlan(f"an aggregate is left in {type(node).__name__}")
+        if isinstance(part, exp.Window):
+            raise BrokenPlan(f"a call with OVER is left in {type(node).__name__}")
     if find_window_call(expression) is not None and not isinstance(node, Aggregate):
         raise BrokenPlan(f"a window call is left in {type(node).__name__}")
 

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 from arroyo_nb.plan.nodes import (
     Node,
+    Session,
     Sink,
     Union,
     UpdatingAggregate,
+    UpdatingRank,
     WindowAggregate,
     is_updating,
 )
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.rewrites.ranks import NO_WINDOW_KEY, NOT_WINDOWED, SESSIONS
 from arroyo_nb.rewrites.updating import NOT_UPDATING
 from arroyo_nb.rewrites.windows import NO_WINDOW, uneven_hop
 
@@ -36,9 +39,21 @@ def _message(node: Node) -> str | None:
             return uneven_hop(node.assign)
         case UpdatingAggregate() if node.input.window is not None:
             return NO_WINDOW
+        case UpdatingRank():
+            return _over(node)
         case Union(of_inserts=False) if len({b.changelog for b in node.branches}) > 1:
             return MIXED_UNION
         case Sink(table=table) if table is not None and is_updating(node):
             return None if table.updating else NOT_UPDATING
         case _:
             return None
+
+
+def _over(node: UpdatingRank) -> str:
+    match node.input.window:
+        case None:
+            return NOT_WINDOWED
+        case Session():
+            return SESSIONS
+        case _:
+            return NO_WINDOW_KEY

@@ -81,8 +81,8 @@ def lower(
     Parameters
     ----------
     node
-        A streaming plan; without ``Scan`` and ``Aggregate``, which the rewrites
-        replace.
+        A streaming plan; without ``Scan``, ``Aggregate`` and ``Rank``, which the
+        rewrites replace.
     read
         Gives each source's rows; a batch DataFrame makes the plan a batch query.
     observed
@@ -158,6 +158,8 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
             return lower_window_aggregate(node, lowering)
         case nodes.UpdatingAggregate():
             return lower_updating_aggregate(node, lowering)
+        case nodes.UpdatingRank():
+            return lower_updating_rank(node, lowering)
         case nodes.Sink():
             return _lower(node.input, lowering)
         case _:
@@ -336,6 +338,14 @@ def lower_updating_aggregate(
 
     frame = _lower(node.input, lowering)
     return aggregated(frame, node, row_time(node.input), lowering.buckets)
+
+
+def lower_updating_rank(node: nodes.UpdatingRank, lowering: _Lowering) -> DataFrame:
+    """The changes of numbered rows (:mod:`arroyo_nb.spark.ranks`)."""
+    from arroyo_nb.spark.ranks import ranked
+
+    frame = _lower(node.input, lowering)
+    return ranked(frame, node, row_time(node.input), lowering.buckets)
 
 
 def _named(item: nodes.Named, over: nodes.Node) -> Column:

@@ -88,7 +88,7 @@ def aggregated(
     from pyspark.sql.pandas.types import to_arrow_schema
 
     retracts = nodes.is_updating(node.input)
-    columns = _Columns(row_time)
+    columns = Columns(row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
     calls = tuple(_call(measure, columns) for measure in node.measures)
     items = [*columns.items, f"{row_time} AS {TIMESTAMP}"]
@@ -115,7 +115,7 @@ def aggregated(
     )
 
 
-class _Columns:
+class Columns:
     """What an operator reads: each expression once, under a name made of its text.
 
     A saved state is compared by these names. They are plain words: Spark looks into
@@ -138,7 +138,7 @@ class _Columns:
         return self._names.setdefault(text, name)
 
 
-def _call(measure: nodes.Measure, columns: _Columns) -> AggregateCall:
+def _call(measure: nodes.Measure, columns: Columns) -> AggregateCall:
     from pyspark.sql.pandas.types import to_arrow_type
     from pyspark.sql.types import DataType
 

@@ -11,10 +11,10 @@ of the input's schema and every sub-expression has a type that :func:`type_of` r
 
 from __future__ import annotations
 
-from arroyo_nb.plan.nodes.base import Changelog, Node, Unary, is_updating
+from arroyo_nb.plan.nodes.base import Changelog, Node, Numbered, Unary, is_updating
 from arroyo_nb.plan.nodes.changes import LatestRow
-from arroyo_nb.plan.nodes.columns import Measure, Named, Ordering
-from arroyo_nb.plan.nodes.logical import Aggregate, Scan
+from arroyo_nb.plan.nodes.columns import Limit, Measure, Named, Number, Ordering
+from arroyo_nb.plan.nodes.logical import Aggregate, Rank, Scan
 from arroyo_nb.plan.nodes.streaming import (
     Filter,
     Project,
@@ -22,6 +22,7 @@ from arroyo_nb.plan.nodes.streaming import (
     Source,
     Union,
     UpdatingAggregate,
+    UpdatingRank,
     Watermark,
     WindowAggregate,
 )
@@ -33,11 +34,15 @@ __all__ = [
     "Filter",
     "Hop",
     "LatestRow",
+    "Limit",
     "Measure",
     "Named",
     "Node",
+    "Number",
+    "Numbered",
     "Ordering",
     "Project",
+    "Rank",
     "Scan",
     "Session",
     "Sink",
@@ -46,6 +51,7 @@ __all__ = [
     "Unary",
     "Union",
     "UpdatingAggregate",
+    "UpdatingRank",
     "Watermark",
     "Window",
     "WindowAggregate",

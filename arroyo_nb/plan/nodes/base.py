@@ -7,12 +7,14 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from arroyo_nb.plan.nodes.columns import Measure, Named
+from arroyo_nb.plan.nodes.columns import Measure, Named, Number, Ordering
 from arroyo_nb.plan.nodes.windows import Window
 from arroyo_nb.schema import Field, Schema
 from arroyo_nb.source import Span
 
 if TYPE_CHECKING:
+    from sqlglot import exp
+
     from arroyo_nb.catalog import ConnectorTable
 
 
@@ -133,6 +135,45 @@ class Grouped(Unary):
     @cached_property
     def window_columns(self) -> frozenset[str]:
         """None: a window among the keys makes it a window aggregate."""
+        return frozenset()
+
+
+@dataclass(frozen=True)
+class Numbered(Unary):
+    """The rows of the input with their numbers in an order, of no window.
+
+    Parameters
+    ----------
+    keys, order
+        PARTITION BY and ORDER BY, bound over the input. Rows that are equal in the
+        order are numbered in the order of all their columns.
+    numbers
+        The numbers; output columns behind those of the input.
+    """
+
+    keys: tuple[exp.Expr, ...]
+    order: tuple[Ordering, ...]
+    numbers: tuple[Number, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The input's columns, then the numbers."""
+        numbers = (number.field for number in self.numbers)
+        return Schema((*self.input.schema, *numbers))
+
+    @cached_property
+    def changelog(self) -> Changelog:
+        """A row that comes moves those after it."""
+        return Changelog.RETRACT
+
+    @cached_property
+    def window(self) -> Window | None:
+        """None: the rows of a key are of many windows."""
+        return None
+
+    @cached_property
+    def window_columns(self) -> frozenset[str]:
+        """None: what was a window is a struct like any other."""
         return frozenset()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from arroyo_nb.schema import Field, Type
+from arroyo_nb.schema import BIGINT_UNSIGNED, Field, Type
 from arroyo_nb.source import Span
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Ordering:
-    """One expression of the ORDER BY inside an aggregate."""
+    """One expression of the ORDER BY inside an aggregate or OVER."""
 
     expression: exp.Expr
     descending: bool
@@ -76,3 +76,32 @@ class Measure:
     def field(self) -> Field:
         """The column that it makes."""
         return Field(self.name, self.type, self.nullable)
+
+
+@dataclass(frozen=True)
+class Number:
+    """The number of a row among those of its key, from 1.
+
+    Parameters
+    ----------
+    name
+        Output column.
+    function
+        ``row_number``, ``rank`` or ``dense_rank``.
+    """
+
+    name: str
+    function: str
+
+    @property
+    def field(self) -> Field:
+        """The column that it makes."""
+        return Field(self.name, BIGINT_UNSIGNED, nullable=False)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The rows whose number by ``function`` is ``last`` or less; ``last`` is not 0."""
+
+    function: str
+    last: int

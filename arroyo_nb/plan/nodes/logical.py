@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arroyo_nb.plan.nodes.base import Grouped, TableRows
+from arroyo_nb.plan.nodes.base import Grouped, Numbered, TableRows
 from arroyo_nb.schema import Schema
 
 
@@ -29,3 +29,8 @@ class Aggregate(Grouped):
     ``keys`` may hold one window call: which key is the window is for
     ``windowed_group_by`` to say.
     """
+
+
+@dataclass(frozen=True)
+class Rank(Numbered):
+    """OVER as written, before ``updating_ranks`` decides what it means."""

@@ -11,11 +11,12 @@ from arroyo_nb.plan.nodes.base import (
     Changelog,
     Grouped,
     Node,
+    Numbered,
     TableRows,
     Unary,
     group_fields,
 )
-from arroyo_nb.plan.nodes.columns import Measure, Named
+from arroyo_nb.plan.nodes.columns import Limit, Measure, Named
 from arroyo_nb.plan.nodes.windows import Window
 from arroyo_nb.schema import WINDOW_STRUCT, Field, Schema
 
@@ -182,6 +183,22 @@ class UpdatingAggregate(Grouped):
     def changelog(self) -> Changelog:
         """It takes back what it sent."""
         return Changelog.RETRACT
+
+
+@dataclass(frozen=True)
+class UpdatingRank(Numbered):
+    """The rows of the input with their numbers, those that move sent anew.
+
+    State: per key its rows. Where the input only appends, those that the limit lets
+    through are enough. ``_timestamp`` of a row is the input's.
+
+    Parameters
+    ----------
+    limit
+        Which rows are sent; None for all.
+    """
+
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog.measures import Order
-from arroyo_nb.changelog.rank import UpdatingRank
+from arroyo_nb.changelog.rank import Limit, Number, UpdatingRank
 
 INPUT = pa.schema({"k": pa.string(), "v": pa.float64(), "t": pa.string()})
 ROWS = st.fixed_dictionaries(
@@ -24,19 +24,28 @@ ROWS = st.fixed_dictionaries(
 ORDERS = {
     "v DESC NULLS FIRST": (Order("v", descending=True, nulls_first=True),),
     "t NULLS LAST, v DESC NULLS LAST": (Order("t"), Order("v", descending=True)),
+    "": (),
 }
 TIES = "k NULLS LAST, v NULLS LAST, t NULLS LAST"
 FUNCTIONS = st.sampled_from(["row_number", "rank", "dense_rank"])
-LIMITS = st.none() | st.integers(1, 3)
+LIMITS = st.none() | st.builds(Limit, FUNCTIONS, st.integers(1, 3))
+NUMBERS = st.lists(FUNCTIONS, max_size=3, unique=True).map(
+    lambda functions: tuple(Number(f"n_{f}", f) for f in functions)
+)
 
 
 def query(keys: tuple[str, ...], order: str, rank: UpdatingRank) -> str:
-    ties = f", {TIES}" if rank.function == "row_number" else ""
-    partition = f"PARTITION BY {', '.join(keys)}" if keys else ""
-    number = f"{rank.function}() OVER ({partition} ORDER BY {order}{ties})"
-    columns = "k, v, t, n" if rank.name else "k, v, t"
-    limit = f"WHERE n <= {rank.limit}" if rank.limit is not None else ""
-    return f"SELECT {columns} FROM (SELECT *, {number} AS n FROM rows) {limit}"
+    def over(function: str) -> str:
+        by = [order, TIES] if function == "row_number" else [order]
+        given = f"ORDER BY {', '.join(filter(None, by))}" if any(by) else ""
+        partition = f"PARTITION BY {', '.join(keys)}" if keys else ""
+        return f"{function}() OVER ({partition} {given})"
+
+    numbers = [f"{over(n.function)} AS {n.name}" for n in rank.numbers]
+    limit = ""
+    if rank.limit is not None:
+        limit = f"QUALIFY {over(rank.limit.function)} <= {rank.limit.last}"
+    return f"SELECT {', '.join(['k, v, t', *numbers])} FROM rows {limit}"
 
 
 @pytest.mark.parametrize("retracts", [True, False])
@@ -45,15 +54,12 @@ def query(keys: tuple[str, ...], order: str, rank: UpdatingRank) -> str:
     histories(ROWS),
     st.sampled_from([("k",), ()]),
     st.sampled_from(list(ORDERS)),
-    FUNCTIONS,
+    NUMBERS,
     LIMITS,
-    st.sampled_from(["n", None]),
     st.integers(0, 4),
 )
-def test_ranks_follow_their_rows(
-    retracts, history, keys, order, function, limit, name, cut
-):
-    operator = UpdatingRank(INPUT, keys, ORDERS[order], function, limit, name, retracts)
+def test_ranks_follow_their_rows(retracts, history, keys, order, numbers, limit, cut):
+    operator = UpdatingRank(INPUT, keys, ORDERS[order], numbers, limit, retracts)
     state, relation, folded = operator.layout.empty(), Relation(INPUT), Folded()
     for now, batch in enumerate(history):
         seen = [(row, w) for row, w in batch if retracts or w > 0]
@@ -73,7 +79,10 @@ def test_ranks_follow_their_rows(
 
 def test_rows_below_the_limit_are_forgotten_where_nothing_is_retracted():
     schema = pa.schema({"v": pa.int64()})
-    operator = UpdatingRank(schema, (), (Order("v"),), limit=2, retracts=False)
+    limit = Limit("row_number", 2)
+    operator = UpdatingRank(schema, (), (Order("v"),), limit=limit, retracts=False)
     rows = pa.table({"v": [5, 3, 9, 1]})
-    state, _ = operator.step(operator.layout.empty(), [operator.partial(rows)], 0)
+    partial = operator.partial(rows)
+    assert sorted(partial["rows"]["v"].to_pylist()) == [1, 3]
+    state, _ = operator.step(operator.layout.empty(), [partial], 0)
     assert sorted(state["rows"]["v"].to_pylist()) == [1, 3]

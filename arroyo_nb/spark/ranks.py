@@ -1,0 +1,94 @@
+"""Ranks and top-N on Spark (:mod:`arroyo_nb.spark.stateful` runs the kernel).
+
+What names a row for those who read its changes? A leaderboard is read by place: with
+row_number() selected, the partition's keys and the number name a row, nothing else has
+that name, and who comes and goes at a place is one update of it. A top 1 has one place
+per key, selected or not. Otherwise several rows share a number, or none is seen: a row
+is named by its values, so that a new rank() is an update of the row, and a row that
+leaves the top is a delete. All of these are in the change itself, so the id is the
+same when a row is taken back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from arroyo_nb.changelog import ROW_ID, WEIGHT
+from arroyo_nb.changelog.measures import Order
+from arroyo_nb.changelog.rank import Limit, Number, Numbering, UpdatingRank
+from arroyo_nb.plan import nodes
+from arroyo_nb.plan.typing import column
+from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
+from arroyo_nb.spark.stateful import Columns, updated
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_FIRST = nodes.Limit("row_number", 1)
+
+
+def ranked(
+    frame: DataFrame, node: nodes.UpdatingRank, row_time: str, buckets: int
+) -> DataFrame:
+    """The changes of the numbered rows: columns, ``_timestamp``, weight and id.
+
+    Parameters
+    ----------
+    frame
+        The lowered input.
+    node
+        How to number.
+    row_time
+        The event time of an input row, as Spark SQL text.
+    buckets
+        Into how many pieces the state is cut; the same for as long as it lives.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    columns = Columns(row_time)
+    values = {field.name: columns.add(column(field)) for field in node.input.schema}
+    keys = dict.fromkeys(columns.add(key) for key in node.keys)
+    order = tuple(
+        Order(columns.add(o.expression), o.descending, o.nulls_first)
+        for o in node.order
+    )
+    items = [*columns.items, f"{row_time} AS {TIMESTAMP}"]
+    schema = to_arrow_schema(frame.selectExpr(*items).schema, timezone="UTC")
+    retracts = nodes.is_updating(node.input)
+    rows = frame.selectExpr(*items, *([WEIGHT] if retracts else []))
+    operator = UpdatingRank(
+        schema, tuple(keys), order, _numbers(node), _limit(node), retracts
+    )
+    named = [f"{name} AS {quoted(visible)}" for visible, name in values.items()]
+    for number, made in zip(node.numbers, operator.numbers, strict=True):
+        type_ = spark_type(number.field.type)
+        named.append(f"CAST({made.name} AS {type_}) AS {quoted(number.name)}")
+    identity = [*_identity(operator, node, list(values.values()))]
+    row_id = ", ".join([*identity, quoted_text(operator.layout.operator)])
+    return updated(rows, operator, buckets).selectExpr(
+        *named, TIMESTAMP, WEIGHT, f"xxhash64({row_id}) AS {ROW_ID}"
+    )
+
+
+def _numbers(node: nodes.UpdatingRank) -> tuple[Number, ...]:
+    """Under plain names, as all that is handed to Python."""
+    return tuple(
+        Number(f"n_{place}", cast(Numbering, number.function))
+        for place, number in enumerate(node.numbers)
+    )
+
+
+def _limit(node: nodes.UpdatingRank) -> Limit | None:
+    if node.limit is None:
+        return None
+    return Limit(cast(Numbering, node.limit.function), node.limit.last)
+
+
+def _identity(
+    operator: UpdatingRank, node: nodes.UpdatingRank, values: list[str]
+) -> tuple[str, ...]:
+    """The columns that name a row."""
+    places = [n.name for n in operator.numbers if n.function == "row_number"]
+    if places or node.limit == _FIRST:
+        return (*operator.keys, *places[:1])
+    return tuple(values)
