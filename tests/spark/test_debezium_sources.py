@@ -144,7 +144,7 @@ def test_bad_documents_have_a_place_or_are_counted(session, tmp_path):
     path = written(tmp_path / "t.json", [LINES[0], change("x"), "null", LINES[1]])
     run = session.run(source(path) + QUERIES["rows"])
     with pytest.raises(RunProblem, match=r"t\.json:2: unexpected op value 'x'"):
-        run.wait(60)
+        run.wait(300)
     run = session.run(source(path, bad_data="drop") + QUERIES["rows"], wait=True)
     assert sorted(found["id"] for found in run.table().to_pylist()) == [1, 2]
     (progress,) = run.snapshot().sources
