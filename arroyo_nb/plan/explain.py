@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -15,6 +16,7 @@ from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,
     Hop,
+    Joining,
     Measure,
     Named,
     Node,
@@ -27,12 +29,13 @@ from arroyo_nb.plan.nodes import (
     Tumble,
     Union,
     UpdatingAggregate,
+    UpdatingJoin,
     Watermark,
     Window,
     WindowAggregate,
     is_updating,
 )
-from arroyo_nb.plan.operators import SYMBOLS
+from arroyo_nb.plan.operators import SYMBOLS, binary
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.plan.verify import expressions
@@ -53,6 +56,8 @@ _SPARK: dict[type[Node], str] = {
     WindowAggregate: "groupBy(window).agg, append mode: one row per closed window",
     UpdatingAggregate: "transformWithState over buckets of keys, Arrow in and out: "
     "retracts before appends",
+    UpdatingJoin: "transformWithState over buckets of keys, rows of both sides in "
+    "Arrow: retracts before appends",
     Sink: "writeStream, append mode",
 }
 """What Spark does for a node."""
@@ -216,6 +221,8 @@ def described(node: Node) -> str:
             return f"WindowAggregate {window} AS {node.window_name}; {groups}"
         case UpdatingAggregate(keys=keys, measures=measures):
             return f"UpdatingAggregate {_grouped(keys, measures)}"
+        case Joining():
+            return f"{type(node).__name__} {_joined(node)}"
         case Sink():
             kind = _kind(node)
             return f"Sink {node.name}{f' ({kind})' if kind else ''}: {node.schema}"
@@ -266,6 +273,13 @@ def _item(item: Named) -> str:
 def _grouped(keys: Iterable[Named], measures: Iterable[Measure]) -> str:
     by = ", ".join(map(_item, keys)) or "nothing"
     return f"by {by}; {', '.join(map(_measure, measures)) or 'no measures'}"
+
+
+def _joined(node: Joining) -> str:
+    tests = [binary(exp.EQ, one, other) for one, other in node.keys]
+    tests += [node.condition] if node.condition is not None else []
+    on = sql_text(reduce(partial(binary, exp.And), tests)) if tests else "nothing"
+    return f"{node.how} ON {on}"
 
 
 def _measure(measure: Measure) -> str:

@@ -9,10 +9,12 @@ from arroyo_nb.plan.nodes import (
     Sink,
     Union,
     UpdatingAggregate,
+    UpdatingJoin,
     WindowAggregate,
     is_updating,
 )
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.rewrites.joins import NOT_INNER, UPDATING_SIDE
 from arroyo_nb.rewrites.updating import NOT_UPDATING
 from arroyo_nb.rewrites.windows import NO_WINDOW, uneven_hop
 
@@ -36,9 +38,19 @@ def _message(node: Node) -> str | None:
             return uneven_hop(node.assign)
         case UpdatingAggregate() if node.input.window is not None:
             return NO_WINDOW
+        case UpdatingJoin():
+            return _join_message(node)
         case Union(of_inserts=False) if len({b.changelog for b in node.branches}) > 1:
             return MIXED_UNION
         case Sink(table=table) if table is not None and is_updating(node):
             return None if table.updating else NOT_UPDATING
         case _:
             return None
+
+
+def _join_message(node: UpdatingJoin) -> str | None:
+    if node.how != "inner":
+        return NOT_INNER
+    if is_updating(node.left):
+        return UPDATING_SIDE.format(side="left")
+    return UPDATING_SIDE.format(side="right") if is_updating(node.right) else None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from arroyo_nb.plan.nodes.base import Changelog, Node, Unary, is_updating
 from arroyo_nb.plan.nodes.columns import Measure, Named, Ordering
+from arroyo_nb.plan.nodes.joins import How, Join, Joining, UpdatingJoin
 from arroyo_nb.plan.nodes.logical import Aggregate, Scan
 from arroyo_nb.plan.nodes.streaming import (
     Filter,
@@ -31,6 +32,9 @@ __all__ = [
     "Changelog",
     "Filter",
     "Hop",
+    "How",
+    "Join",
+    "Joining",
     "Measure",
     "Named",
     "Node",
@@ -44,6 +48,7 @@ __all__ = [
     "Unary",
     "Union",
     "UpdatingAggregate",
+    "UpdatingJoin",
     "Watermark",
     "Window",
     "WindowAggregate",
