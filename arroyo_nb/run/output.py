@@ -282,7 +282,8 @@ class Output:
 def _state_in_rocksdb(rows: DataFrame, sink: nodes.Sink) -> Iterator[None]:
     """A query takes its settings along when it is started: Python operators want
     RocksDB, and the windows of other queries are faster in memory."""
-    if not any(isinstance(node, nodes.UpdatingAggregate) for node in walk(sink)):
+    stateful = (nodes.UpdatingAggregate, nodes.UpdatingJoin)
+    if not any(isinstance(node, stateful) for node in walk(sink)):
         yield
         return
     settings = rows.sparkSession.conf
