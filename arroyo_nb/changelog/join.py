@@ -12,7 +12,7 @@ A NULL in a key matches nothing. ``_timestamp`` of a pair is the later one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -24,10 +24,10 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.exact import SLOT
-from arroyo_nb.changelog.keys import Ints, group_ids, normalised, whole
+from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, normalised, whole
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, pairs, slotted
-from arroyo_nb.changelog.state import Layout, Operator, State, stacked
+from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept, of_batch
 from arroyo_nb.changelog.zset import (
     consolidate,
@@ -89,6 +89,24 @@ class UpdatingJoin(Operator):
 
     def partial(self, left: pa.Table, right: pa.Table) -> State:
         """What a batch of each input adds to the state."""
+        return self._partial(left, right)[0]
+
+    def partials(
+        self, left: pa.Table, right: pa.Table, buckets: Ints
+    ) -> Iterator[tuple[int, State]]:
+        """The same for each bucket that rows go to.
+
+        Parameters
+        ----------
+        buckets
+            The bucket of each left and then of each right row; rows of one key share
+            it.
+        """
+        state, first = self._partial(left, right)
+        return split(state, buckets[first])
+
+    def _partial(self, left: pa.Table, right: pa.Table) -> tuple[State, Ints]:
+        """A partial state, and the first row of each of its keys."""
         columns = [
             pa.chunked_array([normalised(whole(left[a])), normalised(whole(right[b]))])
             for a, b in zip(self.left_keys, self.right_keys, strict=True)
@@ -97,11 +115,12 @@ class UpdatingJoin(Operator):
         weight = np.r_[weights(left), weights(right)]
         (_, of_keys), (_, of_left), (_, of_right) = self.partial_layout.tables
         cut = len(left)
-        return {
+        state = {
             KEYS: of_batch(columns, slots, weight, of_keys),
             LEFT: slotted(left, slots[:cut], weight[:cut], of_left),
             RIGHT: slotted(right, slots[cut:], weight[cut:], of_right),
         }
+        return state, first_rows(slots)
 
     def step(
         self, state: State, partials: Sequence[State], now_us: int
@@ -199,7 +218,9 @@ class UpdatingJoin(Operator):
         found = {name: s[name] for s in sides for name in s.column_names}
         times = [s[TIMESTAMP] for s in sides if TIMESTAMP in s.column_names]
         if times:
-            found[TIMESTAMP] = pc.max_element_wise(*times)
+            # Arrow has no maximum of instants with a zone.
+            latest = pc.max_element_wise(*(time.cast(pa.int64()) for time in times))
+            found[TIMESTAMP] = latest.cast(times[0].type)
         columns = [
             found[f.name] if f.name in found else pa.nulls(len(weight), f.type)
             for f in self.output

@@ -77,6 +77,28 @@ def bind_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.Expr:
     return cast(bound, BOOLEAN)
 
 
+def bind_row_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.Expr:
+    """Bind a predicate on single rows: WHERE, or ON of a JOIN.
+
+    Raises
+    ------
+    PlanProblem
+        When an aggregate or a window is in it.
+    """
+    bound = bind_condition(expression, scope, clause)
+    call = calls.find_window_call(bound)
+    if call is not None:
+        raise calls.misplaced_window(call)
+    found = aggregate_calls.find_aggregate(bound)
+    if found is not None:
+        raise PlanProblem(
+            f"Aggregate functions are not allowed in the {clause} clause",
+            span=place_of(found),
+            hint="write HAVING" if clause == "WHERE" else "aggregate in a query first",
+        )
+    return bound
+
+
 def _column(node: exp.Column, scope: Scope) -> exp.Expr:
     if isinstance(node.this, exp.Star):
         _star(node.this, scope)

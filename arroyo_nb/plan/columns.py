@@ -83,7 +83,7 @@ def declared_columns(
     generated = []
     for declared, made in zip(known, makers, strict=True):
         if made is not None:
-            build = partial(_generated, declared, made, Scope(physical))
+            build = partial(_generated, declared, made, Scope.of(physical))
             generated.append(problems.attempt(build))
     if any(g is None for g in generated):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -15,6 +16,7 @@ from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,
     Hop,
+    Joining,
     LatestRow,
     Measure,
     Named,
@@ -29,13 +31,14 @@ from arroyo_nb.plan.nodes import (
     Tumble,
     Union,
     UpdatingAggregate,
+    UpdatingJoin,
     UpdatingRank,
     Watermark,
     Window,
     WindowAggregate,
     is_updating,
 )
-from arroyo_nb.plan.operators import SYMBOLS
+from arroyo_nb.plan.operators import SYMBOLS, binary
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.plan.verify import expressions
@@ -59,6 +62,8 @@ _SPARK: dict[type[Node], str] = {
     "retracts before appends",
     UpdatingRank: "transformWithState over buckets of keys, Arrow in and out: "
     "retracts before appends",
+    UpdatingJoin: "transformWithState over buckets of keys, rows of both sides in "
+    "Arrow: retracts before appends",
     Sink: "writeStream, append mode",
 }
 """What Spark does for a node."""
@@ -235,6 +240,8 @@ def described(node: Node) -> str:
             return f"UpdatingAggregate {_grouped(keys, measures)}"
         case Numbered():
             return f"{type(node).__name__} {_ranked(node)}"
+        case Joining():
+            return f"{type(node).__name__} {_joined(node)}"
         case Sink():
             kind = _kind(node)
             return f"Sink {node.name}{f' ({kind})' if kind else ''}: {node.schema}"
@@ -285,6 +292,13 @@ def _item(item: Named) -> str:
 def _grouped(keys: Iterable[Named], measures: Iterable[Measure]) -> str:
     by = ", ".join(map(_item, keys)) or "nothing"
     return f"by {by}; {', '.join(map(_measure, measures)) or 'no measures'}"
+
+
+def _joined(node: Joining) -> str:
+    tests = [binary(exp.EQ, one, other) for one, other in node.keys]
+    tests += [node.condition] if node.condition is not None else []
+    on = sql_text(reduce(partial(binary, exp.And), tests)) if tests else "nothing"
+    return f"{node.how} ON {on}"
 
 
 def _measure(measure: Measure) -> str:

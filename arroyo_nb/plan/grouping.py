@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -12,12 +12,11 @@ from sqlglot import exp
 from arroyo_nb.errors import PlanProblem
 from arroyo_nb.plan import aggregate_calls, calls, over
 from arroyo_nb.plan.binding import bind, bind_condition
-from arroyo_nb.plan.naming import output_name, shown
+from arroyo_nb.plan.naming import free, output_name, shown
 from arroyo_nb.plan.nodes import Aggregate, Filter, Measure, Named, Node
 from arroyo_nb.plan.refusals import refuse_clauses
-from arroyo_nb.plan.scope import Cascade, Collected, Scope, spelled
+from arroyo_nb.plan.scope import Cascade, Collected, Relation, Scope, spelled
 from arroyo_nb.plan.typing import column, is_nullable, place_of, replaced, type_of
-from arroyo_nb.schema import Field, Schema
 from arroyo_nb.sql.dialect import span_of
 
 
@@ -106,7 +105,7 @@ def _meant(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.
         name = spelled(expression.this)
         aliased = [item for item in items if item.name == name]
         # A column of the input comes before an alias of its name, as in PostgreSQL.
-        if name not in scope.schema and aliased:
+        if name not in scope and aliased:
             return aliased[0].expression
     # Told already, at its place in the select list.
     if any(item.expression.meta.get("failed") == expression for item in items):
@@ -130,13 +129,7 @@ def _key_name(bound: exp.Expr, items: tuple[Named, ...], taken: set[str]) -> str
     """The name that the select list gives the key, where it selects it."""
     names = [item.name for item in items if item.expression == bound]
     own = "window" if calls.window_of(bound) else output_name(bound)
-    return _free(next((n for n in names if n not in taken), own), taken)
-
-
-def _free(name: str, taken: Container[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
+    return free(next((n for n in names if n not in taken), own), taken)
 
 
 def _having(
@@ -145,16 +138,16 @@ def _having(
     """HAVING sees the input's columns and then the aliases of the select list."""
     if clause is None:
         return None
-    aliased = {i.name: i for i in items if i.name not in scope.schema}
-    extra = tuple(Field(i.name, i.type, i.nullable) for i in aliased.values())
-    wider = replace(scope, schema=Schema((*scope.schema, *extra)))
+    aliased = {i.name: i for i in items if i.name not in scope}
+    names = Relation(None, {name: item.field for name, item in aliased.items()})
+    wider = replace(scope, relations=(*scope.relations, names))
     bound = bind_condition(clause.this, wider, "HAVING")
     call = calls.find_window_call(bound)
     if call is not None:
         raise calls.misplaced_window(call)
 
     def unaliased(node: exp.Expr) -> exp.Expr | None:
-        named = isinstance(node, exp.Column) and aliased.get(node.name)
+        named = aliased.get(node.meta.get("written", ""))
         return named.expression if named else None
 
     made = replaced(bound, unaliased)
@@ -172,7 +165,7 @@ def _measures(
     walked = (e.walk(prune=aggregate_calls.is_aggregate) for e in expressions)
     for node in filter(aggregate_calls.is_aggregate, chain.from_iterable(walked)):
         if node not in found:
-            name = _free(shown(node), taken)
+            name = free(shown(node), taken)
             taken.add(name)
             found[node] = aggregate_calls.measure(name, node)
     return found

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from datetime import timedelta
 from typing import Any
 
@@ -26,9 +26,18 @@ BINDING = {
 """DataFusion's precedences; an operand that binds less tightly is parenthesised."""
 
 
+def free(name: str, taken: Container[str]) -> str:
+    """The name, made longer where it is taken."""
+    while name in taken:
+        name += "_"
+    return name
+
+
 def output_name(bound: exp.Expr) -> str:
     """The name of a select item without alias; a bare column keeps its own."""
-    return bound.name if isinstance(bound, exp.Column) else shown(bound)
+    if isinstance(bound, exp.Column):
+        return str(bound.meta.get("written", bound.name))
+    return shown(bound)
 
 
 def shown(bound: exp.Expr) -> str:

@@ -15,7 +15,8 @@ from arroyo_nb.sql.dialect import span_of
 
 _HANDLED: dict[type[exp.Expr], set[str]] = {
     exp.Select: {
-        *("expressions", "distinct", "from_", "where", "group", "having", "with_"),
+        *("expressions", "distinct", "from_", "joins", "where", "group", "having"),
+        "with_",
     },
     exp.Union: {"this", "expression", "with_"},
     exp.Subquery: {"this", "alias", "with_"},
@@ -35,7 +36,7 @@ _WORDS = {
     "offset": "LIMIT is not currently supported (OFFSET)",
     "fetch": "LIMIT is not currently supported (FETCH)",
     "on": "SELECT DISTINCT ON is not supported",
-    "joins": "JOIN is not supported yet",
+    "joins": "a JOIN in brackets is not supported",
     "laterals": "LATERAL is not supported",
     "locks": "FOR UPDATE and FOR SHARE are not supported",
     "qualify": "QUALIFY is not supported",
@@ -106,8 +107,6 @@ def refuse_clauses(node: exp.Expr) -> None:
             # sqlglot keeps FETCH where it keeps LIMIT.
             word = value.key if isinstance(value, exp.Fetch) else name.strip("_")
             words = _WORDS.get(word, f"{word.upper()} is not supported")
-            if name == "joins" and isinstance(value[0].this, exp.Lateral):
-                words = _WORDS["laterals"]
             place = _place(value) or span_of(node)
             raise Unsupported(words, span=place, hint=_HINTS.get(word))
     alias = node.args.get("alias")

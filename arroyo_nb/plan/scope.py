@@ -6,8 +6,9 @@ they were declared with: ``userId`` in a table is only reached as ``"userId"``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 from sqlglot import exp
@@ -62,22 +63,58 @@ class Cascade(ArroyoError):
 
 
 @dataclass(frozen=True)
-class Scope:
-    """The columns of one relation, under the name it has in the query.
+class Relation:
+    """One relation of FROM, under the name it has in the query.
 
     Parameters
     ----------
-    schema
-        Its columns.
     name
         Table name or alias; None for an unnamed relation.
+    columns
+        What each of its columns is called, with the column of the input that it is:
+        under a join, columns of one name have been given others.
+    """
+
+    name: str | None
+    columns: Mapping[str, Field]
+
+    @classmethod
+    def of(cls, schema: Schema, name: str | None = None) -> Relation:
+        """A relation whose columns are the input's."""
+        return cls(name, {field.name: field for field in schema})
+
+    def bound(self, name: str) -> exp.Expr:
+        """A reference to one of its columns."""
+        field = self.columns[name]
+        found = column(field)
+        # DataFusion shows a column with its relation in the names that it makes.
+        found.meta["qualified"] = f"{self.name}.{name}" if self.name else name
+        found.meta["written"] = name
+        return found
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The columns that a name may mean: those of the relations of FROM.
+
+    Parameters
+    ----------
+    relations
+        What is read.
     over
         Whether OVER may be called here: only in the select list.
     """
 
-    schema: Schema
-    name: str | None = None
+    relations: tuple[Relation, ...]
     over: bool = False
+
+    @classmethod
+    def of(cls, schema: Schema, name: str | None = None) -> Scope:
+        """One relation's columns."""
+        return cls((Relation.of(schema, name),))
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in relation.columns for relation in self.relations)
 
     def resolve(self, parts: Sequence[exp.Expr]) -> exp.Expr:
         """The column, and the path into its structs, that a dotted name means.
@@ -85,50 +122,77 @@ class Scope:
         Raises
         ------
         CatalogProblem
-            When there is no such column or field.
+            When there is no such column or field, or several relations have it.
         """
         names = [spelled(part) for part in parts]
         # The relation comes before a struct column of its name.
-        first = 1 if len(parts) > 1 and names[0] == self.name else 0
-        field = self.schema.get(names[first])
-        if field is None:
-            raise self._unknown(parts, names, first)
-        found: exp.Expr = column(field)
-        # DataFusion shows a column with its relation in the names that it makes.
-        found.meta["qualified"] = f"{self.name}.{field.name}" if self.name else None
+        named = self._named(names[0]) if len(parts) > 1 else None
+        first = 0 if named is None else 1
+        among = self.relations if named is None else (named,)
+        having = [r for r in among if names[first] in r.columns]
+        if not having:
+            raise self._unknown(parts, names, first, among)
+        if len(having) > 1:
+            raise _ambiguous(names[first], having, span_of(parts[first]))
+        found = having[0].bound(names[first])
         found.meta["span"] = span_of(parts[first])
         for part in parts[first + 1 :]:
             found = member(found, spelled(part), span_of(part))
         return found
 
+    def _named(self, name: str) -> Relation | None:
+        return next((r for r in self.relations if r.name == name), None)
+
     def _unknown(
-        self, parts: Sequence[exp.Expr], names: list[str], first: int
+        self,
+        parts: Sequence[exp.Expr],
+        names: list[str],
+        first: int,
+        among: Sequence[Relation],
     ) -> CatalogProblem:
-        wanted = names[first]
-        part = parts[first]
-        if first == 0 and len(parts) > 1 and wanted not in self.schema:
-            relation = f"the relation here is '{self.name}'" if self.name else None
+        wanted, part = names[first], parts[first]
+        known = list(dict.fromkeys(chain.from_iterable(r.columns for r in among)))
+        if first == 0 and len(parts) > 1:
             return CatalogProblem(
                 f"'{wanted}' not found: it is neither a column nor a relation",
                 span=span_of(part),
-                hint=self._case_hint(part.name) or relation or self._near(wanted),
+                hint=_case_hint(part.name, known)
+                or self._relations_here()
+                or did_you_mean(wanted, known),
             )
         return CatalogProblem(
             f"column '{wanted}' not found",
             span=span_of(part),
-            hint=self._case_hint(part.name) or self._near(wanted),
+            hint=_case_hint(part.name, known) or did_you_mean(wanted, known),
         )
 
-    def _case_hint(self, typed_name: str) -> str | None:
-        for name in self.schema.names:
-            if name.lower() == typed_name.lower():
-                if name == name.lower():
-                    return f"write {name}: it is spelled without capitals"
-                return f'write "{name}" in double quotes: it is spelled with capitals'
-        return None
+    def _relations_here(self) -> str | None:
+        names = [f"'{r.name}'" for r in self.relations if r.name]
+        if len(names) > 1:
+            return f"the relations here are {', '.join(names)}"
+        return f"the relation here is {names[0]}" if names else None
 
-    def _near(self, wanted: str) -> str | None:
-        return did_you_mean(wanted, self.schema.names)
+
+def _ambiguous(
+    name: str, relations: Sequence[Relation], span: Span | None
+) -> CatalogProblem:
+    owners = [f"'{r.name}'" if r.name else "a query without a name" for r in relations]
+    written = [f"{r.name}.{name}" for r in relations if r.name]
+    return CatalogProblem(
+        f"Ambiguous reference to unqualified field '{name}': it is a column of "
+        + " and of ".join(owners),
+        span=span,
+        hint=f"write {' or '.join(written)}" if written else "name the queries with AS",
+    )
+
+
+def _case_hint(typed_name: str, known: Iterable[str]) -> str | None:
+    for name in known:
+        if name.lower() == typed_name.lower():
+            if name == name.lower():
+                return f"write {name}: it is spelled without capitals"
+            return f'write "{name}" in double quotes: it is spelled with capitals'
+    return None
 
 
 def member(struct: exp.Expr, name: str, span: Span | None) -> exp.Expr:

@@ -21,9 +21,10 @@ from arroyo_nb.errors import (
     Unsupported,
 )
 from arroyo_nb.functions.types import common_type
-from arroyo_nb.plan import aggregate_calls, calls
-from arroyo_nb.plan.binding import bind, bind_condition
+from arroyo_nb.plan import calls
+from arroyo_nb.plan.binding import bind, bind_row_condition
 from arroyo_nb.plan.grouping import Grouping, group
+from arroyo_nb.plan.joins import Joined, joined
 from arroyo_nb.plan.naming import output_name
 from arroyo_nb.plan.nodes import (
     Aggregate,
@@ -135,11 +136,15 @@ def _select(select: exp.Select, relations: Relations) -> Node:
             "No timestamp field found in projection input: a SELECT needs a FROM",
             span=span_of(select),
         )
-    node, scope = _from(source.this, relations)
+    read = partial(_relation, relations=relations)
+    found = joined(read(source.this), select.args.get("joins") or [], read)
+    node, scope = found.node, found.scope
     problems = Collected()
     where = select.args.get("where")
     if where is not None:
-        predicate = problems.attempt(partial(_where, where.this, scope))
+        predicate = problems.attempt(
+            partial(bind_row_condition, where.this, scope, "WHERE")
+        )
         if predicate is not None:
             node = Filter(node, predicate, span=span_of(where))
     items = _items(select, scope, problems)
@@ -150,21 +155,6 @@ def _select(select: exp.Select, relations: Relations) -> Node:
     grouping = replace(grouping, node=node, items=items)
     projected = _projected(select, grouping)
     return _once(projected) if select.args.get("distinct") else projected
-
-
-def _where(predicate: exp.Expr, scope: Scope) -> exp.Expr:
-    bound = bind_condition(predicate, scope, "WHERE")
-    call = calls.find_window_call(bound)
-    if call is not None:
-        raise calls.misplaced_window(call)
-    found = aggregate_calls.find_aggregate(bound)
-    if found is not None:
-        raise PlanProblem(
-            "Aggregate functions are not allowed in the WHERE clause",
-            span=place_of(found),
-            hint="write HAVING",
-        )
-    return bound
 
 
 def _projected(select: exp.Select, grouping: Grouping) -> Node:
@@ -229,17 +219,22 @@ def _star(star: exp.Expr, scope: Scope) -> list[Named]:
             raise Unsupported(
                 f"* {word.strip('_').upper()} is not supported", span=span_of(star)
             )
-    if isinstance(star, exp.Column) and spelled(star.parts[0]) != scope.name:
-        raise PlanProblem(f"Invalid qualifier {star.parts[0].name}", span=span_of(star))
+    among = scope.relations
+    if isinstance(star, exp.Column):
+        among = tuple(r for r in among if r.name == spelled(star.parts[0]))
+        if not among:
+            name = star.parts[0].name
+            raise PlanProblem(f"Invalid qualifier {name}", span=span_of(star))
     items = []
-    for found in scope.schema:
-        bound = column(found)
-        bound.meta["span"] = span_of(star)
-        items.append(Named(found.name, bound, found.type, found.nullable))
+    for relation in among:
+        for name, field_ in relation.columns.items():
+            bound = relation.bound(name)
+            bound.meta["span"] = span_of(star)
+            items.append(Named(name, bound, field_.type, field_.nullable))
     return items
 
 
-def _from(source: exp.Expr, relations: Relations) -> tuple[Node, Scope]:
+def _relation(source: exp.Expr, relations: Relations) -> Joined:
     if not isinstance(source, exp.Table | exp.Subquery):
         raise _other_relation(source)
     refuse_clauses(source)
@@ -250,15 +245,24 @@ def _from(source: exp.Expr, relations: Relations) -> tuple[Node, Scope]:
         case exp.Table() if isinstance(source.this, exp.Identifier):
             identifier = source.this
             node = relations.get(identifier.name, span_of(identifier))
-            return node, Scope(node.schema, name or identifier.name.lower())
+            name = name or identifier.name.lower()
+            return Joined(node, Scope.of(node.schema, name))
+        case exp.Subquery() if isinstance(source.this, exp.Table):
+            raise Unsupported(
+                "a table or a JOIN in brackets is not supported",
+                span=span_of(source),
+                hint="write (SELECT ... FROM ... JOIN ...) AS name",
+            )
         case exp.Subquery():
             node = plan_query(source.this, _with_ctes(source, relations))
-            return node, Scope(node.schema, name)
+            return Joined(node, Scope.of(node.schema, name))
         case _:
             raise _other_relation(source)
 
 
 def _other_relation(source: exp.Expr) -> Unsupported:
+    if isinstance(source, exp.Lateral):
+        return Unsupported("LATERAL is not supported", span=span_of(source))
     return Unsupported(
         "FROM takes a table or a query: functions, LATERAL and VALUES are not "
         "supported",

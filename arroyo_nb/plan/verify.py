@@ -11,6 +11,7 @@ from arroyo_nb.plan.calls import find_window_call
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,
+    Joining,
     Named,
     Node,
     Project,
@@ -23,6 +24,7 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
 )
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.typing import type_of
 
 
 class BrokenPlan(AssertionError):
@@ -76,11 +78,20 @@ def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:
         case Rank() | UpdatingRank():
             found = [*node.keys, *(item.expression for item in node.order)]
             return [(node.input, e) for e in found]
+        case Joining(left=left, right=right, keys=keys, condition=condition):
+            sides = [
+                (o, e) for key in keys for o, e in zip((left, right), key, strict=True)
+            ]
+            return [*sides, *([(node, condition)] if condition is not None else [])]
         case _:
             return []
 
 
 def _check_shape(node: Node) -> None:
+    if isinstance(node, Joining) and any(
+        type_of(a) != type_of(b) for a, b in node.keys
+    ):
+        raise BrokenPlan("a join by keys of different types")
     if isinstance(node, Union):
         shapes = {
             tuple((f.name, f.type) for f in branch.schema) for branch in node.branches

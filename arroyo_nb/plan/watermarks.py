@@ -84,7 +84,7 @@ def _with_expression(
     field: Field, expression: exp.Expr, columns: Columns
 ) -> WatermarkClause:
     try:
-        bound = bind(expression, Scope(columns.physical))
+        bound = bind(expression, Scope.of(columns.physical))
         delay = fixed_delay(bound, field.name)
     except ArroyoError as error:
         error.message = f"could not plan watermark expression: {error.message}"

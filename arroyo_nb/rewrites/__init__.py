@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from arroyo_nb.plan.nodes import Aggregate, Node, Rank, Scan
+from arroyo_nb.plan.nodes import Aggregate, Join, Node, Rank, Scan
 from arroyo_nb.rewrites.event_time import event_time
+from arroyo_nb.rewrites.joins import updating_joins
+from arroyo_nb.rewrites.narrow import narrow_joins
 from arroyo_nb.rewrites.ranks import top_n, unread_numbers, updating_ranks
 from arroyo_nb.rewrites.updating import updating_group_by, updating_sinks
 from arroyo_nb.rewrites.windows import same_windows, windowed_group_by
@@ -56,8 +58,14 @@ PASSES = (
         "OVER without a window sends a change for each row whose number changes",
         (Rank,),
     ),
+    Pass(
+        updating_joins,
+        "a JOIN without windows matches each row with all rows of the other side",
+        (Join,),
+    ),
     Pass(top_n, "a number that is compared with a constant limits what its rank sends"),
     Pass(unread_numbers, "a number that nobody reads is not made"),
+    Pass(narrow_joins, "a join keeps only the columns that are read"),
     Pass(same_windows, "the branches of a union share one window"),
     Pass(updating_sinks, "changes of rows go where they can be told"),
 )

@@ -10,11 +10,13 @@ from arroyo_nb.plan.nodes import (
     Sink,
     Union,
     UpdatingAggregate,
+    UpdatingJoin,
     UpdatingRank,
     WindowAggregate,
     is_updating,
 )
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.rewrites.joins import NOT_INNER, UPDATING_SIDE
 from arroyo_nb.rewrites.ranks import NO_WINDOW_KEY, NOT_WINDOWED, SESSIONS
 from arroyo_nb.rewrites.updating import NOT_UPDATING
 from arroyo_nb.rewrites.windows import NO_WINDOW, uneven_hop
@@ -41,6 +43,8 @@ def _message(node: Node) -> str | None:
             return NO_WINDOW
         case UpdatingRank():
             return _over(node)
+        case UpdatingJoin():
+            return _join_message(node)
         case Union(of_inserts=False) if len({b.changelog for b in node.branches}) > 1:
             return MIXED_UNION
         case Sink(table=table) if table is not None and is_updating(node):
@@ -57,3 +61,11 @@ def _over(node: UpdatingRank) -> str:
             return SESSIONS
         case _:
             return NO_WINDOW_KEY
+
+
+def _join_message(node: UpdatingJoin) -> str | None:
+    if node.how != "inner":
+        return NOT_INNER
+    if is_updating(node.left):
+        return UPDATING_SIDE.format(side="left")
+    return UPDATING_SIDE.format(side="right") if is_updating(node.right) else None

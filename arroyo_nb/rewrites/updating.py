@@ -21,12 +21,12 @@ from arroyo_nb.plan.verify import expressions
 NOT_UPDATING = "input is updating, but sink is not configured as an updating sink"
 """Why Arroyo refuses changes in a sink of rows."""
 
-# A retract is found by its values: they must be the same when they are taken back.
-_UNREPEATABLE = {
+UNREPEATABLE = {
     "random": "gives another number",
     "uuid": "gives another text",
     "row_time": "may be another time",
 }
+"""A retract is found by its values: they must be the same when they are taken back."""
 
 
 def updating_group_by(root: Node) -> Node:
@@ -95,9 +95,9 @@ def _check_input(node: Node) -> None:
         )
     for _, expression in expressions(node):
         for call in expression.find_all(exp.Anonymous):
-            if call.name in _UNREPEATABLE:
+            if call.name in UNREPEATABLE:
                 raise Unsupported(
                     f"{call.name}() over updating rows is not supported: it "
-                    f"{_UNREPEATABLE[call.name]} when a row is taken back",
+                    f"{UNREPEATABLE[call.name]} when a row is taken back",
                     span=place_of(call),
                 )

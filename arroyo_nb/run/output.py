@@ -276,8 +276,7 @@ class Output:
 def _state_in_rocksdb(rows: DataFrame, sink: nodes.Sink) -> Iterator[None]:
     """A query takes its settings along when it is started: Python operators want
     RocksDB, and the windows of other queries are faster in memory."""
-    stateful = (nodes.UpdatingAggregate, nodes.UpdatingRank, nodes.LatestRow)
-    if not any(isinstance(node, stateful) for node in walk(sink)):
+    if not any(isinstance(node, nodes.STATEFUL) for node in walk(sink)):
         yield
         return
     settings = rows.sparkSession.conf

@@ -160,6 +160,8 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
             return lower_updating_aggregate(node, lowering)
         case nodes.UpdatingRank():
             return lower_updating_rank(node, lowering)
+        case nodes.UpdatingJoin():
+            return lower_updating_join(node, lowering)
         case nodes.Sink():
             return _lower(node.input, lowering)
         case _:
@@ -346,6 +348,16 @@ def lower_updating_rank(node: nodes.UpdatingRank, lowering: _Lowering) -> DataFr
 
     frame = _lower(node.input, lowering)
     return ranked(frame, node, row_time(node.input), lowering.buckets)
+
+
+def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFrame:
+    """The pairs, or their changes (:mod:`arroyo_nb.spark.joins`)."""
+    # Its module is for Python workers too, as is the one above.
+    from arroyo_nb.spark.joins import joined
+
+    left, right = (_lower(side, lowering) for side in node.inputs)
+    times = (row_time(node.left), row_time(node.right))
+    return joined(left, right, node, times, lowering.buckets)
 
 
 def _named(item: nodes.Named, over: nodes.Node) -> Column:

@@ -37,20 +37,19 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 BUCKET = "_bucket"
+PARTS = f"{BUCKET} int, part binary"
+"""Columns of partial states on their way to their buckets."""
+
 PARTIAL_ROWS = 1_000_000
 """Rows that are put together before they are sent to their buckets."""
 
 
-class Keyed(Protocol):
-    """An operator of one input, whose state is cut by its keys."""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The columns that its state is cut by."""
+class Stepping(Protocol):
+    """What an operator of :mod:`arroyo_nb.changelog` is to its bucket."""
 
     @property
     def output(self) -> pa.Schema:
-        """The columns of its changes, without the weight."""
+        """Columns of its changes, without the weight."""
 
     @property
     def layout(self) -> Layout:
@@ -60,13 +59,21 @@ class Keyed(Protocol):
     def partial_layout(self) -> Layout:
         """The tables of a partial state."""
 
-    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
-        """What rows add to the state of each bucket."""
-
     def step(
         self, state: State, partials: Sequence[State], now_us: int
     ) -> tuple[State, pa.Table]:
         """The next state, and the changes of the output."""
+
+
+class Keyed(Stepping, Protocol):
+    """An operator of one input, whose state is cut by its keys."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that its state is cut by."""
+
+    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
+        """What rows add to the state of each bucket."""
 
 
 def aggregated(
@@ -116,14 +123,16 @@ def aggregated(
 
 
 class Columns:
-    """What an operator reads: each expression once, under a name made of its text.
+    """What an operator reads: each expression once, under a name made of its text and
+    a prefix.
 
     A saved state is compared by these names. They are plain words: Spark looks into
     what it hands to Python by name, and stumbles over dots and backticks.
     """
 
-    def __init__(self, row_time: str) -> None:
+    def __init__(self, row_time: str, prefix: str = "c_") -> None:
         self._row_time = row_time
+        self._prefix = prefix
         self._names: dict[str, str] = {}
 
     @property
@@ -134,7 +143,7 @@ class Columns:
     def add(self, expression: exp.Expr) -> str:
         """The column that has the expression's value."""
         text = spark_sql(expression, row_time=self._row_time)
-        name = "c_" + hashlib.sha256(text.encode()).hexdigest()[:16]
+        name = self._prefix + hashlib.sha256(text.encode()).hexdigest()[:16]
         return self._names.setdefault(text, name)
 
 
@@ -170,14 +179,32 @@ def updated(frame: DataFrame, operator: Keyed, buckets: int) -> DataFrame:
     buckets
         Into how many pieces the state is cut; the same for as long as it lives.
     """
-    keys = ", ".join(map(quoted, operator.keys))
-    bucket = f"CAST(pmod(xxhash64({keys}), {buckets}) AS INT)" if keys else "0"
-    rows = frame.selectExpr("*", f"{bucket} AS {BUCKET}")
-    parts = rows.mapInArrow(_Partials(operator), f"{BUCKET} int, part binary")
+    rows = frame.selectExpr("*", bucket_of(operator.keys, buckets))
+    return stepped(rows.mapInArrow(_Partials(operator), PARTS), operator)
+
+
+def stepped(parts: DataFrame, operator: Stepping) -> DataFrame:
+    """The changes of an operator's output, from the partial states of its input.
+
+    Parameters
+    ----------
+    parts
+        Of the columns :data:`PARTS`.
+    operator
+        What to keep up to date.
+    """
     steps = parts.groupBy(BUCKET).transformWithState(
         _Step(operator), "changes binary", "Append", "None"
     )
     return steps.mapInArrow(_decoded, _spark_columns(operator.output))
+
+
+def bucket_of(keys: Sequence[str], buckets: int) -> str:
+    """The bucket of a row, as Spark SQL text."""
+    if not keys:
+        return f"0 AS {BUCKET}"
+    names = ", ".join(map(quoted, keys))
+    return f"CAST(pmod(xxhash64({names}), {buckets}) AS INT) AS {BUCKET}"
 
 
 class _Partials:
@@ -187,26 +214,26 @@ class _Partials:
         self._operator = operator
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in _stacked(batches):
-            by_bucket = list(self._by_bucket(rows))
-            yield pa.record_batch(
-                {
-                    BUCKET: pa.array([b for b, _ in by_bucket], pa.int32()),
-                    "part": pa.array([p for _, p in by_bucket], pa.binary()),
-                }
-            )
+        for rows in stacked(batches):
+            buckets = rows[BUCKET].to_numpy()
+            parts = self._operator.partials(rows.drop(BUCKET), buckets)
+            yield sent(parts, self._operator.partial_layout)
 
-    def _by_bucket(self, rows: pa.Table) -> Iterator[tuple[int, bytes]]:
-        buckets = rows[BUCKET].to_numpy()
-        layout = self._operator.partial_layout
-        for bucket, part in self._operator.partials(rows.drop(BUCKET), buckets):
-            yield bucket, layout.to_bytes(part)
+
+def sent(parts: Iterable[tuple[int, State]], layout: Layout) -> pa.RecordBatch:
+    """Partial states by bucket as rows of :data:`PARTS`."""
+    written = [(bucket, layout.to_bytes(part)) for bucket, part in parts]
+    columns = {
+        BUCKET: pa.array([b for b, _ in written], pa.int32()),
+        "part": pa.array([p for _, p in written], pa.binary()),
+    }
+    return pa.record_batch(columns)
 
 
 class _Step(StatefulProcessor):  # type: ignore[misc]
     """A bucket's state, taken one batch further."""
 
-    def __init__(self, operator: Keyed) -> None:
+    def __init__(self, operator: Stepping) -> None:
         self._operator = operator
 
     def init(self, handle: Any) -> None:
@@ -244,7 +271,7 @@ def _to_bytes(changes: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _stacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def stacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Batches in tables of some :data:`PARTIAL_ROWS`: Arrow batches are small."""
     waiting: list[pa.RecordBatch] = []
     rows = 0

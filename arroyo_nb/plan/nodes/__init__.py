@@ -14,6 +14,7 @@ from __future__ import annotations
 from arroyo_nb.plan.nodes.base import Changelog, Node, Numbered, Unary, is_updating
 from arroyo_nb.plan.nodes.changes import LatestRow
 from arroyo_nb.plan.nodes.columns import Limit, Measure, Named, Number, Ordering
+from arroyo_nb.plan.nodes.joins import How, Join, Joining, UpdatingJoin
 from arroyo_nb.plan.nodes.logical import Aggregate, Rank, Scan
 from arroyo_nb.plan.nodes.streaming import (
     Filter,
@@ -28,11 +29,18 @@ from arroyo_nb.plan.nodes.streaming import (
 )
 from arroyo_nb.plan.nodes.windows import Hop, Session, Tumble, Window
 
+STATEFUL = (LatestRow, UpdatingAggregate, UpdatingJoin, UpdatingRank)
+"""Nodes whose state is kept by the operators of :mod:`arroyo_nb.changelog`."""
+
 __all__ = [
+    "STATEFUL",
     "Aggregate",
     "Changelog",
     "Filter",
     "Hop",
+    "How",
+    "Join",
+    "Joining",
     "LatestRow",
     "Limit",
     "Measure",
@@ -51,6 +59,7 @@ __all__ = [
     "Unary",
     "Union",
     "UpdatingAggregate",
+    "UpdatingJoin",
     "UpdatingRank",
     "Watermark",
     "Window",

@@ -1,5 +1,6 @@
 SELECT c.id FROM clicks AS c, trips AS t
 -- error
--- <cell>:1:31: JOIN is not supported yet
+-- <cell>:1:31: Updating joins must include an equijoin condition
 --   SELECT c.id FROM clicks AS c, trips AS t
 --                                 ^^^^^^^^^^
+--   hint: write JOIN ... ON a.x = b.y, which may go on with AND

@@ -76,8 +76,8 @@ def test_a_join_follows_both_sides(lefts, rights, how, keys, condition, cut):
 
 @pytest.mark.parametrize("how", ["left", "full"])
 def test_a_padded_row_gives_way_to_the_first_match_and_returns_after_the_last(how: How):
-    ours = pa.schema({"a": pa.int64(), "_timestamp": pa.timestamp("us")})
-    theirs = pa.schema({"b": pa.int64(), "_timestamp": pa.timestamp("us")})
+    ours = pa.schema({"a": pa.int64(), "_timestamp": pa.timestamp("us", tz="UTC")})
+    theirs = pa.schema({"b": pa.int64(), "_timestamp": pa.timestamp("us", tz="UTC")})
     operator = UpdatingJoin(ours, theirs, ("a",), ("b",), how)
     early, late = datetime(2024, 1, 1), datetime(2024, 1, 2)
     none, row = theirs.empty_table(), {"b": [1], "_timestamp": [late]}

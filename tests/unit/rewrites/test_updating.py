@@ -53,6 +53,9 @@ UPDATING = {
     "a set too": "SELECT id FROM clicks UNION ALL SELECT DISTINCT id FROM trips",
     "changes": "SELECT city FROM orders WHERE fee > 1",
     "of changes": "SELECT city, sum(fee) AS fees FROM orders GROUP BY city",
+    "outer join": "SELECT c.id FROM clicks AS c LEFT JOIN trips AS t ON c.id = t.id",
+    "join of changes": "SELECT c.id, fee FROM clicks AS c JOIN orders AS o "
+    "ON c.id = o.id",
     "over a window": "SELECT name, sum(n) AS n FROM hourly GROUP BY name",
 }
 APPENDED = {
@@ -61,6 +64,7 @@ APPENDED = {
     "distinct by its window": "SELECT DISTINCT n, window FROM hourly",
     "union of windows": "SELECT name, window FROM hourly UNION SELECT '', window FROM "
     "hourly",
+    "inner join": "SELECT c.id FROM clicks AS c JOIN trips AS t ON c.id = t.id",
     "all": "SELECT id FROM clicks UNION ALL SELECT id FROM trips",
 }
 ON_TOP = st.lists(

@@ -1,0 +1,199 @@
+"""Updating joins on Spark: two inputs, one state in buckets.
+
+::
+
+    left rows  --mapInArrow: partial, split by bucket--> (bucket, Arrow IPC bytes)
+    right rows --mapInArrow: partial, split by bucket--> (bucket, Arrow IPC bytes)
+    both --union--> groupBy(bucket).transformWithState: step
+         --mapInArrow: decode--> typed columns and the weight
+
+A partial state of one side has no rows of the other. A row of either side finds its
+bucket by its keys, whose types are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from arroyo_nb.changelog import ROW_ID, WEIGHT
+from arroyo_nb.changelog.join import UpdatingJoin
+from arroyo_nb.plan import nodes
+from arroyo_nb.plan.pairs import is_one_sided
+from arroyo_nb.plan.typing import column
+from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
+from arroyo_nb.spark.pairs import pair_condition
+from arroyo_nb.spark.stateful import (
+    BUCKET,
+    PARTS,
+    Columns,
+    bucket_of,
+    sent,
+    stacked,
+    stepped,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from sqlglot import exp
+
+
+def joined(
+    left: DataFrame,
+    right: DataFrame,
+    node: nodes.UpdatingJoin,
+    row_times: tuple[str, str],
+    buckets: int,
+) -> DataFrame:
+    """The pairs: both sides' columns and ``_timestamp``; weight and id of changes.
+
+    Parameters
+    ----------
+    left, right
+        The lowered inputs.
+    node
+        How to join them.
+    row_times
+        The event time of a row of each input, as Spark SQL text.
+    buckets
+        Into how many pieces the state is cut; the same for as long as it lives.
+    """
+    sides = (
+        _Side(left, node.left, row_times[0], "l_", nodes.is_updating(node)),
+        _Side(right, node.right, row_times[1], "r_", nodes.is_updating(node)),
+    )
+    keys = [
+        tuple(side.columns.add(key) for side, key in zip(sides, pair, strict=True))
+        for pair in node.keys
+    ]
+    condition = None
+    if node.condition is not None:
+        condition = pair_condition(node.condition, lambda e: _one_sided(e, sides))
+    operator = UpdatingJoin(
+        sides[0].held(),
+        sides[1].held(),
+        tuple(left for left, _ in keys),
+        tuple(right for _, right in keys),
+        node.how,
+        condition,
+        repr(condition) if condition else "",
+    )
+    parts = [
+        side.rows([pair[number] for pair in keys], buckets).mapInArrow(
+            _Partials(operator, number), PARTS
+        )
+        for number, side in enumerate(sides)
+    ]
+    changes = stepped(parts[0].union(parts[1]), operator)
+    names = [name for side in sides for name in side.named()]
+    if not nodes.is_updating(node):
+        rows = changes.mapInArrow(_copies, changes.schema)
+        time = f"greatest({', '.join(side.time for side in sides)}) AS {TIMESTAMP}"
+        return rows.selectExpr(*names, time)
+    return changes.selectExpr(*names, TIMESTAMP, WEIGHT, _row_id(sides, operator))
+
+
+class _Side:
+    """What a join reads of one input.
+
+    Event times are no part of what a changing row is: it may be taken back with
+    another. Of rows that only come, each pair has its own: there they are a column like
+    any other.
+    """
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        node: nodes.Node,
+        row_time: str,
+        prefix: str,
+        joins_changes: bool,
+    ) -> None:
+        self.columns = Columns(row_time, prefix)
+        self.time = TIMESTAMP if joins_changes else f"{prefix}time"
+        self.id = f"{prefix}id"
+        self.updating = nodes.is_updating(node)
+        self.schema = node.schema
+        self._row_time, self._frame = row_time, frame
+        self._values = [self.columns.add(column(field)) for field in node.schema]
+
+    def named(self) -> list[str]:
+        """The input's columns, under their own names."""
+        names = zip(self._values, self.schema.names, strict=True)
+        return [f"{value} AS {quoted(name)}" for value, name in names]
+
+    def held(self) -> pa.Schema:
+        """What the state holds of a row."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        rows = self._frame.selectExpr(*self._items())
+        schema = to_arrow_schema(rows.schema, timezone="UTC")
+        # A constant is never NULL, but in a padded row it is.
+        return pa.schema([field.with_nullable(True) for field in schema])
+
+    def rows(self, keys: Sequence[str], buckets: int) -> DataFrame:
+        """The rows with their weights and buckets."""
+        weight = [WEIGHT] if self.updating else []
+        rows = self._frame.selectExpr(*self._items(), *weight)
+        return rows.selectExpr("*", bucket_of(keys, buckets))
+
+    def identity(self) -> list[str]:
+        """What tells a row of this side from others."""
+        return [self.id] if self.updating else self._values
+
+    def _items(self) -> list[str]:
+        items = [*self.columns.items, f"{self._row_time} AS {self.time}"]
+        if self.updating:
+            # Rows that were united with changes have no id.
+            texts = [quoted(name) for name in self.schema.names]
+            items.append(f"coalesce({ROW_ID}, {_hash(texts)}) AS {self.id}")
+        return items
+
+
+def _one_sided(expression: exp.Expr, sides: tuple[_Side, _Side]) -> str | None:
+    """The column of the side that an expression reads; a constant is the left one's."""
+    for side in sides:
+        if is_one_sided(expression, side.schema):
+            return side.columns.add(expression)
+    return None
+
+
+def _row_id(sides: tuple[_Side, _Side], operator: UpdatingJoin) -> str:
+    """The id of a pair is that of its two rows; rows of two operators that are put
+    together are not the same for equal ids."""
+    parts = [name for side in sides for name in side.identity()]
+    return f"{_hash([*parts, quoted_text(operator.layout.operator)])} AS {ROW_ID}"
+
+
+def _hash(values: Sequence[str]) -> str:
+    """A number for the values: Spark's hash passes over NULLs, so they are told."""
+    told = (f"{value} IS NULL, {value}" for value in values)
+    return f"xxhash64({', '.join(told)})"
+
+
+@dataclass(frozen=True)
+class _Partials:
+    """Rows of one side as partial states, one per bucket that they touch."""
+
+    operator: UpdatingJoin
+    number: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        operator = self.operator
+        sides = [schema.empty_table() for schema in (operator.left, operator.right)]
+        for rows in stacked(batches):
+            sides[self.number] = rows.drop(BUCKET)
+            left, right = sides
+            parts = operator.partials(left, right, rows[BUCKET].to_numpy())
+            yield sent(parts, operator.partial_layout)
+
+
+def _copies(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Each appended row as often as it comes."""
+    for batch in batches:
+        weight = batch[WEIGHT].to_numpy()
+        yield batch.take(pa.array(np.repeat(np.arange(len(weight)), weight)))

@@ -1,0 +1,6 @@
+SELECT c.at FROM clicks AS c CROSS JOIN trips
+-- error
+-- <cell>:1:41: Updating joins must include an equijoin condition
+--   SELECT c.at FROM clicks AS c CROSS JOIN trips
+--                                           ^^^^^
+--   hint: write JOIN ... ON a.x = b.y, which may go on with AND

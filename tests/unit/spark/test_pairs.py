@@ -1,0 +1,154 @@
+"""Conditions of outer joins in Arrow: the same as DuckDB's, whose NaN and NULL are
+Spark's."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import product
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.errors import Unsupported
+from arroyo_nb.plan.nodes import UpdatingJoin
+from arroyo_nb.plan.pairs import is_one_sided
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.planner import plan_script
+from arroyo_nb.spark.pairs import pair_condition
+
+NAMES = {"l": "abcdefg", "r": "hijklmn"}
+TYPES = ("BIGINT", "INT", "DOUBLE", "TEXT", "BOOLEAN", "TIMESTAMP", "DECIMAL(10, 2)")
+NOON = datetime(2024, 2, 29, 12, tzinfo=UTC).replace(tzinfo=None)
+VALUES = (
+    (None, 1, -2, 3),
+    (None, 0, 2, -2),
+    (None, math.nan, -0.0, 0.0, 1.5, math.inf),
+    (None, "", "é", "z"),
+    (None, True, False),
+    (None, NOON, NOON + timedelta(minutes=5), NOON - timedelta(microseconds=1)),
+    (None, 1, 2),
+)
+CONDITIONS = [
+    "a < h",
+    "NOT a >= h AND b <> i",
+    "a + h * 2 - b > -(i - a)",
+    "NOT c = j",
+    "c <> j OR c < j AND d = k",
+    "c <= j",
+    "(c > j) IS NULL",
+    "(c >= j) IS TRUE",
+    "(d < k) IS FALSE",
+    "d IS DISTINCT FROM k",
+    "c IS NOT DISTINCT FROM j",
+    "e = l OR e IS NULL",
+    "e AND l",
+    "NOT (e OR l)",
+    "f BETWEEN m - INTERVAL '5 minutes' AND m",
+    "f - m < INTERVAL '5 minutes'",
+    "a IN (h, i, 3)",
+    "a NOT IN (h, 1)",
+    "b + i > 1.5",
+    "c * j > 0",
+    "g >= n",
+    "f <> m AND upper(d) < lower(k)",
+    "e > l",
+]
+
+
+@cache
+def tables() -> Catalog:
+    script = ""
+    for name, letters in NAMES.items():
+        columns = ", ".join(f"{c} {t}" for c, t in zip(letters, TYPES, strict=True))
+        script += (
+            f"CREATE TABLE {name} (key INT, {columns}) WITH (connector = "
+            f"'single_file', path = '/{name}', type = 'source', format = 'json');"
+        )
+    return plan_script(script, Catalog()).catalog
+
+
+def join(condition: str) -> UpdatingJoin:
+    query = f"SELECT a FROM l FULL JOIN r ON l.key = r.key AND ({condition})"
+    (sink,) = plan_script(query, tables()).sinks
+    (found,) = (n for n in walk(sink) if isinstance(n, UpdatingJoin))
+    return found
+
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    """All pairs of values of each type, as a table ``pairs``."""
+    db = duckdb.connect()
+    db.execute("SET threads = 1")
+    columns = ", ".join(
+        f"{c} {t}"
+        for letters in NAMES.values()
+        for c, t in zip(letters, TYPES, strict=True)
+    )
+    db.execute(f"CREATE TABLE pairs ({columns})")
+    crossed = [list(product(values, values)) for values in VALUES]
+    for number in range(max(map(len, crossed))):
+        pairs = [some[number % len(some)] for some in crossed]
+        row = [one for one, _ in pairs] + [other for _, other in pairs]
+        db.execute(f"INSERT INTO pairs VALUES ({', '.join('?' * len(row))})", row)
+    return db
+
+
+def as_spark(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Spark's intervals are durations."""
+    if not pa.types.is_interval(column.type):
+        return column
+    lengths = [value and value.nanoseconds // 1000 for value in column.to_pylist()]
+    return pa.chunked_array([pa.array(lengths, pa.duration("us"))])
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_condition_is_what_it_is_in_sql(condition: str) -> None:
+    node = join(condition)
+    columns: dict[str, str] = {}
+
+    def one_sided(expression: object) -> str | None:
+        if not any(is_one_sided(expression, side.schema) for side in node.inputs):
+            return None
+        text = expression.sql(dialect="duckdb")
+        return columns.setdefault(text, f"v{len(columns)}")
+
+    test = pair_condition(node.condition, one_sided)
+    db = database()
+    items = ", ".join(f"{text} AS {name}" for text, name in columns.items())
+    pairs = db.sql(f"SELECT {items} FROM pairs").to_arrow_table()
+    expected = db.sql(f"SELECT ({condition}) FROM pairs").fetchall()
+    found = test(
+        pa.table({n: as_spark(pairs[n]) for n in columns.values()})
+    ).to_pylist()
+    assert [(value,) for value in found] == expected
+    assert len(set(found)) > 1
+
+
+def test_an_overflow_is_an_error_as_in_spark() -> None:
+    names = {'"a"': "x", '"h"': "y", "1": "z"}
+    test = pair_condition(join("a + h > 1").condition, lambda e: names.get(e.sql()))
+    most = pa.array([2**63 - 1])
+    with pytest.raises(pa.ArrowInvalid, match="overflow"):
+        test(pa.table({"x": most, "y": most, "z": most}))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "a / h > 1",
+        "a % h = 1",
+        "concat(d, k) = 'x'",
+        "g + n > 1",
+        "d LIKE k",
+        "CASE WHEN e THEN l ELSE e END",
+        "CAST(a + h AS TEXT) = '1'",
+    ],
+)
+def test_what_arrow_does_otherwise_is_refused_at_its_place(condition: str) -> None:
+    with pytest.raises(Unsupported, match="over both sides of an outer join") as caught:
+        join(condition)
+    assert caught.value.span is not None
