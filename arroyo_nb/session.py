@@ -199,12 +199,10 @@ class Session:
         ArroyoError
             When the script is wrong; with ``wait`` also when the run fails.
         """
-        if duration(ttl) is not None:
-            raise RunProblem(
-                "idle keys of updating queries are not expired yet",
-                hint="leave ttl out",
-            )
+        life = duration(ttl)
         plan = self.plan(sql, strict=strict, source=source)
+        if life is not None:
+            plan = plan.with_updating_ttl(life)
         if not plan.sinks:
             self.catalog = plan.catalog
             return None

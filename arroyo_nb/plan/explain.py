@@ -71,6 +71,7 @@ _SPARK: dict[type[Node], str] = {
 _FORGETS: dict[type[Node], str] = {
     UpdatingAggregate: "aggregate retracts",
     UpdatingRank: "rank retracts the rows of",
+    UpdatingJoin: "join forgets the rows of",
 }
 
 _SLOW_WATERMARK = (

@@ -25,10 +25,12 @@ from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.snapshot import RunState
 from arroyo_nb.spark.failures import GONE, run_problem
+from arroyo_nb.spark.keeping import Keeping
 
 if TYPE_CHECKING:
     from arroyo_nb.engine import Engine
@@ -90,7 +92,7 @@ class Execution:
         self._ended_s: float | None = None
         self._begun = False
         self._claim: RunFolder | None = None
-        self._stop_polling: Callable[[], None] | None = None
+        self._repeated: list[Callable[[], None]] = []
         # A later engine knows nothing of the queries of one that died.
         self._generation = -1
         self._rate: deque[tuple[float, int]] = deque(maxlen=RATE_LOOKS)
@@ -155,12 +157,18 @@ class Execution:
                 self._release()
                 return
             self.feeds.start(claim)
+            heartbeat = self._heartbeat(claim)
+            keeping = Keeping(claim.buckets)
+            if heartbeat is not None:
+                beats = partial(heartbeat.read_stream, spark)
+                keeping = Keeping(claim.buckets, self._plan.updating_ttl, beats)
             for index, output in enumerate(self.outputs):
                 output.start(
                     partial(self.feeds.read_stream, spark),
                     checkpoint=claim.checkpoint(index),
                     state=claim.sink(index),
                     trigger=self._options.trigger,
+                    keeping=keeping,
                     context=context,
                 )
         except Exception as error:
@@ -168,7 +176,16 @@ class Execution:
             return
         self._started_s = time.monotonic()
         self._move(RunState.RUNNING, "resumed" if claim.resumed else "")
-        self._stop_polling = self._engine.worker.every(POLL_S, self._poll)
+        every = self._engine.worker.every
+        self._repeated = [every(POLL_S, self._poll)]
+        if heartbeat is not None:
+            self._repeated.append(every(heartbeat.period_s, heartbeat.beat))
+
+    def _heartbeat(self, claim: RunFolder) -> Heartbeat | None:
+        """What finds idle state, where there is any."""
+        if not any(output.is_stateful for output in self.outputs):
+            return None
+        return Heartbeat(claim.heartbeat(), self._plan.updating_ttl)
 
     @property
     def _identity(self) -> str:
@@ -263,8 +280,8 @@ class Execution:
     def _end(self, state: RunState, note: str) -> None:
         if self.state.ended:
             return
-        if self._stop_polling is not None:
-            self._stop_polling()
+        for stop in self._repeated:
+            stop()
         self.feeds.close()
         self._end_outputs()
         if self.error is not None:

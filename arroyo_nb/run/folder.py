@@ -23,6 +23,7 @@ from typing import IO
 
 from arroyo_nb.changelog import BUCKETS
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.run import heartbeat
 
 
 def fingerprint(text: str) -> str:
@@ -76,6 +77,10 @@ class RunFolder:
     def source(self, table: str) -> Path:
         """Where the chunks of a source are released."""
         return self._made("sources", table)
+
+    def heartbeat(self) -> Path:
+        """Where the beats for idle state go."""
+        return self._made("sources", heartbeat.FOLDER)
 
     def checkpoint(self, output: int) -> Path:
         """Spark's checkpoint of an output."""

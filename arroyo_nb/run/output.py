@@ -10,7 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming import StreamingQuery
     from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+    from arroyo_nb.spark.keeping import Keeping
 
 STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -122,12 +124,13 @@ class Output:
         checkpoint: Path,
         state: Path,
         trigger: timedelta | None,
+        keeping: Keeping,
         context: Context,
     ) -> None:
         """Start the query; on the worker. Batches are written in the context, by which
         a kernel knows the cell that a thread prints for."""
         self._context = context
-        rows = lower(self.sink.input, read, observed=self._traced)
+        rows = lower(self.sink.input, read, observed=self._traced, keeping=keeping)
         stream = visible(rows, self.sink.input).writeStream.outputMode("append")
         stream = stream.option("checkpointLocation", checkpoint.as_uri())
         if trigger is not None:
@@ -143,8 +146,13 @@ class Output:
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
-        with _state_in_rocksdb(rows, self.sink):
+        with _state_in_rocksdb(rows) if self.is_stateful else nullcontext():
             self._query = stream.start()
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether it keeps the state of updating operators."""
+        return any(isinstance(node, nodes.STATEFUL) for node in walk(self.sink))
 
     def poll(self) -> bool:
         """Take over what Spark did since the last poll; on the worker.
@@ -273,12 +281,9 @@ class Output:
 
 
 @contextmanager
-def _state_in_rocksdb(rows: DataFrame, sink: nodes.Sink) -> Iterator[None]:
+def _state_in_rocksdb(rows: DataFrame) -> Iterator[None]:
     """A query takes its settings along when it is started: Python operators want
     RocksDB, and the windows of other queries are faster in memory."""
-    if not any(isinstance(node, nodes.STATEFUL) for node in walk(sink)):
-        yield
-        return
     settings = rows.sparkSession.conf
     before = settings.get(STATE_STORE)
     settings.set(STATE_STORE, ROCKSDB)

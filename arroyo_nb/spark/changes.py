@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.changelog.latest import LatestRow
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
+from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.stateful import updated
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import nodes
 
 
-def latest(frame: DataFrame, node: nodes.LatestRow, buckets: int) -> DataFrame:
+def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFrame:
     """The changes of a table: its columns, ``_timestamp``, weight and id.
 
     Parameters
@@ -25,8 +26,8 @@ def latest(frame: DataFrame, node: nodes.LatestRow, buckets: int) -> DataFrame:
         The changes as they were told: columns, ``_timestamp``, weight and sequence.
     node
         Whose rows they are.
-    buckets
-        Into how many pieces the state is cut; the same for as long as it lives.
+    keeping
+        How the state is kept.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -36,7 +37,7 @@ def latest(frame: DataFrame, node: nodes.LatestRow, buckets: int) -> DataFrame:
     schema = to_arrow_schema(rows.schema, timezone="UTC")
     operator = LatestRow(schema, tuple(names[key] for key in node.keys))
     changes = updated(
-        frame.selectExpr(*items, TIMESTAMP, WEIGHT, SEQUENCE), operator, buckets
+        frame.selectExpr(*items, TIMESTAMP, WEIGHT, SEQUENCE), operator, keeping
     )
     # Rows of two tables that are put together are not the same for equal keys.
     table = quoted_text(node.table)

@@ -26,6 +26,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.pairs import is_one_sided
 from arroyo_nb.plan.typing import column
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
+from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.pairs import pair_condition
 from arroyo_nb.spark.stateful import (
     BUCKET,
@@ -47,7 +48,7 @@ def joined(
     right: DataFrame,
     node: nodes.UpdatingJoin,
     row_times: tuple[str, str],
-    buckets: int,
+    keeping: Keeping,
 ) -> DataFrame:
     """The pairs: both sides' columns and ``_timestamp``; weight and id of changes.
 
@@ -59,8 +60,8 @@ def joined(
         How to join them.
     row_times
         The event time of a row of each input, as Spark SQL text.
-    buckets
-        Into how many pieces the state is cut; the same for as long as it lives.
+    keeping
+        How the state is kept.
     """
     sides = (
         _Side(left, node.left, row_times[0], "l_", nodes.is_updating(node)),
@@ -83,15 +84,17 @@ def joined(
         repr(condition) if condition else "",
     )
     parts = [
-        side.rows([pair[number] for pair in keys], buckets).mapInArrow(
+        side.rows([pair[number] for pair in keys], keeping.buckets).mapInArrow(
             _Partials(operator, number), PARTS
         )
         for number, side in enumerate(sides)
     ]
-    changes = stepped(parts[0].union(parts[1]), operator)
+    changes = stepped(parts[0].union(parts[1]), operator, keeping)
     names = [name for side in sides for name in side.named()]
     if not nodes.is_updating(node):
-        rows = changes.mapInArrow(_copies, changes.schema)
+        # Pairs of a forgotten key stay with who has them: nothing is taken back.
+        appends = changes.filter(f"{WEIGHT} > 0")
+        rows = appends.mapInArrow(_copies, changes.schema)
         time = f"greatest({', '.join(side.time for side in sides)}) AS {TIMESTAMP}"
         return rows.selectExpr(*names, time)
     return changes.selectExpr(*names, TIMESTAMP, WEIGHT, _row_id(sides, operator))

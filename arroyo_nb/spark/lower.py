@@ -18,13 +18,14 @@ from datetime import timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
-from arroyo_nb.changelog import BUCKETS, ROW_ID, SEQUENCE, WEIGHT
+from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.typing import is_nullable
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
 from arroyo_nb.spark.aggregates import measure_sql
 from arroyo_nb.spark.expressions import spark_sql
+from arroyo_nb.spark.keeping import KEPT, Keeping
 from arroyo_nb.spark.observe import observed_input
 from arroyo_nb.spark.windows import WINDOW, assigned, finished, marked
 from arroyo_nb.tape import END_OF_TIME_US
@@ -63,7 +64,7 @@ class _Lowering:
     windowed: bool
     watermarked: bool
     numbers: dict[int, int]
-    buckets: int
+    keeping: Keeping
     again: bool = False
     counted: list[ConnectorTable] = field(default_factory=list)
 
@@ -74,7 +75,7 @@ def lower(
     *,
     observed: bool = False,
     again: bool = False,
-    buckets: int = BUCKETS,
+    keeping: Keeping = KEPT,
 ) -> DataFrame:
     """A plan as a DataFrame: its visible columns and the hidden ones.
 
@@ -91,16 +92,15 @@ def lower(
     again
         Whether these are rows that a windowed query has read before: nothing of them
         is counted once more.
-    buckets
-        Into how many pieces the state of an updating operator is cut; the same for as
-        long as it lives.
+    keeping
+        How the state of updating operators is kept.
     """
     aggregates = [n for n in walk(node) if isinstance(n, nodes.WindowAggregate)]
     assigning = (id(n) for n in aggregates if n.assign is not None)
     numbers = {of: number for number, of in enumerate(assigning) if observed}
     windowed = bool(aggregates) or again
     watermarked = windowed or observed
-    return _lower(node, _Lowering(read, windowed, watermarked, numbers, buckets, again))
+    return _lower(node, _Lowering(read, windowed, watermarked, numbers, keeping, again))
 
 
 def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:
@@ -184,7 +184,7 @@ def lower_latest_row(node: nodes.LatestRow, lowering: _Lowering) -> DataFrame:
     """The changes of a table's rows (:mod:`arroyo_nb.spark.changes`)."""
     from arroyo_nb.spark.changes import latest
 
-    return latest(_lower(node.input, lowering), node, lowering.buckets)
+    return latest(_lower(node.input, lowering), node, lowering.keeping)
 
 
 def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
@@ -339,7 +339,7 @@ def lower_updating_aggregate(
     from arroyo_nb.spark.stateful import aggregated
 
     frame = _lower(node.input, lowering)
-    return aggregated(frame, node, row_time(node.input), lowering.buckets)
+    return aggregated(frame, node, row_time(node.input), lowering.keeping)
 
 
 def lower_updating_rank(node: nodes.UpdatingRank, lowering: _Lowering) -> DataFrame:
@@ -347,7 +347,7 @@ def lower_updating_rank(node: nodes.UpdatingRank, lowering: _Lowering) -> DataFr
     from arroyo_nb.spark.ranks import ranked
 
     frame = _lower(node.input, lowering)
-    return ranked(frame, node, row_time(node.input), lowering.buckets)
+    return ranked(frame, node, row_time(node.input), lowering.keeping)
 
 
 def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFrame:
@@ -357,7 +357,7 @@ def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFr
 
     left, right = (_lower(side, lowering) for side in node.inputs)
     times = (row_time(node.left), row_time(node.right))
-    return joined(left, right, node, times, lowering.buckets)
+    return joined(left, right, node, times, lowering.keeping)
 
 
 def _named(item: nodes.Named, over: nodes.Node) -> Column:

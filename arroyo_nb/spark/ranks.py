@@ -19,6 +19,7 @@ from arroyo_nb.changelog.rank import Limit, Number, Numbering, UpdatingRank
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.typing import column
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
+from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.stateful import Columns, updated
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _FIRST = nodes.Limit("row_number", 1)
 
 
 def ranked(
-    frame: DataFrame, node: nodes.UpdatingRank, row_time: str, buckets: int
+    frame: DataFrame, node: nodes.UpdatingRank, row_time: str, keeping: Keeping
 ) -> DataFrame:
     """The changes of the numbered rows: columns, ``_timestamp``, weight and id.
 
@@ -40,8 +41,8 @@ def ranked(
         How to number.
     row_time
         The event time of an input row, as Spark SQL text.
-    buckets
-        Into how many pieces the state is cut; the same for as long as it lives.
+    keeping
+        How the state is kept.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -65,7 +66,7 @@ def ranked(
         named.append(f"CAST({made.name} AS {type_}) AS {quoted(number.name)}")
     identity = [*_identity(operator, node, list(values.values()))]
     row_id = ", ".join([*identity, quoted_text(operator.layout.operator)])
-    return updated(rows, operator, buckets).selectExpr(
+    return updated(rows, operator, keeping).selectExpr(
         *named, TIMESTAMP, WEIGHT, f"xxhash64({row_id}) AS {ROW_ID}"
     )
 

@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql.streaming import StatefulProcessor
 
@@ -27,9 +28,11 @@ from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall, Order
 from arroyo_nb.changelog.state import Layout, State, put_stream
+from arroyo_nb.changelog.zset import consolidate, weights
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
 from arroyo_nb.spark.expressions import spark_sql
+from arroyo_nb.spark.keeping import Keeping
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,6 +67,9 @@ class Stepping(Protocol):
     ) -> tuple[State, pa.Table]:
         """The next state, and the changes of the output."""
 
+    def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
+        """Forget what got no append since an instant, and retract it."""
+
 
 class Keyed(Stepping, Protocol):
     """An operator of one input, whose state is cut by its keys."""
@@ -77,7 +83,7 @@ class Keyed(Stepping, Protocol):
 
 
 def aggregated(
-    frame: DataFrame, node: nodes.UpdatingAggregate, row_time: str, buckets: int
+    frame: DataFrame, node: nodes.UpdatingAggregate, row_time: str, keeping: Keeping
 ) -> DataFrame:
     """The changes of one row per key: its columns, ``_timestamp``, weight and id.
 
@@ -89,8 +95,8 @@ def aggregated(
         What to aggregate.
     row_time
         The event time of an input row, as Spark SQL text.
-    buckets
-        Into how many pieces the state is cut; the same for as long as it lives.
+    keeping
+        How the state is kept.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -106,7 +112,7 @@ def aggregated(
     # Two columns of a DISTINCT may be one expression.
     distinct = tuple(dict.fromkeys(keys))
     operator = UpdatingAggregate(schema, distinct, calls, retracts=retracts)
-    changes = updated(rows, operator, buckets)
+    changes = updated(rows, operator, keeping)
     named = (
         f"{name} AS {quoted(key.name)}"
         for name, key in zip(keys, node.keys, strict=True)
@@ -167,7 +173,7 @@ def _call(measure: nodes.Measure, columns: Columns) -> AggregateCall:
     )
 
 
-def updated(frame: DataFrame, operator: Keyed, buckets: int) -> DataFrame:
+def updated(frame: DataFrame, operator: Keyed, keeping: Keeping) -> DataFrame:
     """The changes of an operator's output.
 
     Parameters
@@ -176,14 +182,14 @@ def updated(frame: DataFrame, operator: Keyed, buckets: int) -> DataFrame:
         The operator's input columns, and what it reads beside them, like ``_weight``.
     operator
         What to keep up to date.
-    buckets
-        Into how many pieces the state is cut; the same for as long as it lives.
+    keeping
+        How the state is kept.
     """
-    rows = frame.selectExpr("*", bucket_of(operator.keys, buckets))
-    return stepped(rows.mapInArrow(_Partials(operator), PARTS), operator)
+    rows = frame.selectExpr("*", bucket_of(operator.keys, keeping.buckets))
+    return stepped(rows.mapInArrow(_Partials(operator), PARTS), operator, keeping)
 
 
-def stepped(parts: DataFrame, operator: Stepping) -> DataFrame:
+def stepped(parts: DataFrame, operator: Stepping, keeping: Keeping) -> DataFrame:
     """The changes of an operator's output, from the partial states of its input.
 
     Parameters
@@ -192,9 +198,15 @@ def stepped(parts: DataFrame, operator: Stepping) -> DataFrame:
         Of the columns :data:`PARTS`.
     operator
         What to keep up to date.
+    keeping
+        How the state is kept.
     """
+    if keeping.beats is not None:
+        every = f"explode(sequence(0, {keeping.buckets - 1})) AS {BUCKET}"
+        nothing = "CAST(NULL AS BINARY) AS part"
+        parts = parts.union(keeping.beats().selectExpr(every, nothing))
     steps = parts.groupBy(BUCKET).transformWithState(
-        _Step(operator), "changes binary", "Append", "None"
+        _Step(operator, keeping.ttl_us), "changes binary", "Append", "None"
     )
     return steps.mapInArrow(_decoded, _spark_columns(operator.output))
 
@@ -233,8 +245,9 @@ def sent(parts: Iterable[tuple[int, State]], layout: Layout) -> pa.RecordBatch:
 class _Step(StatefulProcessor):  # type: ignore[misc]
     """A bucket's state, taken one batch further."""
 
-    def __init__(self, operator: Stepping) -> None:
+    def __init__(self, operator: Stepping, ttl_us: int | None) -> None:
         self._operator = operator
+        self._ttl_us = ttl_us
 
     def init(self, handle: Any) -> None:
         self._state = handle.getValueState("state", "tables binary")
@@ -242,18 +255,37 @@ class _Step(StatefulProcessor):  # type: ignore[misc]
     def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
         from pyspark.sql import Row
 
-        operator = self._operator
-        found = self._state.get()
-        state = (
-            operator.layout.from_bytes(bytes(found[0]))
-            if found
-            else operator.layout.empty()
-        )
-        parts = [operator.partial_layout.from_bytes(bytes(row.part)) for row in rows]
-        state, changes = operator.step(state, parts, time.time_ns() // 1000)
-        self._state.update((operator.layout.to_bytes(state),))
+        operator, found = self._operator, self._state.get()
+        # A beat has no part.
+        blobs = [bytes(row.part) for row in rows if row.part is not None]
+        if not (found or blobs):
+            return
+        layout = operator.layout
+        state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
+        parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
+        state, changes = self._taken_further(state, parts, time.time_ns() // 1000)
+        if parts or changes.num_rows:
+            self._state.update((layout.to_bytes(state),))
         if changes.num_rows:
             yield Row(changes=_to_bytes(changes))
+
+    def _taken_further(
+        self, state: State, parts: Sequence[State], now_us: int
+    ) -> tuple[State, pa.Table]:
+        """After the batch's rows; then what is idle, and did not get any, goes."""
+        found = []
+        if parts:
+            state, changes = self._operator.step(state, parts, now_us)
+            found.append(changes)
+        if self._ttl_us is not None:
+            state, expired = self._operator.expire(state, now_us - self._ttl_us)
+            found.append(expired)
+        changes, *expired = [changes for changes in found if changes.num_rows] or found
+        if not expired:
+            return state, changes
+        # A row that was appended by a retract and is idle comes and goes at once.
+        both = consolidate(pa.concat_tables([changes, *expired]))
+        return state, both.take(pa.array(np.argsort(weights(both) > 0, kind="stable")))
 
     def close(self) -> None:
         """Nothing is held open."""
