@@ -48,6 +48,6 @@ def test_are_taken_back_once_after_a_restart_too(session, eventually):
     assert run.table().num_rows == 0
     # What finds nothing more to forget changes nothing.
     newest = run.changelog()["batch"].to_pylist()[-1]
-    eventually(lambda: run.progress.batch_id > newest + 1, 60)
+    eventually(lambda: run.progress and run.progress.batch_id > newest + 1, 60)
     assert (ops(run)["c"], ops(run)["d"]) == (1, 1)
     run.stop().wait(60)
