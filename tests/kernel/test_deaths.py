@@ -63,6 +63,8 @@ workers = session.engine.worker.call(work)
 """
 BUILDER = """
 from arroyo_nb.engine import class_data
+from arroyo_nb.engine.java import find_java
+class_data.archive_for(find_java()).discard()
 builder = class_data.start_builder()
 print(builder.pid)
 """
