@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.plan import aggregates, calls
-from arroyo_nb.plan.naming import shown
+from arroyo_nb.plan.naming import free, shown
 from arroyo_nb.plan.nodes import Named, Node, Number, Ordering, Rank
 from arroyo_nb.plan.typing import column, place_of, replaced, typed
 from arroyo_nb.schema import BIGINT_UNSIGNED
@@ -151,10 +151,8 @@ def _names(
     names: dict[exp.Expr, str] = {}
     for call in found:
         name = next((i.name for i in items if i.expression == call), shown(call))
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        names[call] = name
+        names[call] = free(name, taken)
+        taken.add(names[call])
     return names
 
 

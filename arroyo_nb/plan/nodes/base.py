@@ -109,7 +109,22 @@ class TableRows(Node):
 
 
 @dataclass(frozen=True)
-class Grouped(Unary):
+class Unwindowed(Unary):
+    """A node whose rows have no window, also where those of its input have one."""
+
+    @cached_property
+    def window(self) -> Window | None:
+        """None: a key has rows of many windows."""
+        return None
+
+    @cached_property
+    def window_columns(self) -> frozenset[str]:
+        """None: what was a window is a struct like any other."""
+        return frozenset()
+
+
+@dataclass(frozen=True)
+class Grouped(Unwindowed):
     """One row per key, of no window.
 
     Parameters
@@ -127,19 +142,9 @@ class Grouped(Unary):
         """The keys, then the measures."""
         return Schema(group_fields(self.keys, self.measures))
 
-    @cached_property
-    def window(self) -> Window | None:
-        """None: a key has rows of many windows."""
-        return None
-
-    @cached_property
-    def window_columns(self) -> frozenset[str]:
-        """None: a window among the keys makes it a window aggregate."""
-        return frozenset()
-
 
 @dataclass(frozen=True)
-class Numbered(Unary):
+class Numbered(Unwindowed):
     """The rows of the input with their numbers in an order, of no window.
 
     Parameters
@@ -165,16 +170,6 @@ class Numbered(Unary):
     def changelog(self) -> Changelog:
         """A row that comes moves those after it."""
         return Changelog.RETRACT
-
-    @cached_property
-    def window(self) -> Window | None:
-        """None: the rows of a key are of many windows."""
-        return None
-
-    @cached_property
-    def window_columns(self) -> frozenset[str]:
-        """None: what was a window is a struct like any other."""
-        return frozenset()
 
 
 def group_fields(
