@@ -13,7 +13,7 @@ semantics where that one is approximate: multiplicities, minima and maxima, FILT
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,7 +34,7 @@ from arroyo_nb.changelog.keys import (
 )
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.recipes import ROWS, Recipe, Total, added, recipe
-from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
+from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
 from arroyo_nb.changelog.zset import int64s, latest_by, updates, weights
@@ -44,7 +44,7 @@ GROUPS = "groups"
 
 
 @dataclass(frozen=True)
-class UpdatingAggregate(Operator):
+class UpdatingAggregate(OneInput):
     """One row per group that has rows, updated at every step.
 
     Parameters
@@ -81,21 +81,6 @@ class UpdatingAggregate(Operator):
     def partial_layout(self) -> Layout:
         """The tables of a partial state."""
         return self._layout([pa.field(APPENDED, pa.bool_())])
-
-    def partial(self, rows: pa.Table) -> State:
-        """What a batch of input rows adds to the state."""
-        return self._partial(rows)[0]
-
-    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
-        """The same for each bucket that rows go to.
-
-        Parameters
-        ----------
-        buckets
-            The bucket of each row; rows of one key share it.
-        """
-        state, first = self._partial(rows)
-        return split(state, buckets[first])
 
     def _partial(self, rows: pa.Table) -> tuple[State, Ints]:
         """A partial state, and the first row of each of its groups."""

@@ -11,7 +11,7 @@ State: the rows that are there, one per key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import Ints, group_ids, same, size
-from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
+from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
 from arroyo_nb.changelog.touch import Touch
 from arroyo_nb.changelog.zset import int64s, updates, weights, with_column
 from arroyo_nb.schema import TIMESTAMP
@@ -29,7 +29,7 @@ ROWS = "rows"
 
 
 @dataclass(frozen=True)
-class LatestRow(Operator):
+class LatestRow(OneInput):
     """The row of each key as it was told last.
 
     Parameters
@@ -59,31 +59,6 @@ class LatestRow(Operator):
         """The table of a partial state."""
         told = [pa.field(name, pa.int64()) for name in (WEIGHT, SEQUENCE)]
         return self._layout([*self.input, *told])
-
-    def partial(self, rows: pa.Table) -> State:
-        """The last change of each key in a batch of changes.
-
-        Parameters
-        ----------
-        rows
-            The input's columns, ``_weight`` (1 or -1) and ``_sequence``, which orders
-            the changes; they may lie in any order.
-        """
-        (_, schema), *_ = self.partial_layout.tables
-        return {ROWS: self._last(rows.select(schema.names).cast(schema))}
-
-    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
-        """The same for each bucket that rows go to.
-
-        Parameters
-        ----------
-        buckets
-            The bucket of each row; rows of one key share it.
-        """
-        (_, schema), *_ = self.partial_layout.tables
-        told = rows.select(schema.names).cast(schema)
-        last = self._last_positions(told)
-        return split({ROWS: told.take(pa.array(last))}, buckets[last])
 
     def step(
         self,
@@ -133,6 +108,14 @@ class LatestRow(Operator):
     def _layout(self, columns: Sequence[pa.Field]) -> Layout:
         by = ", ".join(self.keys)
         return Layout(f"latest row by {by}", ((ROWS, pa.schema(columns)),))
+
+    def _partial(self, rows: pa.Table) -> tuple[State, Ints]:
+        """The last change of each key in a batch of changes, and where it lies; they
+        may lie in any order, ``_sequence`` tells it."""
+        (_, schema), *_ = self.partial_layout.tables
+        told = rows.select(schema.names).cast(schema)
+        last = self._last_positions(told)
+        return {ROWS: told.take(pa.array(last))}, last
 
     def _last(self, told: pa.Table) -> pa.Table:
         return told.take(pa.array(self._last_positions(told)))

@@ -9,7 +9,7 @@ that are there and on nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -32,7 +32,7 @@ from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.order import joint_ranks, sorted_positions
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, slotted
-from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
+from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept, of_batch
 from arroyo_nb.changelog.zset import (
     int64s,
@@ -110,7 +110,7 @@ _NUMBERINGS: dict[Numbering, Callable[[Ints, Ints], Ints]] = {
 
 
 @dataclass(frozen=True)
-class UpdatingRank(Operator):
+class UpdatingRank(OneInput):
     """The rows of the input with their numbers, down to ``limit``.
 
     Parameters
@@ -150,21 +150,6 @@ class UpdatingRank(Operator):
         """The tables of a partial state."""
         return self._layout(pa.field(APPENDED, pa.bool_()))
 
-    def partial(self, rows: pa.Table) -> State:
-        """What a batch of input rows adds to the state."""
-        return self._partial(rows)[0]
-
-    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
-        """The same for each bucket that rows go to.
-
-        Parameters
-        ----------
-        buckets
-            The bucket of each row; rows of one key share it.
-        """
-        state, slots = self._partial(rows)
-        return split(state, buckets[first_rows(slots)])
-
     def step(
         self, state: State, partials: Sequence[State], now_us: int
     ) -> tuple[State, pa.Table]:
@@ -203,7 +188,7 @@ class UpdatingRank(Operator):
         return [f for f in self.input if f.name != WEIGHT]
 
     def _partial(self, rows: pa.Table) -> tuple[State, Ints]:
-        """A partial state, and the slot of each row in it."""
+        """A partial state, and the first row of each of its keys."""
         slots = group_ids([rows[k] for k in self.keys], len(rows))
         weight = weights(rows)
         keys = [normalised(whole(rows[k])) for k in self.keys]
@@ -212,7 +197,7 @@ class UpdatingRank(Operator):
         some = self._reaching(rows, slots, weight)
         reaching = rows.take(pa.array(some))
         state[RANKED] = slotted(reaching, slots[some], weight[some], of_rows)
-        return state, slots
+        return state, first_rows(slots)
 
     def _reaching(self, rows: pa.Table, slots: Ints, weight: Ints) -> Ints:
         """Positions of the rows of a batch that may be sent: what the limit keeps out

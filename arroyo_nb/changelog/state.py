@@ -156,6 +156,29 @@ def split(state: State, buckets: Ints) -> Iterator[tuple[int, State]]:
         yield int(bucket), part
 
 
+class OneInput(Operator):
+    """An operator of one input, whose partial states are cut by bucket."""
+
+    def partial(self, rows: pa.Table) -> State:
+        """What a batch of input rows adds to the state."""
+        return self._partial(rows)[0]
+
+    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
+        """The same for each bucket that rows go to.
+
+        Parameters
+        ----------
+        buckets
+            The bucket of each row; rows of one key share it.
+        """
+        state, rows_of_groups = self._partial(rows)
+        return split(state, buckets[rows_of_groups])
+
+    def _partial(self, rows: pa.Table) -> tuple[State, Ints]:
+        """A partial state, and for each row of its first table a row of that key."""
+        raise NotImplementedError
+
+
 def _sorted_by_slot(rows: pa.Table, place: Ints) -> tuple[pa.Table, Ints]:
     slots = place[int64s(rows[SLOT])]
     order = np.argsort(slots, kind="stable")
