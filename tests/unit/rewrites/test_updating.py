@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.catalog import Catalog, ConnectorTable
-from arroyo_nb.errors import PlanProblem, RunProblem, Unsupported
+from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.plan.nodes import (
     Node,
     Sink,
@@ -24,7 +24,6 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import BrokenPlan, verify
 from arroyo_nb.planner import plan_script
-from arroyo_nb.session import Session
 
 TABLES = Path(__file__).parents[2] / "golden" / "tables.sql"
 ORDERS = (
@@ -238,8 +237,3 @@ def test_the_plan_says_how_long_keys_are_kept() -> None:
         timedelta(seconds=90),
         plan.identity,
     )
-
-
-def test_idle_keys_are_not_expired_yet() -> None:
-    with Session() as session, pytest.raises(RunProblem, match="not expired yet"):
-        session.run("SELECT DISTINCT 1", ttl="1h")
