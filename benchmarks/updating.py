@@ -13,7 +13,6 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +24,14 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.planner import plan_script
-from arroyo_nb.run.output import ROCKSDB, STATE_STORE
 from arroyo_nb.session import Session
+from arroyo_nb.spark.keeping import state_in_rocksdb
 from arroyo_nb.spark.lower import lower, visible
 from benchmarks.report import Report, main
 from benchmarks.streams import read, seconds
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 CHUNKS, CHUNK_ROWS = 10, 500_000
 ROUNDS = 3
@@ -86,15 +85,6 @@ def by_key(stream: DataFrame) -> DataFrame:
     return grouped.transformWithState(Counts(), columns, "Append", "None")
 
 
-@contextmanager
-def state_in(spark: SparkSession, provider: str) -> Iterator[None]:
-    """Where the state of queries that are started meanwhile is kept."""
-    before = spark.conf.get(STATE_STORE)
-    spark.conf.set(STATE_STORE, provider)
-    yield
-    spark.conf.set(STATE_STORE, before)
-
-
 def compare(report: Report, session: Session, folder: Path) -> None:
     """Measure each way with each number of keys."""
     spark = session.engine.session
@@ -106,7 +96,7 @@ def compare(report: Report, session: Session, folder: Path) -> None:
             rows = lower(sink.input, lambda _: read(spark, data, COLUMNS))
             return visible(rows, sink.input)
 
-        with state_in(spark, ROCKSDB):
+        with state_in_rocksdb(spark):
             return seconds(query)
 
     def native(data: Path) -> float:
@@ -117,7 +107,7 @@ def compare(report: Report, session: Session, folder: Path) -> None:
         return seconds(query, "update")
 
     def by_hand(data: Path) -> float:
-        with state_in(spark, ROCKSDB):
+        with state_in_rocksdb(spark):
             return seconds(lambda: by_key(read(spark, data, COLUMNS)))
 
     for keys, least in KEYS.items():

@@ -10,7 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -33,6 +33,7 @@ from arroyo_nb.run.progress import (
 from arroyo_nb.run.snapshot import LAST_YEAR, MarkPoint, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
+from arroyo_nb.spark.keeping import state_in_rocksdb
 from arroyo_nb.spark.lower import DROPPED, lower, visible
 from arroyo_nb.spark.observe import read_observed
 
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
     from arroyo_nb.spark.keeping import Keeping
-
-STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 IDLE = "Waiting for data to arrive"
 """Spark's status once a trigger found neither new rows nor a reason to run again."""
@@ -146,7 +144,8 @@ class Output:
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
-        with _state_in_rocksdb(rows) if self.is_stateful else nullcontext():
+        spark = rows.sparkSession
+        with state_in_rocksdb(spark) if self.is_stateful else nullcontext():
             self._query = stream.start()
 
     @property
@@ -278,19 +277,6 @@ class Output:
         # The end-of-stream row is not an event.
         if seen is not None and seen.year < LAST_YEAR:
             self.max_event_time = max(self.max_event_time or seen, seen)
-
-
-@contextmanager
-def _state_in_rocksdb(rows: DataFrame) -> Iterator[None]:
-    """A query takes its settings along when it is started: Python operators want
-    RocksDB, and the windows of other queries are faster in memory."""
-    settings = rows.sparkSession.conf
-    before = settings.get(STATE_STORE)
-    settings.set(STATE_STORE, ROCKSDB)
-    try:
-        yield
-    finally:
-        settings.set(STATE_STORE, before)
 
 
 def _preview(sink: nodes.Sink) -> Preview:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
+from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.latest import LatestRow
-from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
+from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.keeping import Keeping
-from arroyo_nb.spark.stateful import updated
+from arroyo_nb.spark.stateful import arrow_schema, row_id, updated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,23 +29,18 @@ def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFra
     keeping
         How the state is kept.
     """
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     names = {name: _word(name) for name in node.schema.names}
     items = [f"{quoted(name)} AS {word}" for name, word in names.items()]
     rows = frame.selectExpr(*items, TIMESTAMP)
-    schema = to_arrow_schema(rows.schema, timezone="UTC")
-    operator = LatestRow(schema, tuple(names[key] for key in node.keys))
+    operator = LatestRow(arrow_schema(rows), tuple(names[key] for key in node.keys))
     changes = updated(
         frame.selectExpr(*items, TIMESTAMP, WEIGHT, SEQUENCE), operator, keeping
     )
-    # Rows of two tables that are put together are not the same for equal keys.
-    table = quoted_text(node.table)
     return changes.selectExpr(
         *(f"{word} AS {quoted(name)}" for name, word in names.items()),
         TIMESTAMP,
         WEIGHT,
-        f"xxhash64({', '.join([*operator.keys, table])}) AS {ROW_ID}",
+        row_id(operator.keys, node.table),
     )
 
 

@@ -25,14 +25,17 @@ from arroyo_nb.changelog.join import UpdatingJoin
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.pairs import is_one_sided
 from arroyo_nb.plan.typing import column
-from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
+from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.pairs import pair_condition
 from arroyo_nb.spark.stateful import (
     BUCKET,
     PARTS,
     Columns,
+    arrow_schema,
     bucket_of,
+    hashed,
+    row_id,
     sent,
     stacked,
     stepped,
@@ -97,7 +100,10 @@ def joined(
         rows = appends.mapInArrow(_copies, changes.schema)
         time = f"greatest({', '.join(side.time for side in sides)}) AS {TIMESTAMP}"
         return rows.selectExpr(*names, time)
-    return changes.selectExpr(*names, TIMESTAMP, WEIGHT, _row_id(sides, operator))
+    # The id of a pair is that of its two rows.
+    pair = [name for side in sides for name in side.identity()]
+    named_by = row_id(pair, operator.layout.operator)
+    return changes.selectExpr(*names, TIMESTAMP, WEIGHT, named_by)
 
 
 class _Side:
@@ -131,10 +137,7 @@ class _Side:
 
     def held(self) -> pa.Schema:
         """What the state holds of a row."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        rows = self._frame.selectExpr(*self._items())
-        schema = to_arrow_schema(rows.schema, timezone="UTC")
+        schema = arrow_schema(self._frame.selectExpr(*self._items()))
         # A constant is never NULL, but in a padded row it is.
         return pa.schema([field.with_nullable(True) for field in schema])
 
@@ -153,7 +156,7 @@ class _Side:
         if self.updating:
             # Rows that were united with changes have no id.
             texts = [quoted(name) for name in self.schema.names]
-            items.append(f"coalesce({ROW_ID}, {_hash(texts)}) AS {self.id}")
+            items.append(f"coalesce({ROW_ID}, {hashed(texts)}) AS {self.id}")
         return items
 
 
@@ -163,19 +166,6 @@ def _one_sided(expression: exp.Expr, sides: tuple[_Side, _Side]) -> str | None:
         if is_one_sided(expression, side.schema):
             return side.columns.add(expression)
     return None
-
-
-def _row_id(sides: tuple[_Side, _Side], operator: UpdatingJoin) -> str:
-    """The id of a pair is that of its two rows; rows of two operators that are put
-    together are not the same for equal ids."""
-    parts = [name for side in sides for name in side.identity()]
-    return f"{_hash([*parts, quoted_text(operator.layout.operator)])} AS {ROW_ID}"
-
-
-def _hash(values: Sequence[str]) -> str:
-    """A number for the values: Spark's hash passes over NULLs, so they are told."""
-    told = (f"{value} IS NULL, {value}" for value in values)
-    return f"xxhash64({', '.join(told)})"
 
 
 @dataclass(frozen=True)

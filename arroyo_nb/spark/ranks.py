@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from arroyo_nb.changelog import ROW_ID, WEIGHT
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.rank import Limit, Number, Numbering, UpdatingRank
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.typing import column
-from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
+from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.keeping import Keeping
-from arroyo_nb.spark.stateful import Columns, updated
+from arroyo_nb.spark.stateful import Columns, row_id, updated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -44,8 +44,6 @@ def ranked(
     keeping
         How the state is kept.
     """
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     columns = Columns(row_time)
     values = {field.name: columns.add(column(field)) for field in node.input.schema}
     keys = dict.fromkeys(columns.add(key) for key in node.keys)
@@ -53,10 +51,8 @@ def ranked(
         Order(columns.add(o.expression), o.descending, o.nulls_first)
         for o in node.order
     )
-    items = [*columns.items, f"{row_time} AS {TIMESTAMP}"]
-    schema = to_arrow_schema(frame.selectExpr(*items).schema, timezone="UTC")
     retracts = nodes.is_updating(node.input)
-    rows = frame.selectExpr(*items, *([WEIGHT] if retracts else []))
+    rows, schema = columns.read(frame, retracts)
     operator = UpdatingRank(
         schema, tuple(keys), order, _numbers(node), _limit(node), retracts
     )
@@ -64,10 +60,10 @@ def ranked(
     for number, made in zip(node.numbers, operator.numbers, strict=True):
         type_ = spark_type(number.field.type)
         named.append(f"CAST({made.name} AS {type_}) AS {quoted(number.name)}")
-    identity = [*_identity(operator, node, list(values.values()))]
-    row_id = ", ".join([*identity, quoted_text(operator.layout.operator)])
+    identity = _identity(operator, node, list(values.values()))
+    named_by = row_id(identity, operator.layout.operator)
     return updated(rows, operator, keeping).selectExpr(
-        *named, TIMESTAMP, WEIGHT, f"xxhash64({row_id}) AS {ROW_ID}"
+        *named, TIMESTAMP, WEIGHT, named_by
     )
 
 

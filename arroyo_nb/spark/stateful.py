@@ -98,17 +98,11 @@ def aggregated(
     keeping
         How the state is kept.
     """
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     retracts = nodes.is_updating(node.input)
     columns = Columns(row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
     calls = tuple(_call(measure, columns) for measure in node.measures)
-    items = [*columns.items, f"{row_time} AS {TIMESTAMP}"]
-    rows = frame.selectExpr(*items)
-    schema = to_arrow_schema(rows.schema, timezone="UTC")
-    if retracts:
-        rows = frame.selectExpr(*items, WEIGHT)
+    rows, schema = columns.read(frame, retracts)
     # Two columns of a DISTINCT may be one expression.
     distinct = tuple(dict.fromkeys(keys))
     operator = UpdatingAggregate(schema, distinct, calls, retracts=retracts)
@@ -117,14 +111,12 @@ def aggregated(
         f"{name} AS {quoted(key.name)}"
         for name, key in zip(keys, node.keys, strict=True)
     )
-    # Rows of two operators that are put together are not the same for equal keys.
-    row_id = f"xxhash64({', '.join([*keys, quoted_text(operator.layout.operator)])})"
     return changes.selectExpr(
         *named,
         *(quoted(measure.name) for measure in node.measures),
         TIMESTAMP,
         WEIGHT,
-        f"{row_id} AS {ROW_ID}",
+        row_id(keys, operator.layout.operator),
     )
 
 
@@ -151,6 +143,42 @@ class Columns:
         text = spark_sql(expression, row_time=self._row_time)
         name = self._prefix + hashlib.sha256(text.encode()).hexdigest()[:16]
         return self._names.setdefault(text, name)
+
+    def read(self, frame: DataFrame, retracts: bool) -> tuple[DataFrame, pa.Schema]:
+        """The columns and ``_timestamp`` of a frame, with the weight where it
+        ``retracts``; and their schema, in which the weight is not told."""
+        items = [*self.items, f"{self._row_time} AS {TIMESTAMP}"]
+        rows = frame.selectExpr(*items)
+        schema = arrow_schema(rows)
+        return (frame.selectExpr(*items, WEIGHT) if retracts else rows), schema
+
+
+def arrow_schema(rows: DataFrame) -> pa.Schema:
+    """What Python is given of the columns."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(rows.schema, timezone="UTC")
+
+
+def row_id(values: Sequence[str], maker: str) -> str:
+    """The column that names a row of changes, as Spark SQL text.
+
+    Parameters
+    ----------
+    values
+        What names the row among those of its maker.
+    maker
+        The operator or the table: rows of two that are put together are not the same
+        for equal values.
+    """
+    return f"{hashed([*values, quoted_text(maker)])} AS {ROW_ID}"
+
+
+def hashed(values: Sequence[str]) -> str:
+    """A number for the values, as Spark SQL text: Spark's hash passes over NULLs, so
+    they are told."""
+    told = (f"{value} IS NULL, {value}" for value in values)
+    return f"xxhash64({', '.join(told)})"
 
 
 def _call(measure: nodes.Measure, columns: Columns) -> AggregateCall:
@@ -273,18 +301,18 @@ class _Step(StatefulProcessor):  # type: ignore[misc]
         self, state: State, parts: Sequence[State], now_us: int
     ) -> tuple[State, pa.Table]:
         """After the batch's rows; then what is idle, and did not get any, goes."""
-        found = []
+        if self._ttl_us is None:
+            return self._operator.step(state, parts, now_us)
+        changes = None
         if parts:
             state, changes = self._operator.step(state, parts, now_us)
-            found.append(changes)
-        if self._ttl_us is not None:
-            state, expired = self._operator.expire(state, now_us - self._ttl_us)
-            found.append(expired)
-        changes, *expired = [changes for changes in found if changes.num_rows] or found
-        if not expired:
+        state, expired = self._operator.expire(state, now_us - self._ttl_us)
+        if changes is None or not changes.num_rows:
+            return state, expired
+        if not expired.num_rows:
             return state, changes
         # A row that was appended by a retract and is idle comes and goes at once.
-        both = consolidate(pa.concat_tables([changes, *expired]))
+        both = consolidate(pa.concat_tables([changes, expired]))
         return state, both.take(pa.array(np.argsort(weights(both) > 0, kind="stable")))
 
     def close(self) -> None:

@@ -7,9 +7,11 @@ import duckdb
 import pyarrow.compute as pc
 import pytest
 
+from arroyo_nb.changelog import ROW_ID
 from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.changes import ChangesPreview
+from arroyo_nb.spark.stateful import row_id
 from arroyo_nb.tape.format import Tape
 
 FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');"
@@ -63,6 +65,15 @@ def test_the_folded_changelog_is_the_batch_answer(session, table, query):
     run = session.run(table + query, wait=True)
     found = Counter(tuple(row.values()) for row in run.table().to_pylist())
     assert found == answer(query)
+
+
+def test_rows_with_nulls_in_other_places_have_other_ids(engine):
+    def work():
+        rows = "VALUES (NULL, 7), (7, NULL), (NULL, NULL), (7, 7) AS t(a, b)"
+        text = f"SELECT {row_id(['a', 'b'], 'q')} FROM {rows}"
+        return {row[ROW_ID] for row in engine.session.sql(text).collect()}
+
+    assert len(engine.worker.call(work)) == 4
 
 
 def test_counts_of_a_recorded_week_are_told_as_they_change(session):

@@ -14,7 +14,7 @@ from microbatches import reader, run_to_end, write_chunks
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.planner import plan_script
-from arroyo_nb.run.output import ROCKSDB, STATE_STORE
+from arroyo_nb.spark.keeping import Keeping, state_in_rocksdb
 from arroyo_nb.spark.lower import lower, visible
 
 TABLE = """CREATE TABLE t (k TEXT, v BIGINT, s TEXT) WITH (
@@ -87,14 +87,11 @@ def changes(engine, tmp_path):
         (plan,) = plan_script(TABLE.format(folder) + query, Catalog()).sinks
 
         def work():
-            settings = engine.session.conf
-            before = settings.get(STATE_STORE)
-            settings.set(STATE_STORE, ROCKSDB)
-            try:
-                frame = lower(plan, reader(engine.session, folder), buckets=2)
+            with state_in_rocksdb(engine.session):
+                frame = lower(
+                    plan, reader(engine.session, folder), keeping=Keeping(buckets=2)
+                )
                 return run_to_end(visible(frame, plan), tmp_path / "state")
-            finally:
-                settings.set(STATE_STORE, before)
 
         outcome = engine.worker.call(work)
         return [[r for at, r in outcome.rows if at == i] for i in range(len(batches))]
