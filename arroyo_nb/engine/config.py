@@ -63,7 +63,11 @@ STATIC = (
     Setting("spark.sql.ui.retainedExecutions", "20", "bounded history"),
     Setting("spark.sql.streaming.ui.enabled", "false", "history kept for a UI"),
     Setting("spark.ui.liveUpdate.period", "-1", "status is kept for a UI only"),
-    Setting("spark.python.factory.idleWorkerMaxPoolSize", "{cores}", "bounded pool"),
+    Setting(
+        "spark.python.daemon.module",
+        "arroyo_nb.engine.daemon",
+        "Python workers are forked from one that has loaded what they need",
+    ),
 )
 
 _STREAMING = "spark.sql.streaming."

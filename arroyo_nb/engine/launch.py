@@ -23,7 +23,10 @@ from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.problem import EngineProblem
 
 # Spark and PySpark read these; one left over from the user's shell changes the mode.
+# With SPARK_HOME the Python workers would load PySpark from a zip file, which has no
+# compiled code: half a second for each of them. Without, they find the installed one.
 _FOREIGN = (
+    "SPARK_HOME",
     "PYSPARK_GATEWAY_PORT",
     "PYSPARK_GATEWAY_SECRET",
     "PYSPARK_SUBMIT_ARGS",
@@ -165,7 +168,6 @@ def _environment(
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(answer),
         "JAVA_HOME": str(java.home),
         "SPARK_CONNECT_MODE": "0",
-        "SPARK_HOME": str(command.spark_home()),
         "SPARK_LOCAL_IP": LOOPBACK,
     }
 
