@@ -57,12 +57,16 @@ class UpdatingAggregate(OneInput):
         The aggregates, output columns after the keys.
     retracts
         Whether the input can retract; an input that cannot needs less state.
+    timed
+        Whether a row is sent anew when its ``_timestamp`` alone is another one, so
+        that a retract has that of its append.
     """
 
     input: pa.Schema
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...] = ()
     retracts: bool = True
+    timed: bool = False
 
     @cached_property
     def output(self) -> pa.Schema:
@@ -134,11 +138,34 @@ class UpdatingAggregate(OneInput):
         They start anew with their next row; a later retract of a row that they held
         finds nothing, and does nothing.
         """
-        groups = state[GROUPS]
-        idle = int64s(groups[TOUCHED]) < before_us
-        gone = self._image(groups.filter(pa.array(idle)))
+        idle = int64s(state[GROUPS][TOUCHED]) < before_us
+        state, gone = self._without(state, idle)
         weight = pa.array(np.full(len(gone), -1))
-        return kept(state, ~idle), gone.append_column(WEIGHT, weight)
+        return state, gone.append_column(WEIGHT, weight)
+
+    def close(
+        self, state: State, key: str, until_us: int
+    ) -> tuple[State, pa.Table, int | None]:
+        """Forget the groups of windows that are over, which are final.
+
+        Parameters
+        ----------
+        key
+            The key that is the end of a group's window.
+        until_us
+            The instant by which windows are over, microseconds since the epoch.
+
+        Returns
+        -------
+        tuple
+            The state, the rows of the groups that left, without a weight, and when the
+            next window ends, if there is one.
+        """
+        ends = int64s(state[GROUPS][f"key {key}"])
+        over = ends <= until_us
+        following = ends[~over]
+        state, rows = self._without(state, over)
+        return state, rows, int(following.min()) if len(following) else None
 
     @cached_property
     def _time(self) -> list[pa.Field]:
@@ -217,6 +244,7 @@ class UpdatingAggregate(OneInput):
     ) -> pa.Table:
         """Retracts of what was sent and appends of what is true, where they differ."""
         known, values = len(before), [_value(c) for c in self.calls]
+        values += [field.name for field in self._time if self.timed]
         was = [before[name] for name in values]
         now = [after[name].slice(0, known) for name in values]
         changed = np.ones(len(after), np.bool_)
@@ -225,6 +253,13 @@ class UpdatingAggregate(OneInput):
         retract[known:] = False
         images = self._image(before), self._image(after)
         return updates(*images, retract=retract, append=changed & alive)
+
+    def _without(
+        self, state: State, gone: npt.NDArray[np.bool_]
+    ) -> tuple[State, pa.Table]:
+        """The state without some groups, and what was said of them."""
+        groups = state[GROUPS].filter(pa.array(gone))
+        return kept(state, ~gone), self._image(groups)
 
     def _image(self, groups: pa.Table) -> pa.Table:
         """What the output says of these groups."""

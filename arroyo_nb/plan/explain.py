@@ -28,6 +28,7 @@ from arroyo_nb.plan.nodes import (
     Session,
     Sink,
     Source,
+    Stateful,
     Tumble,
     Union,
     UpdatingAggregate,
@@ -50,20 +51,21 @@ if TYPE_CHECKING:
 # Texts are an alternative, so that a quoted name inside one stays as it is.
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"([a-z_][a-z0-9_]*)\"""")
 
+_BUCKETS = "transformWithState over buckets"
+_CHANGES = f"{_BUCKETS} of keys, Arrow in and out: retracts before appends"
+_CLOSING = f"{_BUCKETS} of keys, Arrow in and out: one row per closed window"
 _SPARK: dict[type[Node], str] = {
     Source: "readStream.parquet over the source's tape, one chunk a batch",
     Watermark: "withWatermark",
-    LatestRow: "transformWithState over buckets of primary keys, Arrow in and out",
+    LatestRow: f"{_BUCKETS} of primary keys, Arrow in and out",
     Project: "select",
     Filter: "where",
     Union: "union",
     WindowAggregate: "groupBy(window).agg, append mode: one row per closed window",
-    UpdatingAggregate: "transformWithState over buckets of keys, Arrow in and out: "
+    UpdatingAggregate: _CHANGES,
+    UpdatingRank: _CHANGES,
+    UpdatingJoin: f"{_BUCKETS} of keys, rows of both sides in Arrow: "
     "retracts before appends",
-    UpdatingRank: "transformWithState over buckets of keys, Arrow in and out: "
-    "retracts before appends",
-    UpdatingJoin: "transformWithState over buckets of keys, rows of both sides in "
-    "Arrow: retracts before appends",
     Sink: "writeStream, append mode",
 }
 """What Spark does for a node."""
@@ -86,6 +88,10 @@ _LATE_HOP = (
 _LATEST_ROW = (
     "differs from Arroyo: a source of changes retracts the row that it sent, by its "
     "primary key; Arroyo retracts what 'before' says"
+)
+_TAKEN_BACK = (
+    "differs from Arroyo: a row that is taken back leaves its windows while they are "
+    "open; Arroyo counts it once more"
 )
 _OVERFLOW = (
     "differs from Arroyo: a whole number that leaves its type is an error; Arroyo's "
@@ -211,11 +217,18 @@ def _shared(sinks: Iterable[Node]) -> set[int]:
 
 
 def _with_spark(node: Node) -> str:
+    if isinstance(node, WindowAggregate) and is_updating(node.input):
+        return f"{type(node).__name__}: {_CLOSING}"
     return f"{type(node).__name__}: {_SPARK[type(node)]}"
 
 
 def described(node: Node) -> str:
     """One node in one line."""
+    timed = isinstance(node, Stateful) and node.timed
+    return _described(node) + " (timed)" * timed
+
+
+def _described(node: Node) -> str:
     match node:
         case Scan(table=table):
             return f"Scan {table.name}"
@@ -350,6 +363,8 @@ def _differences(sinks: Iterable[Node]) -> list[str]:
         found.append(_SLOW_WATERMARK)
     if any(isinstance(n, WindowAggregate) and isinstance(n.assign, Hop) for n in nodes):
         found.append(_LATE_HOP)
+    if any(isinstance(n, WindowAggregate) and is_updating(n.input) for n in nodes):
+        found.append(_TAKEN_BACK)
     if any(isinstance(node, LatestRow) for node in nodes):
         found.append(_LATEST_ROW)
     if any(map(_may_overflow, nodes)):

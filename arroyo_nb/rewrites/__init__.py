@@ -10,7 +10,7 @@ from arroyo_nb.rewrites.event_time import event_time
 from arroyo_nb.rewrites.joins import updating_joins
 from arroyo_nb.rewrites.narrow import narrow_joins
 from arroyo_nb.rewrites.ranks import top_n, unread_numbers, updating_ranks
-from arroyo_nb.rewrites.updating import updating_group_by, updating_sinks
+from arroyo_nb.rewrites.updating import timed_changes, updating_group_by, updating_sinks
 from arroyo_nb.rewrites.windows import same_windows, windowed_group_by
 
 
@@ -66,6 +66,10 @@ PASSES = (
     Pass(top_n, "a number that is compared with a constant limits what its rank sends"),
     Pass(unread_numbers, "a number that nobody reads is not made"),
     Pass(narrow_joins, "a join keeps only the columns that are read"),
+    Pass(
+        timed_changes,
+        "a row that is taken back leaves the window that it came into",
+    ),
     Pass(same_windows, "the branches of a union share one window"),
     Pass(updating_sinks, "changes of rows go where they can be told"),
 )

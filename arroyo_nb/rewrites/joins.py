@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from arroyo_nb.errors import PlanProblem, Unsupported
-from arroyo_nb.plan.nodes import Join, Node, Session, UpdatingJoin, WindowAggregate
+from arroyo_nb.plan.nodes import Join, Node, Session, UpdatingJoin
 from arroyo_nb.plan.pairs import check_pairs
-from arroyo_nb.plan.tree import transform, walk
-from arroyo_nb.plan.typing import place_of
-from arroyo_nb.plan.verify import expressions
-from arroyo_nb.rewrites.updating import UNREPEATABLE
+from arroyo_nb.plan.tree import transform
+from arroyo_nb.rewrites.updating import check_repeatable
 
 NOT_INNER = "can't handle non-inner joins without windows"
 UPDATING_SIDE = "can't handle updating {side} side of join"
@@ -33,13 +29,10 @@ def updating_joins(root: Node) -> Node:
           Watermark ...
 
     Refuses a join by no equality, conditions of outer joins that Arrow does not
-    compute as Spark does and, for now, joins of windowed relations and windows over a
-    join.
+    compute as Spark does and, for now, joins of windowed relations.
     """
 
     def change(node: Node) -> Node:
-        if isinstance(node, WindowAggregate):
-            _check_not_over_join(node)
         return _updating(node) if isinstance(node, Join) else node
 
     return transform(root, change)
@@ -53,21 +46,13 @@ def _updating(node: Join) -> UpdatingJoin:
             span=node.span,
             hint="write JOIN ... ON a.x = b.y, which may go on with AND",
         )
-    _check_repeatable(node)
+    # A row must match the same rows when it is taken back as when it came.
+    check_repeatable(node, "in the condition of a join", "each time")
     if node.condition is not None:
         check_pairs(node.condition, node.left.schema, node.right.schema)
     return UpdatingJoin(
         node.left, node.right, node.how, node.keys, node.condition, span=node.span
     )
-
-
-def _check_not_over_join(node: WindowAggregate) -> None:
-    if any(isinstance(below, UpdatingJoin) for below in walk(node.input)):
-        raise Unsupported(
-            "a window aggregate over a join without windows is not supported yet",
-            span=node.span,
-            hint="group by a column that is made of the event time",
-        )
 
 
 def _check_windows(node: Join) -> None:
@@ -90,15 +75,3 @@ def _check_windows(node: Join) -> None:
     if isinstance(left, Session):
         raise PlanProblem("can't handle session windows in joins", span=node.span)
     raise Unsupported("joins of windowed rows are not supported yet", span=node.span)
-
-
-def _check_repeatable(node: Join) -> None:
-    """A row must match the same rows when it is taken back as when it came."""
-    for _, expression in expressions(node):
-        for call in expression.find_all(exp.Anonymous):
-            if call.name in UNREPEATABLE:
-                raise Unsupported(
-                    f"{call.name}() in the condition of a join is not supported: it "
-                    f"{UNREPEATABLE[call.name]} each time",
-                    span=place_of(call),
-                )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Node,
+    Session,
     Sink,
+    Stateful,
     Union,
     UpdatingAggregate,
     WindowAggregate,
@@ -45,9 +49,9 @@ def updating_group_by(root: Node) -> Node:
     SELECT DISTINCT and UNION are aggregates without measures. The input may be
     updating itself. It may be windowed too, where Arroyo insists on the window.
 
-    Refuses, for now, a window aggregate over an updating input: Arroyo runs it, but
-    counts what is taken back as if it came. Refuses in expressions over updating rows
-    what is not the same again when a row is taken back.
+    Refuses sessions of an updating input: a row that is taken back may split one.
+    Refuses in expressions over updating rows what is not the same again when a row is
+    taken back.
     """
 
     def change(node: Node) -> Node:
@@ -56,10 +60,40 @@ def updating_group_by(root: Node) -> Node:
                 node.input, node.keys, node.measures, span=node.span
             )
         if any(map(is_updating, node.inputs)):
-            _check_input(node)
+            _check_sessions(node)
+            check_repeatable(node, "over updating rows", "when a row is taken back")
         return node
 
     return transform(root, change)
+
+
+def timed_changes(root: Node) -> Node:
+    """Below a window, a row that is taken back leaves the window that it came into.
+
+    Before::
+
+        WindowAggregate tumble 3600s as window by city
+          LatestRow of orders by id
+
+    After::
+
+        WindowAggregate tumble 3600s as window by city
+          LatestRow of orders by id (timed)
+    """
+
+    def change(node: Node) -> Node:
+        if isinstance(node, WindowAggregate) and is_updating(node.input):
+            below = transform(node.input, _timed)
+            return node if below is node.input else replace(node, input=below)
+        return node
+
+    return transform(root, change)
+
+
+def _timed(node: Node) -> Node:
+    if isinstance(node, Stateful) and is_updating(node) and not node.timed:
+        return replace(node, timed=True)
+    return node
 
 
 def updating_sinks(root: Node) -> Node:
@@ -85,19 +119,23 @@ def _updating_part(sink: Node) -> Node:
     return next(filter(is_updating, branches), sink)
 
 
-def _check_input(node: Node) -> None:
-    if isinstance(node, WindowAggregate):
-        raise Unsupported(
-            "a window aggregate over an updating input is not supported yet: rows that "
-            "are taken back would have to leave their windows",
-            span=node.span,
-            hint="group by the window first, then without it",
-        )
+def check_repeatable(node: Node, where: str, when: str) -> None:
+    """Refuse calls whose value would be another one, in the expressions of a node."""
     for _, expression in expressions(node):
         for call in expression.find_all(exp.Anonymous):
             if call.name in UNREPEATABLE:
                 raise Unsupported(
-                    f"{call.name}() over updating rows is not supported: it "
-                    f"{UNREPEATABLE[call.name]} when a row is taken back",
+                    f"{call.name}() {where} is not supported: it "
+                    f"{UNREPEATABLE[call.name]} {when}",
                     span=place_of(call),
                 )
+
+
+def _check_sessions(node: Node) -> None:
+    if isinstance(node, WindowAggregate) and isinstance(node.assign, Session):
+        raise Unsupported(
+            "session() over an updating input is not supported: a row that is taken "
+            "back may split a session",
+            span=node.span,
+            hint="use tumble() or hop()",
+        )

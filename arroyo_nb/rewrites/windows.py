@@ -19,6 +19,7 @@ from arroyo_nb.plan.nodes import (
     Union,
     Window,
     WindowAggregate,
+    is_updating,
 )
 from arroyo_nb.plan.tree import transform
 from arroyo_nb.plan.typing import place_of
@@ -67,11 +68,12 @@ def windowed_group_by(root: Node) -> Node:
 def same_windows(root: Node) -> Node:
     """The branches of a union have one window, or none; the plan stays as it is.
 
-    Refuses a union of windowed with unwindowed rows, and of two windows.
+    Refuses a union of windowed with unwindowed rows, and of two windows. Among rows
+    that are taken back, those of a window are rows like any other.
     """
 
     def change(node: Node) -> Node:
-        if isinstance(node, Union):
+        if isinstance(node, Union) and not is_updating(node):
             _check_union(node)
         return node
 

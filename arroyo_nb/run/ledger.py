@@ -13,6 +13,8 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.trace import TracedBatch
 from arroyo_nb.schema import EPOCH, TIMESTAMP
 from arroyo_nb.spark.late import late_rows as late_frame
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from arroyo_nb.engine import Engine
-    from arroyo_nb.plan import nodes
     from arroyo_nb.run.feeds import Feeds
     from arroyo_nb.run.output import Output
 
@@ -47,7 +48,8 @@ def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
     Raises
     ------
     RunProblem
-        When the run was not traced, or a window's input cannot be read again.
+        When the run was not traced, or a window's input cannot be made again: its
+        rows are gone, or it depends on more than the rows of one batch.
     """
     import pyarrow as pa
 
@@ -56,6 +58,13 @@ def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
             f"'{output.sink.name}' puts no rows into windows: none can be late",
             hint="late rows are those whose tumble, hop or session has closed",
         )
+    for aggregate in output.aggregates:
+        if any(isinstance(below, nodes.Stateful) for below in walk(aggregate.input)):
+            raise RunProblem(
+                f"the late rows of '{output.sink.name}' cannot be listed: what came "
+                "into its windows was made from rows of earlier batches too",
+                hint="they are counted: run.windows()",
+            )
     found = [
         engine.worker.call(_late_table, engine, aggregate, batches, feeds)
         for aggregate, trace in zip(output.aggregates, output.traces, strict=True)

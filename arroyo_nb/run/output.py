@@ -151,7 +151,7 @@ class Output:
     @property
     def is_stateful(self) -> bool:
         """Whether it keeps the state of updating operators."""
-        return any(isinstance(node, nodes.STATEFUL) for node in walk(self.sink))
+        return any(isinstance(node, nodes.Stateful) for node in walk(self.sink))
 
     def poll(self) -> bool:
         """Take over what Spark did since the last poll; on the worker.

@@ -9,7 +9,7 @@ from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.latest import LatestRow
 from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.keeping import Keeping
-from arroyo_nb.spark.stateful import arrow_schema, row_id, updated
+from arroyo_nb.spark.stateful import ROW_TIME, arrow_schema, row_id, updated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,6 +31,8 @@ def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFra
     """
     names = {name: _word(name) for name in node.schema.names}
     items = [f"{quoted(name)} AS {word}" for name, word in names.items()]
+    if node.timed:
+        items.append(f"{TIMESTAMP} AS {ROW_TIME}")
     rows = frame.selectExpr(*items, TIMESTAMP)
     operator = LatestRow(arrow_schema(rows), tuple(names[key] for key in node.keys))
     changes = updated(
@@ -38,7 +40,7 @@ def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFra
     )
     return changes.selectExpr(
         *(f"{word} AS {quoted(name)}" for name, word in names.items()),
-        TIMESTAMP,
+        f"{ROW_TIME if node.timed else TIMESTAMP} AS {TIMESTAMP}",
         WEIGHT,
         row_id(operator.keys, node.table),
     )

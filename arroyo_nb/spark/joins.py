@@ -40,6 +40,7 @@ from arroyo_nb.spark.stateful import (
     stacked,
     stepped,
 )
+from arroyo_nb.spark.windows import marked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -66,9 +67,10 @@ def joined(
     keeping
         How the state is kept.
     """
+    untimed = nodes.is_updating(node) and not node.timed
     sides = (
-        _Side(left, node.left, row_times[0], "l_", nodes.is_updating(node)),
-        _Side(right, node.right, row_times[1], "r_", nodes.is_updating(node)),
+        _Side(left, node.left, row_times[0], "l_", untimed),
+        _Side(right, node.right, row_times[1], "r_", untimed),
     )
     keys = [
         tuple(side.columns.add(key) for side, key in zip(sides, pair, strict=True))
@@ -94,24 +96,28 @@ def joined(
     ]
     changes = stepped(parts[0].union(parts[1]), operator, keeping)
     names = [name for side in sides for name in side.named()]
+    time = f"greatest({', '.join(side.time for side in sides)})"
     if not nodes.is_updating(node):
         # Pairs of a forgotten key stay with who has them: nothing is taken back.
         appends = changes.filter(f"{WEIGHT} > 0")
         rows = appends.mapInArrow(_copies, changes.schema)
-        time = f"greatest({', '.join(side.time for side in sides)}) AS {TIMESTAMP}"
-        return rows.selectExpr(*names, time)
+        # As event time: a window over the pairs closes by the query's watermark.
+        return rows.selectExpr(*names, f"{time} AS {TIMESTAMP}").select(
+            *map(quoted, node.schema.names), marked(TIMESTAMP, TIMESTAMP)
+        )
     # The id of a pair is that of its two rows.
     pair = [name for side in sides for name in side.identity()]
     named_by = row_id(pair, operator.layout.operator)
-    return changes.selectExpr(*names, TIMESTAMP, WEIGHT, named_by)
+    time = TIMESTAMP if untimed else f"{time} AS {TIMESTAMP}"
+    return changes.selectExpr(*names, time, WEIGHT, named_by)
 
 
 class _Side:
     """What a join reads of one input.
 
-    Event times are no part of what a changing row is: it may be taken back with
-    another. Of rows that only come, each pair has its own: there they are a column like
-    any other.
+    Untimed, event times are no part of what a changing row is: it may be taken back
+    with another. Else, and of rows that only come, each pair has its own: there they
+    are a column like any other.
     """
 
     def __init__(
@@ -120,10 +126,10 @@ class _Side:
         node: nodes.Node,
         row_time: str,
         prefix: str,
-        joins_changes: bool,
+        untimed: bool,
     ) -> None:
         self.columns = Columns(row_time, prefix)
-        self.time = TIMESTAMP if joins_changes else f"{prefix}time"
+        self.time = TIMESTAMP if untimed else f"{prefix}time"
         self.id = f"{prefix}id"
         self.updating = nodes.is_updating(node)
         self.schema = node.schema

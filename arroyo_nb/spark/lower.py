@@ -297,19 +297,20 @@ def lower_union(node: nodes.Union, lowering: _Lowering) -> DataFrame:
     """All rows of all branches, columns by position."""
     names = (*node.schema.names, *hidden(node))
     frames = (
-        _as_changes(_lower(branch, lowering), branch, node).toDF(*names)
+        _as_branch(_lower(branch, lowering), branch, node).toDF(*names)
         for branch in node.branches
     )
     union = reduce(lambda left, right: left.union(right), frames)
     return union.select(*map(quoted, names))
 
 
-def _as_changes(frame: DataFrame, branch: nodes.Node, union: nodes.Node) -> DataFrame:
-    """Rows that are only appended, among rows that are taken back."""
+def _as_branch(frame: DataFrame, branch: nodes.Node, union: nodes.Node) -> DataFrame:
+    """Rows that are only appended, or have a window, among rows that are taken back."""
     if nodes.is_updating(branch) or not nodes.is_updating(union):
         return frame
+    columns = map(quoted, branch.schema.names)
     nameless = f"CAST(NULL AS BIGINT) AS {ROW_ID}"
-    return frame.selectExpr("*", f"1L AS {WEIGHT}", nameless)
+    return frame.selectExpr(*columns, row_time(branch), f"1L AS {WEIGHT}", nameless)
 
 
 def lower_window_aggregate(
@@ -321,6 +322,10 @@ def lower_window_aggregate(
     number = lowering.numbers.pop(id(node), None)
     if number is not None:
         frame = observed_input(frame, node, number)
+    if nodes.is_updating(node.input):
+        from arroyo_nb.spark.closing import closed
+
+        return closed(frame, node, row_time(node.input), lowering.keeping)
     keys = [_named(key, node.input) for key in node.keys]
     names = [quoted(f.name) for f in node.schema.fields[1:]]
     groups = frame.groupBy(*assigned(node.assign, alone=not keys), *keys)

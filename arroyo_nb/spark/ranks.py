@@ -20,7 +20,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.typing import column
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.keeping import Keeping
-from arroyo_nb.spark.stateful import Columns, row_id, updated
+from arroyo_nb.spark.stateful import ROW_TIME, Columns, row_id, updated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -52,7 +52,8 @@ def ranked(
         for o in node.order
     )
     retracts = nodes.is_updating(node.input)
-    rows, schema = columns.read(frame, retracts)
+    also = [f"{row_time} AS {ROW_TIME}"] if node.timed else []
+    rows, schema = columns.read(frame, retracts, also)
     operator = UpdatingRank(
         schema, tuple(keys), order, _numbers(node), _limit(node), retracts
     )
@@ -63,7 +64,10 @@ def ranked(
     identity = _identity(operator, node, list(values.values()))
     named_by = row_id(identity, operator.layout.operator)
     return updated(rows, operator, keeping).selectExpr(
-        *named, TIMESTAMP, WEIGHT, named_by
+        *named,
+        f"{ROW_TIME if node.timed else TIMESTAMP} AS {TIMESTAMP}",
+        WEIGHT,
+        named_by,
     )
 
 

@@ -36,12 +36,14 @@ from arroyo_nb.spark.keeping import Keeping
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
     from sqlglot import exp
 
 BUCKET = "_bucket"
 PARTS = f"{BUCKET} int, part binary"
 """Columns of partial states on their way to their buckets."""
+
+ROW_TIME = "row_time"
+"""The event time as a part of a row that may be taken back, where it is one."""
 
 PARTIAL_ROWS = 1_000_000
 """Rows that are put together before they are sent to their buckets."""
@@ -101,11 +103,11 @@ def aggregated(
     retracts = nodes.is_updating(node.input)
     columns = Columns(row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
-    calls = tuple(_call(measure, columns) for measure in node.measures)
+    calls = tuple(call_of(measure, columns) for measure in node.measures)
     rows, schema = columns.read(frame, retracts)
     # Two columns of a DISTINCT may be one expression.
     distinct = tuple(dict.fromkeys(keys))
-    operator = UpdatingAggregate(schema, distinct, calls, retracts=retracts)
+    operator = UpdatingAggregate(schema, distinct, calls, retracts, node.timed)
     changes = updated(rows, operator, keeping)
     named = (
         f"{name} AS {quoted(key.name)}"
@@ -144,10 +146,13 @@ class Columns:
         name = self._prefix + hashlib.sha256(text.encode()).hexdigest()[:16]
         return self._names.setdefault(text, name)
 
-    def read(self, frame: DataFrame, retracts: bool) -> tuple[DataFrame, pa.Schema]:
-        """The columns and ``_timestamp`` of a frame, with the weight where it
-        ``retracts``; and their schema, in which the weight is not told."""
-        items = [*self.items, f"{self._row_time} AS {TIMESTAMP}"]
+    def read(
+        self, frame: DataFrame, retracts: bool, also: Sequence[str] = ()
+    ) -> tuple[DataFrame, pa.Schema]:
+        """The columns and ``_timestamp`` of a frame, ``also`` others as Spark SQL text,
+        with the weight where it ``retracts``; and their schema, in which the weight is
+        not told."""
+        items = [*self.items, f"{self._row_time} AS {TIMESTAMP}", *also]
         rows = frame.selectExpr(*items)
         schema = arrow_schema(rows)
         return (frame.selectExpr(*items, WEIGHT) if retracts else rows), schema
@@ -181,7 +186,8 @@ def hashed(values: Sequence[str]) -> str:
     return f"xxhash64({', '.join(told)})"
 
 
-def _call(measure: nodes.Measure, columns: Columns) -> AggregateCall:
+def call_of(measure: nodes.Measure, columns: Columns) -> AggregateCall:
+    """The aggregate that an operator computes, over columns that it reads."""
     from pyspark.sql.pandas.types import to_arrow_type
     from pyspark.sql.types import DataType
 
@@ -236,7 +242,15 @@ def stepped(parts: DataFrame, operator: Stepping, keeping: Keeping) -> DataFrame
     steps = parts.groupBy(BUCKET).transformWithState(
         _Step(operator, keeping.ttl_us), "changes binary", "Append", "None"
     )
-    return steps.mapInArrow(_decoded, _spark_columns(operator.output))
+    changes = operator.output.append(pa.field(WEIGHT, pa.int64()))
+    return told(steps, changes)
+
+
+def told(steps: DataFrame, schema: pa.Schema) -> DataFrame:
+    """The rows that steps have told as Arrow IPC bytes."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return steps.mapInArrow(_decoded, from_arrow_schema(schema))
 
 
 def bucket_of(keys: Sequence[str], buckets: int) -> str:
@@ -295,7 +309,7 @@ class _Step(StatefulProcessor):  # type: ignore[misc]
         if parts or changes.num_rows:
             self._state.update((layout.to_bytes(state),))
         if changes.num_rows:
-            yield Row(changes=_to_bytes(changes))
+            yield Row(changes=to_bytes(changes))
 
     def _taken_further(
         self, state: State, parts: Sequence[State], now_us: int
@@ -325,7 +339,8 @@ def _decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from pa.ipc.open_stream(changes.as_buffer())
 
 
-def _to_bytes(changes: pa.Table) -> bytes:
+def to_bytes(changes: pa.Table) -> bytes:
+    """Rows as :func:`told` reads them."""
     sink = pa.BufferOutputStream()
     put_stream(sink, changes)
     return bytes(sink.getvalue())
@@ -343,9 +358,3 @@ def stacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             waiting, rows = [], 0
     if rows:
         yield pa.Table.from_batches(waiting)
-
-
-def _spark_columns(schema: pa.Schema) -> StructType:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(schema.append(pa.field(WEIGHT, pa.int64())))

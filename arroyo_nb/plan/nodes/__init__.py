@@ -11,7 +11,14 @@ of the input's schema and every sub-expression has a type that :func:`type_of` r
 
 from __future__ import annotations
 
-from arroyo_nb.plan.nodes.base import Changelog, Node, Numbered, Unary, is_updating
+from arroyo_nb.plan.nodes.base import (
+    Changelog,
+    Node,
+    Numbered,
+    Stateful,
+    Unary,
+    is_updating,
+)
 from arroyo_nb.plan.nodes.changes import LatestRow
 from arroyo_nb.plan.nodes.columns import Limit, Measure, Named, Number, Ordering
 from arroyo_nb.plan.nodes.joins import How, Join, Joining, UpdatingJoin
@@ -29,11 +36,7 @@ from arroyo_nb.plan.nodes.streaming import (
 )
 from arroyo_nb.plan.nodes.windows import Hop, Session, Tumble, Window
 
-STATEFUL = (LatestRow, UpdatingAggregate, UpdatingJoin, UpdatingRank)
-"""Nodes whose state is kept by the operators of :mod:`arroyo_nb.changelog`."""
-
 __all__ = [
-    "STATEFUL",
     "Aggregate",
     "Changelog",
     "Filter",
@@ -55,6 +58,7 @@ __all__ = [
     "Session",
     "Sink",
     "Source",
+    "Stateful",
     "Tumble",
     "Unary",
     "Union",

@@ -96,6 +96,21 @@ class Unary(Node):
         return self.input.window_columns
 
 
+@dataclass(frozen=True, kw_only=True)
+class Stateful(Node):
+    """A node whose state is kept by an operator of :mod:`arroyo_nb.changelog`.
+
+    Parameters
+    ----------
+    timed
+        Whether the event time is a part of a row that may be taken back: a row that
+        has another one is sent anew, and a retract has that of its append. Else the
+        time of a retract is not the row's, and says nothing.
+    """
+
+    timed: bool = False
+
+
 @dataclass(frozen=True)
 class TableRows(Node):
     """Rows of a table of the catalog."""

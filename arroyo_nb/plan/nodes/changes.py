@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arroyo_nb.plan.nodes.base import Unary
+from arroyo_nb.plan.nodes.base import Stateful, Unary
 
 
 @dataclass(frozen=True)
-class LatestRow(Unary):
+class LatestRow(Unary, Stateful):
     """The rows of a table as its changes tell them: one per primary key.
 
     What a source of changes calls the row before is believed to be of its key and no
@@ -17,7 +17,7 @@ class LatestRow(Unary):
     key is a delete and a create.
 
     State: the rows that are there. They do not age: a row of a table is there until it
-    is deleted. ``_timestamp`` of a retract is that of its change.
+    is deleted. ``_timestamp`` of a retract is that of its change, unless ``timed``.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from arroyo_nb.plan.nodes.base import Changelog, Node, changes, is_updating
+from arroyo_nb.plan.nodes.base import Changelog, Node, Stateful, changes, is_updating
 from arroyo_nb.plan.nodes.windows import Window
 from arroyo_nb.schema import Field, Schema
 
@@ -68,7 +68,7 @@ class Join(Joining):
 
 
 @dataclass(frozen=True)
-class UpdatingJoin(Joining):
+class UpdatingJoin(Joining, Stateful):
     """A pair is sent as soon as both its rows have come, whatever their event times.
 
     State: all rows of both sides, by key. Changes are flushed at each trigger: what

@@ -12,6 +12,7 @@ from arroyo_nb.plan.nodes.base import (
     Grouped,
     Node,
     Numbered,
+    Stateful,
     TableRows,
     Unary,
     group_fields,
@@ -95,7 +96,8 @@ class Filter(Unary):
 class Union(Node):
     """UNION ALL: every row of every branch; the watermark is the least of theirs.
 
-    Branches have the same column names and types in the same order (build casts).
+    Branches have the same column names and types in the same order (build casts). Rows
+    of branches that have different windows, or none, have none.
 
     Parameters
     ----------
@@ -119,14 +121,25 @@ class Union(Node):
         return self.branches[0].schema
 
     @cached_property
+    def window(self) -> Window | None:
+        """The window of every branch."""
+        first, *others = (branch.window for branch in self.branches)
+        return first if all(other == first for other in others) else None
+
+    @cached_property
     def window_columns(self) -> frozenset[str]:
         """What is a window column in every branch."""
+        if self.window is None:
+            return frozenset()
         return frozenset.intersection(*(b.window_columns for b in self.branches))
 
 
 @dataclass(frozen=True)
 class WindowAggregate(Unary):
     """One final row per key and window, sent when the watermark reaches its end.
+
+    Rows of the input that are taken back before that leave their windows; what is
+    taken back later is late, as rows are.
 
     State: one accumulator per key and open window, held until the window closes.
     ``_timestamp`` of a row is the window's end less the smallest unit of time.
@@ -154,6 +167,11 @@ class WindowAggregate(Unary):
         return Schema((window, *group_fields(self.keys, self.measures)))
 
     @cached_property
+    def changelog(self) -> Changelog:
+        """What it sends is final."""
+        return Changelog.APPEND
+
+    @cached_property
     def window(self) -> Window | None:
         """The window that it assigns, else the one its input has."""
         return self.assign or self.input.window
@@ -165,7 +183,7 @@ class WindowAggregate(Unary):
 
 
 @dataclass(frozen=True)
-class UpdatingAggregate(Grouped):
+class UpdatingAggregate(Grouped, Stateful):
     """One row per key that has rows, retracted and sent anew whenever it changes.
 
     Changes are flushed at each trigger: what comes and goes between two of them is not
@@ -186,7 +204,7 @@ class UpdatingAggregate(Grouped):
 
 
 @dataclass(frozen=True)
-class UpdatingRank(Numbered):
+class UpdatingRank(Numbered, Stateful):
     """The rows of the input with their numbers, those that move sent anew.
 
     State: per key its rows. Where the input only appends, those that the limit lets

@@ -1,7 +1,7 @@
 CREATE VIEW latest AS SELECT DISTINCT id FROM clicks;
 SELECT count(*) AS n FROM (SELECT id FROM latest WHERE id > 3 UNION ALL SELECT id FROM clicks) GROUP BY session('5 s')
 -- error
--- <cell>:2:8: a window aggregate over an updating input is not supported yet: rows that are taken back would have to leave their windows
+-- <cell>:2:8: session() over an updating input is not supported: a row that is taken back may split a session
 --   SELECT count(*) AS n FROM (SELECT id FROM latest WHERE id > 3 UNION ALL SELECT id FROM clicks) GROUP BY session('5 s')
 --          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: group by the window first, then without it
+--   hint: use tumble() or hop()

@@ -331,6 +331,51 @@ def test_idle_groups_are_retracted_once_and_start_anew():
     assert anew.to_pylist() == [{"k": "a", "m": 1, "_weight": 1}]
 
 
+def test_windows_that_are_over_leave_with_their_rows():
+    at = pa.timestamp("us")
+    schema = pa.schema({"end": at, "k": pa.string(), "n": LONG})
+    median = AggregateCall("m", "median", LONG, ("n",))
+    operator = UpdatingAggregate(schema, ("end", "k"), (median,))
+
+    def batch(*rows: tuple) -> list:
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        weight = pa.array(columns.pop(), LONG)
+        names = (pa.array(c, f.type) for c, f in zip(columns, schema, strict=True))
+        return [
+            operator.partial(pa.table([*names, weight], [*schema.names, "_weight"]))
+        ]
+
+    rows = batch((10, "a", 1, 1), (10, "a", 3, 1), (20, "a", 5, 1), (10, "b", 7, 1))
+    state, _ = operator.step(operator.layout.empty(), rows, 0)
+    state, final, following = operator.close(state, "end", 9)
+    assert (len(final), following) == (0, 10)
+    state, _ = operator.step(state, batch((10, "a", 1, -1), (10, "b", 7, -1)), 0)
+    state, final, following = operator.close(state, "end", 10)
+    assert final.select(["k", "m"]).to_pylist() == [{"k": "a", "m": 3}]
+    assert following == 20
+    state, final, following = operator.close(state, "end", 2**60)
+    assert final.select(["k", "m"]).to_pylist() == [{"k": "a", "m": 5}]
+    assert (sum(map(len, state.values())), following) == (0, None)
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_later_time_alone_is_a_change_of_a_timed_row(timed):
+    schema = pa.schema({"k": pa.string(), "_timestamp": pa.timestamp("us")})
+    operator = UpdatingAggregate(schema, ("k",), (), timed=timed)
+
+    def batch(moment: int, weight: int) -> pa.Table:
+        columns = [["a"], pa.array([moment], pa.timestamp("us")), [weight]]
+        return pa.table(columns, [*schema.names, "_weight"])
+
+    state, sent = operator.layout.empty(), []
+    for moment, weight in ((1, 1), (5, 1), (2, -1), (1, -1)):
+        state, out = operator.step(state, [operator.partial(batch(moment, weight))], 0)
+        times = out["_timestamp"].cast(pa.int64()).to_pylist()
+        sent.append(list(zip(out["_weight"].to_pylist(), times, strict=True)))
+    again = [(-1, 1), (1, 5)] if timed else []
+    assert sent == [[(1, 1)], again, [], [(-1, 5)]]
+
+
 def test_aggregates_that_do_not_exist_are_refused():
     operator = UpdatingAggregate(INPUT, (), (call("sum", LONG, "t"),))
     with pytest.raises(Unsupported, match=r"no updating aggregate sum\(string\)"):

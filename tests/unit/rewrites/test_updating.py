@@ -16,6 +16,7 @@ from arroyo_nb.plan.nodes import (
     Node,
     Sink,
     Source,
+    Stateful,
     Union,
     UpdatingAggregate,
     WindowAggregate,
@@ -24,6 +25,7 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import BrokenPlan, verify
 from arroyo_nb.planner import plan_script
+from arroyo_nb.rewrites.updating import timed_changes
 
 TABLES = Path(__file__).parents[2] / "golden" / "tables.sql"
 ORDERS = (
@@ -122,11 +124,16 @@ def test_of_several_inserts_into_a_file_the_updating_one_is_told() -> None:
 
 
 @pytest.mark.parametrize("query", UPDATING.values(), ids=UPDATING)
-def test_a_window_over_changes_is_refused(query: str) -> None:
-    script = f"SELECT count(*) AS n FROM ({query}) GROUP BY tumble('1 minute')"
-    for strict in (False, True):
-        with pytest.raises(Unsupported, match="window aggregate over an updating"):
-            plan_script(script, tables(), strict=strict)
+def test_below_a_window_changes_have_the_time_of_their_rows(query: str) -> None:
+    script = "SELECT count(*) AS n FROM ({}) GROUP BY {}('1 minute')"
+    (sink,) = plan_script(script.format(query, "tumble"), tables()).sinks
+    assert not is_updating(sink)
+    stateful = [n for n in walk(sink) if isinstance(n, Stateful) and is_updating(n)]
+    assert stateful
+    assert all(node.timed for node in stateful)
+    assert timed_changes(sink) is sink
+    with pytest.raises(Unsupported, match="over an updating input"):
+        plan_script(script.format(query, "session"), tables())
 
 
 def test_a_set_is_made_of_all_branches_up_to_the_last_union() -> None:
