@@ -9,9 +9,9 @@ rest is the condition, for inner joins a filter above.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 
 from sqlglot import exp
 
@@ -19,7 +19,7 @@ from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.plan.binding import bind_row_condition
 from arroyo_nb.plan.naming import free
 from arroyo_nb.plan.nodes import Filter, How, Join, Named, Node, Project
-from arroyo_nb.plan.operators import binary
+from arroyo_nb.plan.predicates import all_of, conjuncts
 from arroyo_nb.plan.scope import Relation, Scope
 from arroyo_nb.plan.typing import column, place_of
 from arroyo_nb.sql.dialect import span_of
@@ -68,17 +68,17 @@ def _join(left: Joined, join: exp.Join, right: Joined) -> Joined:
     ours, theirs, rest = left.node, right.node, parts.of_both
     # Rows of a side that is not kept whole are lost for want of a match anyway.
     if how in ("inner", "right"):
-        ours = _filtered(ours, parts.of_left)
+        ours = filtered(ours, parts.of_left)
     else:
         rest += parts.of_left
     if how in ("inner", "left"):
-        theirs = _filtered(theirs, parts.of_right)
+        theirs = filtered(theirs, parts.of_right)
     else:
         rest += parts.of_right
-    condition = _all(rest) if how != "inner" else None
+    condition = all_of(rest) if how != "inner" else None
     node = Join(ours, theirs, how, parts.keys, condition, span=span_of(join))
     relations = (_over(node, relation) for relation in both.relations)
-    above = _filtered(node, rest) if how == "inner" else node
+    above = filtered(node, rest) if how == "inner" else node
     return Joined(above, Scope(tuple(relations)))
 
 
@@ -155,13 +155,13 @@ class _Parts:
 def _parts(on: exp.Expr, both: Scope, left: Node) -> _Parts:
     keys: list[tuple[exp.Expr, exp.Expr]] = []
     others: dict[frozenset[str], list[exp.Expr]] = {}
-    for part in _conjuncts(_condition(on, both)):
-        key = _key(part, left)
+    for part in conjuncts(_condition(on, both)):
+        key = key_of(part, left)
         if key is not None:
             keys.append(key)
         else:
-            others.setdefault(_reads(part, left), []).append(part)
-    one, other = (tuple(others.pop(_only(side), ())) for side in ("left", "right"))
+            others.setdefault(sides_read(part, left), []).append(part)
+    one, other = (tuple(others.pop(only(side), ())) for side in ("left", "right"))
     rest = [part for parts in others.values() for part in parts]
     return _Parts(tuple(keys), one, other, tuple(rest))
 
@@ -178,49 +178,35 @@ def _condition(on: exp.Expr, both: Scope) -> exp.Expr:
     return bound
 
 
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """The operands of AND, from left to right."""
-    waiting = [condition]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, exp.And):
-            waiting.extend((part.expression, part.this))
-        else:
-            yield part
-
-
-def _key(part: exp.Expr, left: Node) -> tuple[exp.Expr, exp.Expr] | None:
+def key_of(part: exp.Expr, left: Node) -> tuple[exp.Expr, exp.Expr] | None:
     """The two sides of an equality between the relations, left before right."""
     if not isinstance(part, exp.EQ):
         return None
-    sides = (_reads(part.this, left), _reads(part.expression, left))
-    if sides == (_only("left"), _only("right")):
+    sides = (sides_read(part.this, left), sides_read(part.expression, left))
+    if sides == (only("left"), only("right")):
         return part.this, part.expression
-    if sides == (_only("right"), _only("left")):
+    if sides == (only("right"), only("left")):
         return part.expression, part.this
     return None
 
 
-def _reads(expression: exp.Expr, left: Node) -> frozenset[str]:
+def sides_read(expression: exp.Expr, left: Node) -> frozenset[str]:
     """Which sides' columns an expression reads."""
     names = (found.name for found in expression.find_all(exp.Column))
     return frozenset("left" if name in left.schema else "right" for name in names)
 
 
-def _only(side: str) -> frozenset[str]:
+def only(side: str) -> frozenset[str]:
+    """What :func:`sides_read` says of what reads one side alone."""
     return frozenset((side,))
 
 
-def _filtered(node: Node, parts: tuple[exp.Expr, ...]) -> Node:
-    predicate = _all(parts)
+def filtered(node: Node, parts: Iterable[exp.Expr]) -> Node:
+    """The rows for which all of the conditions are true."""
+    predicate = all_of(parts)
     if predicate is None:
         return node
     return Filter(node, predicate, span=place_of(predicate) or node.span)
-
-
-def _all(parts: tuple[exp.Expr, ...]) -> exp.Expr | None:
-    """The conditions as one; None where there is none."""
-    return reduce(partial(binary, exp.And), parts) if parts else None
 
 
 def _over(node: Join, relation: Relation) -> Relation:

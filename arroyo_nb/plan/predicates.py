@@ -1,4 +1,4 @@
-"""NOT, IS, BETWEEN, IN and CASE: the operators that are not infix.
+"""NOT, IS, BETWEEN, IN and CASE: the operators that are not infix; chains of AND.
 
 As in ``operators``, each function takes bound operands and returns the bound operator,
 with the casts that Arroyo would make silently written out.
@@ -6,13 +6,31 @@ with the casts that Arroyo would make silently written out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial, reduce
 
 from sqlglot import exp
 
-from arroyo_nb.plan.operators import alike, boolean
+from arroyo_nb.plan.operators import alike, binary, boolean
 from arroyo_nb.plan.typing import is_nullable, type_of, typed
 from arroyo_nb.schema import BOOLEAN
+
+
+def conjuncts(predicate: exp.Expr) -> list[exp.Expr]:
+    """The operands of AND, from left to right."""
+    parts, waiting = [], [predicate]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, exp.And):
+            waiting += [part.expression, part.this]
+        else:
+            parts.append(part)
+    return parts
+
+
+def all_of(parts: Iterable[exp.Expr]) -> exp.Expr | None:
+    """Conditions as one; None where there is none."""
+    return reduce(partial(binary, exp.And), parts) if (parts := [*parts]) else None
 
 
 def inverted(operand: exp.Expr) -> exp.Expr:

@@ -11,6 +11,7 @@ from arroyo_nb.rewrites.joins import updating_joins
 from arroyo_nb.rewrites.narrow import narrow_joins
 from arroyo_nb.rewrites.ranks import top_n, unread_numbers, updating_ranks
 from arroyo_nb.rewrites.updating import timed_changes, updating_group_by, updating_sinks
+from arroyo_nb.rewrites.where import joins_of_where
 from arroyo_nb.rewrites.windows import same_windows, windowed_group_by
 
 
@@ -43,6 +44,10 @@ PASSES = (
         event_time,
         "each table is read once, with its watermark and its generated columns",
         (Scan,),
+    ),
+    Pass(
+        joins_of_where,
+        "what WHERE says of a join is done by it, or by its sides",
     ),
     Pass(
         windowed_group_by,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -18,10 +17,11 @@ from arroyo_nb.plan.nodes import (
     UpdatingAggregate,
     UpdatingRank,
 )
+from arroyo_nb.plan.predicates import all_of, conjuncts
 from arroyo_nb.plan.tree import transform
-from arroyo_nb.plan.typing import place_of, type_of, typed, whole_number
+from arroyo_nb.plan.typing import place_of, type_of, whole_number
 from arroyo_nb.plan.verify import expressions
-from arroyo_nb.schema import BIGINT, BOOLEAN, Decimal
+from arroyo_nb.schema import BIGINT, Decimal
 
 NOT_WINDOWED = "Window functions require already windowed input"
 """Why Arroyo refuses OVER on rows without a window; here the numbers are updating."""
@@ -131,7 +131,7 @@ def _check_keys(node: Rank) -> None:
 
 def _limited(node: Filter) -> Node:
     below, kept = node.input, []
-    parts = _conjuncts(node.predicate)
+    parts = conjuncts(node.predicate)
     for part in parts:
         compared = _compared(part)
         pushed = None if compared is None else _pushed(below, *compared[:2])
@@ -139,26 +139,9 @@ def _limited(node: Filter) -> Node:
         if compared is None or pushed is None or not compared[2]:
             kept.append(part)
     if len(kept) < len(parts):
-        return replace(node, input=below, predicate=_all_of(kept)) if kept else below
+        predicate = all_of(kept)
+        return replace(node, input=below, predicate=predicate) if predicate else below
     return node if below is node.input else replace(node, input=below)
-
-
-def _conjuncts(predicate: exp.Expr) -> list[exp.Expr]:
-    parts, stack = [], [predicate]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, exp.And):
-            stack += [part.right, part.left]
-        else:
-            parts.append(part)
-    return parts
-
-
-def _all_of(parts: Iterable[exp.Expr]) -> exp.Expr:
-    first, *others = parts
-    for part in others:
-        first = typed(exp.And(this=first, expression=part.copy()), BOOLEAN)
-    return first.copy()
 
 
 def _compared(predicate: exp.Expr) -> tuple[str, int, bool] | None:

@@ -1,0 +1,140 @@
+"""What WHERE says of a join's sides moves to where it belongs (DataFusion's
+EliminateCrossJoin, EliminateOuterJoin and PushDownFilter)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from sqlglot import exp
+
+from arroyo_nb.plan.joins import filtered, key_of, only, sides_read
+from arroyo_nb.plan.nodes import Filter, How, Join, Node
+from arroyo_nb.plan.operators import ARITHMETIC, BITWISE, COMPARISONS
+from arroyo_nb.plan.predicates import conjuncts
+from arroyo_nb.plan.tree import transform
+from arroyo_nb.rewrites.updating import UNREPEATABLE
+
+_LEFT, _RIGHT = only("left"), only("right")
+
+_STRICT = (*ARITHMETIC, *BITWISE, exp.Neg, exp.Paren, exp.Cast)
+"""What is NULL where an operand is."""
+
+
+def joins_of_where(root: Node) -> Node:
+    """A condition in WHERE joins, or filters the side that it speaks of.
+
+    Before::
+
+        Filter id = "t.id" AND name = 'x'
+          Join left ON nothing
+            Scan clicks
+            Scan trips
+
+    After::
+
+        Join inner ON id = "t.id"
+          Scan clicks
+          Filter name = 'x'
+            Scan trips
+
+    A condition that is not true of NULLs lets no padded row through: an outer join
+    needs not make them. Rows that a join would keep for ever are filtered before it.
+    What is another value each time, and ``row_time()``, stay above the join.
+    """
+
+    def change(node: Node) -> Node:
+        if not (isinstance(node, Filter) and isinstance(node.input, Join)):
+            return node
+        above, moved = _placed(node.input, conjuncts(node.predicate))
+        return above if moved else node
+
+    return transform(root, change)
+
+
+def _placed(join: Join, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
+    """The join with what can be said below it, and the rest above; whether anything
+    has moved."""
+    how = _how(join, parts)
+    if how == "inner" and join.condition is not None:
+        parts = [*conjuncts(join.condition), *parts]
+        join = replace(join, condition=None)
+    keys: list[tuple[exp.Expr, exp.Expr]] = []
+    left: list[exp.Expr] = []
+    right: list[exp.Expr] = []
+    rest: list[exp.Expr] = []
+    for part in parts:
+        key = key_of(part, join.left) if how == "inner" else None
+        sides = sides_read(part, join.left)
+        if any(call.name in UNREPEATABLE for call in part.find_all(exp.Anonymous)):
+            rest.append(part)
+        elif key is not None:
+            keys.append(key)
+        elif sides == _LEFT and how in ("inner", "left"):
+            left.append(part)
+        elif sides == _RIGHT and how in ("inner", "right"):
+            right.append(part)
+        else:
+            rest.append(part)
+    if how == join.how and len(rest) == len(parts):
+        return filtered(join, parts), False
+    made = replace(
+        join,
+        left=_below(join.left, left),
+        right=_below(join.right, right),
+        how=how,
+        keys=(*join.keys, *keys),
+    )
+    return filtered(made, rest), True
+
+
+def _below(side: Node, parts: Sequence[exp.Expr]) -> Node:
+    """A side of a join, filtered; a join that it is takes part."""
+    match side:
+        case Filter(input=Join() as join, predicate=predicate) if parts:
+            return _placed(join, [*conjuncts(predicate), *parts])[0]
+        case Join() if parts:
+            return _placed(side, parts)[0]
+        case _:
+            return filtered(side, parts)
+
+
+def _how(join: Join, parts: Sequence[exp.Expr]) -> How:
+    """Which sides' rows are all kept, where what is padded must meet the conditions."""
+    kept = {"left", "right"} if join.how == "full" else {join.how} - {"inner"}
+    for part in parts:
+        # A row of one side that is padded has NULLs for the other.
+        if _rejects(part, join, _RIGHT):
+            kept -= {"left"}
+        if _rejects(part, join, _LEFT):
+            kept -= {"right"}
+    return cast("How", "full" if len(kept) == 2 else next(iter(kept), "inner"))
+
+
+def _rejects(part: exp.Expr, join: Join, side: frozenset[str]) -> bool:
+    """Whether a condition is not true where a side's columns are NULL."""
+    match part:
+        case exp.Not(this=exp.Is(this=tested, expression=exp.Null())):
+            operands = [tested]
+        case exp.Between() | exp.In():
+            operands = [part.this]
+        case exp.Column():
+            operands = [part]
+        case _ if isinstance(part, COMPARISONS):
+            operands = [part.this, part.expression]
+        case _:
+            return False
+    return any(_is_null_with(operand, join, side) for operand in operands)
+
+
+def _is_null_with(operand: exp.Expr, join: Join, side: frozenset[str]) -> bool:
+    """Whether an operand is NULL where a side's columns are."""
+    if isinstance(operand, exp.Column):
+        return sides_read(operand, join.left) == side
+    if isinstance(operand, _STRICT):
+        below = (operand.args.get(name) for name in ("this", "expression"))
+        return any(
+            _is_null_with(e, join, side) for e in below if isinstance(e, exp.Expr)
+        )
+    return False
