@@ -70,10 +70,11 @@ def joined(
         _Side(left, node.left, row_times[0], "l_", nodes.is_updating(node)),
         _Side(right, node.right, row_times[1], "r_", nodes.is_updating(node)),
     )
-    keys = [
+    pairs = (
         tuple(side.columns.add(key) for side, key in zip(sides, pair, strict=True))
         for pair in node.keys
-    ]
+    )
+    keys = list(dict.fromkeys(pairs))  # an equality may be written twice
     condition = None
     if node.condition is not None:
         condition = pair_condition(node.condition, lambda e: _one_sided(e, sides))
