@@ -65,7 +65,9 @@ class Told:
 
     def __init__(self, plan: Sink) -> None:
         self._rows: Counter = Counter()
-        self._preview = ChangesPreview(plan.schema) if is_updating(plan) else None
+        self._preview: ChangesPreview | None = None
+        if is_updating(plan):
+            self._preview = ChangesPreview(plan.schema, limit_rows=1_000_000)
 
     def take(self, frame, number: int) -> Counter:
         """The rows after one more batch."""
