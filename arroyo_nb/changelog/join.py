@@ -177,7 +177,13 @@ class UpdatingJoin(Operator):
 
     @cached_property
     def _keys(self) -> list[str]:
-        return [f"key {k}" for k in self.left_keys]
+        return [f"key {equality}" for equality in self._equalities]
+
+    @cached_property
+    def _equalities(self) -> list[str]:
+        """A column may be equal to several: it takes both to name a key."""
+        pairs = zip(self.left_keys, self.right_keys, strict=True)
+        return [f"{a} = {b}" for a, b in pairs]
 
     def _side(
         self, name: str, touch: Touch, state: State, delta: State
@@ -230,17 +236,16 @@ class UpdatingJoin(Operator):
         return rows.take(pa.array(np.flatnonzero(weight)))
 
     def _layout(self, more: str, type_: pa.DataType, *counts: str) -> Layout:
-        names = self.left_keys
-        keys = [self.left.field(k).with_name(f"key {k}") for k in names]
+        named = zip(self.left_keys, self._keys, strict=True)
+        keys = [self.left.field(key).with_name(name) for key, name in named]
         tables = [(KEYS, pa.schema([*keys, pa.field(more, type_)]))]
         for side, schema in ((LEFT, self.left), (RIGHT, self.right)):
             values = [f for f in schema if f.name != WEIGHT]
             numbers = [pa.field(n, pa.int64()) for n in (WEIGHT, *counts)]
             slot = pa.field(SLOT, pa.int64())
             tables.append((side, pa.schema([slot, *values, *numbers])))
-        pairs = zip(names, self.right_keys, strict=True)
-        equal = [f"{a} = {b}" for a, b in pairs]
-        text = " and ".join(equal + [self.condition_text] * bool(self.condition_text))
+        conditions = [self.condition_text] if self.condition_text else []
+        text = " and ".join([*self._equalities, *conditions])
         return Layout(f"{self.how} join on {text}", tuple(tables))
 
 

@@ -40,7 +40,6 @@ from arroyo_nb.spark.stateful import (
     stacked,
     stepped,
 )
-from arroyo_nb.spark.windows import marked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -72,10 +71,11 @@ def joined(
         _Side(left, node.left, row_times[0], "l_", untimed),
         _Side(right, node.right, row_times[1], "r_", untimed),
     )
-    keys = [
+    pairs = (
         tuple(side.columns.add(key) for side, key in zip(sides, pair, strict=True))
         for pair in node.keys
-    ]
+    )
+    keys = list(dict.fromkeys(pairs))  # an equality may be written twice
     condition = None
     if node.condition is not None:
         condition = pair_condition(node.condition, lambda e: _one_sided(e, sides))
@@ -101,10 +101,7 @@ def joined(
         # Pairs of a forgotten key stay with who has them: nothing is taken back.
         appends = changes.filter(f"{WEIGHT} > 0")
         rows = appends.mapInArrow(_copies, changes.schema)
-        # As event time: a window over the pairs closes by the query's watermark.
-        return rows.selectExpr(*names, f"{time} AS {TIMESTAMP}").select(
-            *map(quoted, node.schema.names), marked(TIMESTAMP, TIMESTAMP)
-        )
+        return rows.selectExpr(*names, f"{time} AS {TIMESTAMP}")
     # The id of a pair is that of its two rows.
     pair = [name for side in sides for name in side.identity()]
     named_by = row_id(pair, operator.layout.operator)

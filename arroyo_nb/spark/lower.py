@@ -193,7 +193,7 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     columns = [quoted(name) for name in node.schema.names]
     time = quoted(TIMESTAMP)
     if node.event_time is not None:
-        frame = frame.select(*columns, _event_time(node.event_time))
+        frame = frame.selectExpr(*columns, _event_time(node.event_time))
     frame = _of_usable_time(frame, node, lowering)
     if not lowering.watermarked:
         return frame.filter(f"{time} < {_END}")
@@ -204,7 +204,8 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     # Spark follows one column: _timestamp is marked as if it were that column, so
     # that windows over it close by the newest value of the expression.
     follows = _at_end_kept(node.expression, _WATERMARK)
-    frame = frame.select(*columns, time, follows).withWatermark(_WATERMARK, "0 seconds")
+    frame = frame.selectExpr(*columns, time, follows)
+    frame = frame.withWatermark(_WATERMARK, "0 seconds")
     # True for all rows but the last. It reads the watermark's column, or Spark would
     # move it below; it does not compare it, as the expression may give anything.
     any_value = f"coalesce({quoted(_WATERMARK)}, {_END}) <= {_LAST}"
@@ -252,30 +253,26 @@ def _of_usable_time(
     return frame.withColumn(TIMESTAMP, F.expr(checked))
 
 
-def _event_time(expression: exp.Expr) -> Column:
+def _event_time(expression: exp.Expr) -> str:
     """The computed event time; one that the end of the stream could be mistaken for
     is moved past it, where it is found."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     time = quoted(TIMESTAMP)
     value = spark_sql(expression, row_time=time)
     usable = f"IF({value} >= {_END}, {_BEYOND}, {value})"
-    return F.expr(f"IF({time} = {_END}, {time}, {usable})").alias(TIMESTAMP)
+    return f"IF({time} = {_END}, {time}, {usable}) AS {time}"
 
 
-def _at_end_kept(expression: exp.Expr, name: str) -> Column:
+def _at_end_kept(expression: exp.Expr, name: str) -> str:
     """A time of the row that leaves the end of the stream where it is."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     time = quoted(TIMESTAMP)
     value = spark_sql(expression, row_time=time)
-    return F.expr(f"IF({time} = {_END}, {time}, {value})").alias(name)
+    return f"IF({time} = {_END}, {time}, {value}) AS {quoted(name)}"
 
 
 def lower_project(node: nodes.Project, lowering: _Lowering) -> DataFrame:
     """The items under their names, and the hidden column."""
     items = [_named(item, node.input) for item in node.items]
-    return _lower(node.input, lowering).select(*items, *map(quoted, hidden(node)))
+    return _lower(node.input, lowering).selectExpr(*items, *map(quoted, hidden(node)))
 
 
 def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
@@ -317,6 +314,8 @@ def lower_window_aggregate(
     node: nodes.WindowAggregate, lowering: _Lowering
 ) -> DataFrame:
     """One row per key and window: the window, the keys, the measures."""
+    from pyspark.sql import functions as F  # noqa: N812
+
     frame = _lower(node.input, lowering)
     # Once: read by several, it is lowered for each, but an observation has one name.
     number = lowering.numbers.pop(id(node), None)
@@ -326,7 +325,7 @@ def lower_window_aggregate(
         from arroyo_nb.spark.closing import closed
 
         return closed(frame, node, row_time(node.input), lowering.keeping)
-    keys = [_named(key, node.input) for key in node.keys]
+    keys = [F.expr(_named(key, node.input)) for key in node.keys]
     names = [quoted(f.name) for f in node.schema.fields[1:]]
     groups = frame.groupBy(*assigned(node.assign, alone=not keys), *keys)
     window = finished(node.assign)
@@ -362,14 +361,17 @@ def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFr
 
     left, right = (_lower(side, lowering) for side in node.inputs)
     times = (row_time(node.left), row_time(node.right))
-    return joined(left, right, node, times, lowering.keeping)
+    pairs = joined(left, right, node, times, lowering.keeping)
+    if nodes.is_updating(node) or not lowering.windowed:
+        return pairs
+    # A window over the pairs closes by the query's watermark.
+    columns = map(quoted, node.schema.names)
+    return pairs.select(*columns, marked(TIMESTAMP, TIMESTAMP))
 
 
-def _named(item: nodes.Named, over: nodes.Node) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-
+def _named(item: nodes.Named, over: nodes.Node) -> str:
     value = spark_sql(item.expression, row_time=row_time(over))
-    return F.expr(value).alias(item.name)
+    return f"{value} AS {quoted(item.name)}"
 
 
 def _measures(node: nodes.WindowAggregate) -> list[Column]:

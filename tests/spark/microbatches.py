@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
+from arroyo_nb.spark.lower import told_columns
 from arroyo_nb.tape import END_OF_TIME_US
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -34,20 +35,30 @@ def write_chunks(
     """One file per batch, in order; the last two have the end-of-stream row only."""
     end = (*(None for _ in schema), END_OF_TIME_US)
     full = schema.append(pa.field(TIMESTAMP, pa.timestamp("us", tz="UTC")))
-    for number, batch in enumerate([*batches, [end], [end]]):
+
+    def table(batch: Sequence[tuple[Any, ...]]) -> pa.Table:
         columns = list(zip(*batch, strict=True)) or [() for _ in full]
         arrays = [
             pa.array(list(values), field.type)
             for values, field in zip(columns, full, strict=True)
         ]
+        return pa.Table.from_arrays(arrays, schema=full)
+
+    write_tables(folder, map(table, [*batches, [end], [end]]))
+
+
+def write_tables(folder: Path, tables: Iterable[pa.Table]) -> None:
+    """One file per batch, in order."""
+    for number, table in enumerate(tables):
         path = folder / f"{number:05}.parquet"
-        pq.write_table(pa.Table.from_arrays(arrays, schema=full), path)
+        pq.write_table(table, path)
         # Spark orders files by modification time, in milliseconds.
         os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
 
 
 def stored(source: nodes.Source) -> str:
-    return f"{spark_schema(source.schema)}, {quoted(TIMESTAMP)} timestamp"
+    told = "".join(f", {quoted(name)} bigint" for name in told_columns(source))
+    return f"{spark_schema(source.schema)}, {quoted(TIMESTAMP)} timestamp{told}"
 
 
 def reader(spark: Any, folder: Path) -> Callable[[nodes.Source], Any]:

@@ -16,16 +16,28 @@ from hypothesis import strategies as st
 from arroyo_nb.changelog.join import How, UpdatingJoin
 
 LEFT = pa.schema({"k": pa.string(), "g": pa.float64(), "v": pa.int64()})
-RIGHT = pa.schema({"l": pa.string(), "h": pa.float64(), "w": pa.list_(pa.int64())})
+RIGHT = pa.schema(
+    {
+        "l": pa.string(),
+        "h": pa.float64(),
+        "w": pa.list_(pa.int64()),
+        "m": pa.string(),
+    }
+)
 KEY = st.sampled_from(["a", "b", None])
 FLOAT = st.sampled_from([0.0, -0.0, math.nan, None])
 LEFT_ROWS = st.fixed_dictionaries(
     {"k": KEY, "g": FLOAT, "v": st.none() | st.integers(0, 3)}
 )
 RIGHT_ROWS = st.fixed_dictionaries(
-    {"l": KEY, "h": FLOAT, "w": st.none() | st.lists(st.integers(0, 3), max_size=2)}
+    {
+        "l": KEY,
+        "h": FLOAT,
+        "w": st.none() | st.lists(st.integers(0, 3), max_size=2),
+        "m": KEY,
+    }
 )
-KEYS = {("k",): ("l",), ("k", "g"): ("l", "h")}
+KEYS = {("k",): ("l",), ("k", "g"): ("l", "h"), ("k", "k"): ("l", "m")}
 
 
 def longer(pairs: pa.Table) -> pa.Array:
@@ -121,4 +133,4 @@ def test_idle_keys_are_forgotten_and_others_stay():
     state, _ = operator.step(state, [operator.partial(two, both.slice(0, 0))], 2)
     state, gone = operator.expire(state, 2)
     assert gone.to_pylist() == [{"a": 1, "b": 1, "_weight": -1}]
-    assert state["keys"]["key a"].to_pylist() == [2]
+    assert state["keys"]["key a = b"].to_pylist() == [2]
