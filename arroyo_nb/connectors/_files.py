@@ -40,22 +40,22 @@ class Listed:
 
 @dataclass(frozen=True)
 class Piece:
-    """What was read of a file at once.
-
-    ``end`` is how many records of the file were read up to its end, whatever they
-    are counted in.
-    """
+    """What was read of a file at once."""
 
     decoded: Decoded
     size_bytes: int
-    end: int
 
 
 class Reading(Protocol):
     """A file that is being read."""
 
-    place: Position
-    """Where it stands, as plain JSON values."""
+    @property
+    def place(self) -> Position:
+        """Where it stands, as plain JSON values."""
+
+    @property
+    def records(self) -> int:
+        """No fewer than the records up to there."""
 
     def read(self, size_bytes: int) -> Piece | None:
         """About as much as that, at least one record; None at the end.
@@ -120,12 +120,10 @@ class Files:
         room = _chunk_bytes(number)
         position: Position = {}
         for index in range(first, len(self._files)):
-            end = 0
             with self._reader.open(self._files[index], place) as reading:
                 while (piece := reading.read(room)) is not None:
                     pieces.append(_moved(piece.decoded, before))
                     room -= piece.size_bytes
-                    end = piece.end
                     position = {
                         "file": index,
                         "files": self._names(index),
@@ -137,7 +135,7 @@ class Files:
                         yield self._chunk(pieces, position)
                         number, pieces = number + 1, []
                         room = _chunk_bytes(number)
-            place, before = None, before + end
+                place, before = None, before + reading.records
         if pieces:
             yield self._chunk(pieces, position)
 

@@ -66,7 +66,8 @@ class ReadLines:
         self._file = file
         self._name = name
         self._decoder = decoder
-        self._byte, self._line = (place["byte"], place["line"]) if place else (0, 1)
+        self._byte: int = place["byte"] if place else 0
+        self._line: int = place["line"] if place else 1
         if not _skip(file, self._byte):
             raise RunProblem(
                 f"'{name}' is shorter than what was read of it before",
@@ -78,6 +79,11 @@ class ReadLines:
         """The byte and the line that come next."""
         return {"byte": self._byte, "line": self._line}
 
+    @property
+    def records(self) -> int:
+        """The lines up to there, one that has no end included."""
+        return self._line
+
     def read(self, size_bytes: int) -> Piece | None:
         """The next whole lines."""
         block = self._block(size_bytes)
@@ -88,7 +94,7 @@ class ReadLines:
         self._line += block.count(b"\n")
         text = block.removeprefix(codecs.BOM_UTF8) if is_first else block
         decoded = self._decoder.decode(text, self._name, first_line)
-        return Piece(decoded, len(block), self._line)
+        return Piece(decoded, len(block))
 
     def _block(self, size_bytes: int) -> bytes:
         block = self._file.read(size_bytes)

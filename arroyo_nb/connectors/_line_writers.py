@@ -23,14 +23,14 @@ from arroyo_nb.connectors import TableSpec
 from arroyo_nb.connectors._notes import Notes
 from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats import FORMATS
+from arroyo_nb.formats import line_format
 from arroyo_nb.formats.debezium_json import changes_as_text
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _NOTED_BATCHES = 16
 
@@ -43,25 +43,32 @@ class Lines:
     """
 
     def __init__(self, schema: Schema, options: Mapping[str, OptionValue]) -> None:
-        self._format = FORMATS.get(str(options.get("format", "json")))
+        self._format = line_format(str(options.get("format", "json")))
         self._schema = schema
         self._options = options
 
     def of(self, batch: DataFrame) -> Iterator[bytes]:
         """A batch's rows in large pieces, each row ended by a newline; one action."""
-        import pyarrow.compute as pc
+        return joined(self.column(batch))
 
+    def column(self, batch: DataFrame) -> pa.ChunkedArray:
+        """A batch's rows as text; one action."""
         if WEIGHT in batch.columns:
-            lines = changes_as_text(batch, self._schema, self._options)
-        else:
-            lines = self._rows(batch)
-        for piece in pc.binary_join_element_wise(lines, "", "\n").chunks:
-            if len(piece):
-                yield piece.buffers()[2].to_pybytes()
+            return changes_as_text(batch, self._schema, self._options)
+        return batch.select(self.encoded()).toArrow().column(0)
 
-    def _rows(self, batch: DataFrame) -> pa.ChunkedArray:
-        column = self._format.encoded(self._schema, self._options)
-        return batch.select(column).toArrow().column(0)
+    def encoded(self) -> Column:
+        """What Spark computes of a row that is only appended, named ``value``."""
+        return self._format.encoded(self._schema, self._options)
+
+
+def joined(lines: pa.ChunkedArray) -> Iterator[bytes]:
+    """Lines in large pieces, each ended by a newline."""
+    import pyarrow.compute as pc
+
+    for piece in pc.binary_join_element_wise(lines, "", "\n").chunks:
+        if len(piece):
+            yield piece.buffers()[2].to_pybytes()
 
 
 class FileWriter:
@@ -82,6 +89,7 @@ class FileWriter:
     """
 
     native: str | None = None
+    timed = False
 
     def __init__(self, spec: TableSpec, state: Path) -> None:
         self._path = Path(str(spec.options["path"]))
@@ -200,6 +208,7 @@ class StreamWriter:
     """
 
     native: str | None = None
+    timed = False
 
     def __init__(
         self,

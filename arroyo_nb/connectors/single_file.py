@@ -15,7 +15,7 @@ from arroyo_nb.connectors._files import Files, Listed
 from arroyo_nb.connectors._line_files import LineReader
 from arroyo_nb.connectors._line_writers import FileWriter
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.formats import FORMATS
+from arroyo_nb.formats import line_format
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
@@ -56,7 +56,7 @@ class SingleFile:
 
     def recorder(self, spec: TableSpec) -> Recorder:
         """Reads the file."""
-        format_ = FORMATS.get(str(spec.options["format"]))
+        format_ = line_format(str(spec.options["format"]))
         decoder = format_.decoder(
             spec.physical, spec.options, spec.event_time, spec.primary_key
         )
