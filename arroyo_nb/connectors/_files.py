@@ -116,28 +116,22 @@ class Files:
             files that were read before are others now.
         """
         first, place, before, number = self._begin(after)
+        stand: Position = {}
         pieces: list[Decoded] = []
         room = _chunk_bytes(number)
-        position: Position = {}
         for index in range(first, len(self._files)):
             with self._reader.open(self._files[index], place) as reading:
                 while (piece := reading.read(room)) is not None:
                     pieces.append(_moved(piece.decoded, before))
                     room -= piece.size_bytes
-                    position = {
-                        "file": index,
-                        "files": self._names(index),
-                        "place": reading.place,
-                        "before": before,
-                        "chunk": number + 1,
-                    }
+                    stand = {"file": index, "place": reading.place, "before": before}
                     if room <= 0:
-                        yield self._chunk(pieces, position)
-                        number, pieces = number + 1, []
-                        room = _chunk_bytes(number)
+                        number += 1
+                        yield self._chunk(pieces, stand, number)
+                        pieces, room = [], _chunk_bytes(number)
                 place, before = None, before + reading.records
         if pieces:
-            yield self._chunk(pieces, position)
+            yield self._chunk(pieces, stand, number + 1)
 
     def _begin(self, after: Position | None) -> tuple[int, Position | None, int, int]:
         """The file, the place in it, the records before it and the chunk's number."""
@@ -157,12 +151,14 @@ class Files:
         names = "\0".join(file.name for file in self._files[: index + 1])
         return hashlib.sha256(names.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
-    def _chunk(self, pieces: Sequence[Decoded], position: Position) -> Chunk:
+    def _chunk(self, pieces: Sequence[Decoded], stand: Position, number: int) -> Chunk:
         import pyarrow as pa
+
+        names = self._names(stand["file"])
 
         return Chunk(
             self._stamped(pa.concat_tables([piece.rows for piece in pieces])),
-            position,
+            {**stand, "files": names, "chunk": number},
             sum(piece.dropped_rows for piece in pieces),
             tuple(islice((row for piece in pieces for row in piece.bad), _SAMPLE)),
         )

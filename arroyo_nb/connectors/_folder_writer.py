@@ -114,12 +114,11 @@ class FolderWriter:
     def close(self) -> None:
         """Let all files appear; harmless twice."""
         with refusals("write", self._name), self._undo:
-            if not self._staging.exists():
-                return
             state = self._state
             for file in state.growing.values():
                 state = self._closed(state, file)
-            self._note(state)
+            if state != self._state:
+                self._note(state)
             self._publish()
             with suppress(OSError):
                 self._staging.rmdir()
@@ -141,13 +140,16 @@ class FolderWriter:
             if found not in known:
                 found.unlink()
         for file in self._state.growing.values():
-            if not all(part.exists() for part in self._paths(file)):
-                raise RunProblem(
-                    f"'{self._name}' misses rows that this run has written there",
-                    hint=f"put '{self._state.staging}' back, or start with another "
-                    "state folder",
-                )
+            self._check(file)
         self._publish()
+
+    def _check(self, file: PartFile) -> None:
+        if not all(part.exists() for part in self._paths(file)):
+            raise RunProblem(
+                f"'{self._name}' misses rows that this run has written there",
+                hint=f"put '{self._state.staging}' back, or start with another state "
+                "folder",
+            )
 
     def _paths(self, file: PartFile) -> list[Path]:
         return [self._part(file, part) for part in range(file.parts)]
@@ -174,6 +176,7 @@ class FolderWriter:
 
     def _closed(self, state: FolderState, file: PartFile) -> FolderState:
         """The state with a file whole, under a name that nothing in its folder has."""
+        self._check(file)
         names = state.names
         while True:
             name = f"{file.folder}/{self._names.name(names)}".lstrip("/")

@@ -263,6 +263,7 @@ class _Table:
 
     def _check_unknown(self, values: Mapping[str, OptionValue]) -> None:
         """Options of a format that is not known cannot be told from unknown ones."""
+        self._check_compression()
         self._options.known.update(option.name for option in EVENT_TIME_OPTIONS)
         for name in _OPTIONS_TO_COME:
             if name in self._options.given and name not in self._options.known:
@@ -273,6 +274,12 @@ class _Table:
                         span=self._options.span(name),
                     )
                 )
+        is_format_known = "format" in values or "format" not in self._options.given
+        unknown = self._options.unknown(but="" if is_format_known else ".")
+        if unknown is not None:
+            self._option_problems.append(unknown)
+
+    def _check_compression(self) -> None:
         name = "json.compression"
         if name in self._options.given and self._connector.name != "filesystem":
             self._options.known.add(name)
@@ -282,10 +289,6 @@ class _Table:
                     span=self._options.span(name),
                 )
             )
-        is_format_known = "format" in values or "format" not in self._options.given
-        unknown = self._options.unknown(but="" if is_format_known else ".")
-        if unknown is not None:
-            self._option_problems.append(unknown)
 
     def _direction(self) -> Direction:
         if not self._connector.typed:
