@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec, _files, _parquet_files
-from arroyo_nb.connectors.filesystem import local_path
+from arroyo_nb.connectors._folder_options import local_path
 from arroyo_nb.errors import RunProblem, Unsupported
 from arroyo_nb.schema import (
     BIGINT,

@@ -263,9 +263,11 @@ def test_rows_that_are_gone_are_told(tmp_path):
     opened(tmp_path, tmp_path / ".state", **options).write(lines(1), 0)
     (staging,) = tmp_path.glob(".arroyo-*")
     (staging / "stray").write_text("of a batch that was not noted")
-    opened(tmp_path, tmp_path / ".state", **options)
+    writer = opened(tmp_path, tmp_path / ".state", **options)
     assert [path.name for path in staging.iterdir()] == ["0.0"]
     (staging / "0.0").unlink()
+    with pytest.raises(RunProblem, match="misses rows that this run has written"):
+        writer.close()
     with pytest.raises(RunProblem, match="misses rows that this run has written"):
         opened(tmp_path, tmp_path / ".state", **options)
 
