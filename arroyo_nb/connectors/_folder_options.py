@@ -92,8 +92,8 @@ OPTIONS = (
 )
 
 
-def local_path(text: str) -> Path:
-    """A path as it is written, or behind ``file://``.
+def local_path(text: str, shown: str | None = None) -> Path:
+    """A path as it is written, or behind ``file://``; errors call it ``shown``.
 
     >>> local_path("file:///data/trips%20of%202023").as_posix()
     '/data/trips of 2023'
@@ -109,8 +109,7 @@ def local_path(text: str) -> Path:
     url = urlsplit(text)
     if scheme[1].lower() != "file" or url.netloc not in ("", "localhost"):
         raise Unsupported(
-            f"the path '{text}' is not local: '{scheme[1]}://{url.netloc}' is not "
-            "supported",
+            f"the path '{shown or text}' is not local; only local paths are supported",
             hint="give a path of this machine, plain or as file:///...",
         )
     return Path(unquote(url.path))

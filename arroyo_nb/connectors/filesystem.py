@@ -71,7 +71,7 @@ class FileSystem:
         """
         pattern = str(spec.options.get(PATTERN, ""))
         shown = spec.shown("path")
-        root = local_path(str(spec.options["path"]))
+        root = local_path(str(spec.options["path"]), shown)
         with refusals("read", shown):
             files = tuple(listed(root, shown, pattern))
         if not files:
@@ -93,7 +93,7 @@ class FileSystem:
             parts.extension if suffix is None else str(suffix),
         )
         return FolderWriter(
-            local_path(str(options["path"])),
+            local_path(str(options["path"]), spec.shown("path")),
             spec.shown("path"),
             state,
             parts,

@@ -16,7 +16,7 @@ CREATE TABLE d (n BIGINT) WITH (
   'partitioning.fields' = [n]
 );
 -- error
--- <cell>:2:61: Failed to create table a caused by the path 's3://bucket/out' is not local: 's3://bucket' is not supported
+-- <cell>:2:61: Failed to create table a caused by the path 's3://bucket/out' is not local; only local paths are supported
 --     connector = 'filesystem', type = 'sink', format = 'json', path = 's3://bucket/out',
 --                                                               ^^^^^^^^^^^^^^^^^^^^^^^^
 --   hint: give a path of this machine, plain or as file:///...

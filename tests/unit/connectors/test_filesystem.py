@@ -221,6 +221,12 @@ def test_a_secret_of_the_path_is_not_told(tmp_path):
     with pytest.raises(RunProblem) as failed:
         list(CONNECTORS.get("filesystem").recorder(spec).chunks(None))
     assert str(failed.value).startswith("{{ PLACE }}/a:1: ")
+    spec = TableSpec("t", SCHEMA, {**options, "path": "s3://secret"}, declared=declared)
+    connector = CONNECTORS.get("filesystem")
+    for use in (connector.recorder, lambda spec: connector.writer(spec, tmp_path)):
+        with pytest.raises(Unsupported, match=r"'{{ PLACE }}' is not local") as refused:
+            use(spec)
+        assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
