@@ -57,6 +57,8 @@ class Option:
         What holds where it is not given.
     choices
         The values of an ENUM, in the spelling that is accepted.
+    only
+        ``source`` or ``sink``, where the other does not take it; empty: both do.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Option:
     required: bool = False
     default: OptionValue | None = None
     choices: tuple[str, ...] = ()
+    only: str = ""
 
 
 def resolved(

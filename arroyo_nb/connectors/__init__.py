@@ -7,13 +7,13 @@ how a micro-batch is written to its sink.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.options import Kind as Kind
 from arroyo_nb.options import Option as Option
 from arroyo_nb.options import OptionValue as OptionValue
@@ -95,6 +95,8 @@ class Writer(Protocol):
     its write and Spark's commit: writing must be idempotent per ``batch_id``.
     """
 
+    timed: bool
+    """Whether the rows have their event time, ``_timestamp``, as a last column."""
     native: str | None
     """A Spark sink format that does the work (``noop``). ``write`` does the same: it
     is used where rows are also kept for a preview."""
@@ -139,6 +141,24 @@ class Connector(Protocol):
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:
         """How the sink is written; ``state`` is a folder of its own that survives."""
+
+
+@runtime_checkable
+class Checking(Protocol):
+    """A connector whose options depend on each other, or on the columns."""
+
+    def check(
+        self, spec: TableSpec, direction: Direction
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """What is wrong, each with the option that it stands in.
+
+        Parameters
+        ----------
+        spec
+            The table; a sink whose columns are not known yet has none.
+        direction
+            Which way it is used.
+        """
 
 
 class SourceOnly:

@@ -11,25 +11,26 @@ anew; bytes of a batch that was never noted are cut off too.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.connectors import TableSpec
+from arroyo_nb.connectors._notes import Notes
+from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats import FORMATS
+from arroyo_nb.formats import line_format
 from arroyo_nb.formats.debezium_json import changes_as_text
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _NOTED_BATCHES = 16
 
@@ -42,25 +43,32 @@ class Lines:
     """
 
     def __init__(self, schema: Schema, options: Mapping[str, OptionValue]) -> None:
-        self._format = FORMATS.get(str(options.get("format", "json")))
+        self._format = line_format(str(options.get("format", "json")))
         self._schema = schema
         self._options = options
 
     def of(self, batch: DataFrame) -> Iterator[bytes]:
         """A batch's rows in large pieces, each row ended by a newline; one action."""
-        import pyarrow.compute as pc
+        return joined(self.column(batch))
 
+    def column(self, batch: DataFrame) -> pa.ChunkedArray:
+        """A batch's rows as text; one action."""
         if WEIGHT in batch.columns:
-            lines = changes_as_text(batch, self._schema, self._options)
-        else:
-            lines = self._rows(batch)
-        for piece in pc.binary_join_element_wise(lines, "", "\n").chunks:
-            if len(piece):
-                yield piece.buffers()[2].to_pybytes()
+            return changes_as_text(batch, self._schema, self._options)
+        return batch.select(self.encoded()).toArrow().column(0)
 
-    def _rows(self, batch: DataFrame) -> pa.ChunkedArray:
-        column = self._format.encoded(self._schema, self._options)
-        return batch.select(column).toArrow().column(0)
+    def encoded(self) -> Column:
+        """What Spark computes of a row that is only appended, named ``value``."""
+        return self._format.encoded(self._schema, self._options)
+
+
+def joined(lines: pa.ChunkedArray) -> Iterator[bytes]:
+    """Lines in large pieces, each ended by a newline."""
+    import pyarrow.compute as pc
+
+    for piece in pc.binary_join_element_wise(lines, "", "\n").chunks:
+        if len(piece):
+            yield piece.buffers()[2].to_pybytes()
 
 
 class FileWriter:
@@ -81,20 +89,21 @@ class FileWriter:
     """
 
     native: str | None = None
+    timed = False
 
     def __init__(self, spec: TableSpec, state: Path) -> None:
         self._path = Path(str(spec.options["path"]))
         self._name = spec.shown("path")
         self._lines = Lines(spec.physical, spec.options)
-        self._notes = state / "batches.json"
         # begins: batch id -> byte where it begins; end: byte after the last of them.
         self._begins: dict[int, int] = {}
         self._end = 0
         with ExitStack() as undo, self._told():
-            state.mkdir(parents=True, exist_ok=True)
-            self._lock = undo.enter_context(self._opened())
-            undo.callback(_claim(self._lock, self._name, spec.user))
-            self._begin()
+            self._notes = Notes(state / "batches.json")
+            found = self._notes.read()
+            self._lock = undo.enter_context(self._opened(fresh=found is None))
+            undo.callback(claim(self._lock.fileno(), self._name, spec.user))
+            self._begin(found)
             self._undo = undo.pop_all()
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -117,14 +126,13 @@ class FileWriter:
         """Let others write the file; harmless twice."""
         self._undo.close()
 
-    def _opened(self) -> BinaryIO:
+    def _opened(self, *, fresh: bool) -> BinaryIO:
         # A file that was written before is not made anew: that it is gone is told.
-        fresh = 0 if self._notes.exists() else os.O_CREAT
-        return os.fdopen(os.open(self._path, os.O_RDWR | fresh, 0o666), "r+b")
+        made = os.O_CREAT if fresh else 0
+        return os.fdopen(os.open(self._path, os.O_RDWR | made, 0o666), "r+b")
 
-    def _begin(self) -> None:
-        if self._notes.exists():
-            found = json.loads(self._notes.read_text(encoding="utf-8"))
+    def _begin(self, found: Any | None) -> None:
+        if found is not None:
             self._begins = {int(batch): at for batch, at in found["begins"].items()}
             self._end = found["end"]
             if os.fstat(self._lock.fileno()).st_size < self._end:
@@ -153,34 +161,23 @@ class FileWriter:
 
     def _note(self) -> None:
         self._begins = kept = dict(sorted(self._begins.items())[-_NOTED_BATCHES:])
-        torn = self._notes.with_name(f".{self._notes.name}.tmp")
-        torn.write_text(
-            json.dumps({"begins": kept, "end": self._end}), encoding="utf-8"
-        )
-        torn.replace(self._notes)
+        self._notes.write({"begins": kept, "end": self._end})
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """The system's refusals in our words: its own have the path, a secret's."""
-        try:
-            yield
-        except OSError as problem:
-            raise RunProblem(
-                f"cannot write '{self._name}': {problem.strerror}"
-            ) from None
+    def _told(self) -> AbstractContextManager[None]:
+        return refusals("write", self._name)
 
 
 _USERS: dict[tuple[int, int], str] = {}
 """Who writes which file in this process, by the file's device and inode."""
 
 
-def _claim(file: BinaryIO, name: str, user: str) -> Callable[[], None]:
-    """Keep a file for one writer; returns what lets go of it.
+def claim(file: int, name: str, user: str) -> Callable[[], None]:
+    """Keep an open file or folder for one writer; returns what lets go of it.
 
     The lock is the system's and on the file itself: it ends with this process however
     that dies, and leaves nothing behind.
     """
-    status = os.fstat(file.fileno())
+    status = os.fstat(file)
     key = (status.st_dev, status.st_ino)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -211,6 +208,7 @@ class StreamWriter:
     """
 
     native: str | None = None
+    timed = False
 
     def __init__(
         self,

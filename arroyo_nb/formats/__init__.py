@@ -1,16 +1,16 @@
 """Formats: plug-ins, a file each, that bind ``FORMAT``.
 
-A format reads the records of a source, vectorised, writes those of a sink inside
-Spark, and says which WITH options it takes. A record that cannot be read is bad data:
-with ``bad_data = 'fail'`` it ends the run with its place, with ``'drop'`` it is left
-out, counted and sampled.
+A format of lines reads the records of a source, vectorised, and writes those of a sink
+inside Spark; every format says which WITH options it takes. A record that cannot be
+read is bad data: with ``bad_data = 'fail'`` it ends the run with its place, with
+``'drop'`` it is left out, counted and sampled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from arroyo_nb.options import Option, OptionValue
 from arroyo_nb.registry import Registry
@@ -67,6 +67,10 @@ class Format(Protocol):
     updating: bool
     """Whether a record is a change of a row instead of a row."""
 
+
+class LineFormat(Format, Protocol):
+    """A format whose records are lines of text."""
+
     def decoder(
         self,
         schema: Schema,
@@ -101,3 +105,8 @@ class Format(Protocol):
 
 
 FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")
+
+
+def line_format(name: str) -> LineFormat:
+    """A format whose records are lines: one of those that the planner let through."""
+    return cast(LineFormat, FORMATS.get(name))

@@ -25,7 +25,7 @@ from arroyo_nb.plan.options import read_interval
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected
 from arroyo_nb.plan.select import Relations, plan_query, selected
-from arroyo_nb.plan.tables import create_table
+from arroyo_nb.plan.tables import check_inferred, create_table
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.typing import cast, is_nullable, place_of, typed
 from arroyo_nb.registry import did_you_mean
@@ -228,7 +228,9 @@ class Script:
                     )
                 return sink.table
         spec = replace(table.spec, physical=node.schema)
-        return replace(table, spec=spec, order=node.schema.names)
+        table = replace(table, spec=spec, order=node.schema.names)
+        check_inferred(table, span)
+        return table
 
 
 def file_of(table: ConnectorTable | None) -> str:

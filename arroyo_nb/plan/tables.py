@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from arroyo_nb.catalog import ConnectorTable, WatermarkClause
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
-from arroyo_nb.connectors import CONNECTORS, Connector, Direction, TableSpec
+from arroyo_nb.connectors import CONNECTORS, Checking, Connector, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import Kind, Option, OptionValue
@@ -33,12 +33,12 @@ _BAD_DATA = Option(
 )
 _CONNECTORS_TO_COME = frozenset(
     (
-        *("confluent", "delta", "filesystem", "fluvio", "iceberg", "kafka", "kinesis"),
+        *("confluent", "delta", "fluvio", "iceberg", "kafka", "kinesis"),
         *("mqtt", "nats", "nexmark", "polling_http", "rabbitmq", "redis", "sse"),
         *("webhook", "websocket"),
     )
 )
-_FORMATS_TO_COME = frozenset(("avro", "parquet", "protobuf", "raw_bytes", "raw_string"))
+_FORMATS_TO_COME = frozenset(("avro", "protobuf", "raw_bytes", "raw_string"))
 _OPTIONS_TO_COME = (
     *("framing", "framing.newline.max_length", "idle_micros"),
     *("lookup.cache.max_bytes", "lookup.cache.ttl"),
@@ -102,15 +102,17 @@ def _check_memory(options: Options, create: exp.Expr) -> None:
 def _wrapped(statement: CreateTable, problems: Collected) -> ArroyoError:
     """Arroyo names the table in front of each error of its options."""
     for problem in problems:
-        problem.message = (
-            f"Failed to create table {statement.name} caused by {problem.message}"
-        )
+        _name_table(problem, statement.name)
         problem.span = problem.span or name_span(statement.expression)
     try:
         problems.raise_all()
     except ArroyoError as error:
         return error
     raise AssertionError("there is something to wrap")
+
+
+def _name_table(problem: ArroyoError, table: str) -> None:
+    problem.message = f"Failed to create table {table} caused by {problem.message}"
 
 
 def _connector(options: Options) -> Connector:
@@ -149,7 +151,7 @@ class _Table:
     def made(self) -> ConnectorTable | None:
         """The table; None when an error is collected."""
         direction = self._option_problems.attempt(self._direction)
-        values = self._values()
+        values = self._values(direction)
         self._check_unknown(values)
         declared = declared_columns(
             self._entries,
@@ -172,14 +174,19 @@ class _Table:
         # What is computed above the source cannot be stamped by its recorder.
         if event_time is not None and event_time not in declared.physical:
             event_time = None
+        spec = TableSpec(
+            self._statement.name,
+            declared.physical,
+            values,
+            event_time,
+            declared.primary_key,
+        )
+        if isinstance(self._connector, Checking):
+            for option, problem in self._connector.check(spec, direction):
+                problem.span = self._options.span(option)
+                self._option_problems.append(problem)
         return ConnectorTable(
-            TableSpec(
-                self._statement.name,
-                declared.physical,
-                values,
-                event_time,
-                declared.primary_key,
-            ),
+            spec,
             self._connector.name,
             direction,
             declared.order,
@@ -256,6 +263,7 @@ class _Table:
 
     def _check_unknown(self, values: Mapping[str, OptionValue]) -> None:
         """Options of a format that is not known cannot be told from unknown ones."""
+        self._check_compression()
         self._options.known.update(option.name for option in EVENT_TIME_OPTIONS)
         for name in _OPTIONS_TO_COME:
             if name in self._options.given and name not in self._options.known:
@@ -270,6 +278,17 @@ class _Table:
         unknown = self._options.unknown(but="" if is_format_known else ".")
         if unknown is not None:
             self._option_problems.append(unknown)
+
+    def _check_compression(self) -> None:
+        name = "json.compression"
+        if name in self._options.given and self._connector.name != "filesystem":
+            self._options.known.add(name)
+            self._option_problems.append(
+                CatalogProblem(
+                    f"'{name}' is only supported for the filesystem connector",
+                    span=self._options.span(name),
+                )
+            )
 
     def _direction(self) -> Direction:
         if not self._connector.typed:
@@ -288,9 +307,15 @@ class _Table:
             )
         return wanted
 
-    def _values(self) -> dict[str, OptionValue]:
+    def _values(self, direction: Direction | None) -> dict[str, OptionValue]:
         problems = self._option_problems
-        values = self._options.take_all(self._connector.options, problems)
+        # Of a table that is neither, every option is known.
+        wanted = (
+            option
+            for option in self._connector.options
+            if direction is None or option.only in ("", direction.value)
+        )
+        values = self._options.take_all(wanted, problems)
         if self._connector.formats:
             problems.attempt(partial(self._format, values))
         # Any source can lack an event time, not only one that is decoded.
@@ -352,6 +377,23 @@ class _Table:
                 )
             )
         return None
+
+
+def check_inferred(table: ConnectorTable, span: Span | None) -> None:
+    """The columns of a query are those of a sink: they must fit its options.
+
+    Raises
+    ------
+    ArroyoError
+        For what does not, all of it; ``span`` is where the query is inserted.
+    """
+    connector = CONNECTORS.get(table.connector)
+    if isinstance(connector, Checking):
+        problems = [p for _, p in connector.check(table.spec, table.direction)]
+        for problem in problems:
+            _name_table(problem, table.name)
+            problem.span = span
+        raise_all(problems)
 
 
 def _other_schema(connector: str, own: Schema) -> CatalogProblem:

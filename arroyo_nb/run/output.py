@@ -129,13 +129,14 @@ class Output:
         a kernel knows the cell that a thread prints for."""
         self._context = context
         rows = lower(self.sink.input, read, observed=self._traced, keeping=keeping)
-        stream = visible(rows, self.sink.input).writeStream.outputMode("append")
+        self._writer = writer = self._make_writer(state)
+        rows = visible(rows, self.sink.input, timed=writer.timed)
+        stream = rows.writeStream.outputMode("append")
         stream = stream.option("checkpointLocation", checkpoint.as_uri())
         if trigger is not None:
             stream = stream.trigger(
                 processingTime=f"{trigger // timedelta(milliseconds=1)} milliseconds"
             )
-        self._writer = writer = self._make_writer(state)
         if writer.native is not None:
             stream = stream.format(writer.native)
         else:

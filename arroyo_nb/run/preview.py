@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.run.snapshot import Change
-from arroyo_nb.schema import WINDOW_STRUCT, Schema, arrow_schema
+from arroyo_nb.schema import TIMESTAMP, WINDOW_STRUCT, Schema, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +34,7 @@ class Preview:
     """
 
     native: str | None = None
+    timed = False
 
     def __init__(self, schema: Schema, *, limit_rows: int = PREVIEW_ROWS) -> None:
         self.schema = schema
@@ -159,13 +160,15 @@ class Tee:
     def __init__(self, sink: Any, preview: Preview) -> None:
         self._sink = sink
         self._preview = preview
+        self.timed: bool = sink.timed
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write, then keep; the batch is computed once."""
         batch.persist()
         try:
             self._sink.write(batch, batch_id)
-            self._preview.write(batch, batch_id)
+            rows = batch.drop(TIMESTAMP) if self.timed else batch
+            self._preview.write(rows, batch_id)
         finally:
             batch.unpersist()
 

@@ -103,15 +103,17 @@ def lower(
     return _lower(node, _Lowering(read, windowed, watermarked, numbers, keeping, again))
 
 
-def visible(frame: DataFrame, node: nodes.Node) -> DataFrame:
+def visible(frame: DataFrame, node: nodes.Node, *, timed: bool = False) -> DataFrame:
     """The columns that a sink sees, with the plan's names, order and types; of an
-    updating relation the weight and the row's id behind them."""
+    updating relation the weight and the row's id behind them, and of a ``timed`` one
+    the event time."""
     columns = (
         # Spark leaves out a cast to the type that is there.
         f"CAST({quoted(f.name)} AS {spark_type(f.type)}) AS {quoted(f.name)}"
         for f in node.schema
     )
-    return frame.selectExpr(*columns, *_changed(node))
+    time = (f"{row_time(node)} AS {quoted(TIMESTAMP)}",) if timed else ()
+    return frame.selectExpr(*columns, *_changed(node), *time)
 
 
 def hidden(node: nodes.Node) -> tuple[str, ...]:

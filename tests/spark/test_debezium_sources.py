@@ -8,7 +8,8 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from arroyo_nb.connectors.single_file import LineFile
+from arroyo_nb.connectors import _files
+from arroyo_nb.connectors._line_files import ReadLines
 from arroyo_nb.errors import RunProblem
 
 QUERIES = {
@@ -99,10 +100,11 @@ def folded(changes):
 def small_batches(monkeypatch):
     """Makes some lines a chunk, and so a micro-batch."""
 
-    def block(_, file, *_position):
-        return b"".join(file.readline() for _ in range(LINES_A_BATCH))
+    def block(reading, _):
+        return b"".join(reading._file.readline() for _ in range(LINES_A_BATCH))
 
-    monkeypatch.setattr(LineFile, "_block", block)
+    monkeypatch.setattr(_files, "LARGEST_CHUNK_BYTES", 1)
+    monkeypatch.setattr(ReadLines, "_block", block)
 
 
 @pytest.mark.usefixtures("small_batches")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from arroyo_nb.connectors import CONNECTORS, TableSpec, single_file
+from arroyo_nb.connectors import CONNECTORS, TableSpec, _files, _line_files
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.tape.conductor import Conductor, Limits
@@ -88,7 +88,7 @@ def test_a_format_is_required():
 
 
 def test_an_endless_line_is_an_error_not_all_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(single_file, "_LONGEST_LINE_BYTES", 1000)
+    monkeypatch.setattr(_line_files, "LONGEST_LINE_BYTES", 1000)
     path = tmp_path / "data.json"
     path.write_bytes(b'{"n": 1}\n' * 14_563 + b"x" * 5_000)
     with pytest.raises(RunProblem, match=r"data\.json:14564: the line is longer than"):
@@ -128,7 +128,7 @@ def test_chunks_grow_and_can_be_gone_on_from(tmp_path):
 
 
 def test_a_large_file_needs_little_memory_and_little_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(single_file, "_LARGEST_BLOCK_BYTES", 2 * 2**20)
+    monkeypatch.setattr(_files, "LARGEST_CHUNK_BYTES", 2 * 2**20)
     path = tmp_path / "data.json"
     block = b'{"n": 1, "s": "' + os.urandom(500).hex().encode() + b'"}\n'
     with path.open("wb") as file:
@@ -162,7 +162,7 @@ def test_changes_are_told_in_one_sequence_wherever_one_goes_on(tmp_path, monkeyp
     path = tmp_path / "data.json"
     update = {"before": {"n": 1}, "after": {"n": 1, "s": "x"}, "op": "u"}
     path.write_text(f"null\n{json.dumps(update)}\n" * 3)
-    monkeypatch.setattr(single_file, "_FIRST_BLOCK_BYTES", 1)
+    monkeypatch.setattr(_files, "FIRST_CHUNK_BYTES", 1)
     options = {"path": str(path), "format": "debezium_json"}
     spec = TableSpec("t", SCHEMA, options, None, ("n",))
     made = CONNECTORS.get("single_file").recorder(spec)

@@ -1,0 +1,132 @@
+"""Reading files of lines, plain or compressed, in blocks of whole lines."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import BinaryIO
+
+from arroyo_nb.connectors._files import Listed, Piece
+from arroyo_nb.connectors._refusals import refusals
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats import Decoder
+from arroyo_nb.tape import Position
+
+LONGEST_LINE_BYTES = 64 * 2**20
+_SKIPPED_BYTES = 2**20
+
+
+class LineReader:
+    """Reads files of records, one a line (see :class:`FileReader`).
+
+    Parameters
+    ----------
+    decoder
+        Reads the records.
+    compression
+        ``none``, ``gzip`` or ``zstd``; places count the bytes that it packs.
+    """
+
+    def __init__(self, decoder: Decoder, compression: str = "none") -> None:
+        self._decoder = decoder
+        self._compression = compression
+
+    @contextmanager
+    def open(self, file: Listed, place: Position | None) -> Iterator[ReadLines]:
+        """A file from a place on.
+
+        Raises
+        ------
+        RunProblem
+            When it is no file that can be read, or is shorter than that.
+        """
+        if file.path.is_dir():
+            raise RunProblem(
+                f"'{file.name}' is a folder, not a file",
+                hint="give the path of one file",
+            )
+        with refusals("read", file.name), ExitStack() as opened:
+            if file.path.exists() and not file.path.is_file():
+                raise RunProblem(f"'{file.name}' is not a regular file")
+            stream: BinaryIO = opened.enter_context(file.path.open("rb"))
+            if self._compression != "none":
+                stream = opened.enter_context(_unpacked(stream, self._compression))
+            yield ReadLines(stream, file.name, self._decoder, place)
+
+
+class ReadLines:
+    """A file of lines that is being read."""
+
+    def __init__(
+        self, file: BinaryIO, name: str, decoder: Decoder, place: Position | None
+    ) -> None:
+        self._file = file
+        self._name = name
+        self._decoder = decoder
+        self._byte: int = place["byte"] if place else 0
+        self._line: int = place["line"] if place else 1
+        if not _skip(file, self._byte):
+            raise RunProblem(
+                f"'{name}' is shorter than what was read of it before",
+                hint="start afresh: the file is not the one that the run had read",
+            )
+
+    @property
+    def place(self) -> Position:
+        """The byte and the line that come next."""
+        return {"byte": self._byte, "line": self._line}
+
+    @property
+    def records(self) -> int:
+        """The lines up to there, one that has no end included."""
+        return self._line
+
+    def read(self, size_bytes: int) -> Piece | None:
+        """The next whole lines."""
+        block = self._block(size_bytes)
+        if not block:
+            return None
+        first_line = self._line
+        is_first, self._byte = self._byte == 0, self._byte + len(block)
+        self._line += block.count(b"\n")
+        text = block.removeprefix(codecs.BOM_UTF8) if is_first else block
+        decoded = self._decoder.decode(text, self._name, first_line)
+        return Piece(decoded, len(block))
+
+    def _block(self, size_bytes: int) -> bytes:
+        block = self._file.read(size_bytes)
+        rest = self._file.readline(LONGEST_LINE_BYTES)
+        if len(rest) == LONGEST_LINE_BYTES and not rest.endswith(b"\n"):
+            line = self._line + block.count(b"\n")
+            raise RunProblem(
+                f"{self._name}:{line}: the line is longer than "
+                f"{LONGEST_LINE_BYTES // 2**20} MiB",
+                hint="write one JSON object on each line",
+            )
+        return block + rest
+
+
+def _unpacked(file: BinaryIO, compression: str) -> BinaryIO:
+    import pyarrow as pa
+
+    # Arrow's stream has no lines, and its own buffers are small.
+    stream: BinaryIO = io.BufferedReader(
+        pa.CompressedInputStream(file, compression), _SKIPPED_BYTES
+    )
+    return stream
+
+
+def _skip(file: BinaryIO, size_bytes: int) -> bool:
+    """Go to a byte; False where the file ends before it."""
+    if isinstance(file, io.BufferedReader) and file.seekable():
+        file.seek(size_bytes)
+        return size_bytes <= os.fstat(file.fileno()).st_size
+    while size_bytes > 0:
+        skipped = len(file.read(min(size_bytes, _SKIPPED_BYTES)))
+        if not skipped:
+            return False
+        size_bytes -= skipped
+    return True

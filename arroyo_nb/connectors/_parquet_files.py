@@ -1,0 +1,117 @@
+"""Reading Parquet files, some rows of a row group at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from arroyo_nb.connectors._files import Listed, Piece
+from arroyo_nb.connectors._refusals import refusals
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats._columns import ColumnDecoder
+from arroyo_nb.tape import Position
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+BATCH_BYTES = 2**20
+"""About what is read at once, whatever the size of a row group."""
+_MOST_ROWS = 2**16
+
+
+class ParquetReader:
+    """Reads Parquet files (see :class:`FileReader`)."""
+
+    def __init__(self, decoder: ColumnDecoder) -> None:
+        self._decoder = decoder
+
+    @contextmanager
+    def open(self, file: Listed, place: Position | None) -> Iterator[ReadRows]:
+        """A file from a place on.
+
+        Raises
+        ------
+        RunProblem
+            When it is no Parquet file, or one of another schema.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        with refusals("read", file.name), file.path.open("rb") as stream:
+            try:
+                found = pq.ParquetFile(stream, buffer_size=BATCH_BYTES)
+            except pa.ArrowInvalid as problem:
+                raise RunProblem(
+                    f"'{file.name}' is not a Parquet file: {problem}"
+                ) from None
+            with found:
+                self._decoder.check(found.schema_arrow, file.name)
+                yield ReadRows(found, file.name, self._decoder, place)
+
+
+class ReadRows:
+    """A Parquet file that is being read."""
+
+    def __init__(
+        self,
+        file: pq.ParquetFile,
+        name: str,
+        decoder: ColumnDecoder,
+        place: Position | None,
+    ) -> None:
+        self._file = file
+        self._name = name
+        self._decoder = decoder
+        self._group: int = place["group"] if place else 0
+        self._batch: int = place["batch"] if place else 0
+        meta = file.metadata
+        groups = [meta.row_group(n) for n in range(meta.num_row_groups)]
+        if self._group > len(groups):
+            raise RunProblem(
+                f"'{name}' is shorter than what was read of it before",
+                hint="start afresh: the file is not the one that the run had read",
+            )
+        size_bytes = sum(group.total_byte_size for group in groups)
+        row_bytes = max(1, size_bytes // max(1, meta.num_rows))
+        self._rows_at_once = min(max(1, BATCH_BYTES // row_bytes), _MOST_ROWS)
+        self._row: int = sum(group.num_rows for group in groups[: self._group])
+        self._row += self._batch * self._rows_at_once
+        self._groups = len(groups)
+        ahead = islice(self._batches(), self._batch, None)
+        self._ahead: Iterator[pa.RecordBatch] = ahead
+
+    @property
+    def place(self) -> Position:
+        """The row group, and which of its batches comes next."""
+        return {"group": self._group, "batch": self._batch}
+
+    @property
+    def records(self) -> int:
+        """The rows up to there."""
+        return self._row
+
+    def read(self, size_bytes: int) -> Piece | None:  # noqa: ARG002
+        """The next rows."""
+        import pyarrow as pa
+
+        while self._group < self._groups:
+            if (batch := next(self._ahead, None)) is not None:
+                self._batch += 1
+                first_row, self._row = self._row + 1, self._row + len(batch)
+                rows = pa.Table.from_batches([batch])
+                decoded = self._decoder.decode(rows, self._name, first_row)
+                return Piece(decoded, rows.nbytes)
+            self._group, self._batch = self._group + 1, 0
+            self._ahead = self._batches()
+        return None
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        if self._group == self._groups:
+            return iter(())
+        batches: Iterator[pa.RecordBatch] = self._file.iter_batches(
+            self._rows_at_once, row_groups=[self._group], columns=self._decoder.names
+        )
+        return batches

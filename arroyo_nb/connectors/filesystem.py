@@ -1,0 +1,151 @@
+"""``filesystem``: the files of a folder, read once or added to.
+
+The source lists its files once, in the order of their names, and reads them one after
+another. The sink adds files to a folder, which appear when they are whole, and writes
+every row once however often the run is killed (see
+:mod:`arroyo_nb.connectors._folder_writer`). Only local paths are supported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from arroyo_nb.connectors import Direction, TableSpec, Writer
+from arroyo_nb.connectors._file_names import FileNames
+from arroyo_nb.connectors._files import FileReader, Files, Listed
+from arroyo_nb.connectors._folder_options import (
+    OPTIONS,
+    PACKED,
+    PATTERN,
+    local_path,
+    option_problems,
+)
+from arroyo_nb.connectors._folder_state import Rolling
+from arroyo_nb.connectors._folder_writer import FolderWriter
+from arroyo_nb.connectors._line_files import LineReader
+from arroyo_nb.connectors._parquet_files import ParquetReader
+from arroyo_nb.connectors._partitions import Partitioning
+from arroyo_nb.connectors._parts import parts_of
+from arroyo_nb.connectors._refusals import refusals
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.formats import line_format
+from arroyo_nb.formats.parquet import FORMAT as PARQUET
+from arroyo_nb.options import OptionValue
+from arroyo_nb.schema import Schema
+from arroyo_nb.tape import Recorder
+
+
+class FileSystem:
+    """The connector."""
+
+    name = "filesystem"
+    doc = "the files of a folder"
+    directions = frozenset(Direction)
+    typed = True
+    formats = ("json", "debezium_json", "parquet")
+    options = OPTIONS
+
+    def columns(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Schema | None:
+        """None: the columns are declared."""
+        return None
+
+    def check(
+        self, spec: TableSpec, direction: Direction
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """What is wrong with options that are right each by itself."""
+        return option_problems(spec, direction)
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """Reads the files that are there now.
+
+        Raises
+        ------
+        RunProblem
+            When there is none, or the first cannot be read.
+        """
+        pattern = str(spec.options.get(PATTERN, ""))
+        shown = spec.shown("path")
+        root = local_path(str(spec.options["path"]), shown)
+        with refusals("read", shown):
+            files = tuple(listed(root, shown, pattern))
+        if not files:
+            matching = f" whose path matches '{pattern}'" if pattern else ""
+            raise RunProblem(
+                f"there is no file in '{shown}'{matching}",
+                hint="files and folders that begin with '.' or '_' are not read",
+            )
+        return Files(files, _reader(spec), spec.event_time)
+
+    def writer(self, spec: TableSpec, state: Path) -> Writer:
+        """Adds files."""
+        options = spec.options
+        parts = parts_of(spec.physical, options)
+        prefix, suffix = options.get("filename.prefix"), options.get("filename.suffix")
+        names = FileNames(
+            str(options.get("filename.strategy", "uuid_v7")),
+            None if prefix is None else str(prefix),
+            parts.extension if suffix is None else str(suffix),
+        )
+        return FolderWriter(
+            local_path(str(options["path"]), spec.shown("path")),
+            spec.shown("path"),
+            state,
+            parts,
+            Partitioning.of(options),
+            Rolling.of(options),
+            names,
+            spec.user,
+        )
+
+
+def listed(root: Path, shown: str, pattern: str) -> Iterator[Listed]:
+    """The files below a folder, in the order of their paths; a file is itself.
+
+    Parameters
+    ----------
+    root
+        Where they lie.
+    shown
+        What messages call it.
+    pattern
+        What is to be found in a path below it.
+    """
+    if root.is_file():
+        yield Listed(root, shown)
+        return
+    found = []
+    for folder, folders, files in os.walk(root, onerror=_refuse):
+        folders[:] = [name for name in folders if not _is_hidden(name)]
+        below = Path(folder).relative_to(root)
+        found += [(below / name).as_posix() for name in files if not _is_hidden(name)]
+    for name in sorted(found):
+        if re.search(pattern, name) and (root / name).is_file():
+            yield Listed(root / name, f"{shown.rstrip('/')}/{name}")
+
+
+def _refuse(problem: OSError) -> None:
+    raise problem
+
+
+def _is_hidden(name: str) -> bool:
+    # A partition of a column whose name begins so is none of those in progress.
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _reader(spec: TableSpec) -> FileReader:
+    options = spec.options
+    if options["format"] == PARQUET.name:
+        return ParquetReader(PARQUET.decoder(spec.physical, options, spec.event_time))
+    decoder = line_format(str(options["format"])).decoder(
+        spec.physical, options, spec.event_time, spec.primary_key
+    )
+    return LineReader(decoder, str(options.get(PACKED, "none")))
+
+
+CONNECTOR = FileSystem()
