@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from arroyo_nb.connectors import Direction, TableSpec, Writer
+from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
 from arroyo_nb.connectors._line_writers import FileWriter
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.formats import FORMATS, Decoder
@@ -145,7 +145,7 @@ class LineFile:
         return rows.append_column(ARRIVAL, arrival).append_column(TIMESTAMP, event_time)
 
 
-class SingleFile:
+class SingleFile(Unasked):
     """The connector."""
 
     name = "single_file"

@@ -7,6 +7,7 @@ from sqlglot import exp
 from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.plan.nodes import (
     Aggregate,
+    LookupJoin,
     Node,
     Sink,
     Union,
@@ -17,6 +18,7 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.tree import transform
 from arroyo_nb.plan.typing import place_of
 from arroyo_nb.plan.verify import expressions
+from arroyo_nb.rewrites.lookups import check_repeatable
 
 NOT_UPDATING = "input is updating, but sink is not configured as an updating sink"
 """Why Arroyo refuses changes in a sink of rows."""
@@ -46,8 +48,8 @@ def updating_group_by(root: Node) -> Node:
     updating itself. It may be windowed too, where Arroyo insists on the window.
 
     Refuses, for now, a window aggregate over an updating input: Arroyo runs it, but
-    counts what is taken back as if it came. Refuses in expressions over updating rows
-    what is not the same again when a row is taken back.
+    counts what is taken back as if it came. Refuses in expressions and lookups over
+    updating rows what is not the same again when a row is taken back.
     """
 
     def change(node: Node) -> Node:
@@ -93,6 +95,8 @@ def _check_input(node: Node) -> None:
             span=node.span,
             hint="group by the window first, then without it",
         )
+    if isinstance(node, LookupJoin):
+        check_repeatable(node)
     for _, expression in expressions(node):
         for call in expression.find_all(exp.Anonymous):
             if call.name in UNREPEATABLE:

@@ -28,9 +28,9 @@ def planned(script: str) -> Node:
 
 def test_passes_have_names_reasons_and_examples() -> None:
     assert [step.name for step in PASSES] == [
-        *("event_time", "windowed_group_by", "updating_group_by", "updating_ranks"),
-        *("updating_joins", "top_n", "unread_numbers", "narrow_joins"),
-        *("same_windows", "updating_sinks"),
+        *("event_time", "lookup_joins", "windowed_group_by", "updating_group_by"),
+        *("updating_ranks", "updating_joins", "top_n", "unread_numbers"),
+        *("narrow_joins", "same_windows", "updating_sinks"),
     ]
     for step in PASSES:
         assert step.reason
