@@ -28,7 +28,8 @@ class SparkProblem(RunProblem):
 class _Rule(NamedTuple):
     """What a user is told of an error class.
 
-    ``sentence`` is filled with the named groups of ``pattern`` in Spark's text.
+    ``sentence`` is filled with the named groups of ``pattern`` in Spark's text. Of two
+    rules for one class the first whose pattern is found counts, else the last.
     """
 
     error_class: str
@@ -122,6 +123,13 @@ _RULES = (
         "cast it in a generated column and name that in WATERMARK FOR",
     ),
     _Rule(
+        # What a worker of ours says is said already.
+        "PYTHON_EXCEPTION",
+        "{said}",
+        None,
+        r"(?s:.*?)\narroyo_nb\.errors\.RunProblem: (?P<said>[^\n]+)",
+    ),
+    _Rule(
         "PYTHON_EXCEPTION",
         "a Python function failed: {said}",
         None,
@@ -179,9 +187,11 @@ def run_problem(error: BaseException) -> ArroyoError:
 def _by_class(text: str) -> SparkProblem | None:
     # Layers are wrapped outside in, so the last class that is known is the cause.
     for found in reversed(list(_CLASS.finditer(text))):
-        for rule in _RULES:
-            if re.fullmatch(rule.error_class, found[1]):
-                return _told(rule, found[1] + found[2], text, found.end())
+        rules = [r for r in _RULES if re.fullmatch(r.error_class, found[1])]
+        if rules:
+            said = (r for r in rules if re.search(r.pattern, text[found.end() :]))
+            rule = next(said, rules[-1])
+            return _told(rule, found[1] + found[2], text, found.end())
     return None
 
 
