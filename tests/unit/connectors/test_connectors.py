@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from arroyo_nb.connectors import CONNECTORS, Direction, TableSpec
+from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.schema import Schema
@@ -32,11 +32,11 @@ def test_the_wrong_direction_is_refused(name, tmp_path):
     spec = TableSpec("mine", Schema())
     kinds = {direction.value for direction in connector.directions}
     if "sink" not in kinds:
-        with pytest.raises(RunProblem, match="'mine' is a (source|lookup table)"):
+        with pytest.raises(RunProblem, match=r"'mine' is a (source|lookup table)"):
             connector.writer(spec, tmp_path)
     if "source" not in kinds:
         assert kinds == {"lookup"} or connector.columns({}) is None
-        with pytest.raises(RunProblem, match="'mine' is a (sink|lookup table)"):
+        with pytest.raises(RunProblem, match=r"'mine' is a (sink|lookup table)"):
             connector.recorder(spec)
 
 
