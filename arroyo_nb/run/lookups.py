@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.frames import keyed
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.schema import arrow_schema
 from arroyo_nb.spark.lookups import static_frame
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from arroyo_nb.catalog import LookupTable
-    from arroyo_nb.tape import Recorder
 
 
 class StaticTables:
@@ -36,22 +37,22 @@ class StaticTables:
     Raises
     ------
     ArroyoError
-        When it can be told at once that a table cannot be read or asked.
+        When it can be told at once that a table cannot be asked.
     """
 
     def __init__(self, sinks: Sequence[nodes.Sink]) -> None:
-        found = list(_lookups(sinks))
-        for node in found:
+        self._nodes: list[nodes.LookupJoin] = []
+        for node in _lookups(sinks):
             if node.table.asked:
                 spec = node.table.spec.resolved(node.span)
                 CONNECTORS.get(node.table.connector).asker(spec)
-        self._tables: list[LookupTable] = []
-        self._readers: list[Recorder | None] = []
-        for node in found:
-            if not node.table.asked and node.table not in self._tables:
-                self._tables.append(node.table)
-                self._readers.append(_recorder(node))
+            elif node.table not in self._tables:
+                self._nodes.append(node)
         self._rows: list[pa.Table] = []
+
+    @property
+    def _tables(self) -> list[LookupTable]:
+        return [node.table for node in self._nodes]
 
     def start(self, folder: Path) -> None:
         """Read every table, or what the run has read of it before.
@@ -67,10 +68,8 @@ class StaticTables:
             When a table cannot be read, or has two rows of one key.
         """
         self._rows = [
-            _kept(folder / f"{number}.parquet", table, recorder)
-            for number, (table, recorder) in enumerate(
-                zip(self._tables, self._readers, strict=True)
-            )
+            _kept(folder / f"{number}.parquet", node)
+            for number, node in enumerate(self._nodes)
         ]
 
     def frame(self, spark: SparkSession, table: LookupTable) -> DataFrame:
@@ -86,33 +85,31 @@ def _lookups(sinks: Iterable[nodes.Sink]) -> Iterator[nodes.LookupJoin]:
                 yield node
 
 
-def _recorder(node: nodes.LookupJoin) -> Recorder | None:
-    """What reads a table; None where its rows were handed in."""
-    if node.table.rows is not None:
-        return None
-    spec = node.table.spec.resolved(node.span)
-    # The key is no part of how records are read.
-    return CONNECTORS.get(node.table.connector).recorder(replace(spec, primary_key=()))
-
-
-def _kept(path: Path, table: LookupTable, recorder: Recorder | None) -> pa.Table:
+def _kept(path: Path, node: nodes.LookupJoin) -> pa.Table:
     import pyarrow.parquet as pq
 
     if not path.exists():
-        draft = path.with_suffix(".draft")
-        pq.write_table(keyed(_read(table, recorder), table.keys, table.name), draft)
+        table, draft = node.table, path.with_suffix(".draft")
+        try:
+            rows = keyed(_read(node), table.keys, table.name)
+        except RunProblem as problem:
+            problem.span = problem.span or node.span
+            raise
+        pq.write_table(rows, draft)
         draft.replace(path)
     return pq.read_table(path)
 
 
-def _read(table: LookupTable, recorder: Recorder | None) -> pa.Table:
+def _read(node: nodes.LookupJoin) -> pa.Table:
     import pyarrow as pa
 
-    from arroyo_nb.schema import arrow_schema
-
-    if recorder is None:
-        assert table.rows is not None
+    table = node.table
+    if table.rows is not None:
         return table.rows
-    names = list(table.schema.names)
-    chunks = [chunk.rows.select(names) for chunk in recorder.chunks(None)]
-    return pa.concat_tables([arrow_schema(table.schema).empty_table(), *chunks])
+    # The key is no part of how records are read.
+    spec = replace(table.spec.resolved(node.span), primary_key=())
+    recorder = CONNECTORS.get(table.connector).recorder(spec)
+    # A tape does not say which of its columns are never NULL.
+    wanted = pa.schema([f.with_nullable(True) for f in arrow_schema(table.schema)])
+    chunks = (chunk.rows.select(wanted.names) for chunk in recorder.chunks(None))
+    return pa.concat_tables([wanted.empty_table(), *(c.cast(wanted) for c in chunks)])

@@ -28,8 +28,7 @@ class SparkProblem(RunProblem):
 class _Rule(NamedTuple):
     """What a user is told of an error class.
 
-    ``sentence`` is filled with the named groups of ``pattern`` in Spark's text. Of two
-    rules for one class the first whose pattern is found counts, else the last.
+    ``sentence`` is filled with the named groups of ``pattern`` in Spark's text.
     """
 
     error_class: str
@@ -123,13 +122,6 @@ _RULES = (
         "cast it in a generated column and name that in WATERMARK FOR",
     ),
     _Rule(
-        # What a worker of ours says is said already.
-        "PYTHON_EXCEPTION",
-        "{said}",
-        None,
-        r"(?s:.*?)\narroyo_nb\.errors\.RunProblem: (?P<said>[^\n]+)",
-    ),
-    _Rule(
         "PYTHON_EXCEPTION",
         "a Python function failed: {said}",
         None,
@@ -167,6 +159,10 @@ _WORDLESS = (
     _Rule("disk", "the disk is full", "make space and run again", r"No space left on"),
 )
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+)((?:\.[A-Z0-9_]+)*)\] ?")
+# What a Python worker of ours raised: said already, with its hint on the next line.
+_OURS = re.compile(
+    r"^arroyo_nb\.errors\.RunProblem: (?P<said>.+)(?:\n  hint: (?P<hint>.+))?", re.M
+)
 # Py4J begins with the call that failed; the Java exception stands on the next line.
 _CALL = re.compile(r"\s*An error occurred while calling \S+\s*\n: (?:[\w$]+\.)*")
 
@@ -179,19 +175,31 @@ def run_problem(error: BaseException) -> ArroyoError:
     if isinstance(error, ArroyoError):
         return error
     text = f"{type(error).__module__}.{type(error).__name__}: {error}"
-    problem = _by_class(text) or _by_words(text) or _first_line(error, text)
+    problem = (
+        _by_worker(text)
+        or _by_class(text)
+        or _by_words(text)
+        or _first_line(error, text)
+    )
     problem.__cause__ = error
     return problem
+
+
+def _by_worker(text: str) -> SparkProblem | None:
+    found = _OURS.search(text)
+    if found is None:
+        return None
+    return SparkProblem(
+        found["said"], hint=found["hint"], error_class=None, detail=text
+    )
 
 
 def _by_class(text: str) -> SparkProblem | None:
     # Layers are wrapped outside in, so the last class that is known is the cause.
     for found in reversed(list(_CLASS.finditer(text))):
-        rules = [r for r in _RULES if re.fullmatch(r.error_class, found[1])]
-        if rules:
-            said = (r for r in rules if re.search(r.pattern, text[found.end() :]))
-            rule = next(said, rules[-1])
-            return _told(rule, found[1] + found[2], text, found.end())
+        for rule in _RULES:
+            if re.fullmatch(rule.error_class, found[1]):
+                return _told(rule, found[1] + found[2], text, found.end())
     return None
 
 

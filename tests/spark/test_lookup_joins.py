@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 
 import duckdb
 import pandas as pd
@@ -189,13 +190,13 @@ def test_values_of_any_type_are_found(session, server, trips):
     }  # fmt: skip
 
 
-BATCHES = [[("ann",), ("eve",)], [("ann",), ("eve",)], [("eve",), ("ann",)]]
+BATCHES = 6
 
 
 @pytest.fixture
 def looked_up(engine, tmp_path):
-    """Runs batches of riders through a left lookup; gives the names that each batch
-    found, in order."""
+    """Runs batches of the riders ann and eve through a left lookup; gives the names
+    that each batch found."""
 
     def run(users, after):
         table = TRIPS.format(path="/trips").replace(
@@ -205,14 +206,16 @@ def looked_up(engine, tmp_path):
         catalog = plan_script(table + users, Catalog()).catalog
         query = f"SELECT t.rider, u.name FROM trips AS t LEFT {ON}"
         (plan,) = plan_script(query, catalog).sinks
-        timed = [[(*row, 1_000_000 * n) for row in b] for n, b in enumerate(BATCHES, 1)]
-        write_chunks(tmp_path, pa.schema({"rider": pa.string()}), timed)
+        batches = [
+            [("ann", 1_000_000 * n), ("eve", 1_000_000 * n)] for n in range(BATCHES)
+        ]
+        write_chunks(tmp_path, pa.schema({"rider": pa.string()}), batches)
 
         def work():
             rows = visible(lower(plan, reader(engine.session, tmp_path)), plan)
             return run_to_end(rows, tmp_path / "state", after)
 
-        found = [{} for _ in BATCHES]
+        found = [{} for _ in batches]
         for batch, row in engine.worker.call(work).rows:
             found[batch][row["rider"]] = row["name"]
         return [(batch["ann"], batch["eve"]) for batch in found]
@@ -220,35 +223,31 @@ def looked_up(engine, tmp_path):
     return run
 
 
-CACHES = {
-    "cached for ever": ({}, [("Ann", None)] * 3),
-    "not cached": (
-        {"lookup.cache.max_bytes": 0},
-        [("Ann", None), ("Anna", "Eve"), (None, "Eve")],
-    ),
-    "cached for less than a batch": (
-        {"lookup.cache.ttl": "INTERVAL '1 millisecond'"},
-        [("Ann", None), ("Anna", "Eve"), (None, "Eve")],
-    ),
-    "cached for an hour": (
-        {"lookup.cache.ttl": "INTERVAL '1 hour'"},
-        [("Ann", None)] * 3,
-    ),
-}
+OLD, NEW = ("Ann", None), ("Anna", "Eve")
 
 
-@pytest.mark.parametrize(("options", "expected"), CACHES.values(), ids=CACHES)
+@pytest.mark.parametrize(
+    ("options", "is_kept"),
+    [
+        ({}, True),
+        ({"lookup.cache.ttl": "INTERVAL '1 hour'"}, True),
+        ({"lookup.cache.ttl": "INTERVAL '1 millisecond'"}, False),
+        ({"lookup.cache.max_bytes": 0}, False),
+    ],
+)
 def test_a_value_that_changes_is_seen_once_the_cache_lets_it(
-    looked_up, users, options, expected
+    looked_up, users, options, is_kept
 ):
     def after(batch):
         if batch == 0:
             users.client.set("user.ann", '{"name": "Anna"}')
             users.client.set("user.eve", '{"name": "Eve"}')
-        elif batch == 1:
-            users.client.delete("user.ann")
 
-    assert looked_up(declared(users, **options), after) == expected
+    first, *others = looked_up(declared(users, **options), after)
+    assert first == OLD
+    # Each worker process has a cache, and Spark takes them in turn.
+    assert set(others) <= {OLD, NEW}
+    assert (OLD in others) == is_kept
 
 
 def test_a_server_that_goes_is_told(session, trips, tmp_path):
@@ -297,11 +296,11 @@ def test_bad_records_end_the_run_or_are_none(session, users, trips):
     assert {row[0] for row in rows_of(run)} == {1, 5, 7}
 
 
-def test_a_cluster_is_asked_server_by_server(session, trips, tmp_path):
+def test_a_cluster_is_asked_server_by_server(session, trips, tmp_path, eventually):
     with running(tmp_path, "--cluster-enabled", "yes") as server:
         server.client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-        while b"cluster_state:ok" not in server.client.execute_command("CLUSTER INFO"):
-            pass
+        told = partial(server.client.execute_command, "CLUSTER INFO")
+        eventually(lambda: told()["cluster_state"] == "ok")
         for key in ("ann", "bob"):
             server.client.set(key, json.dumps({"name": key.upper()}))
         table = declared(server).replace("address =", "'cluster.addresses' =")
@@ -326,16 +325,14 @@ def test_windowed_counts_by_the_names_of_airlines(session):
         WHERE a.name < 'E' GROUP BY day, a.name"""
     run = session.run(FLIGHTS + query, wait=True)
     expected = answer(
-        """SELECT (date_trunc('day', sched_dep), date_trunc('day', sched_dep)
-            + INTERVAL 1 DAY), name, count(*) FROM flights JOIN airlines USING (carrier)
-            WHERE name < 'E' GROUP BY ALL""",
+        """SELECT (day, day + INTERVAL 1 DAY), name, count(*) FROM (SELECT carrier,
+            date_trunc('day', sched_dep AT TIME ZONE 'UTC') AS day FROM flights)
+            JOIN airlines USING (carrier) WHERE name < 'E' GROUP BY day, name""",
         flights=dataset("flights"),
         airlines=dataset("airlines"),
     )
-    made = Counter({(tuple(w.values()) if isinstance(w, dict) else w, *r): n
-                    for (w, *r), n in expected.items()})  # fmt: skip
-    assert rows_of(run) == made
-    assert made
+    assert rows_of(run) == expected
+    assert len(expected) > 20
 
 
 def test_updating_rows_find_the_same_when_they_are_taken_back(session):
