@@ -17,9 +17,14 @@ from microbatches import reader, run_to_end, write_chunks
 from redis_server import running
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.frames import lookup_table
+from arroyo_nb.plan import nodes
 from arroyo_nb.planner import plan_script
+from arroyo_nb.spark.keeping import state_in_rocksdb
+from arroyo_nb.spark.lookups import static_frame
 from arroyo_nb.spark.lower import lower, visible
 
 USERS = """CREATE TEMPORARY TABLE users (
@@ -335,17 +340,47 @@ def test_windowed_counts_by_the_names_of_airlines(session):
     assert len(expected) > 20
 
 
-def test_updating_rows_find_the_same_when_they_are_taken_back(session):
-    query = """SELECT q.carrier, a.name, q.n FROM (SELECT carrier, count(*) AS n
-        FROM flights GROUP BY carrier) AS q LEFT JOIN airlines AS a
-        ON q.carrier = a.carrier AND a.name <> 'Delta Air Lines Inc.'"""
-    run = session.run(FLIGHTS + query, wait=True)
-    assert rows_of(run) == answer(
-        """SELECT f.carrier, a.name, count(*) FROM flights AS f LEFT JOIN airlines AS a
-        ON f.carrier = a.carrier AND a.name <> 'Delta Air Lines Inc.' GROUP BY ALL""",
-        flights=dataset("flights"),
-        airlines=dataset("airlines"),
+PEOPLE_TABLE = pa.table({"id": ["a", "b", None, "d"], "name": ["A", "B", "C", None]})
+CHANGING = [["a", "b", "a", None], ["a", "c", "d", "d"], ["b", None, "c"]]
+
+
+@pytest.mark.parametrize("how", ["LEFT", "INNER"])
+def test_updating_rows_find_the_same_when_they_are_taken_back(engine, tmp_path, how):
+    query = f"""SELECT q.rider, p.name, q.n FROM (SELECT rider, count(*) AS n
+        FROM trips GROUP BY rider) AS q {how} JOIN people AS p ON q.rider = p.id"""
+    table = """CREATE TABLE trips (rider TEXT) WITH (connector = 'single_file',
+        path = '/trips', type = 'source', format = 'json')"""
+    people = lookup_table("people", PEOPLE_TABLE, ["id"])
+    catalog = plan_script(table, Catalog()).catalog.define(people)
+    (plan,) = plan_script(query, catalog).sinks
+    write_chunks(
+        tmp_path,
+        pa.schema({"rider": pa.string()}),
+        [[(rider, 1_000_000) for rider in batch] for batch in CHANGING],
     )
+
+    def work():
+        spark = engine.session
+        stream = reader(spark, tmp_path)
+
+        def read(node):
+            if isinstance(node, nodes.LookupJoin):
+                return static_frame(spark, people.rows, people.schema)
+            return stream(node)
+
+        with state_in_rocksdb(spark):
+            return run_to_end(visible(lower(plan, read), plan), tmp_path / "state")
+
+    changes = engine.worker.call(work).rows
+    folded: Counter = Counter()
+    for number in range(len(CHANGING)):
+        for batch, row in changes:
+            if batch == number:
+                folded[row["rider"], row["name"], row["n"]] += row[WEIGHT]
+        so_far = [rider for batch in CHANGING[: number + 1] for rider in batch]
+        trips = pa.table({"rider": so_far})
+        assert +folded == answer(query, trips=trips, people=PEOPLE_TABLE)
+        assert min(folded.values()) >= 0
 
 
 def test_a_dataframe_is_a_lookup_table(session, trips):
