@@ -37,6 +37,7 @@ notebooks: $(VENV)/.user
 
 test: $(VENV)/.dev lint
 	@sh scripts/chromium.sh
+	@sh scripts/redis.sh
 	@$(BIN)/python -m arroyo_nb.engine.archive
 	$(BIN)/python -m pytest --doctest-modules arroyo_nb
 	$(BIN)/python -m pytest $(BESIDE) -m "not long" \
@@ -63,7 +64,7 @@ $(VENV)/.user: pyproject.toml constraints.txt scripts/setup.sh
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt scripts/setup.sh
-	@$(SETUP) browser,dev
+	@$(SETUP) browser,redis,dev
 	@touch $@ $(VENV)/.user
 
 clean:

@@ -15,6 +15,7 @@ from arroyo_nb.schema import Field, Schema
 from arroyo_nb.source import Span
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from sqlglot import exp
 
 DEFAULT_DELAY = timedelta(seconds=1)
@@ -84,6 +85,69 @@ class ConnectorTable:
         )
 
 
+LOOKUP_CACHE_BYTES, LOOKUP_CACHE_TTL = "lookup.cache.max_bytes", "lookup.cache.ttl"
+"""Options of a lookup table that is asked by key."""
+
+
+@dataclass(frozen=True)
+class LookupTable:
+    """A table whose rows a stream looks up by key (CREATE TEMPORARY TABLE).
+
+    Parameters
+    ----------
+    spec
+        Its physical columns are what a record holds, or for a table that is read
+        whole, all; ``primary_key`` are the columns it is looked up by.
+    connector
+        Where its rows are.
+    order
+        Names of all columns, as they were declared.
+    metadata
+        Columns that are no part of a record: the key itself.
+    asked
+        Whether rows are asked for by key, and may be others the next time; else the
+        table is read whole when a run first starts, and stays as it is.
+    rows
+        Rows that were handed in, where no connector reads them.
+    """
+
+    spec: TableSpec
+    connector: str
+    order: tuple[str, ...]
+    metadata: tuple[Field, ...] = ()
+    asked: bool = False
+    rows: pa.Table | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Name as declared."""
+        return self.spec.name
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns it is looked up by."""
+        return self.spec.primary_key
+
+    @property
+    def schema(self) -> Schema:
+        """All columns in declared order."""
+        apart = {field.name: field for field in self.metadata}
+        return Schema(
+            tuple(apart.get(name) or self.spec.physical[name] for name in self.order)
+        )
+
+    @property
+    def cache_bytes(self) -> int:
+        """How much of what was found is kept; 0 keeps nothing."""
+        return int(str(self.spec.options[LOOKUP_CACHE_BYTES]))
+
+    @property
+    def cache_ttl(self) -> timedelta | None:
+        """How long what was found holds; None holds for ever."""
+        ttl = self.spec.options.get(LOOKUP_CACHE_TTL)
+        return ttl if isinstance(ttl, timedelta) else None
+
+
 class LogicalPlan(Protocol):
     """What the catalog knows of a view's plan; the planner knows it as a Node."""
 
@@ -105,7 +169,7 @@ class View:
         return self.plan.schema
 
 
-Relation: TypeAlias = ConnectorTable | View
+Relation: TypeAlias = ConnectorTable | LookupTable | View
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,8 @@ def _command(session: Session, line: str) -> Iterator[tuple[str, str]]:
     if len(words) + line.endswith(" ") <= 2:
         yield from ((name, "command") for name in flags.COMMANDS)
     elif (command := flags.COMMANDS.get(words[1])) is not None and command.takes:
-        yield from ((name, "run") for name in session.runs)
+        if command.takes != flags.KEYED:
+            yield from ((name, "run") for name in session.runs)
         if flags.ALL in command.takes:
             yield flags.ALL, "option"
 

@@ -103,7 +103,8 @@ class Command:
     doc
         One line of help.
     takes
-        What follows the word: nothing, ``NAME`` of a run, or ``NAME|--all``.
+        What follows the word: nothing, ``NAME`` of a run, ``NAME|--all``, or
+        ``VARIABLE KEY...``.
     """
 
     name: str
@@ -116,10 +117,16 @@ class Command:
         Raises
         ------
         RunProblem
-            When there are too many, or no name where one is needed.
+            When there are too many, or too few.
         """
         if not self.takes and rest:
             raise RunProblem(f"%arroyo {self.name} takes nothing more")
+        if self.takes == KEYED:
+            if len(rest) < 2 or any(word.startswith("-") for word in rest):
+                raise RunProblem(
+                    f"%arroyo {self.name} takes a variable and the columns of its key"
+                )
+            return
         is_run = len(rest) == 1 and not rest[0].startswith("-")
         if self.takes and not is_run and not self._is_all(rest):
             raise RunProblem(f"%arroyo {self.name} takes the name of one run")
@@ -130,11 +137,14 @@ class Command:
 
 ALL = "--all"
 
+KEYED = "VARIABLE KEY..."
+
 COMMANDS: Mapping[str, Command] = {
     command.name: command
     for command in (
         Command("ps", "list the runs"),
         Command("tables", "list the tables"),
+        Command("lookup", "make a DataFrame a table to look rows up in", KEYED),
         Command("explain", "show the plan of a run", "NAME"),
         Command("resume", "go on with a run from its checkpoint", "NAME"),
         Command("stop", "stop a run, or all", f"NAME|{ALL}"),

@@ -19,7 +19,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from traitlets import Bool, Enum, Integer, Unicode
 
 from arroyo_nb import flags
-from arroyo_nb.errors import SyntaxProblem
+from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
 from arroyo_nb.registry import did_you_mean
@@ -261,6 +261,16 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.notebook import publish
 
         publish(tables(self.session.catalog))
+
+    def _do_lookup(self, name: str, *keys: str) -> None:
+        from arroyo_nb.views.listing import changes
+
+        if name not in self._shell.user_ns:
+            near = did_you_mean(name, self._shell.user_ns)
+            raise RunProblem(f"there is no variable '{name}'", hint=near)
+        before = self.session.catalog
+        self.session.lookup(name, self._shell.user_ns[name], key=keys)
+        _say(changes(before, self.session.catalog))
 
     def _do_explain(self, name: str) -> None:
         _say(self.session.get(name).explain())

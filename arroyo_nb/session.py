@@ -14,14 +14,14 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
@@ -129,6 +129,39 @@ class Session:
 
         chosen = self.strict if strict is None else strict
         return plan_script(sql, self.catalog, strict=chosen, name=source)
+
+    def lookup(self, name: str, frame: Any, *, key: str | Sequence[str]) -> None:
+        """Make the rows of a DataFrame a table that streams look rows up in.
+
+        Parameters
+        ----------
+        name
+            What ``JOIN`` calls it; it replaces a table of that name.
+        frame
+            Of pandas, pyarrow, Polars, DuckDB or Spark. Its rows are taken now: what
+            changes later changes no query.
+        key
+            The columns that it is looked up by. A row whose key is NULL is never found.
+
+        Raises
+        ------
+        CatalogProblem
+            When it is no DataFrame, has no such column, or one whose type SQL lacks.
+        RunProblem
+            When two rows have one key.
+
+        Examples
+        --------
+        ::
+
+            session.lookup("airlines", frame, key="carrier")
+            session.run("SELECT f.flight, a.name FROM flights AS f "
+                        "LEFT JOIN airlines AS a ON f.carrier = a.carrier")
+        """
+        from arroyo_nb.frames import lookup_table
+
+        keys = (key,) if isinstance(key, str) else tuple(key)
+        self.catalog = self.catalog.define(lookup_table(name, frame, keys))
 
     def run(
         self,

@@ -7,10 +7,11 @@ how a micro-batch is written to its sink.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from arroyo_nb.errors import ArroyoError, RunProblem
@@ -19,7 +20,7 @@ from arroyo_nb.options import Option as Option
 from arroyo_nb.options import OptionValue as OptionValue
 from arroyo_nb.options import resolved
 from arroyo_nb.registry import Registry
-from arroyo_nb.schema import Schema
+from arroyo_nb.schema import Schema, Type
 from arroyo_nb.source import Span
 from arroyo_nb.tape import Recorder
 
@@ -32,6 +33,8 @@ class Direction(Enum):
 
     SOURCE = "source"
     SINK = "sink"
+    LOOKUP = "lookup"
+    """Rows are found by their key, from a join."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,26 @@ class Writer(Protocol):
         """Let go of what it holds; called once, also after a failure."""
 
 
+class Asker(Protocol):
+    """Asks a store for the records of keys, where a lookup join runs.
+
+    It is sent to Spark's Python workers, so it is pickled; what it connects to, each
+    process connects to itself. Equal ones share a connection.
+    """
+
+    def ask(self, keys: Sequence[str]) -> Sequence[bytes | None]:
+        """The record of each key, None where there is none: one round trip.
+
+        Raises
+        ------
+        RunProblem
+            When the store cannot be asked.
+        """
+
+
+NO_METADATA: Mapping[str, Type] = MappingProxyType({})
+
+
 class Connector(Protocol):
     """A kind of table."""
 
@@ -119,6 +142,8 @@ class Connector(Protocol):
     formats: tuple[str, ...]
     """Formats that ``format`` may name; empty: the option is unknown."""
     options: tuple[Option, ...]
+    metadata: Mapping[str, Type]
+    """What ``METADATA FROM 'key'`` may name, with the type that it has."""
 
     def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:
         """Columns that the source brings by itself; None: they must be declared.
@@ -130,6 +155,9 @@ class Connector(Protocol):
             the option's.
         """
 
+    def key(self, options: Mapping[str, OptionValue]) -> tuple[str, ...]:
+        """Of the columns that it brings by itself, those that tell its rows apart."""
+
     def recorder(self, spec: TableSpec) -> Recorder:
         """How the source is recorded.
 
@@ -137,6 +165,16 @@ class Connector(Protocol):
         ------
         RunProblem
             When it can be told at once that the source cannot be read.
+        """
+
+    def asker(self, spec: TableSpec) -> Asker | None:
+        """How rows are found by key; None: a lookup table is read whole, as the
+        recorder gives it, when a run first starts.
+
+        Raises
+        ------
+        RunProblem
+            When it can be told at once that nothing can be found.
         """
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:
@@ -161,7 +199,24 @@ class Checking(Protocol):
         """
 
 
-class SourceOnly:
+class Unasked:
+    """A connector without keys and metadata of its own, that is never asked."""
+
+    metadata = NO_METADATA
+
+    def key(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """None: the table declares its own."""
+        return ()
+
+    def asker(self, spec: TableSpec) -> Asker | None:  # noqa: ARG002
+        """None: what it has is read whole."""
+        return None
+
+
+class SourceOnly(Unasked):
     """A connector that is only read; the planner refuses an INSERT before."""
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
@@ -169,7 +224,7 @@ class SourceOnly:
         raise RunProblem(f"'{spec.name}' is a source: it cannot be written")
 
 
-class SinkOnly:
+class SinkOnly(Unasked):
     """A connector that is only written; the planner refuses a SELECT before."""
 
     def columns(

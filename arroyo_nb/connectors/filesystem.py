@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from arroyo_nb.connectors import Direction, TableSpec, Writer
+from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
 from arroyo_nb.connectors._file_names import FileNames
 from arroyo_nb.connectors._files import FileReader, Files, Listed
 from arroyo_nb.connectors._folder_options import (
@@ -38,7 +38,7 @@ from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
 
 
-class FileSystem:
+class FileSystem(Unasked):
     """The connector."""
 
     name = "filesystem"

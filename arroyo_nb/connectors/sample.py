@@ -84,13 +84,18 @@ DATASETS: Mapping[str, Schema] = MappingProxyType(
 """Columns of each data set. Delays and air times are minutes, distances miles,
 altitudes feet, temperatures degrees Fahrenheit, as the package has them."""
 
+KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"airlines": ("carrier",), "airports": ("faa",), "weather": ("observed", "origin")}
+)
+"""What tells the rows of a data set apart; nothing does of flights."""
+
 
 class Sample(SourceOnly):
     """The connector; its tables are sources, their columns need no declaration."""
 
     name = "sample"
     doc = "real recorded streams that come with the package"
-    directions = frozenset({Direction.SOURCE})
+    directions = frozenset({Direction.SOURCE, Direction.LOOKUP})
     typed = False
     formats: tuple[str, ...] = ()
     options = (
@@ -116,6 +121,10 @@ class Sample(SourceOnly):
                 f"unknown dataset '{name}'", hint=did_you_mean(name, DATASETS)
             )
         return DATASETS[name]
+
+    def key(self, options: Mapping[str, OptionValue]) -> tuple[str, ...]:
+        """The data set's key."""
+        return KEYS.get(str(options["dataset"]), ())
 
     def recorder(self, spec: TableSpec) -> Recorder:
         """Plays the shipped tape."""

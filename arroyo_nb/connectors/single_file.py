@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from arroyo_nb.connectors import Direction, TableSpec, Writer
+from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
 from arroyo_nb.connectors._files import Files, Listed
 from arroyo_nb.connectors._line_files import LineReader
 from arroyo_nb.connectors._line_writers import FileWriter
@@ -21,7 +21,7 @@ from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
 
 
-class SingleFile:
+class SingleFile(Unasked):
     """The connector."""
 
     name = "single_file"

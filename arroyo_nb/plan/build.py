@@ -15,7 +15,7 @@ from typing import assert_never
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import Catalog, ConnectorTable, Relation, View
+from arroyo_nb.catalog import Catalog, ConnectorTable, LookupTable, Relation, View
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.options import substituted
@@ -206,6 +206,12 @@ class Script:
                 "shouldn't be inserting more data into a table made with CREATE TABLE "
                 "AS",
                 span=span,
+            )
+        if isinstance(table, LookupTable):
+            raise PlanProblem(
+                "lookup (temporary) tables cannot be inserted into",
+                span=span,
+                hint=f"'{table.name}' is only looked up, in a JOIN",
             )
         if table.direction is Direction.SOURCE:
             raise PlanProblem(

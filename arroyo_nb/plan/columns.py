@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from sqlglot import exp
 
 from arroyo_nb.catalog import Generated
+from arroyo_nb.connectors import NO_METADATA
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.functions.types import fits
 from arroyo_nb.plan import aggregate_calls, calls
@@ -16,7 +17,7 @@ from arroyo_nb.plan.binding import bind
 from arroyo_nb.plan.scope import Collected, Scope, unique
 from arroyo_nb.plan.types import is_internal, type_from_sql
 from arroyo_nb.plan.typing import cast, is_nullable, type_of
-from arroyo_nb.schema import Field, Schema
+from arroyo_nb.schema import Field, Schema, Type
 from arroyo_nb.sql.dialect import span_of
 
 _HANDLED = {
@@ -40,16 +41,22 @@ class Declared:
         What is computed from it.
     primary_key
         The columns that carry PRIMARY KEY, as they were declared.
+    metadata
+        What the connector tells of a record beside it.
     """
 
     order: tuple[str, ...]
     physical: Schema
     generated: tuple[Generated, ...]
     primary_key: tuple[str, ...] = ()
+    metadata: tuple[Field, ...] = ()
 
 
 def declared_columns(
-    entries: Sequence[exp.Expr], table: str, problems: Collected
+    entries: Sequence[exp.Expr],
+    table: str,
+    problems: Collected,
+    metadata: Mapping[str, Type] = NO_METADATA,
 ) -> Declared | None:
     """The column list of a CREATE TABLE; every bad column is reported.
 
@@ -61,6 +68,8 @@ def declared_columns(
         What errors call the table and its connector.
     problems
         Takes the errors.
+    metadata
+        What METADATA FROM may name, with its type.
 
     Returns
     -------
@@ -71,15 +80,20 @@ def declared_columns(
     for entry in entries:
         if not isinstance(entry, exp.ColumnDef | exp.WatermarkColumnConstraint):
             problems.append(_refused_entry(entry))
-    fields = [problems.attempt(partial(_field, d, table)) for d in definitions]
+    fields = [
+        problems.attempt(partial(_field, d, table, metadata)) for d in definitions
+    ]
     known = [f for f in fields if f is not None]
     problems.attempt(partial(_check_names, known, definitions))
     if len(known) < len(fields):
         return None
-    makers = [_generation(definition) for definition in definitions]
-    physical = Schema(
-        tuple(f for f, made in zip(known, makers, strict=True) if made is None)
-    )
+    apart = tuple(f for f, d in zip(known, definitions, strict=True) if _is_metadata(d))
+    makers = [
+        None if _is_metadata(definition) else _generation(definition)
+        for definition in definitions
+    ]
+    stored = (f for f, made in zip(known, makers, strict=True) if made is None)
+    physical = Schema(tuple(f for f in stored if f not in apart))
     generated = []
     for declared, made in zip(known, makers, strict=True):
         if made is not None:
@@ -89,7 +103,7 @@ def declared_columns(
         return None
     order = tuple(f.name for f in known)
     keys = tuple(d.name for d in definitions if _is_key(d))
-    return Declared(order, physical, tuple(g for g in generated if g), keys)
+    return Declared(order, physical, tuple(g for g in generated if g), keys, apart)
 
 
 def _is_key(definition: exp.ColumnDef) -> bool:
@@ -107,8 +121,10 @@ def _refused_entry(entry: exp.Expr) -> ArroyoError:
     )
 
 
-def _field(definition: exp.ColumnDef, table: str) -> Field:
-    _check_constraints(definition, table)
+def _field(
+    definition: exp.ColumnDef, table: str, metadata: Mapping[str, Type]
+) -> Field:
+    keys = _check_constraints(definition, table, metadata)
     if definition.kind is None:
         raise CatalogProblem(
             f"column '{definition.name}' has no type", span=span_of(definition)
@@ -125,26 +141,43 @@ def _field(definition: exp.ColumnDef, table: str) -> Field:
         and not c.kind.args.get("allow_null")
         for c in definition.constraints
     )
+    for key in keys:
+        if type_ != metadata[key]:
+            raise CatalogProblem(
+                f"incorrect data type for metadata field '{key}'; expected "
+                f"{metadata[key]}, but found {type_}",
+                span=span_of(definition.kind),
+            )
     return Field(definition.name, type_, nullable=not required)
 
 
-def _check_constraints(definition: exp.ColumnDef, table: str) -> None:
+def _is_metadata(definition: exp.ColumnDef) -> bool:
+    return any(_metadata_key(c.kind) is not None for c in definition.constraints)
+
+
+def _check_constraints(
+    definition: exp.ColumnDef, table: str, metadata: Mapping[str, Type]
+) -> list[str]:
+    """Refuses what is not handled; gives the keys of METADATA FROM."""
+    keys = []
     for constraint in definition.constraints:
         # sqlglot puts IN and OUT there as they are.
         is_wrapped = isinstance(constraint, exp.ColumnConstraint)
         kind = constraint.kind if is_wrapped else constraint
         key = _metadata_key(kind)
-        if key is not None:
-            # No connector has metadata yet.
+        if key is not None and key in metadata:
+            keys.append(key)
+        elif key is not None:
             raise CatalogProblem(
                 f"unknown metadata field '{key}' for {table}", span=span_of(definition)
             )
-        if type(kind) not in _HANDLED:
+        elif type(kind) not in _HANDLED:
             words = type(kind).__name__.removesuffix("ColumnConstraint").upper()
             raise Unsupported(
                 f"the column constraint {words} is not supported",
                 span=span_of(definition),
             )
+    return keys
 
 
 def _metadata_key(kind: exp.Expr) -> str | None:

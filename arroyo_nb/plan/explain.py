@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from arroyo_nb.functions.types import is_integer
+from arroyo_nb.plan.explain_lookups import keeping, looked_up, lookup_spark
 from arroyo_nb.plan.intervals import in_words
 from arroyo_nb.plan.naming import BINDING
 from arroyo_nb.plan.nodes import (
@@ -18,6 +19,8 @@ from arroyo_nb.plan.nodes import (
     Hop,
     Joining,
     LatestRow,
+    Lookup,
+    LookupJoin,
     Measure,
     Named,
     Node,
@@ -111,7 +114,7 @@ def explain(plan: Plan) -> str:
         before = stage.sinks
     if plan.sinks:
         parts.append(_section("Spark", _forest(plan.sinks, _with_spark)))
-    notes = [*plan.notes, *_forgotten(plan), *_differences(plan.sinks)]
+    notes = [*plan.notes, *_forgotten(plan), *_kept(plan), *_differences(plan.sinks)]
     if notes:
         parts.append(_section("Notes", notes))
     return "\n".join(parts)
@@ -122,7 +125,7 @@ def identity(plan: Plan) -> str:
     writes."""
     lines = _forest(plan.sinks)
     for node in (n for sink in plan.sinks for n in walk(sink)):
-        if isinstance(node, Source | Sink) and node.table is not None:
+        if isinstance(node, Source | Sink | LookupJoin) and node.table is not None:
             spec = node.table.spec
             options = sorted(spec.options.items())
             lines.append(
@@ -219,6 +222,8 @@ def _shared(sinks: Iterable[Node]) -> set[int]:
 def _with_spark(node: Node) -> str:
     if isinstance(node, WindowAggregate) and is_updating(node.input):
         return f"{type(node).__name__}: {_CLOSING}"
+    if isinstance(node, LookupJoin):
+        return f"LookupJoin: {lookup_spark(node)}"
     return f"{type(node).__name__}: {_SPARK[type(node)]}"
 
 
@@ -232,6 +237,10 @@ def _described(node: Node) -> str:
     match node:
         case Scan(table=table):
             return f"Scan {table.name}"
+        case Lookup(table=table):
+            return f"Lookup {table.name}"
+        case LookupJoin(keys=keys):
+            return looked_up(node, [sql_text(key) for key, _ in keys])
         case Source(table=table):
             return f"Source {table.name} ({_kind(node)}): {table.physical}"
         case Watermark():
@@ -354,6 +363,12 @@ def _forgotten(plan: Plan) -> list[str]:
         for kind, words in _FORGETS.items()
         if kind in kinds
     ]
+
+
+def _kept(plan: Plan) -> Iterable[str]:
+    nodes = (node for sink in plan.sinks for node in walk(sink))
+    found = (keeping(node.table) for node in nodes if isinstance(node, LookupJoin))
+    return dict.fromkeys(found)
 
 
 def _differences(sinks: Iterable[Node]) -> list[str]:

@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import Catalog, ConnectorTable
+from arroyo_nb.catalog import Catalog, LookupTable, View
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import (
     ArroyoError,
@@ -29,6 +29,7 @@ from arroyo_nb.plan.naming import output_name
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,
+    Lookup,
     Named,
     Node,
     Project,
@@ -78,9 +79,11 @@ class Relations:
         if lowered in self.broken:
             raise Cascade(f"Table {name} failed to be created")
         table = self.catalog.get(name, span=span)
-        if not isinstance(table, ConnectorTable):
+        if isinstance(table, View):
             assert isinstance(table.plan, Node)
             return table.plan
+        if isinstance(table, LookupTable):
+            return Lookup(table, span=span)
         if table.direction is Direction.SINK:
             raise PlanProblem(
                 f"attempted to read from table '{table.name}', but it is a sink",

@@ -7,13 +7,19 @@ from functools import partial
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import ConnectorTable, WatermarkClause
+from arroyo_nb.catalog import ConnectorTable, LookupTable, WatermarkClause
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.connectors import CONNECTORS, Checking, Connector, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.plan.columns import Declared, declared_columns
+from arroyo_nb.plan.lookup_tables import (
+    CACHE_OPTIONS,
+    check_temporary,
+    is_asked,
+    lookup_table,
+)
 from arroyo_nb.plan.options import Options
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Collected
@@ -34,19 +40,16 @@ _BAD_DATA = Option(
 _CONNECTORS_TO_COME = frozenset(
     (
         *("confluent", "delta", "fluvio", "iceberg", "kafka", "kinesis"),
-        *("mqtt", "nats", "nexmark", "polling_http", "rabbitmq", "redis", "sse"),
+        *("mqtt", "nats", "nexmark", "polling_http", "rabbitmq", "sse"),
         *("webhook", "websocket"),
     )
 )
 _FORMATS_TO_COME = frozenset(("avro", "protobuf", "raw_bytes", "raw_string"))
-_OPTIONS_TO_COME = (
-    *("framing", "framing.newline.max_length", "idle_micros"),
-    *("lookup.cache.max_bytes", "lookup.cache.ttl"),
-)
-_DIRECTIONS = {"source": Direction.SOURCE, "sink": Direction.SINK}
+_OPTIONS_TO_COME = ("framing", "framing.newline.max_length", "idle_micros")
+_DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
-def create_table(statement: CreateTable) -> ConnectorTable:
+def create_table(statement: CreateTable) -> ConnectorTable | LookupTable:
     """The table that a statement declares.
 
     Raises
@@ -76,12 +79,7 @@ def _check_kind(create: exp.Expr) -> None:
     table = create.find(exp.Table)
     assert table is not None
     refuse_clauses(table)
-    # The grammar keeps TEMPORARY here, and PARTITIONED BY among sqlglot's indexes.
-    if create.args.get("unique"):
-        raise Unsupported(
-            "lookup tables (CREATE TEMPORARY TABLE) are not supported yet",
-            span=span_of(create.this),
-        )
+    # The grammar keeps PARTITIONED BY among sqlglot's indexes.
     if create.args.get("indexes"):
         raise Unsupported(
             "PARTITIONED BY is not supported", span=span_of(create.args["indexes"][0])
@@ -148,7 +146,7 @@ class _Table:
         schema = statement.expression.this
         self._entries = schema.expressions if isinstance(schema, exp.Schema) else []
 
-    def made(self) -> ConnectorTable | None:
+    def made(self) -> ConnectorTable | LookupTable | None:
         """The table; None when an error is collected."""
         direction = self._option_problems.attempt(self._direction)
         values = self._values(direction)
@@ -157,10 +155,13 @@ class _Table:
             self._entries,
             f"{self._statement.name} connector '{self._connector.name}'",
             self._problems,
+            self._connector.metadata,
         )
         if direction is None or declared is None:
             return None
         declared = self._inferred(declared, values, direction) or declared
+        if direction is Direction.LOOKUP:
+            return self._lookup(declared, values)
         watermark = self._problems.attempt(
             partial(watermark_clause, self._entries, declared, self._options)
         )
@@ -192,6 +193,23 @@ class _Table:
             declared.order,
             declared.generated,
             watermark,
+        )
+
+    def _lookup(
+        self, declared: Declared, values: Mapping[str, OptionValue]
+    ) -> LookupTable | None:
+        # Its key follows from its columns: with a bad one there is more to say of it.
+        if self._problems or self._option_problems:
+            return None
+        spec = TableSpec(
+            self._statement.name,
+            declared.physical,
+            values,
+            primary_key=declared.primary_key,
+        )
+        create, connector = self._statement.expression, self._connector
+        return self._option_problems.attempt(
+            partial(lookup_table, create, connector, spec, declared, self._options)
         )
 
     def _check_changes(
@@ -291,8 +309,21 @@ class _Table:
             )
 
     def _direction(self) -> Direction:
+        create, possible = self._statement.expression, self._connector.directions
+        # The grammar keeps TEMPORARY here.
+        temporary = bool(create.args.get("unique"))
+        if temporary:
+            check_temporary(self._options)
+        if temporary and Direction.LOOKUP not in possible:
+            raise CatalogProblem(
+                f"the connector '{self._connector.name}' has no lookup (temporary) "
+                "tables",
+                span=self._options.span("connector"),
+            )
+        if temporary:
+            return Direction.LOOKUP
         if not self._connector.typed:
-            (direction,) = self._connector.directions
+            (direction,) = possible - {Direction.LOOKUP}
             return direction
         word = self._options.text("type", required=True)
         wanted = _DIRECTIONS.get(word or "")
@@ -316,6 +347,8 @@ class _Table:
             if direction is None or option.only in ("", direction.value)
         )
         values = self._options.take_all(wanted, problems)
+        if direction is Direction.LOOKUP and is_asked(self._connector):
+            values |= self._options.take_all(CACHE_OPTIONS, problems)
         if self._connector.formats:
             problems.attempt(partial(self._format, values))
         # Any source can lack an event time, not only one that is decoded.
@@ -366,14 +399,16 @@ class _Table:
             self._option_problems.append(problem)
             return None
         if own is not None and not declared.order:
-            return Declared(own.names, own, ())
+            looked_up = direction is Direction.LOOKUP
+            key = self._connector.key(values) if looked_up else ()
+            return Declared(own.names, own, (), key)
         if own is not None and declared.physical != own:
             self._option_problems.append(_other_schema(self._connector.name, own))
-        if not declared.order and direction is Direction.SOURCE:
+        if not declared.order and direction is not Direction.SINK:
             self._option_problems.append(
                 CatalogProblem(
-                    "a source needs its columns: only sources that bring their own "
-                    "may leave them out"
+                    f"a {direction.value} needs its columns: only sources that bring "
+                    "their own may leave them out"
                 )
             )
         return None

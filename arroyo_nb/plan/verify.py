@@ -12,6 +12,7 @@ from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,
     Joining,
+    LookupJoin,
     Named,
     Node,
     Project,
@@ -78,6 +79,8 @@ def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:
         case Rank() | UpdatingRank():
             found = [*node.keys, *(item.expression for item in node.order)]
             return [(node.input, e) for e in found]
+        case LookupJoin(input=below, keys=keys):
+            return [(below, key) for key, _ in keys]
         case Joining(left=left, right=right, keys=keys, condition=condition):
             sides = [
                 (o, e) for key in keys for o, e in zip((left, right), key, strict=True)
@@ -92,6 +95,10 @@ def _check_shape(node: Node) -> None:
         type_of(a) != type_of(b) for a, b in node.keys
     ):
         raise BrokenPlan("a join by keys of different types")
+    if isinstance(node, LookupJoin):
+        by, read = {c for _, c in node.keys}, {c for _, c in node.columns}
+        if by != set(node.table.keys) or read - set(node.table.schema.names):
+            raise BrokenPlan(f"a lookup by {sorted(by)} of {sorted(read)}")
     if isinstance(node, Union):
         shapes = {
             tuple((f.name, f.type) for f in branch.schema) for branch in node.branches

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from arroyo_nb.plan.nodes import Aggregate, Join, Node, Rank, Scan
+from arroyo_nb.plan.nodes import Aggregate, Join, Lookup, Node, Rank, Scan
 from arroyo_nb.rewrites.event_time import event_time
 from arroyo_nb.rewrites.joins import updating_joins
+from arroyo_nb.rewrites.lookups import lookup_joins
 from arroyo_nb.rewrites.narrow import narrow_joins
 from arroyo_nb.rewrites.ranks import top_n, unread_numbers, updating_ranks
 from arroyo_nb.rewrites.updating import timed_changes, updating_group_by, updating_sinks
@@ -44,6 +45,11 @@ PASSES = (
         event_time,
         "each table is read once, with its watermark and its generated columns",
         (Scan,),
+    ),
+    Pass(
+        lookup_joins,
+        "a JOIN with a lookup table looks up the key of each row",
+        (Lookup,),
     ),
     Pass(
         joins_of_where,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arroyo_nb.plan.nodes import (
+    LookupJoin,
     Node,
     Session,
     Sink,
@@ -17,6 +18,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.rewrites.joins import NOT_INNER, UPDATING_SIDE
+from arroyo_nb.rewrites.lookups import NOT_ASKED
 from arroyo_nb.rewrites.ranks import NO_WINDOW_KEY, NOT_WINDOWED, SESSIONS
 from arroyo_nb.rewrites.updating import NOT_UPDATING
 from arroyo_nb.rewrites.windows import NO_WINDOW, uneven_hop
@@ -45,6 +47,8 @@ def _message(node: Node) -> str | None:
             return _over(node)
         case UpdatingJoin():
             return _join_message(node)
+        case LookupJoin(table=table) if not table.asked:
+            return NOT_ASKED.format(connector=table.connector)
         case Union(of_inserts=False) if len({b.changelog for b in node.branches}) > 1:
             return MIXED_UNION
         case Sink(table=table) if table is not None and is_updating(node):

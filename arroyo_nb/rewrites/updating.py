@@ -9,6 +9,7 @@ from sqlglot import exp
 from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.plan.nodes import (
     Aggregate,
+    LookupJoin,
     Node,
     Session,
     Sink,
@@ -21,6 +22,7 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.tree import transform
 from arroyo_nb.plan.typing import place_of
 from arroyo_nb.plan.verify import expressions
+from arroyo_nb.rewrites.lookups import check_found_again
 
 NOT_UPDATING = "input is updating, but sink is not configured as an updating sink"
 """Why Arroyo refuses changes in a sink of rows."""
@@ -50,8 +52,8 @@ def updating_group_by(root: Node) -> Node:
     updating itself. It may be windowed too, where Arroyo insists on the window.
 
     Refuses sessions of an updating input: a row that is taken back may split one.
-    Refuses in expressions over updating rows what is not the same again when a row is
-    taken back.
+    Refuses in expressions and lookups over updating rows what is not the same again
+    when a row is taken back.
     """
 
     def change(node: Node) -> Node:
@@ -61,6 +63,8 @@ def updating_group_by(root: Node) -> Node:
             )
         if any(map(is_updating, node.inputs)):
             _check_sessions(node)
+            if isinstance(node, LookupJoin):
+                check_found_again(node)
             check_repeatable(node, "over updating rows", "when a row is taken back")
         return node
 

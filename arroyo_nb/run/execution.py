@@ -156,7 +156,8 @@ class Execution:
             if not self._is_wanted():
                 self._release()
                 return
-            self.feeds.start(claim)
+            with _placed(self._plan):
+                self.feeds.start(claim)
             heartbeat = self._heartbeat(claim)
             keeping = Keeping(claim.buckets)
             if heartbeat is not None:

@@ -18,6 +18,7 @@ from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.run.lookups import StaticTables
 from arroyo_nb.run.snapshot import SourceProgress, naive
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.spark.lower import told_columns
@@ -72,6 +73,7 @@ class Feeds:
     ) -> None:
         self._pace = MAX if speed == "max" else Pace(Clock.EVENT_TIME, float(speed))
         self._feeds = tuple(_feeds(sinks, self._pace))
+        self._tables = StaticTables(sinks)
         # What was asked for before there was a conductor to hear it.
         self._lock = threading.Lock()
         self._paused = stepping
@@ -80,7 +82,14 @@ class Feeds:
         self._conductors: dict[str, Conductor] = {}
 
     def start(self, folder: RunFolder) -> None:
-        """Start to record every source into the run's folder."""
+        """Start to record every source into the run's folder.
+
+        Raises
+        ------
+        RunProblem
+            When a lookup table cannot be read.
+        """
+        self._tables.start(folder.lookups())
         self._folders = {feed.key: folder.source(feed.key) for feed in self._feeds}
         with self._lock:
             # At once: other threads look at this mapping while it is filled.
@@ -100,8 +109,13 @@ class Feeds:
         conductor.step(self._steps)
         return conductor
 
-    def read_stream(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
-        """A source's rows as a stream: one chunk, one micro-batch."""
+    def read_stream(
+        self, spark: SparkSession, source: nodes.Source | nodes.LookupJoin
+    ) -> DataFrame:
+        """A source's rows as a stream, one chunk one micro-batch; or the rows of a
+        lookup table."""
+        if isinstance(source, nodes.LookupJoin):
+            return self._tables.frame(spark, source.table)
         reader = spark.readStream.schema(_stored_columns(source))
         folder = self._folders[self._key(source)]
         reader = reader.option("maxFilesPerTrigger", 1)
@@ -111,15 +125,18 @@ class Feeds:
         self,
         spark: SparkSession,
         chunks: Mapping[str, tuple[int, int]],
-        source: nodes.Source,
+        source: nodes.Source | nodes.LookupJoin,
     ) -> DataFrame:
-        """A source's rows of the chunks [first, after last), counted from 0.
+        """A source's rows of the chunks [first, after last), counted from 0; or the
+        rows of a lookup table.
 
         Raises
         ------
         RunProblem
             When one of them is gone; :meth:`has_chunks` tells before.
         """
+        if isinstance(source, nodes.LookupJoin):
+            return self._tables.frame(spark, source.table)
         paths = self._paths(chunks, self._key(source))
         if not all(path.exists() for path in paths):
             raise RunProblem(

@@ -6,6 +6,7 @@
     lock                held (flock) by the process that runs it; names its owner
     sources/TABLE/      chunks that the conductor released
     sources/heartbeat/  beats, for queries that forget idle keys
+    lookups/            tables that rows are looked up in, as they were read
     outputs/N/          one query: checkpoint/ of Spark, sink/ of the writer
 
 A folder is one query's: state of another query is refused, never misread.
@@ -81,6 +82,10 @@ class RunFolder:
     def heartbeat(self) -> Path:
         """Where the beats for idle state go."""
         return self._made("sources", heartbeat.FOLDER)
+
+    def lookups(self) -> Path:
+        """What was read of lookup tables."""
+        return self._made("lookups")
 
     def checkpoint(self, output: int) -> Path:
         """Spark's checkpoint of an output."""

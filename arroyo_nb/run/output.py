@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import replace
@@ -34,7 +34,7 @@ from arroyo_nb.run.snapshot import LAST_YEAR, MarkPoint, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.keeping import state_in_rocksdb
-from arroyo_nb.spark.lower import DROPPED, lower, visible
+from arroyo_nb.spark.lower import DROPPED, Read, lower, visible
 from arroyo_nb.spark.observe import read_observed
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Output:
 
     def start(
         self,
-        read: Callable[[nodes.Source], DataFrame],
+        read: Read,
         *,
         checkpoint: Path,
         state: Path,

@@ -159,6 +159,10 @@ _WORDLESS = (
     _Rule("disk", "the disk is full", "make space and run again", r"No space left on"),
 )
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+)((?:\.[A-Z0-9_]+)*)\] ?")
+# What a Python worker of ours raised: said already, with its hint on the next line.
+_OURS = re.compile(
+    r"^arroyo_nb\.errors\.RunProblem: (?P<said>.+)(?:\n  hint: (?P<hint>.+))?", re.M
+)
 # Py4J begins with the call that failed; the Java exception stands on the next line.
 _CALL = re.compile(r"\s*An error occurred while calling \S+\s*\n: (?:[\w$]+\.)*")
 
@@ -171,9 +175,23 @@ def run_problem(error: BaseException) -> ArroyoError:
     if isinstance(error, ArroyoError):
         return error
     text = f"{type(error).__module__}.{type(error).__name__}: {error}"
-    problem = _by_class(text) or _by_words(text) or _first_line(error, text)
+    problem = (
+        _by_worker(text)
+        or _by_class(text)
+        or _by_words(text)
+        or _first_line(error, text)
+    )
     problem.__cause__ = error
     return problem
+
+
+def _by_worker(text: str) -> SparkProblem | None:
+    found = _OURS.search(text)
+    if found is None:
+        return None
+    return SparkProblem(
+        found["said"], hint=found["hint"], error_class=None, detail=text
+    )
 
 
 def _by_class(text: str) -> SparkProblem | None:

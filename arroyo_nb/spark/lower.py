@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from arroyo_nb.catalog import ConnectorTable
 
-Read: TypeAlias = "Callable[[nodes.Source], DataFrame]"
+Read: TypeAlias = "Callable[[nodes.Source | nodes.LookupJoin], DataFrame]"
 """Gives a source's physical columns, ``_timestamp`` and :func:`told_columns`, streaming
-or not."""
+or not; of a lookup join whose table is read whole, the rows of that table."""
 
 DROPPED = "dropped:"
 """Observation of a table's rows whose event time cannot be used: a number, its name."""
@@ -82,8 +82,8 @@ def lower(
     Parameters
     ----------
     node
-        A streaming plan; without ``Scan``, ``Aggregate`` and ``Rank``, which the
-        rewrites replace.
+        A streaming plan; without ``Scan``, ``Lookup``, ``Aggregate``, ``Join`` and
+        ``Rank``, which the rewrites replace.
     read
         Gives each source's rows; a batch DataFrame makes the plan a batch query.
     observed
@@ -164,6 +164,8 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
             return lower_updating_rank(node, lowering)
         case nodes.UpdatingJoin():
             return lower_updating_join(node, lowering)
+        case nodes.LookupJoin():
+            return lower_lookup_join(node, lowering)
         case nodes.Sink():
             return _lower(node.input, lowering)
         case _:
@@ -286,10 +288,15 @@ def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
     is read and counted, and moves the watermark, whatever becomes of it.
     """
     predicate = spark_sql(node.predicate, row_time=row_time(node.input))
+    return _filtered(_lower(node.input, lowering), predicate, node, lowering)
+
+
+def _filtered(
+    frame: DataFrame, predicate: str, node: nodes.Node, lowering: _Lowering
+) -> DataFrame:
     if not lowering.watermarked:
-        return _lower(node.input, lowering).filter(predicate)
-    kept = f"({predicate} <=> ({_moment(node)} < {_END}))"
-    return _lower(node.input, lowering).filter(kept)
+        return frame.filter(predicate)
+    return frame.filter(f"({predicate} <=> ({_moment(node)} < {_END}))")
 
 
 def lower_union(node: nodes.Union, lowering: _Lowering) -> DataFrame:
@@ -369,6 +376,20 @@ def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFr
     # A window over the pairs closes by the query's watermark.
     columns = map(quoted, node.schema.names)
     return pairs.select(*columns, marked(TIMESTAMP, TIMESTAMP))
+
+
+def lower_lookup_join(node: nodes.LookupJoin, lowering: _Lowering) -> DataFrame:
+    """The rows and what was found for them (:mod:`arroyo_nb.spark.lookups`)."""
+    # Its module is for Python workers too, as are those above.
+    from arroyo_nb.spark.lookups import FOUND, asked, broadcast
+
+    frame, time = _lower(node.input, lowering), row_time(node.input)
+    if node.table.asked:
+        return asked(frame, node, time)
+    found = broadcast(frame, node, time, lowering.read(node))
+    if node.how == "inner":
+        found = _filtered(found, FOUND, node, lowering)
+    return found.drop(FOUND)
 
 
 def _named(item: nodes.Named, over: nodes.Node) -> str:

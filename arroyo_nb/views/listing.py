@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
+from arroyo_nb.catalog import Catalog, ConnectorTable, LookupTable, Relation, View
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.schema import Schema
 from arroyo_nb.views.axis import END_OF_TIME
@@ -72,7 +72,7 @@ def _other(old: Relation, new: Relation) -> str:
 
 
 def _what(table: Relation) -> str:
-    return "other options" if isinstance(table, ConnectorTable) else "another query"
+    return "another query" if isinstance(table, View) else "other options"
 
 
 def _columns_changed(old: Schema, new: Schema) -> str:
@@ -89,7 +89,7 @@ def _columns_changed(old: Schema, new: Schema) -> str:
 def _kind(table: Relation) -> str:
     if isinstance(table, ConnectorTable):
         return f"{table.connector} {table.direction.value}"
-    return "view"
+    return f"{table.connector} lookup" if isinstance(table, LookupTable) else "view"
 
 
 def _listing(

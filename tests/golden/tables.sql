@@ -24,3 +24,8 @@ CREATE TABLE hole WITH (connector = 'blackhole');
 CREATE VIEW hourly AS
 SELECT tumble(INTERVAL '1 hour') AS window, name, count(*) AS n, sum(fare) AS fares
 FROM trips GROUP BY window, name;
+CREATE TEMPORARY TABLE users (id TEXT METADATA FROM 'key' PRIMARY KEY, name TEXT NOT NULL, age INT, place STRUCT<city TEXT>)
+WITH (connector = 'redis', address = 'redis://localhost:6379', format = 'json', 'lookup.cache.ttl' = INTERVAL '1 minute', 'lookup.cache.max_bytes' = 1000000);
+CREATE TEMPORARY TABLE airlines WITH (connector = 'sample', dataset = 'airlines');
+CREATE TEMPORARY TABLE prices (zone INT PRIMARY KEY, day TEXT PRIMARY KEY, price DOUBLE)
+WITH (connector = 'single_file', path = '/data/prices.json', format = 'json');

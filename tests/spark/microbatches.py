@@ -79,12 +79,16 @@ def batch_reader(
     return read
 
 
-def run_to_end(frame: Any, checkpoint: Path) -> Outcome:
-    """Run until all files are read and no window is left; on the worker thread."""
+def run_to_end(
+    frame: Any, checkpoint: Path, after: Callable[[int], None] = lambda _: None
+) -> Outcome:
+    """Run until all files are read and no window is left; on the worker thread.
+    ``after`` is called after each batch, before the next."""
     rows: list[tuple[int, dict[str, Any]]] = []
 
     def keep(batch: Any, batch_id: int) -> None:
         rows.extend((batch_id, row) for row in batch.toArrow().to_pylist())
+        after(batch_id)
 
     query = (
         frame.writeStream.foreachBatch(keep)

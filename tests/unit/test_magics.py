@@ -8,6 +8,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
@@ -21,6 +22,7 @@ from arroyo_nb.magics import ArroyoMagics, Interrupted, load, unload
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.snapshot import Change, RunState, Snapshot, SourceProgress
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
+from arroyo_nb.session import Session
 from arroyo_nb.views import live
 
 
@@ -84,6 +86,8 @@ class FakeSession:
             name, RUNNING, FINISHED
         )
         self.defines: tuple[ConnectorTable, ...] = ()
+
+    lookup = Session.lookup
 
     def run(self, sql: str, **options: Any) -> FakeRun | None:
         self.calls.append((sql, options))
@@ -345,9 +349,21 @@ def test_line_commands(cells: Cells) -> None:
         ("stop", "%arroyo stop takes the name of one run"),
         ("explain --all", "%arroyo explain takes the name of one run"),
         ("ps delays", "%arroyo ps takes nothing more"),
+        ("lookup fares", "%arroyo lookup takes a variable and the columns of its key"),
+        ("lookup fares id", "there is no variable 'fares'"),
     ):
         cells.run(f"%arroyo {line}")
         assert str(cells.error).startswith(said)
+
+
+def test_a_dataframe_of_the_notebook_becomes_a_lookup_table(cells: Cells) -> None:
+    cells.shell.user_ns["fares"] = pa.table({"id": [1], "day": ["Mo"], "fare": [2.5]})
+    text = cells.run("%arroyo lookup fares id day")
+    assert text == "defined fares (frame lookup, 3 columns)"
+    assert "fares  frame lookup  id BIGINT" in cells.run("%arroyo tables")
+    cells.shell.user_ns["fares"] = [1]
+    cells.run("%arroyo lookup fares id")
+    assert str(cells.error).startswith("a list is no DataFrame")
 
 
 def test_a_resumed_run_is_shown_as_its_cell_was(cells: Cells) -> None:

@@ -22,7 +22,8 @@ from arroyo_nb.plan.nodes.base import (
 from arroyo_nb.plan.nodes.changes import LatestRow
 from arroyo_nb.plan.nodes.columns import Limit, Measure, Named, Number, Ordering
 from arroyo_nb.plan.nodes.joins import How, Join, Joining, UpdatingJoin
-from arroyo_nb.plan.nodes.logical import Aggregate, Rank, Scan
+from arroyo_nb.plan.nodes.logical import Aggregate, Lookup, Rank, Scan
+from arroyo_nb.plan.nodes.lookups import LookupJoin
 from arroyo_nb.plan.nodes.streaming import (
     Filter,
     Project,
@@ -46,6 +47,8 @@ __all__ = [
     "Joining",
     "LatestRow",
     "Limit",
+    "Lookup",
+    "LookupJoin",
     "Measure",
     "Named",
     "Node",

@@ -6,9 +6,13 @@ They exist between build and rewrites only: ``verify`` refuses them afterwards.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from arroyo_nb.plan.nodes.base import Grouped, Numbered, TableRows
+from arroyo_nb.plan.nodes.base import Grouped, Node, Numbered, TableRows
 from arroyo_nb.schema import Schema
+
+if TYPE_CHECKING:
+    from arroyo_nb.catalog import LookupTable
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,18 @@ class Scan(TableRows):
     @property
     def schema(self) -> Schema:
         """The declared columns, generated ones among them."""
+        return self.table.schema
+
+
+@dataclass(frozen=True)
+class Lookup(Node):
+    """A lookup table in FROM, before ``lookup_joins`` puts it into its join."""
+
+    table: LookupTable
+
+    @property
+    def schema(self) -> Schema:
+        """The declared columns."""
         return self.table.schema
 
 

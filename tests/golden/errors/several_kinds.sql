@@ -8,7 +8,7 @@ SET x = 1
 -- <cell>:1:89: Failed to create table x caused by expected with option 'path' to be a single-quoted string, but it was `5`
 --   CREATE TABLE x (a UUID, b INT, WATERMARK FOR c) WITH (connector = 'single_file', path = 5, type = 'sourc', format = 'json', foo = 1);
 --                                                                                           ^
--- <cell>:1:92: Failed to create table x caused by invalid value for 'type': `sourc`; the connector 'single_file' can be 'sink' or 'source'
+-- <cell>:1:92: Failed to create table x caused by invalid value for 'type': `sourc`; the connector 'single_file' can be 'lookup' or 'sink' or 'source'
 --   CREATE TABLE x (a UUID, b INT, WATERMARK FOR c) WITH (connector = 'single_file', path = 5, type = 'sourc', format = 'json', foo = 1);
 --                                                                                              ^^^^^^^^^^^^^^
 -- <cell>:1:125: Failed to create table x caused by unknown options provided in WITH clause: 'foo'

@@ -22,6 +22,26 @@ INVALID = (
 )
 
 
+WORKER = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "x.py", line 3, in ask
+    raise RunProblem(
+arroyo_nb.errors.RunProblem: users['a']:1: 'age' is INT [X_Y] found "old"
+  hint: leave it out
+
+        at org.apache.spark.api.python.BasePythonRunner
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [WORKER, STREAM.format(f"[PYTHON_EXCEPTION] {WORKER}")]
+)
+def test_what_a_worker_of_ours_says_is_said_with_its_hint(text):
+    problem = run_problem(Exception(text))
+    assert problem.message == "users['a']:1: 'age' is INT [X_Y] found \"old\""
+    assert problem.hint == "leave it out"
+
+
 @pytest.mark.parametrize(
     ("text", "message", "error_class"),
     [

@@ -1,0 +1,212 @@
+"""``redis``: a key-value store, whose values a stream looks up by key.
+
+A lookup table is read by MGET, one round trip for the keys of an Arrow batch. Each
+Python worker of Spark has a connection of its own, made when it first asks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.connectors import Direction, TableSpec, Writer
+from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.schema import TEXT, Schema, Type
+from arroyo_nb.tape import Recorder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TIMEOUT_S = 10.0
+"""How long a server may take to answer."""
+
+TRIES = 6
+"""How often it is tried again where it cannot be reached: some three seconds in all."""
+
+_PASSWORD = re.compile(r"(?<=://)[^@/]*@")
+_SCHEMES = ("redis://", "rediss://", "unix://")
+
+
+@dataclass(frozen=True)
+class RedisAsker:
+    """Asks a server, or a cluster of them.
+
+    Parameters
+    ----------
+    table
+        Whose rows it finds, for errors.
+    shown
+        What errors call the server.
+    addresses
+        URLs; several are nodes of one cluster.
+    is_cluster
+        Whether it is one.
+    username, password
+        Where they are not in the URL.
+    """
+
+    table: str
+    shown: str
+    addresses: tuple[str, ...]
+    is_cluster: bool
+    username: str | None = None
+    password: str | None = None
+
+    def __repr__(self) -> str:
+        # Spark logs what it sends to its workers.
+        return f"<RedisAsker {self.table}: {self.shown}>"
+
+    def ask(self, keys: Sequence[str]) -> Sequence[bytes | None]:
+        """The value of each key; None where there is none, or what is no string.
+
+        Raises
+        ------
+        RunProblem
+            When the server cannot be reached or refuses.
+        """
+        if not keys:
+            return []
+        with self._told():
+            client = _client(self)
+            # A cluster has its keys on several servers: one MGET for each.
+            many = client.mget_nonatomic if self.is_cluster else client.mget
+            values: list[bytes | None] = many(keys)
+            return values
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What the client raises, in our words."""
+        from redis.exceptions import RedisClusterException, RedisError
+
+        try:
+            yield
+        except (RedisError, RedisClusterException, ValueError, OSError) as problem:
+            # The next batch, of a run that is started again, connects anew.
+            _client.cache_clear()
+            why = str(problem).rstrip(".") or type(problem).__name__
+            raise RunProblem(
+                f"the lookup table '{self.table}' cannot ask redis at {self.shown}: "
+                f"{why}"
+            ) from problem
+
+
+@cache
+def _client(asker: RedisAsker) -> Any:
+    """The connection of this process."""
+    import redis
+    from redis.backoff import ExponentialBackoff
+    from redis.retry import Retry
+
+    settings: dict[str, Any] = {
+        "retry": Retry(ExponentialBackoff(cap=1.0, base=0.05), TRIES),
+        "socket_timeout": TIMEOUT_S,
+        "socket_connect_timeout": TIMEOUT_S,
+        **({"username": asker.username} if asker.username else {}),
+        **({"password": asker.password} if asker.password else {}),
+    }
+    first, *others = asker.addresses
+    if not asker.is_cluster:
+        return redis.Redis.from_url(first, **settings)
+    # Whichever of them answers tells the others.
+    urls = map(redis.connection.parse_url, others)
+    nodes = [redis.cluster.ClusterNode(u["host"], u.get("port", 6379)) for u in urls]
+    return redis.RedisCluster(url=first, startup_nodes=nodes, **settings)
+
+
+class Redis:
+    """The connector; its tables are looked up."""
+
+    name = "redis"
+    doc = "a key-value store that a stream looks values up in"
+    directions = frozenset({Direction.LOOKUP})
+    typed = True
+    formats = ("json",)
+    metadata: Mapping[str, Type] = MappingProxyType({"key": TEXT})
+    options = (
+        Option("address", Kind.STRING, "URL of a server: redis://host:port/database"),
+        Option(
+            "cluster.addresses",
+            Kind.STRING,
+            "URLs of nodes of a cluster, with commas between",
+        ),
+        Option("username", Kind.STRING, "who connects"),
+        Option("password", Kind.STRING, "the password, best as '{{ VARIABLE }}'"),
+    )
+
+    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:
+        """None: a value does not say its columns.
+
+        Raises
+        ------
+        CatalogProblem
+            When there is no address, or an address is none.
+        """
+        if ("address" in options) == ("cluster.addresses" in options):
+            raise CatalogProblem(
+                "exactly one of 'address' and 'cluster.addresses' must be set",
+                hint="write address = 'redis://localhost:6379'",
+            )
+        for address in _addresses(options):
+            if "{{" not in address and not address.startswith(_SCHEMES):
+                raise CatalogProblem(
+                    f"the address '{_PASSWORD.sub('', address)}' is no URL of redis",
+                    hint="write redis://host:port, or rediss:// for TLS",
+                )
+        return None
+
+    def key(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """None: the table declares it."""
+        return ()
+
+    def asker(self, spec: TableSpec) -> RedisAsker:
+        """How values are found.
+
+        Raises
+        ------
+        RunProblem
+            When the client is not installed.
+        """
+        try:
+            import redis  # noqa: F401
+        except ImportError:
+            raise RunProblem(
+                f"the table '{spec.name}' needs the package redis",
+                hint="pip install 'arroyo-nb[redis]'",
+            ) from None
+        cluster = "cluster.addresses" in spec.options
+        user, password = (spec.options.get(word) for word in ("username", "password"))
+        shown = spec.shown("cluster.addresses" if cluster else "address")
+        return RedisAsker(
+            spec.name,
+            _PASSWORD.sub("", shown),
+            _addresses(spec.options),
+            cluster,
+            None if user is None else str(user),
+            None if password is None else str(password),
+        )
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """Refused."""
+        raise RunProblem(f"'{spec.name}' is a lookup table: it cannot be read whole")
+
+    def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
+        """Refused."""
+        raise RunProblem(f"'{spec.name}' is a lookup table: it cannot be written")
+
+
+def _addresses(options: Mapping[str, OptionValue]) -> tuple[str, ...]:
+    given = str(options.get("address", options.get("cluster.addresses")))
+    parts = given.split(",") if "address" not in options else [given]
+    return tuple(part.strip() for part in parts)
+
+
+CONNECTOR = Redis()

@@ -1,0 +1,68 @@
+"""A redis-server of a test's own, on a free port of loopback."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import redis
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+class Server:
+    """A server that is up; ``client`` talks to it."""
+
+    def __init__(self, folder: Path, *settings: str) -> None:
+        program = shutil.which("redis-server")
+        if program is None:
+            pytest.skip("there is no redis-server: scripts/redis.sh installs one")
+        self.port = free_port()
+        self.address = f"redis://127.0.0.1:{self.port}"
+        given = ("--port", str(self.port), "--bind", "127.0.0.1", "--save", "")
+        self._process = subprocess.Popen(
+            [program, *given, "--dir", str(folder), *settings],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.client = redis.Redis(port=self.port)
+        self._wait_until_up()
+
+    def _wait_until_up(self) -> None:
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                self.client.ping()
+            except redis.ConnectionError:
+                if time.monotonic() > deadline or self._process.poll() is not None:
+                    self.end()
+                    raise
+                time.sleep(0.02)
+            else:
+                return
+
+    def end(self) -> None:
+        """End it; harmless twice."""
+        self.client.close()
+        self._process.terminate()
+        self._process.wait()
+
+
+@contextmanager
+def running(folder: Path, *settings: str) -> Iterator[Server]:
+    """A server for as long as the block lasts."""
+    server = Server(folder, *settings)
+    try:
+        yield server
+    finally:
+        server.end()
