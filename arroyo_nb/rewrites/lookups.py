@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.plan.explain import sql_text
+from arroyo_nb.plan.described import sql_text
 from arroyo_nb.plan.naming import free
 from arroyo_nb.plan.nodes import (
     Filter,

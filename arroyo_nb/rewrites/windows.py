@@ -7,7 +7,7 @@ from sqlglot import exp
 from arroyo_nb.errors import PlanProblem, Unsupported, raise_all
 from arroyo_nb.plan.aggregates import WINDOWED, runs_windowed
 from arroyo_nb.plan.calls import window_of
-from arroyo_nb.plan.explain import window_text
+from arroyo_nb.plan.described import window_text
 from arroyo_nb.plan.intervals import in_words
 from arroyo_nb.plan.nodes import (
     Aggregate,
