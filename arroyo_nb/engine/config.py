@@ -65,7 +65,7 @@ STATIC = (
     Setting("spark.ui.liveUpdate.period", "-1", "status is kept for a UI only"),
     Setting(
         "spark.python.daemon.module",
-        "arroyo_nb.engine.daemon",
+        "arroyo_nb.spark.daemon",
         "Python workers are forked from one that has loaded what they need",
     ),
 )

@@ -13,11 +13,9 @@ bucket by its keys, whose types are equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
@@ -29,17 +27,14 @@ from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.pairs import pair_condition
 from arroyo_nb.spark.stateful import (
-    BUCKET,
-    PARTS,
     Columns,
     arrow_schema,
     bucket_of,
     hashed,
     row_id,
-    sent,
-    stacked,
     stepped,
 )
+from arroyo_nb.spark.steps import PARTS, SidePartials, copies
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -90,7 +85,7 @@ def joined(
     )
     parts = [
         side.rows([pair[number] for pair in keys], keeping.buckets).mapInArrow(
-            _Partials(operator, number), PARTS
+            SidePartials(operator, number), PARTS
         )
         for number, side in enumerate(sides)
     ]
@@ -100,7 +95,7 @@ def joined(
     if not nodes.is_updating(node):
         # Pairs of a forgotten key stay with who has them: nothing is taken back.
         appends = changes.filter(f"{WEIGHT} > 0")
-        rows = appends.mapInArrow(_copies, changes.schema)
+        rows = appends.mapInArrow(copies, changes.schema)
         return rows.selectExpr(*names, f"{time} AS {TIMESTAMP}")
     # The id of a pair is that of its two rows.
     pair = [name for side in sides for name in side.identity()]
@@ -169,27 +164,3 @@ def _one_sided(expression: exp.Expr, sides: tuple[_Side, _Side]) -> str | None:
         if is_one_sided(expression, side.schema):
             return side.columns.add(expression)
     return None
-
-
-@dataclass(frozen=True)
-class _Partials:
-    """Rows of one side as partial states, one per bucket that they touch."""
-
-    operator: UpdatingJoin
-    number: int
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        operator = self.operator
-        sides = [schema.empty_table() for schema in (operator.left, operator.right)]
-        for rows in stacked(batches):
-            sides[self.number] = rows.drop(BUCKET)
-            left, right = sides
-            parts = operator.partials(left, right, rows[BUCKET].to_numpy())
-            yield sent(parts, operator.partial_layout)
-
-
-def _copies(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Each appended row as often as it comes."""
-    for batch in batches:
-        weight = batch[WEIGHT].to_numpy()
-        yield batch.take(pa.array(np.repeat(np.arange(len(weight)), weight)))

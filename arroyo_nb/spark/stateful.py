@@ -15,73 +15,34 @@ follow each other in one query, and Spark runs no empty batches.
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-from pyspark.sql.streaming import StatefulProcessor
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
-from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall, Order
-from arroyo_nb.changelog.state import Layout, State, put_stream
-from arroyo_nb.changelog.zset import consolidate, weights
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.keeping import Keeping
+from arroyo_nb.spark.steps import (
+    BUCKET,
+    PARTS,
+    Keyed,
+    Partials,
+    Step,
+    Stepping,
+    decoded,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from sqlglot import exp
 
-BUCKET = "_bucket"
-PARTS = f"{BUCKET} int, part binary"
-"""Columns of partial states on their way to their buckets."""
-
 ROW_TIME = "row_time"
 """The event time as a part of a row that may be taken back, where it is one."""
-
-PARTIAL_ROWS = 1_000_000
-"""Rows that are put together before they are sent to their buckets."""
-
-
-class Stepping(Protocol):
-    """What an operator of :mod:`arroyo_nb.changelog` is to its bucket."""
-
-    @property
-    def output(self) -> pa.Schema:
-        """Columns of its changes, without the weight."""
-
-    @property
-    def layout(self) -> Layout:
-        """The tables of its state."""
-
-    @property
-    def partial_layout(self) -> Layout:
-        """The tables of a partial state."""
-
-    def step(
-        self, state: State, partials: Sequence[State], now_us: int
-    ) -> tuple[State, pa.Table]:
-        """The next state, and the changes of the output."""
-
-    def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
-        """Forget what got no append since an instant, and retract it."""
-
-
-class Keyed(Stepping, Protocol):
-    """An operator of one input, whose state is cut by its keys."""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The columns that its state is cut by."""
-
-    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
-        """What rows add to the state of each bucket."""
 
 
 def aggregated(
@@ -220,7 +181,7 @@ def updated(frame: DataFrame, operator: Keyed, keeping: Keeping) -> DataFrame:
         How the state is kept.
     """
     rows = frame.selectExpr("*", bucket_of(operator.keys, keeping.buckets))
-    return stepped(rows.mapInArrow(_Partials(operator), PARTS), operator, keeping)
+    return stepped(rows.mapInArrow(Partials(operator), PARTS), operator, keeping)
 
 
 def stepped(parts: DataFrame, operator: Stepping, keeping: Keeping) -> DataFrame:
@@ -240,7 +201,7 @@ def stepped(parts: DataFrame, operator: Stepping, keeping: Keeping) -> DataFrame
         nothing = "CAST(NULL AS BINARY) AS part"
         parts = parts.union(keeping.beats().selectExpr(every, nothing))
     steps = parts.groupBy(BUCKET).transformWithState(
-        _Step(operator, keeping.ttl_us), "changes binary", "Append", "None"
+        Step(operator, keeping.ttl_us), "changes binary", "Append", "None"
     )
     changes = operator.output.append(pa.field(WEIGHT, pa.int64()))
     return told(steps, changes)
@@ -250,7 +211,7 @@ def told(steps: DataFrame, schema: pa.Schema) -> DataFrame:
     """The rows that steps have told as Arrow IPC bytes."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return steps.mapInArrow(_decoded, from_arrow_schema(schema))
+    return steps.mapInArrow(decoded, from_arrow_schema(schema))
 
 
 def bucket_of(keys: Sequence[str], buckets: int) -> str:
@@ -259,102 +220,3 @@ def bucket_of(keys: Sequence[str], buckets: int) -> str:
         return f"0 AS {BUCKET}"
     names = ", ".join(map(quoted, keys))
     return f"CAST(pmod(xxhash64({names}), {buckets}) AS INT) AS {BUCKET}"
-
-
-class _Partials:
-    """Rows as partial states, one per bucket that they touch."""
-
-    def __init__(self, operator: Keyed) -> None:
-        self._operator = operator
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in stacked(batches):
-            buckets = rows[BUCKET].to_numpy()
-            parts = self._operator.partials(rows.drop(BUCKET), buckets)
-            yield sent(parts, self._operator.partial_layout)
-
-
-def sent(parts: Iterable[tuple[int, State]], layout: Layout) -> pa.RecordBatch:
-    """Partial states by bucket as rows of :data:`PARTS`."""
-    written = [(bucket, layout.to_bytes(part)) for bucket, part in parts]
-    columns = {
-        BUCKET: pa.array([b for b, _ in written], pa.int32()),
-        "part": pa.array([p for _, p in written], pa.binary()),
-    }
-    return pa.record_batch(columns)
-
-
-class _Step(StatefulProcessor):  # type: ignore[misc]
-    """A bucket's state, taken one batch further."""
-
-    def __init__(self, operator: Stepping, ttl_us: int | None) -> None:
-        self._operator = operator
-        self._ttl_us = ttl_us
-
-    def init(self, handle: Any) -> None:
-        self._state = handle.getValueState("state", "tables binary")
-
-    def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
-        from pyspark.sql import Row
-
-        operator, found = self._operator, self._state.get()
-        # A beat has no part.
-        blobs = [bytes(row.part) for row in rows if row.part is not None]
-        if not (found or blobs):
-            return
-        layout = operator.layout
-        state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
-        parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
-        state, changes = self._taken_further(state, parts, time.time_ns() // 1000)
-        if parts or changes.num_rows:
-            self._state.update((layout.to_bytes(state),))
-        if changes.num_rows:
-            yield Row(changes=to_bytes(changes))
-
-    def _taken_further(
-        self, state: State, parts: Sequence[State], now_us: int
-    ) -> tuple[State, pa.Table]:
-        """After the batch's rows; then what is idle, and did not get any, goes."""
-        if self._ttl_us is None:
-            return self._operator.step(state, parts, now_us)
-        changes = None
-        if parts:
-            state, changes = self._operator.step(state, parts, now_us)
-        state, expired = self._operator.expire(state, now_us - self._ttl_us)
-        if changes is None or not changes.num_rows:
-            return state, expired
-        if not expired.num_rows:
-            return state, changes
-        # A row that was appended by a retract and is idle comes and goes at once.
-        both = consolidate(pa.concat_tables([changes, expired]))
-        return state, both.take(pa.array(np.argsort(weights(both) > 0, kind="stable")))
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-
-def _decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for changes in batch["changes"]:
-            yield from pa.ipc.open_stream(changes.as_buffer())
-
-
-def to_bytes(changes: pa.Table) -> bytes:
-    """Rows as :func:`told` reads them."""
-    sink = pa.BufferOutputStream()
-    put_stream(sink, changes)
-    return bytes(sink.getvalue())
-
-
-def stacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches in tables of some :data:`PARTIAL_ROWS`: Arrow batches are small."""
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows += batch.num_rows
-        if rows >= PARTIAL_ROWS:
-            yield pa.Table.from_batches(waiting)
-            waiting, rows = [], 0
-    if rows:
-        yield pa.Table.from_batches(waiting)

@@ -143,7 +143,7 @@ def python_workers(kernel: Kernel) -> list[int]:
     for pid in kernel.family():
         with suppress(OSError):
             command = Path(f"/proc/{pid}/cmdline").read_text()
-            found += [pid] * ("engine.daemon" in command)
+            found += [pid] * ("spark.daemon" in command)
     return found
 
 
