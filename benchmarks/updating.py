@@ -4,7 +4,7 @@
 micro-batch, with few and with many keys. Ours sends each change as a retract and an
 append. Spark's own update mode sends new values only; its Python operator, a Row for
 each key, is what one would write by hand to get both. They take turns in one engine,
-and each ratio is of one turn.
+and each ratio is of one turn. A join and a top N have no counterpart there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ from benchmarks.report import Report, main
 from benchmarks.streams import read, seconds
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 CHUNKS, CHUNK_ROWS = 10, 500_000
 ROUNDS = 3
@@ -45,11 +45,23 @@ CREATE TABLE events (k BIGINT, v BIGINT)
 WITH (connector = 'single_file', path = '{path}', type = 'source', format = 'json');
 """
 QUERY = "SELECT k, count(*) AS n, sum(v) AS s FROM events GROUP BY k"
+JOINED_CHUNKS, JOINED_KEYS = 4, 2_000_000
+JOIN = """
+CREATE TABLE others (k BIGINT, v BIGINT)
+WITH (connector = 'single_file', path = '{path}', type = 'source', format = 'json');
+SELECT e.k, e.v, o.v AS w FROM events AS e LEFT JOIN others AS o ON e.k = o.k
+"""
+TOP_N_KEYS = 10_000
+TOP_N = """
+SELECT k, v, place FROM (
+    SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY v DESC) AS place FROM events
+) AS placed WHERE place <= 3
+"""
 
 
-def make_chunks(folder: Path, keys: int, chunks: int) -> None:
+def make_chunks(folder: Path, keys: int, chunks: int, seed: int = 0) -> None:
     """Rows whose keys are as likely as each other."""
-    random = np.random.default_rng(keys)
+    random = np.random.default_rng((keys, seed))
     folder.mkdir()
     for number in range(chunks):
         ts = pa.array(np.full(CHUNK_ROWS, number)).cast(pa.timestamp("us", "UTC"))
@@ -88,16 +100,9 @@ def by_key(stream: DataFrame) -> DataFrame:
 def compare(report: Report, session: Session, folder: Path) -> None:
     """Measure each way with each number of keys."""
     spark = session.engine.session
-    plan = plan_script(TABLE.format(path=folder) + QUERY, Catalog())
-    sink = plan.sinks[0]
 
     def ours(data: Path) -> float:
-        def query() -> DataFrame:
-            rows = lower(sink.input, lambda _: read(spark, data, COLUMNS))
-            return visible(rows, sink.input)
-
-        with state_in_rocksdb(spark):
-            return seconds(query)
+        return _ours(spark, QUERY, {"events": data})
 
     def native(data: Path) -> float:
         def query() -> DataFrame:
@@ -135,6 +140,34 @@ def compare(report: Report, session: Session, folder: Path) -> None:
             "a Row for each key": lambda: by_hand(data),
         },
     )
+
+
+def alone(report: Report, session: Session, folder: Path) -> None:
+    """Measure a join that sends retracts, and a top N."""
+    spark = session.engine.session
+    sides = {name: folder / name for name in ("events", "others")}
+    for seed, data in enumerate(sides.values()):
+        make_chunks(data, JOINED_KEYS, JOINED_CHUNKS, seed)
+    placed = {"events": folder / str(TOP_N_KEYS)}
+    for name, query, tables, rows in (
+        ("left join", JOIN, sides, 2 * JOINED_CHUNKS * CHUNK_ROWS),
+        ("top 3 of each key", TOP_N, placed, CHUNKS * CHUNK_ROWS),
+    ):
+        took = min(_ours(spark, query, tables) for _ in range(ROUNDS))
+        report.add(f"{name}: ours", rows / took, "rows/s")
+
+
+def _ours(spark: SparkSession, query: str, tables: Mapping[str, Path]) -> float:
+    """How long a query takes over tables that lie in folders."""
+    script = (TABLE + query).format(path="/-")
+    (sink,) = plan_script(script, Catalog()).sinks
+
+    def made() -> DataFrame:
+        rows = lower(sink.input, lambda s: read(spark, tables[s.table.name], COLUMNS))
+        return visible(rows, sink.input)
+
+    with state_in_rocksdb(spark):
+        return seconds(made)
 
 
 def _ratio(
@@ -182,7 +215,8 @@ def measure(report: Report) -> None:
     """Make the rows, then measure."""
     state_bytes(report)
     with tempfile.TemporaryDirectory() as name, Session() as session:
-        session.engine.worker.call(compare, report, session, Path(name))
+        for part in (compare, alone):
+            session.engine.worker.call(part, report, session, Path(name))
 
 
 if __name__ == "__main__":
