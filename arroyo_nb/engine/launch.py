@@ -23,8 +23,6 @@ from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.problem import EngineProblem
 
 # Spark and PySpark read these; one left over from the user's shell changes the mode.
-# With SPARK_HOME the Python workers would load PySpark from a zip file, which has no
-# compiled code: half a second for each of them. Without, they find the installed one.
 _FOREIGN = (
     "SPARK_HOME",
     "PYSPARK_GATEWAY_PORT",
@@ -164,6 +162,10 @@ def _environment(
         kept["PYTHONPATH"] = os.pathsep.join(
             path or str(Path.cwd()) for path in sys.path
         )
+    else:
+        # A Python of the user's may have no PySpark: it is given Spark's. That is a zip
+        # file without compiled code, half a second for each process that loads it.
+        kept["SPARK_HOME"] = str(command.spark_home())
     return kept | {
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(answer),
         "JAVA_HOME": str(java.home),
