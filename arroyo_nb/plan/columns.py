@@ -52,6 +52,11 @@ class Declared:
     metadata: tuple[Field, ...] = ()
 
 
+def definitions(create: exp.Expr) -> Mapping[str, exp.ColumnDef]:
+    """The columns of a CREATE TABLE as they are written, by name."""
+    return {found.name: found for found in create.find_all(exp.ColumnDef)}
+
+
 def declared_columns(
     entries: Sequence[exp.Expr],
     table: str,

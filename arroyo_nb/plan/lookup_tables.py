@@ -16,7 +16,7 @@ from arroyo_nb.connectors import Connector, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import Kind, Option, OptionValue
-from arroyo_nb.plan.columns import Declared
+from arroyo_nb.plan.columns import Declared, definitions
 from arroyo_nb.plan.options import Options
 from arroyo_nb.plan.watermarks import EVENT_TIME_OPTIONS
 from arroyo_nb.schema import ListOf, StructOf
@@ -95,10 +95,6 @@ def lookup_table(
     return LookupTable(spec, connector.name, declared.order, declared.metadata, asked)
 
 
-def _definitions(create: exp.Expr) -> Mapping[str, exp.ColumnDef]:
-    return {found.name: found for found in create.find_all(exp.ColumnDef)}
-
-
 def _asked_keys(
     create: exp.Expr, connector: Connector, declared: Declared
 ) -> Sequence[ArroyoError]:
@@ -107,7 +103,7 @@ def _asked_keys(
     wrong = [key for key in declared.primary_key if key not in names]
     kind = connector.name.capitalize()
     if wrong or not declared.primary_key:
-        place = _definitions(create)[wrong[0]] if wrong else None
+        place = definitions(create)[wrong[0]] if wrong else None
         return [
             CatalogProblem(
                 f"{kind} lookup tables must have a PRIMARY KEY field defined as "
@@ -117,7 +113,7 @@ def _asked_keys(
             )
         ]
     if len(names) > 1:
-        place = _definitions(create)[declared.metadata[1].name]
+        place = definitions(create)[declared.metadata[1].name]
         return [
             Unsupported(
                 "a record has one key: it is declared twice", span=span_of(place)
@@ -146,7 +142,7 @@ def _static_keys(create: exp.Expr, declared: Declared) -> Sequence[ArroyoError]:
         Unsupported(
             f"the PRIMARY KEY '{key}' of a lookup table is "
             f"{declared.physical[key].type}",
-            span=span_of(_definitions(create)[key]),
+            span=span_of(definitions(create)[key]),
             hint="a key is a number, a text, a time or a truth value",
         )
         for key in declared.primary_key
@@ -186,7 +182,7 @@ def _generated(create: exp.Expr, declared: Declared) -> Sequence[ArroyoError]:
     return [
         Unsupported(
             "a generated column of a lookup table is not supported",
-            span=span_of(_definitions(create)[made.column.name]),
+            span=span_of(definitions(create)[made.column.name]),
             hint=f"compute '{made.column.name}' in the query",
         )
         for made in declared.generated

@@ -7,12 +7,12 @@ from functools import partial
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import ConnectorTable, LookupTable, WatermarkClause
-from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
+from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import CONNECTORS, Checking, Connector, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.plan.change_tables import changes_problems
 from arroyo_nb.plan.columns import Declared, declared_columns
 from arroyo_nb.plan.lookup_tables import (
     CACHE_OPTIONS,
@@ -166,9 +166,11 @@ class _Table:
             partial(watermark_clause, self._entries, declared, self._options)
         )
         is_read = direction is Direction.SOURCE and not self._problems
-        if watermark is not None and is_read:
-            check = partial(self._check_changes, values, declared, watermark)
-            self._option_problems.attempt(check)
+        if watermark is not None and is_read and _is_of_changes(values):
+            create, options = self._statement.expression, self._options
+            self._option_problems.extend(
+                changes_problems(create, declared, watermark, options)
+            )
         if watermark is None or self._problems or self._option_problems:
             return None
         event_time = watermark.column
@@ -211,73 +213,6 @@ class _Table:
         return self._option_problems.attempt(
             partial(lookup_table, create, connector, spec, declared, self._options)
         )
-
-    def _check_changes(
-        self,
-        values: Mapping[str, OptionValue],
-        declared: Declared,
-        watermark: WatermarkClause,
-    ) -> None:
-        """A source of changes says which row each of them is of, and nothing else of
-        its columns is computed.
-
-        Raises
-        ------
-        ArroyoError
-            For the rules that are broken, all of them.
-        """
-        name = str(values.get("format", ""))
-        if name not in FORMATS.names or not FORMATS.get(name).updating:
-            return
-        problems = []
-        if declared.generated:
-            column = declared.generated[0].column.name
-            problems.append(
-                CatalogProblem(
-                    "can't use virtual fields with debezium format",
-                    span=self._definition(column),
-                    hint=f"compute '{column}' in a query over the table",
-                )
-            )
-        if not declared.primary_key:
-            problems.append(
-                CatalogProblem(
-                    "Debezium source must have at least one PRIMARY KEY field",
-                    span=self._options.span("format"),
-                    hint="write PRIMARY KEY after the type of the column that tells "
-                    "its rows apart",
-                )
-            )
-        problems.extend(
-            CatalogProblem(
-                f"'{hidden}' is a hidden column of a table of changes",
-                span=self._definition(hidden),
-                hint="give the column another name",
-            )
-            for hidden in (WEIGHT, SEQUENCE, ROW_ID)
-            if hidden in declared.order
-        )
-        if watermark.column is not None:
-            clause = self._clause()
-            problems.append(
-                CatalogProblem(
-                    "can't use event_time_field with update mode.",
-                    span=clause or self._options.span("event_time_field"),
-                    hint="the time of a change is when it arrives",
-                )
-            )
-        raise_all(problems)
-
-    def _definition(self, column: str) -> Span | None:
-        columns = (e for e in self._entries if isinstance(e, exp.ColumnDef))
-        return next((span_of(d) for d in columns if d.name == column), None)
-
-    def _clause(self) -> Span | None:
-        """Where WATERMARK FOR stands."""
-        clauses = (
-            e for e in self._entries if isinstance(e, exp.WatermarkColumnConstraint)
-        )
-        return next(map(span_of, clauses), None)
 
     def _check_unknown(self, values: Mapping[str, OptionValue]) -> None:
         """Options of a format that is not known cannot be told from unknown ones."""
@@ -412,6 +347,11 @@ class _Table:
                 )
             )
         return None
+
+
+def _is_of_changes(values: Mapping[str, OptionValue]) -> bool:
+    name = str(values.get("format", ""))
+    return name in FORMATS.names and FORMATS.get(name).updating
 
 
 def check_inferred(table: ConnectorTable, span: Span | None) -> None:
