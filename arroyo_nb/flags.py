@@ -15,7 +15,7 @@ from typing import Any
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.registry import did_you_mean
 
-VIEWS = ("table", "windows", "watermark", "plan", "all")
+VIEWS = ("table", "changelog", "windows", "watermark", "plan", "all")
 
 
 def _text(text: str) -> str:
@@ -79,6 +79,7 @@ FLAGS = (
          "'2013-01-01 12:00'"),
     Flag("speed", ("--speed",), "how many times faster than event time, or max", "N"),
     Flag("trigger", ("--trigger",), "least time between micro-batches, 250ms", "TIME"),
+    Flag("ttl", ("--ttl",), "forget keys of updating queries that are idle", "TIME"),
     Flag("step", ("--step",), "start paused; Step reads one chunk of each source"),
     Flag("wait", ("--wait",), "the cell ends when the run has ended"),
     Flag("wait", ("--no-wait",), "the cell ends at once", constant=False),

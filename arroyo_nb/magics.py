@@ -153,7 +153,7 @@ class ArroyoMagics(Magics):
     def _start(self, line: CellLine, sql: str, name: str) -> Run | None:
         # Checked before the script is planned: a cell happens or it doesn't.
         stop_after = duration(line.get("stop_after"))
-        trigger = duration(line.get("trigger"))
+        trigger, ttl = duration(line.get("trigger")), duration(line.get("ttl"))
         old = self.session.runs.get(name)
         going = old is not None and not old.state.ended
         run = self.session.run(
@@ -167,6 +167,7 @@ class ArroyoMagics(Magics):
             step=line.get("step", False),
             stop_after=stop_after,
             trigger=trigger,
+            ttl=ttl,
         )
         if run is not None and going:
             _say(f"replaced {name}, which was still running: its cell was run again")

@@ -35,9 +35,9 @@ def test_parses(line: str, given: dict[str, object]) -> None:
     ("line", "said"),
     [
         ("--vew all", "unknown option '--vew': did you mean '--view'?"),
-        ("--ttl 60s", "unknown option '--ttl': "),
+        ("--tll 60s", "unknown option '--tll': did you mean '--ttl'?"),
         ("--zzz", "unknown option '--zzz': see %%arroyo --help"),
-        ("--view changelog", "--view 'changelog' is not a view: table, windows, wat"),
+        ("--view history", "--view 'history' is not a view: table, changelog, win"),
         ("--rows 0", "--rows '0' is not a number of rows from 1 to 1000"),
         ("--rows", "option '--rows' needs its N"),
         ("--rows --step", "option '--rows' needs its N"),

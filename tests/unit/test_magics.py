@@ -146,12 +146,13 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cells]:
 def test_every_option_reaches_the_session(cells: Cells) -> None:
     cells.run(
         "%%arroyo d << --for 30s --until 2013-01-02 --speed 60 --trigger 250ms --step"
-        " --sinks --strict\n-- --rows 3\nSELECT 1"
+        " --ttl 90s --sinks --strict\n-- --rows 3\nSELECT 1"
     )
     sql, options = cells.session.calls[0]
     assert sql == "-- --rows 3\nSELECT 1\n"
     assert options.pop("stop_after").total_seconds() == 30
     assert options.pop("trigger").total_seconds() == 0.25
+    assert options.pop("ttl").total_seconds() == 90
     assert options == {
         "name": "d",
         "until": "2013-01-02",
