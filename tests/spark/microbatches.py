@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
@@ -27,6 +28,17 @@ class Outcome:
 
     rows: list[tuple[int, dict[str, Any]]]
     progress: list[dict[str, Any]]
+
+
+def sampled(cases: Mapping[str, Any], often: Iterable[str]) -> list[Any]:
+    """Parameters by their names: those that always run, and the rest, which are long:
+    random queries go the same ways every time."""
+    missing = set(often) - set(cases)
+    assert not missing
+    return [
+        pytest.param(case, id=name, marks=() if name in often else pytest.mark.long)
+        for name, case in cases.items()
+    ]
 
 
 def write_chunks(

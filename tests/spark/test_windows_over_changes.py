@@ -8,7 +8,7 @@ from random import Random
 import duckdb
 import pyarrow as pa
 import pytest
-from microbatches import reader, run_to_end, write_chunks
+from microbatches import reader, run_to_end, sampled, write_chunks
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
@@ -173,13 +173,7 @@ ANSWERS = {
 OFTEN = ("inner", "left")
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(kind, marks=() if kind in OFTEN else pytest.mark.long)
-        for kind in JOINS
-    ],
-)
+@pytest.mark.parametrize("kind", sampled({kind: kind for kind in JOINS}, OFTEN))
 def test_windows_over_all_that_changes(sent, kind):
     batches = {name: distinct_values(Random(name)) for name in "ts"}
     # Nothing closes before the end: every row is in its window then.
