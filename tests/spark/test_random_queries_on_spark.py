@@ -1,5 +1,5 @@
 """Random queries on Spark itself, some in one stream, so that they cost one: what they
-give with a stand-in for Spark (tests/unit/lowered) is what they give.
+give with a stand-in for Spark (tests/lowered) is what they give.
 """
 
 from collections import Counter, defaultdict
