@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from arroyo_nb.run.snapshot import (
+    Change,
     MarkPoint,
     RunState,
     Snapshot,
@@ -71,6 +73,35 @@ def picture(step: int) -> Snapshot:
     )
 
 
+def board(step: int) -> Snapshot:
+    """A count by carrier: each batch has a flight of the next one."""
+    carriers = ("AA", "B6", "DL", "UA")
+    counts = {name: (step + 3 - n) // 4 for n, name in enumerate(carriers)}
+    changes = []
+    for batch in range(max(0, step - 20), step):
+        name, n = carriers[batch % 4], batch // 4 + 1
+        before = (name, n - 1) if n > 1 else None
+        changes.append(Change("u" if before else "c", batch, before, (name, n)))
+    rows = tuple((name, n) for name, n in counts.items() if n)
+    return Snapshot(
+        name="flights_by_carrier",
+        state=RunState.RUNNING,
+        elapsed_s=step * 0.2,
+        rows_in=step,
+        rows_out=step,
+        batch_id=step,
+        batch_ms=180.0,
+        columns=("carrier", "flights"),
+        numeric=(False, True),
+        rows=rows,
+        rows_kept=step,
+        updating=True,
+        result_rows=len(rows),
+        changes=tuple(reversed(changes)),
+        can_pause=True,
+    )
+
+
 def _bar(start: datetime, newest: datetime, mark: datetime | None) -> WindowBar:
     end = start + HOUR
     rows = min((newest - start) // timedelta(minutes=6) + 1, 10) * 40
@@ -87,17 +118,20 @@ def _point(step: int) -> MarkPoint:
 class ScriptedRun:
     """Five batches a second until it is stopped, or all ``steps`` are through."""
 
-    name = "departures_by_hour"
-
-    def __init__(self, steps: int = 100_000) -> None:
+    def __init__(
+        self, steps: int = 100_000, picture: Callable[[int], Snapshot] = picture
+    ) -> None:
         self.steps = steps
+        self.name = picture(0).name
+        self._picture = picture
         self.note = ""
         self.calls: list[str] = []
         self._at, self._since = 0.0, time.monotonic()
         self._paused = self._stopped = False
 
     def snapshot(self, rows: int = 20) -> Snapshot:
-        made = replace(picture(min(self._step(), self.steps)), paused=self._paused)
+        made = self._picture(min(self._step(), self.steps))
+        made = replace(made, paused=self._paused)
         if self._stopped:
             return replace(made, state=RunState.STOPPED, note=self.note)
         if self._step() >= self.steps:

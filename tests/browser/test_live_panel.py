@@ -73,6 +73,31 @@ def test_moves_pauses_steps_and_stops(lab: Lab, tab: Tab, notebook: str) -> None
     assert [error for error in tab.errors if any(word in error for word in OURS)] == []
 
 
+def test_an_updating_result_has_two_sides(lab: Lab, tab: Tab, notebook: str) -> None:
+    script = SHOW.format(steps="100_000, board").replace(
+        "import ScriptedRun", "import ScriptedRun, board"
+    )
+    write_notebook(lab.folder / notebook, [script])
+    tab.open(lab, notebook)
+    tab.command("notebook:run-all-cells")
+    count = f"{LIVE} tr:has-text('DL') td.r"
+    tab.page.wait_for_selector(count, timeout=30_000)
+    tab.until_other(count, tab.text(count))  # in its place
+    tab.shot("updating-table")
+
+    tab.page.locator(f"{LIVE} [data-do=changelog]").click()
+    tab.page.wait_for_selector(f"{LIVE} tr.changed s")  # the old value, struck through
+    newest = f"{LIVE} tbody tr:first-child td:last-child"
+    tab.until_other(newest, tab.text(newest))
+    tab.shot("updating-changelog")
+
+    tab.page.locator(f"{LIVE} [data-do=table]").click()
+    tab.page.wait_for_selector(f"{LIVE} tr.changed", state="detached")
+    tab.page.locator(f"{LIVE} [data-do=stop]").click()
+    tab.page.get_by_text("run the cell again for the live view").wait_for()
+    assert [error for error in tab.errors if any(word in error for word in OURS)] == []
+
+
 def test_ended_run_stays_readable(lab: Lab, tab: Tab, notebook: str) -> None:
     write_notebook(lab.folder / notebook, [SHOW.format(steps=12)])
     begun(lab, tab, notebook)
