@@ -128,7 +128,7 @@ def compare(report: Report, session: Session, folder: Path) -> None:
                 "native update mode": lambda data=data: native(data),
             },
         )
-    data = folder / "by hand"
+    data = folder / "by-hand"
     make_chunks(data, 10_000, BY_HAND_CHUNKS)
     _ratio(
         report,
