@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.formats import FORMATS
+from arroyo_nb.formats import tells_changes
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Field, Schema
 from arroyo_nb.source import Span
@@ -74,7 +74,7 @@ class ConnectorTable:
     @property
     def updating(self) -> bool:
         """Whether its records are changes of rows instead of rows."""
-        return self.format is not None and FORMATS.get(self.format).updating
+        return tells_changes(self.format)
 
     @property
     def schema(self) -> Schema:

@@ -107,6 +107,12 @@ class LineFormat(Format, Protocol):
 FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")
 
 
+def tells_changes(name: str | None) -> bool:
+    """Whether records of a format are changes of rows; those of none, or of one that
+    is not known, are not."""
+    return name in FORMATS.names and FORMATS.get(str(name)).updating
+
+
 def line_format(name: str) -> LineFormat:
     """A format whose records are lines: one of those that the planner let through."""
     return cast(LineFormat, FORMATS.get(name))

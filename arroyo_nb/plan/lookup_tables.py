@@ -14,7 +14,7 @@ from sqlglot import exp
 from arroyo_nb.catalog import LOOKUP_CACHE_BYTES, LOOKUP_CACHE_TTL, LookupTable
 from arroyo_nb.connectors import Connector, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
-from arroyo_nb.formats import FORMATS
+from arroyo_nb.formats import tells_changes
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.plan.columns import Declared, definitions
 from arroyo_nb.plan.options import Options
@@ -153,8 +153,8 @@ def _static_keys(create: exp.Expr, declared: Declared) -> Sequence[ArroyoError]:
 def _changes(
     values: Mapping[str, OptionValue], options: Options
 ) -> Sequence[ArroyoError]:
-    name = str(values.get("format", ""))
-    if name not in FORMATS.names or not FORMATS.get(name).updating:
+    name = str(values.get("format"))
+    if not tells_changes(name):
         return []
     return [
         Unsupported(

@@ -10,7 +10,7 @@ from sqlglot import exp
 from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import CONNECTORS, Checking, Connector, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
-from arroyo_nb.formats import FORMATS
+from arroyo_nb.formats import FORMATS, tells_changes
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.plan.change_tables import changes_problems
 from arroyo_nb.plan.columns import Declared, declared_columns
@@ -166,7 +166,8 @@ class _Table:
             partial(watermark_clause, self._entries, declared, self._options)
         )
         is_read = direction is Direction.SOURCE and not self._problems
-        if watermark is not None and is_read and _is_of_changes(values):
+        of_changes = tells_changes(str(values.get("format")))
+        if watermark is not None and is_read and of_changes:
             create, options = self._statement.expression, self._options
             self._option_problems.extend(
                 changes_problems(create, declared, watermark, options)
@@ -347,11 +348,6 @@ class _Table:
                 )
             )
         return None
-
-
-def _is_of_changes(values: Mapping[str, OptionValue]) -> bool:
-    name = str(values.get("format", ""))
-    return name in FORMATS.names and FORMATS.get(name).updating
 
 
 def check_inferred(table: ConnectorTable, span: Span | None) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.latest import LatestRow
 from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.keeping import Keeping
-from arroyo_nb.spark.stateful import ROW_TIME, arrow_schema, row_id, updated
+from arroyo_nb.spark.stateful import (
+    ROW_TIME,
+    arrow_schema,
+    row_id,
+    time_of,
+    updated,
+    word,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,7 +35,7 @@ def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFra
     keeping
         How the state is kept.
     """
-    names = {name: _word(name) for name in node.schema.names}
+    names = {name: word(name) for name in node.schema.names}
     items = [f"{quoted(name)} AS {word}" for name, word in names.items()]
     if node.timed:
         items.append(f"{TIMESTAMP} AS {ROW_TIME}")
@@ -40,12 +46,7 @@ def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFra
     )
     return changes.selectExpr(
         *(f"{word} AS {quoted(name)}" for name, word in names.items()),
-        f"{ROW_TIME if node.timed else TIMESTAMP} AS {TIMESTAMP}",
+        time_of(node),
         WEIGHT,
         row_id(operator.keys, node.table),
     )
-
-
-def _word(name: str) -> str:
-    """A plain name: Spark stumbles over dots and backticks in what Python is given."""
-    return "c_" + hashlib.sha256(name.encode()).hexdigest()[:16]

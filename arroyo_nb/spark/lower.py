@@ -8,6 +8,9 @@ an updating relation has the weight of each change and the id of the row it spea
 Spark moves a predicate below ``withWatermark`` unless it reads the event time. Below
 it, rows that a query filters out would no longer move the watermark, and the
 end-of-stream row (all NULL) would be lost: :func:`lower_filter` prevents that.
+
+Modules of operators that run in Python workers are imported by those who lower to them:
+they load PySpark and Arrow.
 """
 
 from __future__ import annotations
@@ -348,7 +351,6 @@ def lower_updating_aggregate(
     node: nodes.UpdatingAggregate, lowering: _Lowering
 ) -> DataFrame:
     """The changes of one row per key (:mod:`arroyo_nb.spark.stateful`)."""
-    # Its module is for Python workers too, and loads what a subclass there needs.
     from arroyo_nb.spark.stateful import aggregated
 
     frame = _lower(node.input, lowering)
@@ -365,7 +367,6 @@ def lower_updating_rank(node: nodes.UpdatingRank, lowering: _Lowering) -> DataFr
 
 def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFrame:
     """The pairs, or their changes (:mod:`arroyo_nb.spark.joins`)."""
-    # Its module is for Python workers too, as is the one above.
     from arroyo_nb.spark.joins import joined
 
     left, right = (_lower(side, lowering) for side in node.inputs)
@@ -380,7 +381,6 @@ def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFr
 
 def lower_lookup_join(node: nodes.LookupJoin, lowering: _Lowering) -> DataFrame:
     """The rows and what was found for them (:mod:`arroyo_nb.spark.lookups`)."""
-    # Its module is for Python workers too, as are those above.
     from arroyo_nb.spark.lookups import FOUND, asked, broadcast
 
     frame, time = _lower(node.input, lowering), row_time(node.input)

@@ -18,9 +18,9 @@ from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.rank import Limit, Number, Numbering, UpdatingRank
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.typing import column
-from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
+from arroyo_nb.schema import quoted, spark_type
 from arroyo_nb.spark.keeping import Keeping
-from arroyo_nb.spark.stateful import ROW_TIME, Columns, row_id, updated
+from arroyo_nb.spark.stateful import ROW_TIME, Columns, row_id, time_of, updated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,10 +64,7 @@ def ranked(
     identity = _identity(operator, node, list(values.values()))
     named_by = row_id(identity, operator.layout.operator)
     return updated(rows, operator, keeping).selectExpr(
-        *named,
-        f"{ROW_TIME if node.timed else TIMESTAMP} AS {TIMESTAMP}",
-        WEIGHT,
-        named_by,
+        *named, time_of(node), WEIGHT, named_by
     )
 
 

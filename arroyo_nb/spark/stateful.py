@@ -87,8 +87,7 @@ class Columns:
     """What an operator reads: each expression once, under a name made of its text and
     a prefix.
 
-    A saved state is compared by these names. They are plain words: Spark looks into
-    what it hands to Python by name, and stumbles over dots and backticks.
+    A saved state is compared by these names.
     """
 
     def __init__(self, row_time: str, prefix: str = "c_") -> None:
@@ -104,8 +103,7 @@ class Columns:
     def add(self, expression: exp.Expr) -> str:
         """The column that has the expression's value."""
         text = spark_sql(expression, row_time=self._row_time)
-        name = self._prefix + hashlib.sha256(text.encode()).hexdigest()[:16]
-        return self._names.setdefault(text, name)
+        return self._names.setdefault(text, word(text, self._prefix))
 
     def read(
         self, frame: DataFrame, retracts: bool, also: Sequence[str] = ()
@@ -117,6 +115,17 @@ class Columns:
         rows = frame.selectExpr(*items)
         schema = arrow_schema(rows)
         return (frame.selectExpr(*items, WEIGHT) if retracts else rows), schema
+
+
+def word(text: str, prefix: str = "c_") -> str:
+    """A plain name for a text: Spark looks into what it hands to Python by name, and
+    stumbles over dots and backticks."""
+    return prefix + hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def time_of(node: nodes.Stateful) -> str:
+    """The column of an operator's output that is the event time, as Spark SQL text."""
+    return f"{ROW_TIME if node.timed else TIMESTAMP} AS {TIMESTAMP}"
 
 
 def arrow_schema(rows: DataFrame) -> pa.Schema:
