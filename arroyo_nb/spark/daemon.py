@@ -5,10 +5,16 @@ the first rows come to it. What is forked is whole: Spark keeps numpy's algebra 
 thread, and the one that Arrow's allocator starts knows of forks.
 """
 
+import gc
+
+import pandas  # noqa: F401
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
 import arroyo_nb.spark.steps  # noqa: F401
 
 if __name__ == "__main__":
+    # A worker collects garbage after each task. To look through all that was loaded
+    # would take it 40 ms, most of a small task.
+    gc.freeze()
     manager()
