@@ -35,6 +35,8 @@ notebooks: $(VENV)/.user
 	@$(BIN)/python -m arroyo_nb.engine.archive
 	@$(BIN)/python scripts/run_notebooks.py $(NOTEBOOKS)
 
+# Short-lived JVMs: the second compiler would cost more than it saves.
+test test-long: export ARROYO_NB_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
 test: $(VENV)/.dev lint
 	@sh scripts/chromium.sh
 	@sh scripts/redis.sh

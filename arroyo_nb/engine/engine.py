@@ -200,9 +200,10 @@ class Engine:
         except EngineProblem:
             if not fitting.exists:
                 raise
-            # An archive is never needed: without it, whatever was wrong with it.
+            # An archive is never needed. Where Spark starts without, it was to blame.
+            session = self._connect(java, [])
             fitting.discard()
-            return self._connect(java, [])
+            return session
 
     def _connect(self, java: Java, archive_flags: list[str]) -> SparkSession:
         self._remove_work()

@@ -94,7 +94,7 @@ def test_an_updating_result_has_two_sides(lab: Lab, tab: Tab, notebook: str) -> 
     tab.page.locator(f"{LIVE} [data-do=table]").click()
     tab.page.wait_for_selector(f"{LIVE} tr.changed", state="detached")
     tab.page.locator(f"{LIVE} [data-do=stop]").click()
-    tab.page.get_by_text("run the cell again for the live view").wait_for()
+    tab.page.get_by_text("stopped with its Stop button").wait_for()
     assert [error for error in tab.errors if any(word in error for word in OURS)] == []
 
 

@@ -43,6 +43,8 @@ class Reply:
         beside the cell, which then gives no reply.
     text
         What it printed and showed as plain text.
+    printed
+        What it printed: a run of an earlier cell may show something meanwhile.
     error
         Name of the exception.
     traceback
@@ -55,6 +57,7 @@ class Reply:
 
     status: str
     text: str = ""
+    printed: str = ""
     error: str = ""
     traceback: str = ""
     shown: list[dict[str, Any]] = field(default_factory=list)
@@ -123,6 +126,7 @@ class Kernel:
             match message["msg_type"]:
                 case "stream":
                     texts.append(message["content"]["text"])
+                    result.printed += texts[-1]
                 case "display_data" | "execute_result" | "update_display_data":
                     data = message["content"]["data"]
                     result.shown.append(data)
@@ -140,7 +144,7 @@ class Kernel:
         """A literal that an expression is worth in the kernel."""
         import ast
 
-        printed = self.run(f"print(repr({expression}))", within_s).text
+        printed = self.run(f"print(repr({expression}))", within_s).printed
         return ast.literal_eval(printed.strip().splitlines()[-1])
 
     def family(self) -> dict[int, int | None]:
