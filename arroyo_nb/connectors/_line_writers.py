@@ -111,6 +111,9 @@ class FileWriter:
         begin = self._begins.get(batch_id, self._end)
         with self._told(), self._path.open("r+b") as file:
             self._check(file, begin)
+            if begin < self._end:  # until it is whole again the file ends before it
+                self._end = begin
+                self._note()
             file.truncate(begin)
             file.seek(begin)
             for piece in self._lines.of(batch):

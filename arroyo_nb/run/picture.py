@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.feeds import sources
-from arroyo_nb.run.snapshot import RunState, Snapshot, naive
+from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress, naive
+from arroyo_nb.tape import KEPT_BAD_ROWS
 
 if TYPE_CHECKING:
     from arroyo_nb.run.output import Output
@@ -50,10 +51,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         sessions=trace is not None and isinstance(trace.window, nodes.Session),
         windows=trace.windows(_closing_at(run, output)) if trace else (),
         history=output.history.points,
-        sources=tuple(
-            replace(s, dropped_rows=s.dropped_rows + _dropped(run, s.name))
-            for s in run.feeds.sources()
-        ),
+        sources=tuple(_with_dropped(run, source) for source in run.feeds.sources()),
         columns=output.sink.schema.names,
         numeric=tuple(is_number(f.type) for f in output.sink.schema),
         rows=tuple(preview.newest(rows)) if preview else (),
@@ -121,7 +119,13 @@ def _closing_at(run: Run, output: Output) -> datetime | None:
     return None if clause.expression else naive(newest - clause.delay)
 
 
-def _dropped(run: Run, table: str) -> int:
-    """Rows of a table with an unusable event time. Each output that reads it finds the
-    same ones, sooner or later."""
-    return max(output.dropped_rows[table] for output in run.outputs)
+def _with_dropped(run: Run, source: SourceProgress) -> SourceProgress:
+    """A source, its rows with an unusable event time among the bad ones. Each output
+    that reads it finds the same ones, sooner or later."""
+    furthest = max(run.outputs, key=lambda o: o.dropped_rows[source.name])
+    bad = furthest.bad.get(source.name, ())
+    return replace(
+        source,
+        dropped_rows=source.dropped_rows + furthest.dropped_rows[source.name],
+        bad=(*source.bad, *bad)[:KEPT_BAD_ROWS],
+    )

@@ -248,7 +248,10 @@ def _of_usable_time(
         if not lowering.again and table not in lowering.counted:
             name = f"{DROPPED}{len(lowering.counted)}:{table.name}"
             lowering.counted.append(table)
-            frame = frame.observe(name, F.expr(f"count_if({bad})").alias("rows"))
+            columns = ", ".join(quoted(field.name) for field in node.input.schema)
+            row = f"min(IF({bad}, to_json(struct({columns})), NULL))"
+            rows = F.expr(f"count_if({bad})").alias("rows")
+            frame = frame.observe(name, rows, F.expr(row).alias("row"))
         return frame.filter(f"NOT {bad}")
     failures = (
         f"WHEN {test} THEN raise_error("

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ARRIVAL = "_arrival"
+KEPT_BAD_ROWS = 20
+"""How many unreadable records are kept as a sample."""
 """Column of a chunk: when the row arrived, timestamp[us, UTC]."""
 
 END_OF_TIME_US = 253_370_764_800_000_000

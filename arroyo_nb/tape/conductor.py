@@ -19,10 +19,10 @@ from typing import Any
 
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.schema import EPOCH, MICROSECOND, Schema
-from arroyo_nb.tape import END_CHUNKS, BadRow, Recorder
+from arroyo_nb.tape import END_CHUNKS, KEPT_BAD_ROWS, BadRow, Recorder
 from arroyo_nb.tape.format import Header, Mark, chunk_numbers, chunk_path, read_mark
 from arroyo_nb.tape.pace import MAX, Pace, Schedule, released
-from arroyo_nb.tape.writer import KEPT_BAD_ROWS, TapeWriter
+from arroyo_nb.tape.writer import TapeWriter
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,22 @@ anything was read, and its rows would be lost in silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import EPOCH, TIMESTAMP
-from arroyo_nb.tape import Chunk, Position, Recorder
+from arroyo_nb.tape import (
+    ARRIVAL,
+    KEPT_BAD_ROWS,
+    BadRow,
+    Chunk,
+    Position,
+    Recorder,
+)
+
+_SHOWN_CHARS = 200
 
 
 class SinceEpoch:
@@ -58,4 +68,15 @@ class SinceEpoch:
                 f"cannot be, in {before_rows} rows",
                 hint="declare bad_data = 'drop' to leave such rows out",
             )
-        return replace(chunk, rows=rows, dropped_rows=chunk.dropped_rows + before_rows)
+        early = chunk.rows.filter(pc.invert(since)).slice(0, KEPT_BAD_ROWS)
+        return replace(
+            chunk,
+            rows=rows,
+            dropped_rows=chunk.dropped_rows + before_rows,
+            bad=(*chunk.bad, *map(self._bad, early.to_pylist())),
+        )
+
+    def _bad(self, row: Mapping[str, object]) -> BadRow:
+        own = {name: row[name] for name in row if name not in (ARRIVAL, TIMESTAMP)}
+        text = json.dumps(own, default=str)[:_SHOWN_CHARS]
+        return BadRow(self._source, text, f"{row[TIMESTAMP]} lies before 1970")

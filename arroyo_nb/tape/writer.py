@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
-from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US, BadRow, Chunk, Position
+from arroyo_nb.tape import (
+    ARRIVAL,
+    END_OF_TIME_US,
+    KEPT_BAD_ROWS,
+    BadRow,
+    Chunk,
+    Position,
+)
 from arroyo_nb.tape.format import (
     HEADER,
     Header,
@@ -33,8 +40,6 @@ if TYPE_CHECKING:
 CODEC = "none"
 """Spark reads uncompressed chunks a fifth faster than any codec's; a running tape is
 bounded, so its size matters less."""
-KEPT_BAD_ROWS = 20
-"""How many unreadable records are kept as a sample."""
 
 _FIRST_MTIME_S = 946_684_800  # 2000-01-01: any fixed moment does
 

@@ -47,7 +47,9 @@ def test_dropped_rows_from_before_1970_are_counted(session, answer):
     (row,) = answer(EVENTS, BEFORE_1970, COUNTS, ", bad_data = 'drop'")
     assert (row["w"]["start"], row["n"]) == (datetime(1970, 1, 1), 1)
     (run,) = session.runs.values()
-    assert [s.dropped_rows for s in run.snapshot().sources] == [1]
+    (source,) = run.snapshot().sources
+    assert source.dropped_rows == 1
+    assert "lies before 1970" in source.bad[0]
 
 
 def test_without_a_window_1969_is_a_year_like_any_other(answer):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,27 @@ def test_a_killed_process_lets_go_and_leaves_nothing(tmp_path):
         holder.wait()
     opened(tmp_path / "o.json", tmp_path / "a").close()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b", "o.json"]
+
+
+def test_a_replay_that_is_cut_short_can_be_replayed(tmp_path, batches):
+    path = tmp_path / "o.json"
+
+    def torn():
+        yield b"2"
+        raise KeyboardInterrupt
+
+    with closing(opened(path, tmp_path / "a")) as writer:
+        writer.write([b"1\n"], 0)
+        writer.write([b"2\n", b"3\n"], 1)
+    for _ in range(2):  # Spark has committed the first batch only
+        writer = opened(path, tmp_path / "a")
+        with closing(writer), pytest.raises(KeyboardInterrupt):
+            writer.write(torn(), 1)
+    with closing(opened(path, tmp_path / "a")) as writer:
+        assert path.read_bytes() == b"1\n"
+        writer.write([b"2\n", b"3\n"], 1)
+        writer.write([b"4\n"], 2)
+    assert path.read_bytes() == b"1\n2\n3\n4\n"
 
 
 def test_a_file_that_others_touch_is_not_written_on(tmp_path, batches):
