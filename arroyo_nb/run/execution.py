@@ -11,6 +11,7 @@ and :meth:`Execution.end` return at once, from any thread.
 from __future__ import annotations
 
 import shlex
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -305,8 +306,15 @@ class Execution:
                 output.close()
 
     def _release(self) -> None:
+        if self.feeds.join(RECORDER_S):
+            self._let_go()
+        else:  # a source hangs, and may still write when it wakes up
+            threading.Thread(target=self._let_go, daemon=True).start()
+
+    def _let_go(self) -> None:
         # Not before its conductors are done: the next run writes to the same folder.
-        self.feeds.join(RECORDER_S)
+        while not self.feeds.join(RECORDER_S):
+            pass
         if self._claim is not None:
             self._claim.release()
 

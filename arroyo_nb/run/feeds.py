@@ -233,11 +233,13 @@ class Feeds:
         for conductor in self._conductors.values():
             conductor.stop(timeout_s=0)
 
-    def join(self, timeout_s: float) -> None:
-        """Wait until nothing is written any more, after :meth:`close`."""
+    def join(self, timeout_s: float) -> bool:
+        """Wait until nothing is written any more, after :meth:`close`; True when so."""
         deadline = time.monotonic() + timeout_s
-        for conductor in self._conductors.values():
+        return all(
             conductor.join(max(0.0, deadline - time.monotonic()))
+            for conductor in self._conductors.values()
+        )
 
     @property
     def paused(self) -> bool:
