@@ -110,6 +110,12 @@ SQL = (
         "100000",
         "kernels take a batch at a time: 10,000 rows are mostly overhead",
     ),
+    Setting(
+        "spark.sql.execution.arrow.maxBytesPerBatch",
+        str(2**31 - 1),
+        "any less is compared after each row: more than half of what a row costs on "
+        "its way to Python. Chunks, and so micro-batches, are bounded in bytes",
+    ),
 )
 
 
