@@ -103,15 +103,23 @@ def _percentile(bags: Bags, call: AggregateCall) -> pa.Array:
 
 
 def _weighted_percentile(bags: Bags, call: AggregateCall) -> pa.Array:
-    """The least value at which the second argument's total reaches the fraction."""
+    """The least value at which the second argument's total reaches the fraction.
+
+    Weights are added up group by group: in a running sum over all of them, the
+    roundings of one group would reach the others.
+    """
     ordered = bags.in_order
+    slot, fraction = ordered.slot, float(call.parameter or 0)
     weight = ordered.column(1).cast(pa.float64()).to_numpy() * ordered.weight
+    last = np.flatnonzero(np.diff(slot, append=-1))
+    groups = np.split(weight, last[:-1] + 1)
+    reached = np.concatenate([np.cumsum(group) for group in groups])
     total = np.zeros(bags.slots)
-    np.add.at(total, ordered.slot, weight)
-    before = np.r_[0, np.cumsum(total)[:-1]]
-    reached = np.cumsum(weight) - before[ordered.slot]
-    there = np.flatnonzero(reached >= float(call.parameter or 0) * total[ordered.slot])
-    slots, first = np.unique(ordered.slot[there], return_index=True)
+    total[slot[last]] = reached[last]
+    enough = reached >= fraction * total[slot]
+    enough[last] = True
+    there = np.flatnonzero(enough)
+    slots, first = np.unique(slot[there], return_index=True)
     return _placed(ordered, slots, there[first]).cast(call.type)
 
 

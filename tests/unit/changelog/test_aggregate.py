@@ -296,6 +296,22 @@ def test_a_weighted_percentile_is_where_the_weight_reaches_it():
     assert row["m"] == 3
 
 
+@pytest.mark.parametrize("fraction", [0.0, 0.35, 0.5, 1.0])
+def test_a_weighted_percentile_does_not_depend_on_other_groups(fraction):
+    schema = pa.schema({"k": LONG, "v": LONG, "w": REAL})
+    function = "approx_percentile_cont_with_weight"
+    asked = call(function, LONG, "v", "w", parameter=fraction)
+    operator = UpdatingAggregate(schema, ("k",), (asked,))
+    values, weight = list(range(20)), [0.1] * 20
+    one = {"k": [0] * 20, "v": values, "w": weight}
+    [[alone]] = changes(operator, pa.table(one, schema=schema))
+    keys = [k for k in range(100) for _ in values]
+    many = {"k": keys, "v": values * 100, "w": weight * 100}
+    [sent] = changes(operator, pa.table(many, schema=schema))
+    assert {row["m"] for row in sent} == {alone["m"]}
+    assert alone["m"] is not None
+
+
 def test_an_update_carries_the_latest_event_time_of_its_group():
     schema = pa.schema({"k": TEXT, "_timestamp": pa.timestamp("us")})
     operator = UpdatingAggregate(schema, ("k",), (call("count", LONG),))
