@@ -23,6 +23,7 @@ from arroyo_nb.changelog.bags import Bags, Extreme, extremes
 from arroyo_nb.changelog.exact import Floats
 from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall
+from arroyo_nb.errors import RunProblem
 
 KEEP_NULLS = frozenset(("array_agg", "first_value", "last_value", "nth_value"))
 """Functions to which a NULL is a value."""
@@ -74,8 +75,20 @@ def _sizes(bags: Bags) -> Ints:
     return bags.in_order.ends - bags.in_order.starts
 
 
-def _array_agg(bags: Bags, _: AggregateCall) -> pa.Array:
+def _array_agg(bags: Bags, call: AggregateCall) -> pa.Array:
+    """Lists of all groups are one Arrow array, whose offsets have 32 bits.
+
+    Raises
+    ------
+    RunProblem
+        When the lists have 2**31 elements or more.
+    """
     ordered = bags.in_order
+    if int(ordered.weight.sum()) >= 1 << 31:
+        raise RunProblem(
+            f"{call.function} collects 2**31 values or more at once",
+            hint="filter rows before they are aggregated",
+        )
     values = ordered.column().take(
         pa.array(np.repeat(np.arange(len(ordered.slot)), ordered.weight))
     )

@@ -312,6 +312,16 @@ def test_a_weighted_percentile_does_not_depend_on_other_groups(fraction):
     assert alone["m"] is not None
 
 
+@pytest.mark.parametrize("function", ["array_agg", "string_agg"])
+def test_more_values_than_lists_can_hold_are_refused(function):
+    schema = pa.schema({"v": TEXT, "_weight": LONG})
+    type_ = TEXT if function == "string_agg" else pa.list_(TEXT)
+    operator = UpdatingAggregate(schema, (), (call(function, type_, "v"),))
+    rows = pa.table({"v": ["x"], "_weight": [1 << 31]}, schema=schema)
+    with pytest.raises(RunProblem, match=f"{function} collects 2\\*\\*31 values"):
+        changes(operator, rows)
+
+
 def test_an_update_carries_the_latest_event_time_of_its_group():
     schema = pa.schema({"k": TEXT, "_timestamp": pa.timestamp("us")})
     operator = UpdatingAggregate(schema, ("k",), (call("count", LONG),))
