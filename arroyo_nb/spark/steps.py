@@ -206,7 +206,7 @@ class Close(StatefulProcessor):  # type: ignore[misc]
         layout = operator.layout
         state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
         if parts:
-            state, _ = operator.step(state, parts, 0)
+            state = operator.taken_in(state, parts)
         until_us = timers.getCurrentWatermarkInMs() * 1000
         state, final, following = operator.close(state, END, until_us)
         if following is None:

@@ -357,6 +357,28 @@ def test_idle_groups_are_retracted_once_and_start_anew():
     assert anew.to_pylist() == [{"k": "a", "m": 1, "_weight": 1}]
 
 
+def test_a_group_of_which_too_much_is_taken_back_is_forgotten():
+    """Retracts of rows from before the group expired, in whatever company."""
+    schema = pa.schema({"v": LONG})
+    calls = renamed([call("count", LONG, "v"), call("sum", LONG, "v")])
+    operator = UpdatingAggregate(schema, (), calls)
+    too_much = [[(5, -1)], [(5, -2), (7, 1)], [(5, -1), (None, 2)]]
+    fresh = operator.partial(pa.table({"v": [1]}, schema=schema))
+    first = [{"m0": 1, "m1": 1, "_weight": 1}]
+    for rows in too_much:
+        batch = operator.partial(table([({"v": v}, w) for v, w in rows], schema))
+        # Of a group that is not there, and of one that is.
+        state, sent = operator.step(operator.layout.empty(), [batch], 0)
+        assert (len(sent), sum(map(len, state.values()))) == (0, 0)
+        state, sent = operator.step(state, [fresh], 1)
+        assert sent.to_pylist() == first
+        for _ in range(2):
+            state, _ = operator.step(state, [batch], 2)
+        assert sum(map(len, state.values())) == 0
+        state, sent = operator.step(state, [fresh], 3)
+        assert sent.to_pylist() == first
+
+
 def test_windows_that_are_over_leave_with_their_rows():
     at = pa.timestamp("us")
     schema = pa.schema({"end": at, "k": pa.string(), "n": LONG})
