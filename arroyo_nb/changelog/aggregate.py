@@ -36,8 +36,8 @@ from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.recipes import ROWS, Recipe, Total, added, recipe
 from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
-from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
-from arroyo_nb.changelog.zset import int64s, latest_by, updates, weights
+from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, idle_since, kept
+from arroyo_nb.changelog.zset import int64s, latest_by, no_changes, updates, weights
 from arroyo_nb.schema import TIMESTAMP
 
 GROUPS = "groups"
@@ -153,7 +153,9 @@ class UpdatingAggregate(OneInput):
         An update of such a row is no row then, and is not counted; what would count
         less than nothing is forgotten anew.
         """
-        idle = int64s(state[GROUPS][TOUCHED]) < before_us
+        idle = idle_since(state[GROUPS], before_us)
+        if not idle.any():
+            return state, no_changes(self.output)
         state, gone = self._without(state, idle)
         weight = pa.array(np.full(len(gone), -1))
         return state, gone.append_column(WEIGHT, weight)

@@ -28,11 +28,19 @@ from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, normalised, wh
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, pairs, slotted
 from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
-from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept, of_batch
+from arroyo_nb.changelog.touch import (
+    APPENDED,
+    TOUCHED,
+    Touch,
+    idle_since,
+    kept,
+    of_batch,
+)
 from arroyo_nb.changelog.zset import (
     consolidate,
     int64s,
     negated,
+    no_changes,
     weights,
 )
 from arroyo_nb.schema import TIMESTAMP
@@ -171,7 +179,10 @@ class UpdatingJoin(Operator):
 
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
-        idle = kept(state, int64s(state[KEYS][TOUCHED]) < before_us)
+        old = idle_since(state[KEYS], before_us)
+        if not old.any():
+            return state, no_changes(self.output)
+        idle = kept(state, old)
         gone = self.partial(negated(idle[LEFT]), negated(idle[RIGHT]))
         return self.step(state, [gone], before_us)
 

@@ -349,8 +349,9 @@ def test_idle_groups_are_retracted_once_and_start_anew():
     state, _ = operator.step(state, batch("a", -1), 3)  # a retract is no sign of life
     state, gone = operator.expire(state, 2)
     assert gone.to_pylist() == [{"k": "a", "m": 1, "_weight": -1}]
-    state, again = operator.expire(state, 2)
-    assert len(again) == 0
+    same, again = operator.expire(state, 2)
+    assert same is state
+    assert (again.schema, len(again)) == (gone.schema, 0)
     state, late = operator.step(state, batch("a", -1), 4)  # finds nothing
     assert len(late) == 0
     state, anew = operator.step(state, batch("a", 1), 5)

@@ -134,3 +134,14 @@ def test_idle_keys_are_forgotten_and_others_stay():
     state, gone = operator.expire(state, 2)
     assert gone.to_pylist() == [{"a": 1, "b": 1, "_weight": -1}]
     assert state["keys"]["key a = b"].to_pylist() == [2]
+
+
+def test_where_no_key_is_idle_nothing_is_computed(monkeypatch):
+    schema, other = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
+    operator = UpdatingJoin(schema, other, ("a",), ("b",), "full")
+    partial = operator.partial(pa.table({"a": [1]}), other.empty_table())
+    state, _ = operator.step(operator.layout.empty(), [partial], 1)
+    monkeypatch.setattr(UpdatingJoin, "step", pytest.fail)
+    kept, changes = operator.expire(state, 1)
+    assert kept is state
+    assert (changes.schema.names, len(changes)) == (["a", "b", "_weight"], 0)
