@@ -164,6 +164,8 @@ def test_rows_without_a_key_go_to_the_bucket_of_theirs():
     parts = operator.partials(left, right, np.array([7, 1, 2, 2, 7]))
     found = {bucket: part["keys"]["key k = l"].to_pylist() for bucket, part in parts}
     assert found == {1: ["a"], 2: ["b"]}
+    none = operator.partials(left.slice(0, 1), right.slice(1), np.array([7, 7]))
+    assert list(none) == []
 
 
 def test_a_state_that_kept_rows_without_a_key_is_read_and_rid_of_them():
