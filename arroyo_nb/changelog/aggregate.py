@@ -36,8 +36,8 @@ from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.recipes import ROWS, Recipe, Total, added, recipe
 from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
-from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept
-from arroyo_nb.changelog.zset import int64s, latest_by, updates, weights
+from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, idle_since, kept
+from arroyo_nb.changelog.zset import int64s, latest_by, no_changes, updates, weights
 from arroyo_nb.schema import TIMESTAMP
 
 GROUPS = "groups"
@@ -121,6 +121,19 @@ class UpdatingAggregate(OneInput):
             Processing time in microseconds since the epoch: when the groups that get
             an append were last touched.
         """
+        before, after, alive, state = self._stepped(state, partials, now_us)
+        return state, self._changes(before, after, alive)
+
+    def taken_in(self, state: State, partials: Sequence[State]) -> State:
+        """The next state, where nobody asks what changes or how old a group is."""
+        *_, state = self._stepped(state, partials, 0)
+        return state
+
+    def _stepped(
+        self, state: State, partials: Sequence[State], now_us: int
+    ) -> tuple[pa.Table, pa.Table, npt.NDArray[np.bool_], State]:
+        """The touched groups as they were and as they are, which of them are there,
+        and the next state."""
         delta = stacked(partials, self.partial_layout)
         old, new = state[GROUPS], delta[GROUPS]
         touch = Touch.of(self._keys, old, new)
@@ -128,17 +141,21 @@ class UpdatingAggregate(OneInput):
         known = touch.renewed(self._keys, old, new, now_us)
         hung = self._hung(touch, state, delta)
         after = self._renewed(touch, known, before, new, hung)
-        alive = int64s(after[ROWS]) > 0
-        changes = self._changes(before, after, alive)
-        return touch.put_back(state, {GROUPS: after, **hung}, alive), changes
+        alive = self._alive(after)
+        put_back = touch.put_back(state, {GROUPS: after, **hung}, alive)
+        return before, after, alive, put_back
 
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
         """Retract the groups that were last appended to before an instant.
 
-        They start anew with their next row; a later retract of a row that they held
-        finds nothing, and does nothing.
+        They start anew with their next row. A retract of a row that they held comes too
+        late: no total says which rows it is of, so it takes back one that came since.
+        An update of such a row is no row then, and is not counted; what would count
+        less than nothing is forgotten anew.
         """
-        idle = int64s(state[GROUPS][TOUCHED]) < before_us
+        idle = idle_since(state[GROUPS], before_us)
+        if not idle.any():
+            return state, no_changes(self.output)
         state, gone = self._without(state, idle)
         weight = pa.array(np.full(len(gone), -1))
         return state, gone.append_column(WEIGHT, weight)
@@ -238,6 +255,15 @@ class UpdatingAggregate(OneInput):
             columns[_value(r.call)] = r.finish(counters, hung, len(touch))
         schema = self.layout.tables[0][1]
         return pa.table([columns[name] for name in schema.names], schema=schema)
+
+    def _alive(self, groups: pa.Table) -> npt.NDArray[np.bool_]:
+        """Which groups have rows, and no count below zero: of one that was forgotten,
+        more may be taken back than has come since."""
+        alive = int64s(groups[ROWS]) > 0
+        for total in self._totals:
+            if total.part == "count":
+                alive &= int64s(groups[str(total)]) >= 0
+        return alive
 
     def _changes(
         self, before: pa.Table, after: pa.Table, alive: npt.NDArray[np.bool_]

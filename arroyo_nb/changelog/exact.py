@@ -22,6 +22,7 @@ import pyarrow as pa
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, size
 from arroyo_nb.changelog.zset import int64s
+from arroyo_nb.errors import RunProblem
 
 SLOT = "_slot"
 """Position of a row's group in the table of groups."""
@@ -43,8 +44,8 @@ def float_digits(slots: Ints, terms: Sequence[Floats], weights: Ints) -> pa.Tabl
 
     Raises
     ------
-    OverflowError
-        When the weights of one batch add up to 2**31 rows or more.
+    RunProblem
+        When the weights add up to 2**31 rows or more.
     """
     parts = [_digits_of(term) for term in terms]
     places = np.concatenate([place for part in parts for place, _ in part])
@@ -54,7 +55,13 @@ def float_digits(slots: Ints, terms: Sequence[Floats], weights: Ints) -> pa.Tabl
 
 
 def decimal_digits(slots: Ints, column: pa.Array, weights: Ints) -> pa.Table:
-    """The digits of the unscaled integers of a decimal column without NULLs."""
+    """The digits of the unscaled integers of a decimal column without NULLs.
+
+    Raises
+    ------
+    RunProblem
+        As :func:`float_digits`.
+    """
     wide = column.cast(pa.decimal128(38, column.type.scale))
     words = np.frombuffer(wide.buffers()[1], "<u4").reshape(-1, 4)[wide.offset :]
     digits = words[: len(wide)].astype(np.int64)
@@ -125,7 +132,10 @@ def two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 def _countable(weights: Ints) -> Ints:
     if np.abs(weights).sum() >= 1 << 31:
-        raise OverflowError("one batch holds 2**31 rows or more")
+        raise RunProblem(
+            "2**31 rows or more are added up at once",
+            hint="filter rows before they are aggregated",
+        )
     return weights
 
 

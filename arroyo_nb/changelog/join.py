@@ -7,7 +7,9 @@ changes are L' x R' - L x R, found from the pairs of which one row changed; a ro
 outer side is sent padded with NULLs while it matches nothing: the padded row is
 retracted when the first match comes and appended again when the last one goes.
 
-A NULL in a key matches nothing. ``_timestamp`` of a pair is the later one.
+A NULL in a key matches nothing, whatever else comes: a row with one is sent padded as
+it comes and goes if its side is an outer one, and is not kept. So it is never idle: it
+stays in the output until it is retracted. ``_timestamp`` of a pair is the later one.
 """
 
 from __future__ import annotations
@@ -28,11 +30,19 @@ from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, normalised, wh
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, pairs, slotted
 from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
-from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept, of_batch
+from arroyo_nb.changelog.touch import (
+    APPENDED,
+    TOUCHED,
+    Touch,
+    idle_since,
+    kept,
+    of_batch,
+)
 from arroyo_nb.changelog.zset import (
     consolidate,
     int64s,
     negated,
+    no_changes,
     weights,
 )
 from arroyo_nb.schema import TIMESTAMP
@@ -107,6 +117,9 @@ class UpdatingJoin(Operator):
 
     def _partial(self, left: pa.Table, right: pa.Table) -> tuple[State, Ints]:
         """A partial state, and the first row of each of its keys."""
+        ours = self._useful("left", left, self.left_keys)
+        theirs = self._useful("right", right, self.right_keys)
+        left, right = _filtered(left, ours), _filtered(right, theirs)
         columns = [
             pa.chunked_array([normalised(whole(left[a])), normalised(whole(right[b]))])
             for a, b in zip(self.left_keys, self.right_keys, strict=True)
@@ -120,18 +133,29 @@ class UpdatingJoin(Operator):
             LEFT: slotted(left, slots[:cut], weight[:cut], of_left),
             RIGHT: slotted(right, slots[cut:], weight[cut:], of_right),
         }
-        return state, first_rows(slots)
+        return state, np.flatnonzero(np.r_[ours, theirs])[first_rows(slots)]
+
+    def _useful(
+        self, side: str, rows: pa.Table, keys: Sequence[str]
+    ) -> npt.NDArray[np.bool_]:
+        """Which rows may match, or are sent without a match."""
+        if self.how in (side, "full"):
+            return np.ones(len(rows), np.bool_)
+        return _without_null(rows, keys)
 
     def step(
         self, state: State, partials: Sequence[State], now_us: int
     ) -> tuple[State, pa.Table]:
         """The next state, and the changes of the output, retracts first."""
         delta = stacked(partials, self.partial_layout)
+        may_match = _without_null(delta[KEYS], self._keys)
+        lone = self._lone(kept(delta, ~may_match))
+        delta, state = kept(delta, may_match), self._matching(state)
         touch = Touch.of(self._keys, state[KEYS], delta[KEYS])
         keys = touch.renewed(self._keys, state[KEYS], delta[KEYS], now_us)
         left, left_before = self._side(LEFT, touch, state, delta)
         right, right_before = self._side(RIGHT, touch, state, delta)
-        a, b = self._changed_pairs(keys, left, right)
+        a, b = self._changed_pairs(left, right)
         weight = left.after[a] * right.after[b] - left.before[a] * right.before[b]
         left_after = left_before + _gained(left, a, right, b)
         right_after = right_before + _gained(right, b, left, a)
@@ -151,7 +175,7 @@ class UpdatingJoin(Operator):
         alive = np.zeros(len(touch), np.bool_)
         for side in (LEFT, RIGHT):
             alive[int64s(touched[side][SLOT])] = True
-        changes = pa.concat_tables([matched, *padded])
+        changes = pa.concat_tables([matched, *padded, lone])
         order = np.argsort(weights(changes) > 0, kind="stable")
         return touch.put_back(state, touched, alive), changes.take(pa.array(order))
 
@@ -159,19 +183,34 @@ class UpdatingJoin(Operator):
         self, left: Ints, left_rows: pa.Table, right: Ints, right_rows: pa.Table
     ) -> list[pa.Table]:
         """Changes of rows without a match, by how much each row's copies change."""
-        if self.how == "inner":
-            return []
-        if self.how == "left":
-            return [self._rows(left_rows, None, left)]
-        if self.how == "right":
-            return [self._rows(None, right_rows, right)]
-        both = self._rows(left_rows, None, left), self._rows(None, right_rows, right)
+        padded = []
+        if self.how in ("left", "full"):
+            padded.append(self._rows(left_rows, None, left))
+        if self.how in ("right", "full"):
+            padded.append(self._rows(None, right_rows, right))
+        return padded
+
+    def _lone(self, delta: State) -> pa.Table:
+        """Changes of rows that never match: those that came are all that there are."""
+        left, right = delta[LEFT], delta[RIGHT]
+        both = (
+            self._rows(left, None, weights(left)),
+            self._rows(None, right, weights(right)),
+        )
         # A row of NULLs is the same row whichever side it is from.
-        return [consolidate(pa.concat_tables(both))]
+        return consolidate(pa.concat_tables(both))
+
+    def _matching(self, state: State) -> State:
+        """The state without rows that never match, which it once kept."""
+        return kept(state, _without_null(state[KEYS], self._keys))
 
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
-        idle = kept(state, int64s(state[KEYS][TOUCHED]) < before_us)
+        state = self._matching(state)
+        old = idle_since(state[KEYS], before_us)
+        if not old.any():
+            return state, no_changes(self.output)
+        idle = kept(state, old)
         gone = self.partial(negated(idle[LEFT]), negated(idle[RIGHT]))
         return self.step(state, [gone], before_us)
 
@@ -196,18 +235,11 @@ class UpdatingJoin(Operator):
         matches[: len(known)] = int64s(state[name][MATCHES])[known]
         return side, matches
 
-    def _changed_pairs(
-        self, keys: pa.Table, left: Side, right: Side
-    ) -> tuple[Ints, Ints]:
+    def _changed_pairs(self, left: Side, right: Side) -> tuple[Ints, Ints]:
         """Positions of matching pairs of which at least one row changed."""
-        joins = np.ones(len(keys), np.bool_)
-        for name in self._keys:
-            joins &= keys[name].is_valid().to_numpy()
-        ours, theirs = joins[left.slot], joins[right.slot]
         moved = left.before != left.after
-        one = _pairs_of(left, ours & moved, right, theirs)
-        also = theirs & (right.before != right.after)
-        two = _pairs_of(left, ours & ~moved, right, also)
+        one = _pairs_of(left, moved, right, np.ones(len(right.slot), np.bool_))
+        two = _pairs_of(left, ~moved, right, right.before != right.after)
         a, b = (np.concatenate(both) for both in zip(one, two, strict=True))
         if self.condition is None:
             return a, b
@@ -247,6 +279,19 @@ class UpdatingJoin(Operator):
         conditions = [self.condition_text] if self.condition_text else []
         text = " and ".join([*self._equalities, *conditions])
         return Layout(f"{self.how} join on {text}", tuple(tables))
+
+
+def _without_null(rows: pa.Table, names: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which rows have no NULL in these columns."""
+    filled = np.ones(len(rows), np.bool_)
+    for name in names:
+        if rows[name].null_count:
+            filled &= rows[name].is_valid().to_numpy()
+    return filled
+
+
+def _filtered(rows: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
+    return rows if keep.all() else rows.filter(pa.array(keep))
 
 
 def _take(side: Side, positions: Ints) -> pa.Table:

@@ -22,7 +22,7 @@ from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import Ints, group_ids, same, size
 from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
 from arroyo_nb.changelog.touch import Touch
-from arroyo_nb.changelog.zset import int64s, updates, weights, with_column
+from arroyo_nb.changelog.zset import int64s, no_changes, updates, weights, with_column
 from arroyo_nb.schema import TIMESTAMP
 
 ROWS = "rows"
@@ -102,8 +102,7 @@ class LatestRow(OneInput):
         before_us: int,  # noqa: ARG002
     ) -> tuple[State, pa.Table]:
         """Nothing: the rows of a table are there until they are deleted."""
-        nothing = self.output.append(pa.field(WEIGHT, pa.int64())).empty_table()
-        return state, nothing
+        return state, no_changes(self.output)
 
     def _layout(self, columns: Sequence[pa.Field]) -> Layout:
         by = ", ".join(self.keys)

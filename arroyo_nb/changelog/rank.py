@@ -33,10 +33,18 @@ from arroyo_nb.changelog.order import joint_ranks, sorted_positions
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, slotted
 from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
-from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, kept, of_batch
+from arroyo_nb.changelog.touch import (
+    APPENDED,
+    TOUCHED,
+    Touch,
+    idle_since,
+    kept,
+    of_batch,
+)
 from arroyo_nb.changelog.zset import (
     int64s,
     negated,
+    no_changes,
     value_columns,
     weights,
 )
@@ -174,7 +182,10 @@ class UpdatingRank(OneInput):
 
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
-        idle = kept(state, int64s(state[KEYS][TOUCHED]) < before_us)
+        old = idle_since(state[KEYS], before_us)
+        if not old.any():
+            return state, no_changes(self.output)
+        idle = kept(state, old)
         retracting = replace(self, retracts=True)
         gone = retracting.partial(negated(idle[RANKED]))
         return self.step(state, [gone], before_us)

@@ -23,6 +23,7 @@ from arroyo_nb.changelog.bags import Bags, Extreme, extremes
 from arroyo_nb.changelog.exact import Floats
 from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall
+from arroyo_nb.errors import RunProblem
 
 KEEP_NULLS = frozenset(("array_agg", "first_value", "last_value", "nth_value"))
 """Functions to which a NULL is a value."""
@@ -74,8 +75,20 @@ def _sizes(bags: Bags) -> Ints:
     return bags.in_order.ends - bags.in_order.starts
 
 
-def _array_agg(bags: Bags, _: AggregateCall) -> pa.Array:
+def _array_agg(bags: Bags, call: AggregateCall) -> pa.Array:
+    """Lists of all groups are one Arrow array, whose offsets have 32 bits.
+
+    Raises
+    ------
+    RunProblem
+        When the lists have 2**31 elements or more.
+    """
     ordered = bags.in_order
+    if int(ordered.weight.sum()) >= 1 << 31:
+        raise RunProblem(
+            f"{call.function} collects 2**31 values or more at once",
+            hint="filter rows before they are aggregated",
+        )
     values = ordered.column().take(
         pa.array(np.repeat(np.arange(len(ordered.slot)), ordered.weight))
     )
@@ -103,15 +116,23 @@ def _percentile(bags: Bags, call: AggregateCall) -> pa.Array:
 
 
 def _weighted_percentile(bags: Bags, call: AggregateCall) -> pa.Array:
-    """The least value at which the second argument's total reaches the fraction."""
+    """The least value at which the second argument's total reaches the fraction.
+
+    Weights are added up group by group: in a running sum over all of them, the
+    roundings of one group would reach the others.
+    """
     ordered = bags.in_order
+    slot, fraction = ordered.slot, float(call.parameter or 0)
     weight = ordered.column(1).cast(pa.float64()).to_numpy() * ordered.weight
+    last = np.flatnonzero(np.diff(slot, append=-1))
+    groups = np.split(weight, last[:-1] + 1)
+    reached = np.concatenate([np.cumsum(group) for group in groups])
     total = np.zeros(bags.slots)
-    np.add.at(total, ordered.slot, weight)
-    before = np.r_[0, np.cumsum(total)[:-1]]
-    reached = np.cumsum(weight) - before[ordered.slot]
-    there = np.flatnonzero(reached >= float(call.parameter or 0) * total[ordered.slot])
-    slots, first = np.unique(ordered.slot[there], return_index=True)
+    total[slot[last]] = reached[last]
+    enough = reached >= fraction * total[slot]
+    enough[last] = True
+    there = np.flatnonzero(enough)
+    slots, first = np.unique(slot[there], return_index=True)
     return _placed(ordered, slots, there[first]).cast(call.type)
 
 

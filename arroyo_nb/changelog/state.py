@@ -144,7 +144,7 @@ def split(state: State, buckets: Ints) -> Iterator[tuple[int, State]]:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     values, starts = np.unique(buckets[order], return_index=True)
-    ends = np.r_[starts[1:], len(order)]
+    ends = np.r_[starts, len(order)][1:]
     groups = groups.take(pa.array(order))
     pointing = [(name, *_sorted_by_slot(rows, place)) for name, rows in others]
     for bucket, start, end in zip(values, starts, ends, strict=True):

@@ -132,6 +132,11 @@ def of_batch(
     return pa.table(columns, schema=schema)
 
 
+def idle_since(groups: pa.Table, before_us: int) -> npt.NDArray[np.bool_]:
+    """Which groups were last appended to before an instant."""
+    return int64s(groups[TOUCHED]) < before_us
+
+
 def kept(state: Mapping[str, pa.Table], keep: npt.NDArray[np.bool_]) -> State:
     """Some groups of a state, with what points at them."""
     (main, groups), *others = state.items()

@@ -56,6 +56,11 @@ def negated(rows: pa.Table) -> pa.Table:
     return with_column(rows, WEIGHT, pa.array(-weights(rows)))
 
 
+def no_changes(output: pa.Schema) -> pa.Table:
+    """Changes of rows of these columns, of which there are none."""
+    return output.append(pa.field(WEIGHT, pa.int64())).empty_table()
+
+
 def consolidate(changes: pa.Table) -> pa.Table:
     """The same Z-set with each row once, and none of weight 0.
 

@@ -29,6 +29,7 @@ from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.steps import (
     BUCKET,
+    NOW,
     PARTS,
     Keyed,
     Partials,
@@ -209,6 +210,9 @@ def stepped(parts: DataFrame, operator: Stepping, keeping: Keeping) -> DataFrame
         every = f"explode(sequence(0, {keeping.buckets - 1})) AS {BUCKET}"
         nothing = "CAST(NULL AS BINARY) AS part"
         parts = parts.union(keeping.beats().selectExpr(every, nothing))
+    # Spark logs the time of a batch, and a batch that it runs again has it again: what
+    # a batch forgets must not depend on when it is run.
+    parts = parts.selectExpr("*", f"unix_micros(current_timestamp()) AS {NOW}")
     steps = parts.groupBy(BUCKET).transformWithState(
         Step(operator, keeping.ttl_us), "changes binary", "Append", "None"
     )

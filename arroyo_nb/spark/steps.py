@@ -6,7 +6,6 @@ and the kernels, no planner and no DataFrames.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -25,6 +24,9 @@ from arroyo_nb.changelog.zset import consolidate, weights
 BUCKET = "_bucket"
 PARTS = f"{BUCKET} int, part binary"
 """Columns of partial states on their way to their buckets."""
+NOW = "_now_us"
+"""Column that is added to them: the time of the micro-batch, microseconds since the
+epoch. A batch that is run again has the time of the first try."""
 
 START, END = "window_start", "window_end"
 """The edges of the window of a row, as columns."""
@@ -142,7 +144,7 @@ class Step(StatefulProcessor):  # type: ignore[misc]
     def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
         from pyspark.sql import Row
 
-        operator, found = self._operator, self._state.get()
+        operator, found, rows = self._operator, self._state.get(), list(rows)
         # A beat has no part.
         blobs = [bytes(row.part) for row in rows if row.part is not None]
         if not (found or blobs):
@@ -150,8 +152,10 @@ class Step(StatefulProcessor):  # type: ignore[misc]
         layout = operator.layout
         state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
         parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
-        state, changes = self._taken_further(state, parts, time.time_ns() // 1000)
-        if parts or changes.num_rows:
+        state, changes = self._taken_further(state, parts, rows[0][NOW])
+        if not any(table.num_rows for table in state.values()):
+            self._state.clear()
+        elif parts or changes.num_rows:
             self._state.update((layout.to_bytes(state),))
         if changes.num_rows:
             yield Row(changes=to_bytes(changes))
@@ -206,7 +210,7 @@ class Close(StatefulProcessor):  # type: ignore[misc]
         layout = operator.layout
         state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
         if parts:
-            state, _ = operator.step(state, parts, 0)
+            state = operator.taken_in(state, parts)
         until_us = timers.getCurrentWatermarkInMs() * 1000
         state, final, following = operator.close(state, END, until_us)
         if following is None:

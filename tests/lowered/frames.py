@@ -244,6 +244,9 @@ class _ValueState:
     def update(self, value: tuple[Any, ...]) -> None:
         self._values[self.key] = value
 
+    def clear(self) -> None:
+        self._values.pop(self.key, None)
+
 
 def _check_useful(changes: bytes) -> None:
     """No operator sends what folds to nothing."""

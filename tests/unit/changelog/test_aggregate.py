@@ -296,6 +296,32 @@ def test_a_weighted_percentile_is_where_the_weight_reaches_it():
     assert row["m"] == 3
 
 
+@pytest.mark.parametrize("fraction", [0.0, 0.35, 0.5, 1.0])
+def test_a_weighted_percentile_does_not_depend_on_other_groups(fraction):
+    schema = pa.schema({"k": LONG, "v": LONG, "w": REAL})
+    function = "approx_percentile_cont_with_weight"
+    asked = call(function, LONG, "v", "w", parameter=fraction)
+    operator = UpdatingAggregate(schema, ("k",), (asked,))
+    values, weight = list(range(20)), [0.1] * 20
+    one = {"k": [0] * 20, "v": values, "w": weight}
+    [[alone]] = changes(operator, pa.table(one, schema=schema))
+    keys = [k for k in range(100) for _ in values]
+    many = {"k": keys, "v": values * 100, "w": weight * 100}
+    [sent] = changes(operator, pa.table(many, schema=schema))
+    assert {row["m"] for row in sent} == {alone["m"]}
+    assert alone["m"] is not None
+
+
+@pytest.mark.parametrize("function", ["array_agg", "string_agg"])
+def test_more_values_than_lists_can_hold_are_refused(function):
+    schema = pa.schema({"v": TEXT, "_weight": LONG})
+    type_ = TEXT if function == "string_agg" else pa.list_(TEXT)
+    operator = UpdatingAggregate(schema, (), (call(function, type_, "v"),))
+    rows = pa.table({"v": ["x"], "_weight": [1 << 31]}, schema=schema)
+    with pytest.raises(RunProblem, match=f"{function} collects 2\\*\\*31 values"):
+        changes(operator, rows)
+
+
 def test_an_update_carries_the_latest_event_time_of_its_group():
     schema = pa.schema({"k": TEXT, "_timestamp": pa.timestamp("us")})
     operator = UpdatingAggregate(schema, ("k",), (call("count", LONG),))
@@ -323,12 +349,35 @@ def test_idle_groups_are_retracted_once_and_start_anew():
     state, _ = operator.step(state, batch("a", -1), 3)  # a retract is no sign of life
     state, gone = operator.expire(state, 2)
     assert gone.to_pylist() == [{"k": "a", "m": 1, "_weight": -1}]
-    state, again = operator.expire(state, 2)
-    assert len(again) == 0
+    same, again = operator.expire(state, 2)
+    assert same is state
+    assert (again.schema, len(again)) == (gone.schema, 0)
     state, late = operator.step(state, batch("a", -1), 4)  # finds nothing
     assert len(late) == 0
     state, anew = operator.step(state, batch("a", 1), 5)
     assert anew.to_pylist() == [{"k": "a", "m": 1, "_weight": 1}]
+
+
+def test_a_group_of_which_too_much_is_taken_back_is_forgotten():
+    """Retracts of rows from before the group expired, in whatever company."""
+    schema = pa.schema({"v": LONG})
+    calls = renamed([call("count", LONG, "v"), call("sum", LONG, "v")])
+    operator = UpdatingAggregate(schema, (), calls)
+    too_much = [[(5, -1)], [(5, -2), (7, 1)], [(5, -1), (None, 2)]]
+    fresh = operator.partial(pa.table({"v": [1]}, schema=schema))
+    first = [{"m0": 1, "m1": 1, "_weight": 1}]
+    for rows in too_much:
+        batch = operator.partial(table([({"v": v}, w) for v, w in rows], schema))
+        # Of a group that is not there, and of one that is.
+        state, sent = operator.step(operator.layout.empty(), [batch], 0)
+        assert (len(sent), sum(map(len, state.values()))) == (0, 0)
+        state, sent = operator.step(state, [fresh], 1)
+        assert sent.to_pylist() == first
+        for _ in range(2):
+            state, _ = operator.step(state, [batch], 2)
+        assert sum(map(len, state.values())) == 0
+        state, sent = operator.step(state, [fresh], 3)
+        assert sent.to_pylist() == first
 
 
 def test_windows_that_are_over_leave_with_their_rows():

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from datetime import datetime
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -51,6 +52,12 @@ CONDITIONS: dict[str, Callable[[pa.Table], pa.Array] | None] = {
 }
 
 
+def without_a_key(relation: Relation, keys: tuple[str, ...]) -> pa.Table:
+    """The rows that are there and have a NULL in their key."""
+    missing = " OR ".join(f"{key} IS NULL" for key in keys)
+    return duck(f"SELECT * FROM rows WHERE {missing}", rows=relation.table())
+
+
 @settings(max_examples=60)
 @given(
     histories(LEFT_ROWS),
@@ -82,7 +89,9 @@ def test_a_join_follows_both_sides(lefts, rights, how, keys, condition, cut):
         state = operator.layout.from_bytes(operator.layout.to_bytes(state))
     state, changes = operator.expire(state, n + 1)
     folded.fold(changes)
-    folded.equals(duck(query, l=LEFT.empty_table(), r=RIGHT.empty_table()))
+    # Rows without a key are not kept: nothing is there to grow old.
+    ours, theirs = without_a_key(left, keys), without_a_key(right, KEYS[keys])
+    folded.equals(duck(query, l=ours, r=theirs))
     assert not any(len(rows) for rows in state.values())
 
 
@@ -124,6 +133,58 @@ def test_rows_of_nulls_are_alike_whichever_side_they_are_from():
     assert len(changes) == 0
 
 
+def nulls(*rows: tuple[int, int]) -> pa.Table:
+    """Left rows without a key: value and weight."""
+    values, weight = (list(column) for column in zip(*rows, strict=True))
+    columns = {"k": pa.nulls(len(values), pa.string()), "g": [0.0] * len(values)}
+    columns |= {"v": pa.array(values, pa.int64()), "_weight": weight}
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize("keys", [("k",), ("g", "k")])
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
+def test_a_row_without_a_key_is_sent_alone_and_not_kept(how: How, keys):
+    operator = UpdatingJoin(LEFT, RIGHT, keys, ("h", "l")[-len(keys) :], how)
+    state, sent = operator.layout.empty(), []
+    batches = [nulls((1, 2), (2, 1)), nulls((1, -1)), nulls((2, -1), (2, 1), (1, -1))]
+    for batch in batches:
+        partial = operator.partial(batch, RIGHT.empty_table())
+        assert how in ("left", "full") or not any(map(len, partial.values()))
+        state, changes = operator.step(state, [partial], 0)
+        sent.append([(c["v"], c["_weight"]) for c in changes.to_pylist()])
+        assert not any(map(len, state.values()))
+    outer = [[(1, 2), (2, 1)], [(1, -1)], [(1, -1)]]
+    assert sent == (outer if how in ("left", "full") else [[], [], []])
+
+
+def test_rows_without_a_key_go_to_the_bucket_of_theirs():
+    operator = UpdatingJoin(LEFT, RIGHT, ("k",), ("l",), "inner")
+    left = pa.table({"k": [None, "a", "b"], "g": [0.0] * 3, "v": [1, 2, 3]}, LEFT)
+    right = pa.Table.from_pylist([{"l": "b"}, {"l": None}], RIGHT)
+    parts = operator.partials(left, right, np.array([7, 1, 2, 2, 7]))
+    found = {bucket: part["keys"]["key k = l"].to_pylist() for bucket, part in parts}
+    assert found == {1: ["a"], 2: ["b"]}
+    none = operator.partials(left.slice(0, 1), right.slice(1), np.array([7, 7]))
+    assert list(none) == []
+
+
+def test_a_state_that_kept_rows_without_a_key_is_read_and_rid_of_them():
+    operator = UpdatingJoin(LEFT, RIGHT, ("k",), ("l",), "left")
+    row = pa.table({"k": ["a"], "g": [0.0], "v": [1]}, LEFT)
+    partial = operator.partial(row, RIGHT.empty_table())
+    state, _ = operator.step(operator.layout.empty(), [partial], 0)
+    keys = pa.table({"key k = l": [None, "a"], "_touched_us": [0, 0]})
+    slots = pa.array([0, 1])
+    left = pa.concat_tables([state["left"]] * 2).set_column(0, "_slot", slots)
+    old = {"keys": keys, "left": left, "right": state["right"]}
+    state, changes = operator.step(old, [partial], 1)
+    assert state["keys"]["key k = l"].to_pylist() == ["a"]
+    assert len(changes) == 1
+    state, changes = operator.expire(old, 1)
+    assert [c["_weight"] for c in changes.to_pylist()] == [-1]
+    assert not any(map(len, state.values()))
+
+
 def test_idle_keys_are_forgotten_and_others_stay():
     schema, other = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
     operator = UpdatingJoin(schema, other, ("a",), ("b",))
@@ -134,3 +195,14 @@ def test_idle_keys_are_forgotten_and_others_stay():
     state, gone = operator.expire(state, 2)
     assert gone.to_pylist() == [{"a": 1, "b": 1, "_weight": -1}]
     assert state["keys"]["key a = b"].to_pylist() == [2]
+
+
+def test_where_no_key_is_idle_nothing_is_computed(monkeypatch):
+    schema, other = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
+    operator = UpdatingJoin(schema, other, ("a",), ("b",), "full")
+    partial = operator.partial(pa.table({"a": [1]}), other.empty_table())
+    state, _ = operator.step(operator.layout.empty(), [partial], 1)
+    monkeypatch.setattr(UpdatingJoin, "step", pytest.fail)
+    kept, changes = operator.expire(state, 1)
+    assert kept is state
+    assert (changes.schema.names, len(changes)) == (["a", "b", "_weight"], 0)

@@ -86,3 +86,14 @@ def test_rows_below_the_limit_are_forgotten_where_nothing_is_retracted():
     assert sorted(partial["rows"]["v"].to_pylist()) == [1, 3]
     state, _ = operator.step(operator.layout.empty(), [partial], 0)
     assert sorted(state["rows"]["v"].to_pylist()) == [1, 3]
+
+
+def test_where_no_key_is_idle_nothing_is_computed(monkeypatch):
+    operator = UpdatingRank(INPUT, ("k",), (Order("v"),))
+    rows = pa.table({"k": ["a"], "v": [1.0], "t": ["x"]}, schema=INPUT)
+    partial = operator.partial(rows)
+    state, _ = operator.step(operator.layout.empty(), [partial], 1)
+    monkeypatch.setattr(UpdatingRank, "step", pytest.fail)
+    kept, changes = operator.expire(state, 1)
+    assert kept is state
+    assert (changes.schema.names, len(changes)) == (["k", "v", "t", "_weight"], 0)

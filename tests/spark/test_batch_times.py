@@ -1,0 +1,59 @@
+"""The time that an updating operator is told: that of the batch, as Spark logged it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from microbatches import run_to_end, write_tables
+
+from arroyo_nb.changelog.state import Layout, State
+from arroyo_nb.spark.keeping import Keeping, state_in_rocksdb
+from arroyo_nb.spark.stateful import updated
+
+NUMBERS = pa.schema({"n": pa.int64()})
+
+
+def clock() -> Any:
+    """An operator that sends what time it is. Local classes travel to a worker, which
+    cannot import this module, as a whole."""
+
+    class Clock:
+        keys = ()
+        output = pa.schema({"now": pa.int64()})
+        layout = partial_layout = Layout("clock", (("rows", NUMBERS),))
+
+        def partials(self, rows: pa.Table, _: Any) -> Iterator[tuple[int, State]]:
+            yield 0, {"rows": rows}
+
+        def step(self, state: State, _: Any, now_us: int) -> tuple[State, pa.Table]:
+            return state, pa.table({"now": [now_us], "_weight": [1]})
+
+    return Clock()
+
+
+def test_is_the_logged_one_and_the_same_when_a_batch_is_run_again(engine, tmp_path):
+    folder, state = tmp_path / "files", tmp_path / "state"
+    folder.mkdir()
+    write_tables(folder, [pa.table({"n": [n]}, NUMBERS) for n in range(3)])
+
+    def work():
+        spark = engine.session
+        reader = spark.readStream.schema("n bigint").option("maxFilesPerTrigger", 1)
+        frame = updated(reader.parquet(str(folder)), clock(), Keeping(buckets=1))
+        with state_in_rocksdb(spark):
+            outcome = run_to_end(frame, state)
+        return {batch: row["now"] for batch, row in outcome.rows}
+
+    def logged_us(batch: int) -> int:
+        _, metadata, *_ = (state / "offsets" / str(batch)).read_text().splitlines()
+        return json.loads(metadata)["batchTimestampMs"] * 1000
+
+    told = engine.worker.call(work)
+    assert told == {batch: logged_us(batch) for batch in range(3)}
+    # As after a kill between a batch's rows and its commit.
+    for name in ("2", ".2.crc"):
+        (state / "commits" / name).unlink(missing_ok=True)
+    assert engine.worker.call(work) == {2: told[2]}
