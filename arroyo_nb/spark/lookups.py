@@ -31,6 +31,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS, Decoder, line_format
 from arroyo_nb.options import OptionValue
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.naming import free
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import Schema, arrow_schema, quoted, spark_schema, spark_type
 from arroyo_nb.spark.expressions import spark_sql
@@ -68,8 +69,9 @@ def broadcast(
     from pyspark.sql import functions as F  # noqa: N812
 
     ours, theirs, equal = ["*"], [], []
+    taken = {*frame.columns, *(name for name, _ in node.columns)}
     for number, (key, name) in enumerate(node.keys):
-        left, right = f"_left_key_{number}", f"_right_key_{number}"
+        left, right = (free(f"{side}_{number}", taken) for side in ("left", "right"))
         ours.append(f"{spark_sql(key, row_time=row_time)} AS {left}")
         # A key may be a narrower number than what it is compared with.
         theirs.append(f"CAST({quoted(name)} AS {spark_type(type_of(key))}) AS {right}")
