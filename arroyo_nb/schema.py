@@ -30,7 +30,7 @@ HIDDEN_COLUMNS = frozenset(
     (
         *("_weight", "_row_id", "_sequence"),
         *("_arrival", "_watermark", "_window"),
-        *("_found", "_seen"),
+        *("_found", "_seen", "_unread"),
     )
 )
 """What stands beside the columns of a relation, and :data:`TIMESTAMP`, while it runs:

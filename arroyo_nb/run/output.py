@@ -36,6 +36,7 @@ from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.keeping import state_in_rocksdb
 from arroyo_nb.spark.lower import DROPPED, Read, lower, visible
 from arroyo_nb.spark.observe import read_observed
+from arroyo_nb.tape.writer import KEPT_BAD_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -86,6 +87,7 @@ class Output:
         self.input_rows = 0
         self.late_groups = 0
         self.dropped_rows: Counter[str] = Counter()
+        self.bad: dict[str, tuple[str, ...]] = {}
         self.preview = _preview(sink) if keep else None
         self.aggregates = tuple(window_assigners(sink)) if traced else ()
         self.traces = tuple(
@@ -261,6 +263,9 @@ class Output:
             if name.startswith(DROPPED):
                 _, _, table = name.removeprefix(DROPPED).partition(":")
                 self.dropped_rows[table] += values["rows"]
+                if values.get("bad") is not None:
+                    kept = (*self.bad.get(table, ()), values["bad"])
+                    self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
         self.input_rows += progress.input_rows
         self.late_groups += progress.late_groups
         self.progress = progress

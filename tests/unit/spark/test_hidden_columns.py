@@ -11,5 +11,11 @@ from arroyo_nb.tape import ARRIVAL
 
 def test_they_are_all_refused():
     own = {WEIGHT, ROW_ID, SEQUENCE, ARRIVAL}
-    own |= {windows.WINDOW, lower._WATERMARK, lookups.FOUND, changes._SEEN}
+    own |= {
+        windows.WINDOW,
+        lower._WATERMARK,
+        lookups.FOUND,
+        lookups.UNREAD,
+        changes._SEEN,
+    }
     assert own == HIDDEN_COLUMNS
