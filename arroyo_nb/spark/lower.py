@@ -59,9 +59,9 @@ class _Lowering:
 
     ``watermarked`` is false where nobody asks for the watermark: no window waits for
     it and nobody looks. ``numbers`` has the aggregates that are still to be observed,
-    by identity; ``counted`` the tables and lookups whose bad rows are counted. A node with
-    several readers is lowered for each: Spark loses rows where one streaming DataFrame
-    is twice in a query.
+    by identity; ``counted`` the tables and lookups whose bad rows are counted. A node
+    with several readers is lowered for each: Spark loses rows where one streaming
+    DataFrame is twice in a query.
     """
 
     read: Read
