@@ -136,11 +136,13 @@ class Run:
         Raises
         ------
         ArroyoError
-            When the run failed.
+            When the run failed, however often that was told.
         """
         if not self.wait_quietly(timeout):
             return False
-        self._raise_once()
+        if self.error is not None:
+            self._told = True
+            raise self.error
         return True
 
     def stop(self, note: str = "stopped") -> Run:
