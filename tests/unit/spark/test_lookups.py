@@ -183,6 +183,10 @@ def test_a_cache_never_lies_and_never_grows(questions, max_bytes):
     cache = LookupCache(max_bytes, None)
     for keys in questions:
         assert cache.find(keys, store.ask) == [store.records.get(k) for k in keys]
-        assert 0 <= cache.kept_bytes <= max_bytes
+        entries = cache._entries.items()
+        kept = sum(
+            ENTRY_BYTES + len(k) + len(found or b"") for k, (found, _) in entries
+        )
+        assert kept == cache._bytes <= max_bytes
     if not max_bytes:
         assert len(store.asked) == len(questions)
