@@ -49,8 +49,8 @@ class Preview:
         self.put(batch.toArrow().cast(arrow_schema(nullable(self.schema))), batch_id)
 
     def put(self, rows: pa.Table, batch_id: int, count: int | None = None) -> None:
-        """Take the rows of one micro-batch, in the order of their windows; or the newest
-        of them, and how many came."""
+        """Take the rows of one micro-batch, in the order of their windows; or only the
+        newest of them, and how many came."""
         count = rows.num_rows if count is None else count
         rows = _by_window(rows, self.schema)
         with self._lock:
