@@ -99,7 +99,7 @@ def newest_copies(weight: Ints, most: int) -> Ints:
     """
     copies = np.maximum(weight, 0)
     behind = np.cumsum(copies[::-1])[::-1] - copies
-    return np.clip(most - behind, 0, copies)
+    return np.asarray(np.clip(most - behind, 0, copies), np.int64)
 
 
 def latest_by(ids: Ints, times: pa.ChunkedArray, groups: int) -> pa.Array:

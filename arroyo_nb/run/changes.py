@@ -144,7 +144,7 @@ class _Relation:
     @property
     def is_cut(self) -> bool:
         """Whether there were too many rows; what is held is then not the result."""
-        return max(self.count, self.rows.num_rows) > RELATION_ROWS
+        return max(self.count, int(self.rows.num_rows)) > RELATION_ROWS
 
     def after(self, changes: pa.Table) -> _Relation:
         """With the changes of one more batch."""
