@@ -34,6 +34,7 @@ from arroyo_nb.schema import (
     Timestamp,
     Type,
     arrow_schema,
+    check_visible,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def lookup_table(name: str, frame: Any, keys: Sequence[str]) -> LookupTable:
         When two rows have one key.
     """
     rows, schema = typed_rows(rows_of(frame))
+    for column in schema.names:
+        check_visible(column)
     for key in keys:
         if key not in schema:
             raise CatalogProblem(

@@ -16,11 +16,25 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+from arroyo_nb.errors import CatalogProblem
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from arroyo_nb.source import Span
+
 TIMESTAMP = "_timestamp"
 """Name of the hidden event-time field."""
+
+HIDDEN_COLUMNS = frozenset(
+    (
+        *("_weight", "_row_id", "_sequence"),
+        *("_arrival", "_watermark", "_window"),
+        *("_found", "_seen", "_unread"),
+    )
+)
+"""What stands beside the columns of a relation, and :data:`TIMESTAMP`, while it runs:
+no column of a user's has one of these names, or it would be taken for them."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """Where instants are counted from, and where Spark's watermarks begin."""
@@ -137,9 +151,25 @@ WINDOW_STRUCT = StructOf(
 """Type of a window column: half open ``[start, end)``."""
 
 
+def check_visible(name: str, span: Span | None = None) -> None:
+    """Refuse the name of a hidden column for one of the user's.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is one of :data:`HIDDEN_COLUMNS`.
+    """
+    if name in HIDDEN_COLUMNS:
+        raise CatalogProblem(
+            f"'{name}' is a hidden column",
+            span=span,
+            hint="give the column another name",
+        )
+
+
 @dataclass(frozen=True)
 class Schema:
-    """Columns in order, names unique. The hidden ``_timestamp`` is not listed.
+    """Columns in order, names unique. Hidden columns are not listed.
 
     >>> print(Schema((Field("a", INT), Field("w", WINDOW_STRUCT, False))))
     a INT, w STRUCT<start TIMESTAMP, end TIMESTAMP> NOT NULL

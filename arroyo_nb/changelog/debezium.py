@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.keys import Ints, group_ids, size, whole
 from arroyo_nb.changelog.recipes import added
-from arroyo_nb.changelog.zset import consolidate, weights
+from arroyo_nb.changelog.zset import consolidate, newest_copies, weights
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import TIMESTAMP
 
@@ -68,13 +68,17 @@ def documents(changes: pa.Table) -> pa.Table:
 
     Ids come in the order in which their first change that counts appeared.
     """
+    return newest_documents(changes, np.iinfo(np.int64).max)[0]
+
+
+def newest_documents(changes: pa.Table, most: int) -> tuple[pa.Table, int]:
+    """The last of the :func:`documents`, at most so many, and how many there are."""
     changes = consolidate(changes)
     weight = weights(changes)
     ids, named = _ids(changes)
     gone, come = (added(size(ids), ids, np.maximum(w, 0)) for w in (-weight, weight))
     update = named & (gone == 1)[ids] & (come == 1)[ids]
     single = np.flatnonzero(~update)
-    single = np.repeat(single, np.abs(weight[single]))
     retract, append = (np.flatnonzero(update & (weight == w)) for w in (-1, 1))
     append = append[np.argsort(ids[append])]
     retract = retract[np.argsort(ids[retract])]
@@ -83,16 +87,17 @@ def documents(changes: pa.Table) -> pa.Table:
     after = np.r_[np.where(down, -1, single), append]
     op = np.r_[np.where(down, "d", "c"), np.full(len(append), "u")]
     order = np.lexsort((before < 0, np.r_[ids[single], ids[append]]))
+    copies = np.r_[np.abs(weight[single]), np.ones(len(append), np.int64)][order]
+    order = np.repeat(order, newest_copies(copies, most))
     rows = changes.drop_columns(
         [c for c in (ROW_ID, WEIGHT, TIMESTAMP) if c in changes.column_names]
     )
-    return pa.table(
-        {
-            BEFORE: _images(rows, before[order]),
-            AFTER: _images(rows, after[order]),
-            OP: pa.array(op[order], pa.string()),
-        }
-    )
+    told = {
+        BEFORE: _images(rows, before[order]),
+        AFTER: _images(rows, after[order]),
+        OP: pa.array(op[order], pa.string()),
+    }
+    return pa.table(told), int(copies.sum())
 
 
 def _ids(changes: pa.Table) -> tuple[Ints, np.ndarray]:

@@ -96,6 +96,17 @@ def fold(changes: pa.Table) -> pa.Table:
     return rows.select(value_columns(rows)).take(copies)
 
 
+def newest_copies(weight: Ints, most: int) -> Ints:
+    """How many copies of each row are among the last ``most`` of all copies.
+
+    >>> newest_copies(np.array([5, 2, 3]), 4).tolist()
+    [0, 1, 3]
+    """
+    copies = np.maximum(weight, 0)
+    behind = np.cumsum(copies[::-1])[::-1] - copies
+    return np.asarray(np.clip(most - behind, 0, copies), np.int64)
+
+
 def latest_by(ids: Ints, times: pa.ChunkedArray, groups: int) -> pa.Array:
     """The latest instant of each group, NULL where it has none."""
     numbers = int64s(times.cast(pa.int64()).fill_null(_NEVER))

@@ -23,11 +23,13 @@ from arroyo_nb.tape import Recorder
 if TYPE_CHECKING:
     from pathlib import Path
 
-TIMEOUT_S = 10.0
-"""How long a server may take to answer."""
+TIMEOUT_S = 2.0
+"""How long a server may take to answer. One that does not is told, and not asked again:
+it hangs, and everybody would wait for it several times."""
 
 TRIES = 6
-"""How often it is tried again where it cannot be reached: some three seconds in all."""
+"""How often one that refuses, or breaks off, is tried again: some three seconds in
+all."""
 
 _PASSWORD = re.compile(r"(?<=://)[^@/]*@")
 _SCHEMES = ("redis://", "rediss://", "unix://")
@@ -103,8 +105,9 @@ def _client(asker: RedisAsker) -> Any:
     from redis.backoff import ExponentialBackoff
     from redis.retry import Retry
 
+    backoff = ExponentialBackoff(cap=1.0, base=0.05)
     settings: dict[str, Any] = {
-        "retry": Retry(ExponentialBackoff(cap=1.0, base=0.05), TRIES),
+        "retry": Retry(backoff, TRIES, supported_errors=(redis.ConnectionError,)),
         "socket_timeout": TIMEOUT_S,
         "socket_connect_timeout": TIMEOUT_S,
         **({"username": asker.username} if asker.username else {}),

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from arroyo_nb.catalog import WatermarkClause
-from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.plan.columns import Declared, definitions
 from arroyo_nb.plan.options import Options
@@ -46,13 +45,6 @@ def changes_problems(
             hint="write PRIMARY KEY after the type of the column that tells its rows "
             "apart",
         )
-    for hidden in (WEIGHT, SEQUENCE, ROW_ID):
-        if hidden in declared.order:
-            yield CatalogProblem(
-                f"'{hidden}' is a hidden column of a table of changes",
-                span=span_of(columns[hidden]),
-                hint="give the column another name",
-            )
     if watermark.column is not None:
         clauses = map(span_of, create.find_all(exp.WatermarkColumnConstraint))
         yield CatalogProblem(

@@ -17,7 +17,7 @@ from arroyo_nb.plan.binding import bind
 from arroyo_nb.plan.scope import Collected, Scope, unique
 from arroyo_nb.plan.types import is_internal, type_from_sql
 from arroyo_nb.plan.typing import cast, is_nullable, type_of
-from arroyo_nb.schema import Field, Schema, Type
+from arroyo_nb.schema import Field, Schema, Type, check_visible
 from arroyo_nb.sql.dialect import span_of
 
 _HANDLED = {
@@ -248,6 +248,8 @@ def _check_scalar(bound: exp.Expr, where: str) -> None:
 
 
 def _check_names(fields: list[Field], definitions: list[exp.ColumnDef]) -> None:
+    for definition in definitions:
+        check_visible(definition.name, span_of(definition.this))
     unique(
         fields,
         lambda _, other, name: CatalogProblem(

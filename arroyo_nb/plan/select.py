@@ -40,7 +40,7 @@ from arroyo_nb.plan.over import ranked
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected, Scope, spelled, unique
 from arroyo_nb.plan.typing import cast, column, is_nullable, place_of, type_of, typed
-from arroyo_nb.schema import NULL, Field
+from arroyo_nb.schema import NULL, Field, check_visible
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
 
@@ -211,7 +211,10 @@ def _item(expression: exp.Expr, scope: Scope) -> list[Named]:
     if isinstance(expression, exp.Alias):
         alias, expression = expression.args["alias"], expression.this
     bound = bind(expression, replace(scope, over=True))
-    name = spelled(alias) if alias is not None else output_name(bound)
+    name = output_name(bound)
+    if alias is not None:
+        name = spelled(alias)
+        check_visible(name, span_of(alias))
     return [Named(name, bound, type_of(bound), is_nullable(bound))]
 
 

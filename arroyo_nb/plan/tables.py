@@ -25,7 +25,7 @@ from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Collected
 from arroyo_nb.plan.watermarks import EVENT_TIME_OPTIONS, watermark_clause
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import Schema
+from arroyo_nb.schema import Schema, check_visible
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import name_span, span_of
 from arroyo_nb.sql.statements import CreateTable
@@ -329,6 +329,8 @@ class _Table:
             return None
         try:
             own = self._connector.columns(values)
+            for name in () if own is None else own.names:
+                check_visible(name)
         except ArroyoError as problem:
             # A connector knows no places, but quotes the value that it refuses.
             problem.span = problem.span or self._options.holding(problem.message)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
@@ -65,10 +66,11 @@ class ChangesPreview(Preview):
     def take(self, changes: pa.Table, batch_id: int) -> None:
         """Take the changes of one micro-batch; a replayed one takes the place of its
         first try."""
-        from arroyo_nb.changelog.debezium import documents
+        from arroyo_nb.changelog.debezium import newest_documents
 
         schema = arrow_schema(self.schema)
-        self.put(documents(changes).select(schema.names).cast(schema), batch_id)
+        documents, count = newest_documents(changes, self._limit_rows)
+        self.put(documents.select(schema.names).cast(schema), batch_id, count)
         with self._lock:
             # A batch that comes again begins where it began.
             if batch_id != self._batch_id:
@@ -101,16 +103,18 @@ class ChangesPreview(Preview):
     def newest(self, count: int) -> list[tuple[Any, ...]]:
         """The rows of the result that changed last, in the order in which they first
         came, so that a row which changes stays where it is; none where it is large."""
+        from arroyo_nb.changelog.zset import fold
+
         relation = self._relation
         if relation.is_cut:
             return []
-        rows = relation.last(count).in_place().select(self._row.names)
+        rows = fold(relation.last(count).in_place()).select(self._row.names)
         return list(reversed(last_rows(rows, count)))
 
     @property
     def result_rows(self) -> int | None:
         """How many rows the changes leave; None where they are too many to hold."""
-        return None if self._relation.is_cut else self._relation.rows.num_rows
+        return None if self._relation.is_cut else self._relation.count
 
     def _change(self, batch_id: int, row: tuple[Any, ...]) -> Change:
         op, before, after = row
@@ -130,10 +134,17 @@ class _Relation:
 
     rows: pa.Table
 
+    @cached_property
+    def count(self) -> int:
+        """How many rows there are, each as often as it is there."""
+        from arroyo_nb.changelog.zset import weights
+
+        return int(weights(self.rows).clip(0).sum())
+
     @property
     def is_cut(self) -> bool:
         """Whether there were too many rows; what is held is then not the result."""
-        return bool(self.rows.num_rows > RELATION_ROWS)
+        return max(self.count, int(self.rows.num_rows)) > RELATION_ROWS
 
     def after(self, changes: pa.Table) -> _Relation:
         """With the changes of one more batch."""
@@ -152,8 +163,15 @@ class _Relation:
         return self.rows.sort_by(_SEEN).drop_columns([_SEEN, ROW_ID])
 
     def last(self, count: int) -> _Relation:
-        """Those that changed last."""
-        return _Relation(self.rows.slice(max(0, self.rows.num_rows - count)))
+        """Those that changed last, each as often as it is among them."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from arroyo_nb.changelog.zset import newest_copies, weights, with_column
+
+        copies = pa.array(newest_copies(weights(self.rows), count))
+        there = with_column(self.rows, WEIGHT, copies)
+        return _Relation(there.filter(pc.greater(copies, 0)))
 
     def _places(self, rows: pa.Table) -> pa.ChunkedArray:
         """The place that a row's id has had; behind all others for one that is new."""

@@ -253,13 +253,14 @@ class Feeds:
         return next((error for error in errors if error is not None), None)
 
     def sources(self) -> tuple[SourceProgress, ...]:
-        """Where each source stands."""
+        """Where each source stands, and then what is looked up."""
         conductors = self._conductors
-        return tuple(
+        played = (
             _source_progress(feed.table, conductors[feed.key])
             for feed in self._feeds
             if feed.key in conductors
         )
+        return (*played, *self._tables.sources())
 
 
 def _feeds(sinks: Sequence[nodes.Sink], pace: Pace) -> Iterator[Feed]:
@@ -324,5 +325,5 @@ def _source_progress(table: ConnectorTable, conductor: Conductor) -> SourceProgr
         ended=state.ended,
         paused=state.paused,
         dropped_rows=state.dropped_rows,
-        bad=tuple(f"{b.place}: {b.reason}: {b.text}" for b in state.bad),
+        bad=tuple(map(str, state.bad)),
     )

@@ -6,8 +6,10 @@ before: a row that is taken back had the same row beside it when it came.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,14 +18,20 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.frames import keyed
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.run.snapshot import SourceProgress
 from arroyo_nb.schema import arrow_schema
 from arroyo_nb.spark.lookups import static_frame
+from arroyo_nb.tape import KEPT_BAD_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from arroyo_nb.catalog import LookupTable
+
+_LEFT_OUT = b"left_out"
+"""Metadata of a kept table: bad records that were left out, how many and some of them.
+Who goes on with the run does not read them again."""
 
 
 class StaticTables:
@@ -49,6 +57,8 @@ class StaticTables:
             elif node.table not in self._tables:
                 self._nodes.append(node)
         self._rows: list[pa.Table] = []
+        tables = dict.fromkeys(node.table.name for node in _lookups(sinks))
+        self._names = tuple(tables)
 
     @property
     def _tables(self) -> list[LookupTable]:
@@ -76,6 +86,31 @@ class StaticTables:
         """The rows of one of them."""
         rows = self._rows[self._tables.index(table)]
         return static_frame(spark, rows, table.schema)
+
+    def sources(self) -> Iterator[SourceProgress]:
+        """Each table that is looked up, with the records that were left out of it; what
+        was asked for, the queries know."""
+        # Other threads ask too, before the tables are read.
+        names = (table.name for table in self._tables)
+        rows = dict(zip(names, self._rows, strict=False))
+        for name in self._names:
+            yield _progress(name, rows.get(name))
+
+
+def _progress(name: str, rows: pa.Table | None) -> SourceProgress:
+    metadata = (rows.schema.metadata or {}) if rows is not None else {}
+    left = json.loads(metadata.get(_LEFT_OUT, "{}"))
+    return SourceProgress(
+        name=name,
+        rows=0 if rows is None else rows.num_rows,
+        max_event_time=None,
+        delay=timedelta(),
+        bounded=True,
+        ended=True,
+        dropped_rows=left.get("rows", 0),
+        bad=tuple(left.get("bad", ())),
+        looked_up=True,
+    )
 
 
 def _lookups(sinks: Iterable[nodes.Sink]) -> Iterator[nodes.LookupJoin]:
@@ -111,5 +146,12 @@ def _read(node: nodes.LookupJoin) -> pa.Table:
     recorder = CONNECTORS.get(table.connector).recorder(spec)
     # A tape does not say which of its columns are never NULL.
     wanted = pa.schema([f.with_nullable(True) for f in arrow_schema(table.schema)])
-    chunks = (chunk.rows.select(wanted.names) for chunk in recorder.chunks(None))
-    return pa.concat_tables([wanted.empty_table(), *(c.cast(wanted) for c in chunks)])
+    chunks = list(recorder.chunks(None))
+    found = (chunk.rows.select(wanted.names).cast(wanted) for chunk in chunks)
+    bad = [str(row) for chunk in chunks for row in chunk.bad]
+    left = {
+        "rows": sum(chunk.dropped_rows for chunk in chunks),
+        "bad": bad[:KEPT_BAD_ROWS],
+    }
+    rows = pa.concat_tables([wanted.empty_table(), *found])
+    return rows.replace_schema_metadata({_LEFT_OUT: json.dumps(left)})

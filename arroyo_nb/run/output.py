@@ -263,8 +263,9 @@ class Output:
             if name.startswith(DROPPED) and values["rows"]:
                 _, _, table = name.removeprefix(DROPPED).partition(":")
                 self.dropped_rows[table] += values["rows"]
-                told = f"its event time cannot be used: {values['row']}"
-                self.bad[table] = (*self.bad.get(table, ()), told)[:KEPT_BAD_ROWS]
+                if values.get("bad") is not None:
+                    kept = (*self.bad.get(table, ()), values["bad"])
+                    self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
         self.input_rows += progress.input_rows
         self.late_groups += progress.late_groups
         self.progress = progress

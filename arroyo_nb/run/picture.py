@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -51,7 +52,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         sessions=trace is not None and isinstance(trace.window, nodes.Session),
         windows=trace.windows(_closing_at(run, output)) if trace else (),
         history=output.history.points,
-        sources=tuple(_with_dropped(run, source) for source in run.feeds.sources()),
+        sources=tuple(_sources(run)),
         columns=output.sink.schema.names,
         numeric=tuple(is_number(f.type) for f in output.sink.schema),
         rows=tuple(preview.newest(rows)) if preview else (),
@@ -119,13 +120,18 @@ def _closing_at(run: Run, output: Output) -> datetime | None:
     return None if clause.expression else naive(newest - clause.delay)
 
 
-def _with_dropped(run: Run, source: SourceProgress) -> SourceProgress:
-    """A source, its rows with an unusable event time among the bad ones. Each output
-    that reads it finds the same ones, sooner or later."""
-    furthest = max(run.outputs, key=lambda o: o.dropped_rows[source.name])
-    bad = furthest.bad.get(source.name, ())
-    return replace(
-        source,
-        dropped_rows=source.dropped_rows + furthest.dropped_rows[source.name],
-        bad=(*source.bad, *bad)[:KEPT_BAD_ROWS],
-    )
+def _sources(run: Run) -> Iterator[SourceProgress]:
+    """The sources; tables that are looked up only where records were left out."""
+    for source in run.feeds.sources():
+        dropped = [output.dropped_rows[source.name] for output in run.outputs]
+        # Of unusable event times each output that reads the source finds the same ones,
+        # sooner or later; bad records of a store each finds by rows of its own.
+        more = sum(dropped) if source.looked_up else max(dropped)
+        bad = (text for o in run.outputs for text in o.bad.get(source.name, ()))
+        found = replace(
+            source,
+            dropped_rows=source.dropped_rows + more,
+            bad=(*source.bad, *dict.fromkeys(bad))[:KEPT_BAD_ROWS],
+        )
+        if found.dropped_rows or not found.looked_up:
+            yield found

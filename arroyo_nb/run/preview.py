@@ -48,8 +48,10 @@ class Preview:
         """Take one micro-batch; a replayed one takes the place of its first try."""
         self.put(batch.toArrow().cast(arrow_schema(nullable(self.schema))), batch_id)
 
-    def put(self, rows: pa.Table, batch_id: int) -> None:
-        """Take the rows of one micro-batch, in the order of their windows."""
+    def put(self, rows: pa.Table, batch_id: int, count: int | None = None) -> None:
+        """Take the rows of one micro-batch, in the order of their windows; or only the
+        newest of them, and how many came."""
+        count = rows.num_rows if count is None else count
         rows = _by_window(rows, self.schema)
         with self._lock:
             if self._newest[0] == batch_id:
@@ -57,8 +59,8 @@ class Preview:
                 self.total_rows -= self._newest[1]
                 if self._batches and self._batches[-1][0] == batch_id:
                     self._batches.pop()
-            self._newest = batch_id, rows.num_rows
-            self.total_rows += rows.num_rows
+            self._newest = batch_id, count
+            self.total_rows += count
             if rows.num_rows:
                 self._batches.append((batch_id, rows))
             self._cut()

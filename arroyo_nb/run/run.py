@@ -136,11 +136,13 @@ class Run:
         Raises
         ------
         ArroyoError
-            When the run failed.
+            When the run failed, however often that was told.
         """
         if not self.wait_quietly(timeout):
             return False
-        self._raise_once()
+        if self.error is not None:
+            self._told = True
+            raise self.error
         return True
 
     def stop(self, note: str = "stopped") -> Run:
@@ -189,7 +191,8 @@ class Run:
 
     def windows(self, output: int = 0) -> pa.Table:
         """The windows that rows came for: start, end, rows, late rows, state, batch
-        that closed it.
+        that closed it. Of rows that change each new version is one, and taking one back
+        is none.
 
         Sessions are told as the stretches of time that have any, all keys together,
         with edges and late rows near by an eighth of the gap: late rows are at most

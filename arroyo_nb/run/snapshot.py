@@ -56,7 +56,11 @@ class WindowBar:
 
 @dataclass(frozen=True)
 class SourceProgress:
-    """One source of the run: rows so far, newest event time, pace."""
+    """One source of the run: rows so far, newest event time, pace.
+
+    One that is ``looked_up`` has no time; where it is asked by key, its rows are not
+    known, and ``dropped_rows`` counts those of the stream that met a bad record.
+    """
 
     name: str
     rows: int
@@ -67,6 +71,7 @@ class SourceProgress:
     paused: bool = False
     dropped_rows: int = 0
     bad: tuple[str, ...] = ()
+    looked_up: bool = False
 
 
 @dataclass(frozen=True)

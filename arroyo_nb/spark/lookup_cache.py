@@ -42,11 +42,6 @@ class LookupCache:
         self._bytes = 0
         self._entries: OrderedDict[str, tuple[bytes | None, float]] = OrderedDict()
 
-    @property
-    def kept_bytes(self) -> int:
-        """How much is kept now."""
-        return self._bytes
-
     def find(self, keys: Sequence[str], ask: Ask) -> list[bytes | None]:
         """The record of each key; what is not known, or too old, is asked for at once.
 

@@ -31,6 +31,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS, Decoder, line_format
 from arroyo_nb.options import OptionValue
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.naming import free
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import Schema, arrow_schema, quoted, spark_schema, spark_type
 from arroyo_nb.spark.expressions import spark_sql
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
 FOUND = "_found"
 """Whether a row of a table that is read whole was found; NULL where it was not."""
+
+UNREAD = "_unread"
+"""Of a row whose record in a store is bad and dropped: what is wrong with that."""
 
 KEY = "_key"
 """What is looked up, on its way to a worker."""
@@ -68,8 +72,9 @@ def broadcast(
     from pyspark.sql import functions as F  # noqa: N812
 
     ours, theirs, equal = ["*"], [], []
+    taken = {*frame.columns, *(name for name, _ in node.columns)}
     for number, (key, name) in enumerate(node.keys):
-        left, right = f"_left_key_{number}", f"_right_key_{number}"
+        left, right = (free(f"{side}_{number}", taken) for side in ("left", "right"))
         ours.append(f"{spark_sql(key, row_time=row_time)} AS {left}")
         # A key may be a narrower number than what it is compared with.
         theirs.append(f"CAST({quoted(name)} AS {spark_type(type_of(key))}) AS {right}")
@@ -87,8 +92,8 @@ def static_frame(spark: SparkSession, rows: pa.Table, schema: Schema) -> DataFra
 
 
 def asked(frame: DataFrame, node: nodes.LookupJoin, row_time: str) -> DataFrame:
-    """Each row with the columns of what was found; of an inner join those that find
-    something.
+    """Each row with the columns of what was found, and :data:`UNREAD`; of an inner join
+    those that find something, if only a bad record.
 
     Parameters
     ----------
@@ -119,6 +124,7 @@ def asked(frame: DataFrame, node: nodes.LookupJoin, row_time: str) -> DataFrame:
     added = ", ".join(
         f"{word} {spark_type(type_)}" for word, type_ in zip(found, types, strict=True)
     )
+    added = f"{added}, {UNREAD} string"
     columns = StructType([*rows.schema.fields, *StructType.fromDDL(added).fields])
     keyed = frame.selectExpr(*given, f"{spark_sql(key, row_time=row_time)} AS {KEY}")
     named = [
@@ -129,7 +135,8 @@ def asked(frame: DataFrame, node: nodes.LookupJoin, row_time: str) -> DataFrame:
             strict=True,
         )
     ]
-    return keyed.mapInArrow(_worker(node, found), columns).selectExpr(*named)
+    made = keyed.mapInArrow(_worker(node, found), columns)
+    return made.selectExpr(*named, UNREAD)
 
 
 def _worker(node: nodes.LookupJoin, names: Sequence[str]) -> Lookup:
@@ -201,14 +208,16 @@ class Lookup:
             yield from self.looked_up(rows, cache).to_batches()
 
     def looked_up(self, rows: pa.Table, cache: LookupCache) -> pa.Table:
-        """The rows with what was found for their :data:`KEY`."""
+        """The rows with what was found for their :data:`KEY`, and :data:`UNREAD`."""
         keys = rows[KEY].combine_chunks()
         distinct = keys.unique().drop_null()
         texts = distinct.to_pylist()
-        found, places = self.records(texts, cache.find(texts, self.asker.ask))
+        found, places, bad = self.records(texts, cache.find(texts, self.asker.ask))
         found = found.cast(self.held)
+        number = pc.index_in(keys, distinct)
         # NULL where a key is NULL or has no record.
-        at = pa.array(places, pa.int64()).take(pc.index_in(keys, distinct))
+        at = pa.array(places, pa.int64()).take(number)
+        unread = pa.array(bad, pa.string()).take(number)
         made = rows.drop(KEY)
         for name, column in self.columns:
             values = (
@@ -217,13 +226,16 @@ class Lookup:
                 else found[column].take(at)
             )
             made = made.append_column(name, values)
-        return made.filter(self._is_found(found, at)) if self.drops else made
+        made = made.append_column(UNREAD, unread)
+        if not self.drops:
+            return made
+        return made.filter(pc.or_(self._is_found(found, at), unread.is_valid()))
 
     def records(
         self, keys: Sequence[str], documents: Sequence[bytes | None]
-    ) -> tuple[pa.Table, list[int | None]]:
-        """The records as rows, and where that of each key stands; None where there is
-        none, or one that is bad and dropped.
+    ) -> tuple[pa.Table, list[int | None], list[str | None]]:
+        """The records as rows; where that of each key stands, None where there is none,
+        or one that is bad and dropped; and what is wrong with that.
 
         Raises
         ------
@@ -237,21 +249,23 @@ class Lookup:
             if document is not None
         ]
         places: list[int | None] = [None] * len(keys)
+        bad: list[str | None] = [None] * len(keys)
         decoder = line_format(self.format).decoder(self.physical, self.options, None)
         rows = self._at_once(decoder, [document for _, document in there])
         if rows is not None:
             for place, (number, _) in enumerate(there):
                 places[number] = place
-            return rows, places
+            return rows, places, bad
         tables = [arrow_schema(self.physical).empty_table()]
         for number, document in there:
             # Told by its key: who reads the error looks for it in the store.
             origin = f"{self.table}['{keys[number]}']"
-            decoded = decoder.decode(document, origin, 1).rows
-            if decoded.num_rows:
+            decoded = decoder.decode(document, origin, 1)
+            if decoded.rows.num_rows:
                 places[number] = sum(table.num_rows for table in tables)
-                tables.append(decoded)
-        return pa.concat_tables(tables), places
+                tables.append(decoded.rows)
+            bad[number] = next(map(str, decoded.bad), None)
+        return pa.concat_tables(tables), places, bad
 
     def _at_once(self, decoder: Decoder, documents: Sequence[bytes]) -> pa.Table | None:
         """The rows of all documents; None where not each of them is one."""

@@ -44,7 +44,8 @@ Read: TypeAlias = "Callable[[nodes.Source | nodes.LookupJoin], DataFrame]"
 or not; of a lookup join whose table is read whole, the rows of that table."""
 
 DROPPED = "dropped:"
-"""Observation of a table's rows whose event time cannot be used: a number, its name."""
+"""Observation of a table's rows whose event time cannot be used, or of those that met a
+record of it that cannot be read: a number, the table's name."""
 
 _WATERMARK = "_watermark"
 _END = f"timestamp_micros({END_OF_TIME_US}L)"
@@ -58,9 +59,9 @@ class _Lowering:
 
     ``watermarked`` is false where nobody asks for the watermark: no window waits for
     it and nobody looks. ``numbers`` has the aggregates that are still to be observed,
-    by identity; ``counted`` the tables whose unusable rows are counted. A node with
-    several readers is lowered for each: Spark loses rows where one streaming DataFrame
-    is twice in a query.
+    by identity; ``counted`` the tables and lookups whose bad rows are counted. A node
+    with several readers is lowered for each: Spark loses rows where one streaming
+    DataFrame is twice in a query.
     """
 
     read: Read
@@ -69,7 +70,7 @@ class _Lowering:
     numbers: dict[int, int]
     keeping: Keeping
     again: bool = False
-    counted: list[ConnectorTable] = field(default_factory=list)
+    counted: list[ConnectorTable | nodes.LookupJoin] = field(default_factory=list)
 
 
 def lower(
@@ -249,9 +250,10 @@ def _of_usable_time(
             name = f"{DROPPED}{len(lowering.counted)}:{table.name}"
             lowering.counted.append(table)
             columns = ", ".join(quoted(field.name) for field in node.input.schema)
-            row = f"min(IF({bad}, to_json(struct({columns})), NULL))"
+            why = quoted_text("its event time cannot be used: ")
+            row = f"min(IF({bad}, {why} || to_json(struct({columns})), NULL))"
             rows = F.expr(f"count_if({bad})").alias("rows")
-            frame = frame.observe(name, rows, F.expr(row).alias("row"))
+            frame = frame.observe(name, rows, F.expr(row).alias("bad"))
         return frame.filter(f"NOT {bad}")
     failures = (
         f"WHEN {test} THEN raise_error("
@@ -388,11 +390,31 @@ def lower_lookup_join(node: nodes.LookupJoin, lowering: _Lowering) -> DataFrame:
 
     frame, time = _lower(node.input, lowering), row_time(node.input)
     if node.table.asked:
-        return asked(frame, node, time)
+        return _readable(asked(frame, node, time), node, lowering)
     found = broadcast(frame, node, time, lowering.read(node))
     if node.how == "inner":
         found = _filtered(found, FOUND, node, lowering)
     return found.drop(FOUND)
+
+
+def _readable(
+    frame: DataFrame, node: nodes.LookupJoin, lowering: _Lowering
+) -> DataFrame:
+    """What was asked for, less what an inner join finds no record for because it cannot
+    be read; such rows are counted, with a sample in each batch."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from arroyo_nb.spark.lookups import UNREAD
+
+    if node.table.spec.options.get("bad_data") == "drop":
+        if not lowering.again and node not in lowering.counted:
+            name = f"{DROPPED}{len(lowering.counted)}:{node.table.name}"
+            lowering.counted.append(node)
+            rows, sample = F.count(UNREAD).alias("rows"), F.min(UNREAD).alias("bad")
+            frame = frame.observe(name, rows, sample)
+        if node.how == "inner":
+            frame = frame.filter(f"{UNREAD} IS NULL")
+    return frame.drop(UNREAD)
 
 
 def _named(item: nodes.Named, over: nodes.Node) -> str:

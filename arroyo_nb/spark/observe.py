@@ -14,7 +14,15 @@ from datetime import datetime, timedelta
 from math import gcd
 from typing import TYPE_CHECKING, Any, assert_never
 
-from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window, WindowAggregate
+from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.plan.nodes import (
+    Hop,
+    Session,
+    Tumble,
+    Window,
+    WindowAggregate,
+    is_updating,
+)
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
 
 if TYPE_CHECKING:
@@ -70,12 +78,14 @@ def pane(window: Window) -> timedelta:
 
 def observed_input(frame: DataFrame, node: WindowAggregate, number: int) -> DataFrame:
     """The rows, observed; aggregates that assign windows are numbered in the order of
-    :func:`arroyo_nb.plan.tree.walk`."""
+    :func:`arroyo_nb.plan.tree.walk`. Of changes those are rows that append."""
     from pyspark.sql import functions as F  # noqa: N812
 
     assert node.assign is not None
     time = f"unix_micros({quoted(TIMESTAMP)})"
     start = f"{time} - pmod({time}, {pane(node.assign) // MICROSECOND}L)"
+    if is_updating(node.input):
+        start = f"IF({WEIGHT} > 0, {start}, NULL)"
     return frame.observe(
         _name(number),
         F.expr(f"max({time})").alias("max_us"),

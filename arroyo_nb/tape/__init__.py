@@ -42,6 +42,9 @@ class BadRow:
     text: str
     reason: str
 
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}: {self.text}"
+
 
 @dataclass(frozen=True)
 class Chunk:

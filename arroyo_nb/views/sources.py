@@ -23,6 +23,8 @@ def listed(sources: Sequence[SourceProgress]) -> str:
 
 
 def _source(source: SourceProgress) -> str:
+    if source.looked_up:
+        return f"<div>{_named(source, ['looked up'])}</div>"
     parts = [f"{count(source.rows, 'row')} released"]
     if source.max_event_time is not None and source.max_event_time < END_OF_TIME:
         parts.append(f"newest {clock(source.max_event_time)}")
@@ -31,8 +33,12 @@ def _source(source: SourceProgress) -> str:
         parts.append("ended")
     elif source.paused:
         parts.append("paused")
-    line = f"<b>{escaped(source.name, NAME_CHARS)}</b> {' · '.join(parts)}"
-    return f"<div>{line}{_dropped(source)}</div>"
+    return f"<div>{_named(source, parts)}</div>"
+
+
+def _named(source: SourceProgress, parts: list[str]) -> str:
+    name = escaped(source.name, NAME_CHARS)
+    return f"<b>{name}</b> {' · '.join(parts)}{_dropped(source)}"
 
 
 def _delay(delay: timedelta) -> str:

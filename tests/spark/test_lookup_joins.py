@@ -299,6 +299,12 @@ def test_bad_records_end_the_run_or_are_none(session, users, trips):
     dropping = declared(users, bad_data="'drop'")
     run = session.run(trips + dropping + FOUND + ON, wait=True)
     assert {row[0] for row in rows_of(run)} == {1, 5, 7}
+    _, told = run.snapshot().sources
+    assert (told.name, told.dropped_rows) == ("users", 1)
+    assert [text.split(":")[0] for text in told.bad] == ["users['user.bob']"]
+    left = session.run(trips + dropping + FOUND + "LEFT " + ON, wait=True)
+    assert {row[0] for row in rows_of(left)} == set(range(1, 8))
+    assert left.snapshot().sources[1].dropped_rows == 1
 
 
 def test_a_cluster_is_asked_server_by_server(session, trips, tmp_path, eventually):

@@ -13,8 +13,11 @@ from microbatches import reader, run_to_end, sampled, write_chunks
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.planner import plan_script
+from arroyo_nb.run.output import window_assigners
+from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.keeping import Keeping, state_in_rocksdb
 from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.spark.observe import observed_input, read_observed
 
 INSTANT = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema({"k": pa.string(), "v": pa.int64(), "at": INSTANT})
@@ -233,3 +236,25 @@ def test_a_table_of_a_database_in_windows(session, tmp_path):
     assert found == {"b": 2, "c": 1}
     with pytest.raises(RunProblem, match="cannot be listed"):
         run.late()
+
+
+def test_only_what_is_appended_is_counted_among_the_rows_of_a_window(engine):
+    script = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
+    SELECT sum(n) FROM (SELECT counter % 2 AS k, count(*) AS n FROM ticks GROUP BY k)
+    GROUP BY tumble(INTERVAL '1 minute')"""
+    (sink,) = plan_script(script, Catalog()).sinks
+    (node,) = window_assigners(sink)
+    changes = [(10, 1), (10, -1), (20, 1), (70, 1), (70, -1)]
+
+    def panes():
+        frame = engine.session.createDataFrame(changes, "s long, _weight long")
+        times = frame.selectExpr("timestamp_seconds(s) AS _timestamp", "_weight")
+        seen = observed_input(times, node, 0)
+        seen.collect()
+        told = seen._jdf.queryExecution().observedMetrics().apply("window:0").json()
+        return read_observed({"window:0": json.loads(told)}, 0)
+
+    observed = engine.worker.call(panes)
+    minute = timedelta(minutes=1)
+    assert observed.pane_rows == {EPOCH: 2, EPOCH + minute: 1}
+    assert observed.max_event_time == EPOCH + timedelta(seconds=70)

@@ -90,3 +90,8 @@ def test_what_cannot_be_looked_up_is_refused(frame, key, message):
 def test_rows_with_two_keys_and_null_keys_are_no_double():
     rows = pa.table({"k": ["a", "a", None, None], "j": [1, 2, 1, 1]})
     assert defined(rows, ["k", "j"]).rows.num_rows == 2
+
+
+def test_a_hidden_column_is_refused():
+    with pytest.raises(ArroyoError, match="'_weight' is a hidden column"):
+        defined(pa.table({"k": [1], "_weight": [2]}))

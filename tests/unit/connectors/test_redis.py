@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -34,6 +36,25 @@ def test_a_server_that_is_not_there_is_told_without_its_password(option, monkeyp
     shown = f"'people' cannot ask redis at redis://127.0.0.1:{port}: "
     assert shown in message
     assert "secret" not in message + repr(asked)
+
+
+@contextmanager
+def silent():
+    """The port of a server that lets everybody in and never says a word."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield server.getsockname()[1]
+
+
+@pytest.mark.parametrize("option", ["address", "cluster.addresses"])
+def test_a_server_that_hangs_is_told_within_five_seconds(option):
+    with silent() as port:
+        asked = asker(**{option: f"redis://127.0.0.1:{port}"})
+        began_s = time.monotonic()
+        with pytest.raises(RunProblem, match=r"(?i)cannot ask redis .*timeout"):
+            asked.ask(["a"])
+        assert time.monotonic() - began_s < 5
 
 
 def test_nothing_is_asked_for_no_keys():

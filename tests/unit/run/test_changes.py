@@ -9,6 +9,7 @@ from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run import changes
 from arroyo_nb.run.changes import ChangesPreview
+from arroyo_nb.run.preview import PREVIEW_ROWS
 from arroyo_nb.run.snapshot import Change
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 
@@ -104,4 +105,28 @@ def test_a_result_too_large_to_hold_is_told(monkeypatch):
     assert (preview.newest(9), preview.result_rows) == ([], None)
     assert len(preview.newest_changes(9)) == 5
     with pytest.raises(RunProblem, match="more than 2 rows"):
+        preview.table()
+
+
+def test_a_row_that_is_there_often_counts_as_often(monkeypatch):
+    monkeypatch.setattr(changes, "RELATION_ROWS", 5)
+    preview = ChangesPreview(SCHEMA, limit_rows=4)
+    preview.take(batch(("a", 1, 3), ("b", 1, 2)), 0)
+    assert preview.result_rows == 5
+    assert preview.table()["k"].to_pylist() == ["a", "a", "a", "b", "b"]
+    assert preview.newest(3) == [("a", 1), ("b", 1), ("b", 1)]
+    assert (preview.total_rows, preview.kept_rows) == (5, 4)
+    assert [c.after[0] for c in preview.newest_changes(9)] == ["b", "b", "a", "a"]
+    # Of a batch that comes again as many as came count, not as many as were kept.
+    preview.take(batch(("a", 1, 3), ("b", 1, 3)), 0)
+    assert (preview.total_rows, preview.result_rows) == (6, None)
+
+
+def test_no_more_copies_are_made_than_are_kept():
+    preview = ChangesPreview(SCHEMA)
+    preview.take(batch(("a", 1, 10**12), ("b", 1, -(10**12)), ("b", 2, 1)), 0)
+    assert preview.total_rows == 2 * 10**12 + 1
+    assert (preview.kept_rows, preview.result_rows) == (PREVIEW_ROWS, None)
+    assert preview.newest(9) == []
+    with pytest.raises(RunProblem, match="more than 100,000 rows"):
         preview.table()

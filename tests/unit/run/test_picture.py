@@ -12,6 +12,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.planner import plan_script
 from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.progress import Progress
 from arroyo_nb.run.run import Run
 from arroyo_nb.run.snapshot import RunState, SourceProgress, WindowState
 from arroyo_nb.run.trace import TracedBatch
@@ -114,3 +115,18 @@ def test_what_any_output_dropped_is_told(tmp_path):
     first, second = run.outputs
     first.dropped_rows["ticks"], second.dropped_rows["ticks"] = 2, 4
     assert [s.dropped_rows for s in run.snapshot().sources] == [5]
+
+
+def test_a_table_that_is_looked_up_is_told_where_records_were_left_out(tmp_path):
+    engine = SimpleNamespace(status="starting")
+    plan = plan_script(TWO_OUTPUTS, Catalog())
+    run = Run("r", plan, engine, tmp_path, RunOptions(keep=True))
+    users = SourceProgress("users", 0, None, timedelta(), bounded=True, looked_up=True)
+    run._execution.feeds.sources = lambda: (users,)
+    assert run.snapshot().sources == ()
+    for output, bad in zip(run.outputs, ("a", "b"), strict=True):
+        observed = {"dropped:0:users": {"rows": 2, "bad": bad}}
+        output._take(Progress(0, 5, 1.0, None, observed=observed))
+        output._take(Progress(1, 5, 1.0, None, observed=observed))
+    (told,) = run.snapshot().sources
+    assert told == replace(users, dropped_rows=8, bad=("a", "b"))

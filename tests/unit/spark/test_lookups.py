@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import INT, TEXT, Field, Schema
 from arroyo_nb.spark.lookup_cache import ENTRY_BYTES, LookupCache
-from arroyo_nb.spark.lookups import KEY, Lookup
+from arroyo_nb.spark.lookups import KEY, UNREAD, Lookup
 
 
 @dataclass
@@ -63,7 +63,7 @@ def rows(*keys):
 
 
 def found(made):
-    return [tuple(row.values()) for row in made.to_pylist()]
+    return [tuple(row.values()) for row in made.drop(UNREAD).to_pylist()]
 
 
 def test_each_row_finds_the_record_of_its_key():
@@ -104,12 +104,19 @@ def test_a_bad_record_is_told_by_its_key_or_dropped(key, why):
     assert why in caught.value.message
     dropping = lookup(Store(RECORDS), bad_data="drop")
     made = dropping.looked_up(rows(key, "ann", key, "bob"), LookupCache(0, None))
+    told = made[UNREAD].to_pylist()
+    assert told[0].startswith(f"people['{key}']:1: ")
+    assert why in told[0]
+    assert told == [told[0], None, told[0], None]
     assert found(made) == [
         (0, None, None, None),
         (1, "ann", "Ann", 30),
         (2, None, None, None),
         (3, "bob", "Bob", None),
     ]
+    dropping = lookup(Store(RECORDS), drops=True, bad_data="drop")
+    made = dropping.looked_up(rows("eve", key, "ann"), LookupCache(0, None))
+    assert made["id"].to_pylist() == [1, 2], "what is bad is still to be counted"
 
 
 def test_an_empty_record_is_none():
@@ -176,6 +183,10 @@ def test_a_cache_never_lies_and_never_grows(questions, max_bytes):
     cache = LookupCache(max_bytes, None)
     for keys in questions:
         assert cache.find(keys, store.ask) == [store.records.get(k) for k in keys]
-        assert 0 <= cache.kept_bytes <= max_bytes
+        entries = cache._entries.items()
+        kept = sum(
+            ENTRY_BYTES + len(k) + len(found or b"") for k, (found, _) in entries
+        )
+        assert kept == cache._bytes <= max_bytes
     if not max_bytes:
         assert len(store.asked) == len(questions)

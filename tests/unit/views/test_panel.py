@@ -31,7 +31,13 @@ from scenes import (
     at,
 )
 
-from arroyo_nb.run.snapshot import MarkPoint, RunState, Snapshot, WindowBar
+from arroyo_nb.run.snapshot import (
+    MarkPoint,
+    RunState,
+    Snapshot,
+    SourceProgress,
+    WindowBar,
+)
 from arroyo_nb.views import panel, still
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.panel import View, body, frame
@@ -133,6 +139,16 @@ def test_says_what_is_to_be_seen() -> None:
 )
 def test_lesson_depends_on_the_state(snapshot: Snapshot, said: str) -> None:
     assert said in lesson(snapshot)
+
+
+def test_a_table_that_is_looked_up_has_no_time() -> None:
+    users = SourceProgress(
+        *("users", 0, None, timedelta()), bounded=True, dropped_rows=2, looked_up=True
+    )
+    text = frame(replace(TUMBLE, sources=(users,)))
+    assert "<b>users</b> looked up · " in text
+    assert "2 bad rows dropped" in text
+    assert "delay allowed" not in text
 
 
 def test_many_windows_show_the_newest_and_say_so() -> None:

@@ -1,0 +1,21 @@
+"""Names that the run's own columns have are no user's."""
+
+from __future__ import annotations
+
+from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
+from arroyo_nb.run import changes
+from arroyo_nb.schema import HIDDEN_COLUMNS
+from arroyo_nb.spark import lookups, lower, windows
+from arroyo_nb.tape import ARRIVAL
+
+
+def test_they_are_all_refused():
+    own = {WEIGHT, ROW_ID, SEQUENCE, ARRIVAL}
+    own |= {
+        windows.WINDOW,
+        lower._WATERMARK,
+        lookups.FOUND,
+        lookups.UNREAD,
+        changes._SEEN,
+    }
+    assert own == HIDDEN_COLUMNS
