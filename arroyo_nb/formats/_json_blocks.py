@@ -261,6 +261,8 @@ def _convert(
             case StructOf(fields):
                 return _struct(fields, whole(column), of_bytes)
             case _:
+                if _has_decimals(type_):  # the reader lets more digits pass
+                    column.validate(full=True)
                 return column
     except pa.ArrowInvalid as problem:
         raise Refused from problem

@@ -374,6 +374,8 @@ lines = st.lists(
 
 @pytest.mark.parametrize("decimals", ["bytes", "number"])
 @settings(max_examples=300)
+@example(found=[b'{"op":"c","after":{"id":1,"k":"a","d":0.0,"m":10000}}'])
+@example(found=[b'{"op":"c","after":{"id":1,"k":"a","d":0.0,"l":[10000]}}'])
 @given(found=lines)
 def test_both_readers_agree(decimals, found):
     of = Rows(ODD, ("id",), decimals, True)
