@@ -20,14 +20,13 @@ from arroyo_nb.changelog import SEQUENCE
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import Decoded
 from arroyo_nb.schema import TIMESTAMP
-from arroyo_nb.tape import ARRIVAL, Chunk, Position
+from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Position
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FIRST_CHUNK_BYTES = 128 * 2**10
 LARGEST_CHUNK_BYTES = 16 * 2**20
-_SAMPLE = 20
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,9 @@ class Files:
             self._stamped(pa.concat_tables([piece.rows for piece in pieces])),
             {**stand, "files": names, "chunk": number},
             sum(piece.dropped_rows for piece in pieces),
-            tuple(islice((row for piece in pieces for row in piece.bad), _SAMPLE)),
+            tuple(
+                islice((row for piece in pieces for row in piece.bad), KEPT_BAD_ROWS)
+            ),
         )
 
     def _stamped(self, rows: pa.Table) -> pa.Table:

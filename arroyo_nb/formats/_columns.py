@@ -24,13 +24,11 @@ from arroyo_nb.schema import (
     Type,
     arrow_schema,
 )
-from arroyo_nb.tape import BadRow
+from arroyo_nb.tape import KEPT_BAD_ROWS, SHOWN_CHARS, BadRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SHOWN_CHARS = 200
-_SAMPLE = 20
 
 # Which of pyarrow's tests a found type passes for one that is declared.
 _TESTS = {
@@ -134,7 +132,9 @@ class ColumnDecoder:
                 hint="bad_data = 'drop' leaves such rows out and counts them",
             )
         kept = pa.array(row not in faults for row in range(len(rows)))
-        return Decoded(rows.filter(kept), len(faults), tuple(islice(bad, _SAMPLE)))
+        return Decoded(
+            rows.filter(kept), len(faults), tuple(islice(bad, KEPT_BAD_ROWS))
+        )
 
 
 def _is_kind(found: pa.DataType, wanted: Type) -> bool:
@@ -216,8 +216,8 @@ def _nulls(values: pa.ChunkedArray) -> list[int]:
 
 
 def _misfit(value: object, type_: Type) -> str:
-    return f"the value {str(value)[:_SHOWN_CHARS]} does not fit into {type_}"
+    return f"the value {str(value)[:SHOWN_CHARS]} does not fit into {type_}"
 
 
 def _text(table: pa.Table, row: int) -> str:
-    return str(table.slice(row, 1).to_pylist()[0])[:_SHOWN_CHARS]
+    return str(table.slice(row, 1).to_pylist()[0])[:SHOWN_CHARS]

@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import Decoded
 from arroyo_nb.formats._json_records import BadRecord, RecordReader
-from arroyo_nb.tape import BadRow
+from arroyo_nb.tape import KEPT_BAD_ROWS, SHOWN_CHARS, BadRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _SMALL_BYTES = 16 * 1024
 """A block up to this size is read one by one when Arrow refuses it."""
-_SHOWN_CHARS = 200
-_SAMPLE = 20
 
 
 class Blocks(Protocol):
@@ -67,7 +65,7 @@ class LineDecoder:
                 found, problems = self._one_by_one(part, origin, line)
                 tables.append(found)
                 dropped_rows += len(problems)
-                bad.extend(islice(problems, _SAMPLE - len(bad)))
+                bad.extend(islice(problems, KEPT_BAD_ROWS - len(bad)))
             else:
                 tables.append(part)
         if not tables:
@@ -111,5 +109,5 @@ class LineDecoder:
                 f"{place}: {problem}",
                 hint="bad_data = 'drop' leaves such records out and counts them",
             ) from problem
-        shown = text[: 4 * _SHOWN_CHARS].decode("utf-8", "replace").strip()
-        return BadRow(place, shown[:_SHOWN_CHARS], str(problem))
+        shown = text[: 4 * SHOWN_CHARS].decode("utf-8", "replace").strip()
+        return BadRow(place, shown[:SHOWN_CHARS], str(problem))

@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ARRIVAL = "_arrival"
-KEPT_BAD_ROWS = 20
-"""How many unreadable records are kept as a sample."""
 """Column of a chunk: when the row arrived, timestamp[us, UTC]."""
+
+KEPT_BAD_ROWS = 20
+"""How many records that could not be read are kept as a sample."""
+
+SHOWN_CHARS = 200
+"""How much of the text of one is kept."""
 
 END_OF_TIME_US = 253_370_764_800_000_000
 """9999-01-01T00:00:00Z in microseconds: the ``_timestamp`` of the one row of an

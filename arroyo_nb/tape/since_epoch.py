@@ -15,13 +15,12 @@ from arroyo_nb.schema import EPOCH, TIMESTAMP
 from arroyo_nb.tape import (
     ARRIVAL,
     KEPT_BAD_ROWS,
+    SHOWN_CHARS,
     BadRow,
     Chunk,
     Position,
     Recorder,
 )
-
-_SHOWN_CHARS = 200
 
 
 class SinceEpoch:
@@ -62,7 +61,9 @@ class SinceEpoch:
         since = pc.greater_equal(times, pa.scalar(EPOCH, times.type))
         rows = chunk.rows.filter(since)
         before_rows = chunk.rows.num_rows - rows.num_rows
-        if before_rows and not self._drop:
+        if not before_rows:
+            return chunk
+        if not self._drop:
             raise RunProblem(
                 f"the event time of '{self._source}' lies before 1970, where windows "
                 f"cannot be, in {before_rows} rows",
@@ -78,5 +79,5 @@ class SinceEpoch:
 
     def _bad(self, row: Mapping[str, object]) -> BadRow:
         own = {name: row[name] for name in row if name not in (ARRIVAL, TIMESTAMP)}
-        text = json.dumps(own, default=str)[:_SHOWN_CHARS]
+        text = json.dumps(own, default=str)[:SHOWN_CHARS]
         return BadRow(self._source, text, f"{row[TIMESTAMP]} lies before 1970")
