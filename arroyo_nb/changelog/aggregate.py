@@ -38,7 +38,6 @@ from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, idle_since, kept
 from arroyo_nb.changelog.zset import int64s, latest_by, no_changes, updates, weights
-from arroyo_nb.schema import TIMESTAMP
 
 GROUPS = "groups"
 
@@ -50,27 +49,27 @@ class UpdatingAggregate(OneInput):
     Parameters
     ----------
     input
-        Columns of the rows: keys, arguments, filters, and ``_timestamp`` if there is.
+        Columns of the rows: keys, arguments, filters.
     keys
         Grouping columns; none is one group, which has no row before its first one.
     calls
         The aggregates, output columns after the keys.
     retracts
         Whether the input can retract; an input that cannot needs less state.
-    timed
-        Whether a row is sent anew when its ``_timestamp`` alone is another one, so
-        that a retract has that of its append.
+    time
+        A column of which each row has the latest value that came; the last one of the
+        output.
     """
 
     input: pa.Schema
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...] = ()
     retracts: bool = True
-    timed: bool = False
+    time: str | None = None
 
     @cached_property
     def output(self) -> pa.Schema:
-        """Keys, values, and ``_timestamp`` if the input has it; without the weight."""
+        """Keys, values, the time if there is one; without the weight."""
         keys = [self.input.field(k) for k in self.keys]
         values = [pa.field(c.name, c.type) for c in self.calls]
         return pa.schema([*keys, *values, *self._time])
@@ -186,7 +185,7 @@ class UpdatingAggregate(OneInput):
 
     @cached_property
     def _time(self) -> list[pa.Field]:
-        return [field for field in self.input if field.name == TIMESTAMP]
+        return [self.input.field(self.time)] if self.time else []
 
     @cached_property
     def _keys(self) -> list[str]:
@@ -270,7 +269,7 @@ class UpdatingAggregate(OneInput):
     ) -> pa.Table:
         """Retracts of what was sent and appends of what is true, where they differ."""
         known, values = len(before), [_value(c) for c in self.calls]
-        values += [field.name for field in self._time if self.timed]
+        values += [field.name for field in self._time]
         was = [before[name] for name in values]
         now = [after[name].slice(0, known) for name in values]
         changed = np.ones(len(after), np.bool_)

@@ -90,7 +90,7 @@ def newest_documents(changes: pa.Table, most: int) -> tuple[pa.Table, int]:
     copies = np.r_[np.abs(weight[single]), np.ones(len(append), np.int64)][order]
     order = np.repeat(order, newest_copies(copies, most))
     rows = changes.drop_columns(
-        [c for c in (ROW_ID, WEIGHT, TIMESTAMP) if c in changes.column_names]
+        [c for c in (ROW_ID, WEIGHT) if c in changes.column_names]
     )
     told = {
         BEFORE: _images(rows, before[order]),

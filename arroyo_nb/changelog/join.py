@@ -45,7 +45,6 @@ from arroyo_nb.changelog.zset import (
     no_changes,
     weights,
 )
-from arroyo_nb.schema import TIMESTAMP
 
 KEYS, LEFT, RIGHT = "keys", "left", "right"
 MATCHES = "_matches"
@@ -61,7 +60,7 @@ class UpdatingJoin(Operator):
     Parameters
     ----------
     left, right
-        Columns of the inputs; no name is in both, but ``_timestamp``.
+        Columns of the inputs; no name is in both.
     left_keys, right_keys
         Columns that must be equal, in pairs of equal type.
     condition
@@ -81,11 +80,8 @@ class UpdatingJoin(Operator):
 
     @cached_property
     def output(self) -> pa.Schema:
-        """Left columns, right columns, ``_timestamp``; without the weight."""
-        both = [*self.left, *self.right]
-        time = {f.name: f for f in both if f.name == TIMESTAMP}
-        hidden = (WEIGHT, TIMESTAMP)
-        return pa.schema([*(f for f in both if f.name not in hidden), *time.values()])
+        """Left columns, right columns; without the weight."""
+        return pa.schema([f for f in [*self.left, *self.right] if f.name != WEIGHT])
 
     @cached_property
     def layout(self) -> Layout:
@@ -254,11 +250,6 @@ class UpdatingJoin(Operator):
         """Output rows that change by a weight other than 0, padded with NULLs."""
         sides = [side for side in (left, right) if side is not None]
         found = {name: s[name] for s in sides for name in s.column_names}
-        times = [s[TIMESTAMP] for s in sides if TIMESTAMP in s.column_names]
-        if times:
-            # Arrow has no maximum of instants with a zone.
-            latest = pc.max_element_wise(*(time.cast(pa.int64()) for time in times))
-            found[TIMESTAMP] = latest.cast(times[0].type)
         columns = [
             found[f.name] if f.name in found else pa.nulls(len(weight), f.type)
             for f in self.output

@@ -22,8 +22,7 @@ from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import Ints, group_ids, same, size
 from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
 from arroyo_nb.changelog.touch import Touch
-from arroyo_nb.changelog.zset import int64s, no_changes, updates, weights, with_column
-from arroyo_nb.schema import TIMESTAMP
+from arroyo_nb.changelog.zset import int64s, no_changes, updates, weights
 
 ROWS = "rows"
 
@@ -35,8 +34,8 @@ class LatestRow(OneInput):
     Parameters
     ----------
     input
-        Columns of the rows, ``_timestamp`` among them if there is one, without the
-        weight and the sequence that a batch has beside them.
+        Columns of the rows, without the weight and the sequence that a batch has
+        beside them.
     keys
         The primary key.
     """
@@ -52,7 +51,7 @@ class LatestRow(OneInput):
     @cached_property
     def layout(self) -> Layout:
         """The table of the state."""
-        return self._layout([f for f in self.input if f.name != TIMESTAMP])
+        return self._layout(list(self.input))
 
     @cached_property
     def partial_layout(self) -> Layout:
@@ -66,10 +65,7 @@ class LatestRow(OneInput):
         partials: Sequence[State],
         now_us: int,  # noqa: ARG002
     ) -> tuple[State, pa.Table]:
-        """The next state, and the changes of the output.
-
-        A retract has the time of the change that it is a part of.
-        """
+        """The next state, and the changes of the output."""
         told = self._last(stacked(partials, self.partial_layout)[ROWS])
         touch = Touch.of(self.keys, state[ROWS], told)
         after = told.take(pa.array(np.argsort(touch.slots)))
@@ -83,9 +79,6 @@ class LatestRow(OneInput):
             before.columns, after.select(names).slice(0, known).columns, known
         )
         differs[:known] |= ~there[:known]
-        if TIMESTAMP in after.column_names:
-            times = after[TIMESTAMP].slice(0, known)
-            before = with_column(before, TIMESTAMP, times)
         changes = updates(
             before.select(after.column_names),
             after,

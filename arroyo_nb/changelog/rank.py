@@ -48,7 +48,6 @@ from arroyo_nb.changelog.zset import (
     value_columns,
     weights,
 )
-from arroyo_nb.schema import TIMESTAMP
 
 KEYS, RANKED = "keys", "rows"
 
@@ -142,11 +141,9 @@ class UpdatingRank(OneInput):
 
     @cached_property
     def output(self) -> pa.Schema:
-        """Input columns, the numbers, ``_timestamp``; without the weight."""
+        """Input columns, the numbers; without the weight."""
         numbers = [pa.field(number.name, pa.int64()) for number in self.numbers]
-        time = [f for f in self.input if f.name == TIMESTAMP]
-        values = [f for f in self._values if f not in time]
-        return pa.schema([*values, *numbers, *time])
+        return pa.schema([*self._values, *numbers])
 
     @cached_property
     def layout(self) -> Layout:

@@ -17,12 +17,9 @@ from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.touch import Touch
 from arroyo_nb.changelog.zset import (
     int64s,
-    latest_by,
     value_columns,
     weights,
-    with_column,
 )
-from arroyo_nb.schema import TIMESTAMP
 
 
 @dataclass(frozen=True)
@@ -58,9 +55,6 @@ class Side:
         before[:known] = int64s(was[WEIGHT])
         change = added(size(ids), ids[known:], weights(new))
         distinct = rows.take(pa.array(first))
-        if TIMESTAMP in values:
-            latest = latest_by(ids, rows[TIMESTAMP], size(ids))
-            distinct = with_column(distinct, TIMESTAMP, latest)
         return cls(distinct, slot[first], before, np.maximum(before + change, 0))
 
     def state(self, schema: pa.Schema, **numbers: Ints) -> pa.Table:

@@ -2,8 +2,7 @@
 
 A change is a row of an Arrow table with the column ``_weight``: 1 appends the row, -1
 retracts it, n does so n times. Weights are optional on the way in (no column: every row
-is an append). ``_timestamp`` rides along and is not part of what a row *is*: a row is
-retracted whatever event time its retraction carries, and the latest time is kept.
+is an append). An event time is a column like any other, where it is read at all.
 """
 
 from __future__ import annotations
@@ -17,10 +16,6 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, size
-from arroyo_nb.schema import TIMESTAMP
-
-HIDDEN = frozenset((WEIGHT, TIMESTAMP))
-"""Columns that say something about a row, and are not part of it."""
 
 
 def weights(rows: pa.Table) -> Ints:
@@ -41,7 +36,7 @@ def int64s(column: pa.Array) -> Ints:
 
 def value_columns(rows: pa.Table) -> list[str]:
     """Names of the columns that make a row what it is."""
-    return [name for name in rows.column_names if name not in HIDDEN]
+    return [name for name in rows.column_names if name != WEIGHT]
 
 
 def with_column(rows: pa.Table, name: str, values: pa.Array) -> pa.Table:
@@ -75,9 +70,6 @@ def consolidate(changes: pa.Table) -> pa.Table:
     np.add.at(total, ids, weights(changes))
     alive = np.flatnonzero(total)
     kept = changes.take(first_rows(ids)[alive])
-    if TIMESTAMP in changes.column_names:
-        latest = latest_by(ids, changes[TIMESTAMP], size(ids))
-        kept = with_column(kept, TIMESTAMP, latest.take(pa.array(alive)))
     return with_column(kept, WEIGHT, pa.array(total[alive]))
 
 

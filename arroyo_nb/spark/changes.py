@@ -9,10 +9,10 @@ from arroyo_nb.changelog.latest import LatestRow
 from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.stateful import (
-    ROW_TIME,
     arrow_schema,
     row_id,
     time_of,
+    timed,
     updated,
     word,
 )
@@ -37,13 +37,10 @@ def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFra
     """
     names = {name: word(name) for name in node.schema.names}
     items = [f"{quoted(name)} AS {word}" for name, word in names.items()]
-    if node.timed:
-        items.append(f"{TIMESTAMP} AS {ROW_TIME}")
-    rows = frame.selectExpr(*items, TIMESTAMP)
-    operator = LatestRow(arrow_schema(rows), tuple(names[key] for key in node.keys))
-    changes = updated(
-        frame.selectExpr(*items, TIMESTAMP, WEIGHT, SEQUENCE), operator, keeping
-    )
+    items += timed(node, TIMESTAMP)
+    schema = arrow_schema(frame.selectExpr(*items))
+    operator = LatestRow(schema, tuple(names[key] for key in node.keys))
+    changes = updated(frame.selectExpr(*items, WEIGHT, SEQUENCE), operator, keeping)
     return changes.selectExpr(
         *(f"{word} AS {quoted(name)}" for name, word in names.items()),
         time_of(node),

@@ -21,8 +21,9 @@ from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import quoted
 from arroyo_nb.spark.keeping import Keeping
+from arroyo_nb.spark.processors import Close
 from arroyo_nb.spark.stateful import Columns, bucket_of, call_of, told
-from arroyo_nb.spark.steps import BUCKET, END, START, Close, WindowPartials
+from arroyo_nb.spark.steps import BUCKET, END, START, WindowPartials
 from arroyo_nb.spark.windows import WINDOW, assigned, marked
 
 if TYPE_CHECKING:

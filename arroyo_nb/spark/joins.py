@@ -33,6 +33,7 @@ from arroyo_nb.spark.stateful import (
     hashed,
     row_id,
     stepped,
+    time_of,
 )
 from arroyo_nb.spark.steps import PARTS, SidePartials, copies
 
@@ -61,10 +62,10 @@ def joined(
     keeping
         How the state is kept.
     """
-    untimed = nodes.is_updating(node) and not node.timed
+    timed = node.timed or not nodes.is_updating(node)
     sides = (
-        _Side(left, node.left, row_times[0], "l_", untimed),
-        _Side(right, node.right, row_times[1], "r_", untimed),
+        _Side(left, node.left, row_times[0], "l_", timed),
+        _Side(right, node.right, row_times[1], "r_", timed),
     )
     pairs = (
         tuple(side.columns.add(key) for side, key in zip(sides, pair, strict=True))
@@ -100,16 +101,14 @@ def joined(
     # The id of a pair is that of its two rows.
     pair = [name for side in sides for name in side.identity()]
     named_by = row_id(pair, operator.layout.operator)
-    time = TIMESTAMP if untimed else f"{time} AS {TIMESTAMP}"
-    return changes.selectExpr(*names, time, WEIGHT, named_by)
+    return changes.selectExpr(*names, time_of(node, time), WEIGHT, named_by)
 
 
 class _Side:
     """What a join reads of one input.
 
-    Untimed, event times are no part of what a changing row is: it may be taken back
-    with another. Else, and of rows that only come, each pair has its own: there they
-    are a column like any other.
+    Of rows that only come, each pair has its event time; of those that may be taken
+    back only where the join is timed.
     """
 
     def __init__(
@@ -118,14 +117,15 @@ class _Side:
         node: nodes.Node,
         row_time: str,
         prefix: str,
-        untimed: bool,
+        timed: bool,
     ) -> None:
         self.columns = Columns(row_time, prefix)
-        self.time = TIMESTAMP if untimed else f"{prefix}time"
+        self.time = f"{prefix}time"
         self.id = f"{prefix}id"
         self.updating = nodes.is_updating(node)
         self.schema = node.schema
-        self._row_time, self._frame = row_time, frame
+        self._frame = frame
+        self._timed = [f"{row_time} AS {self.time}"] if timed else []
         self._values = [self.columns.add(column(field)) for field in node.schema]
 
     def named(self) -> list[str]:
@@ -150,7 +150,7 @@ class _Side:
         return [self.id] if self.updating else self._values
 
     def _items(self) -> list[str]:
-        items = [*self.columns.items, f"{self._row_time} AS {self.time}"]
+        items = [*self.columns.items, *self._timed]
         if self.updating:
             # Rows that were united with changes have no id.
             texts = [quoted(name) for name in self.schema.names]

@@ -20,7 +20,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.typing import column
 from arroyo_nb.schema import quoted, spark_type
 from arroyo_nb.spark.keeping import Keeping
-from arroyo_nb.spark.stateful import ROW_TIME, Columns, row_id, time_of, updated
+from arroyo_nb.spark.stateful import Columns, row_id, time_of, timed, updated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -52,8 +52,7 @@ def ranked(
         for o in node.order
     )
     retracts = nodes.is_updating(node.input)
-    also = [f"{row_time} AS {ROW_TIME}"] if node.timed else []
-    rows, schema = columns.read(frame, retracts, also)
+    rows, schema = columns.read(frame, retracts, timed(node, row_time))
     operator = UpdatingRank(
         schema, tuple(keys), order, _numbers(node), _limit(node), retracts
     )

@@ -27,13 +27,13 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.keeping import Keeping
+from arroyo_nb.spark.processors import Step
 from arroyo_nb.spark.steps import (
     BUCKET,
     NOW,
     PARTS,
     Keyed,
     Partials,
-    Step,
     Stepping,
     decoded,
 )
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 ROW_TIME = "row_time"
 """The event time as a part of a row that may be taken back, where it is one."""
+
+_ANY_TIME = "timestamp_micros(0)"
 
 
 def aggregated(
@@ -66,10 +68,11 @@ def aggregated(
     columns = Columns(row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
     calls = tuple(call_of(measure, columns) for measure in node.measures)
-    rows, schema = columns.read(frame, retracts)
+    rows, schema = columns.read(frame, retracts, timed(node, row_time))
     # Two columns of a DISTINCT may be one expression.
     distinct = tuple(dict.fromkeys(keys))
-    operator = UpdatingAggregate(schema, distinct, calls, retracts, node.timed)
+    time = ROW_TIME if node.timed else None
+    operator = UpdatingAggregate(schema, distinct, calls, retracts, time)
     changes = updated(rows, operator, keeping)
     named = (
         f"{name} AS {quoted(key.name)}"
@@ -78,7 +81,7 @@ def aggregated(
     return changes.selectExpr(
         *named,
         *(quoted(measure.name) for measure in node.measures),
-        TIMESTAMP,
+        time_of(node),
         WEIGHT,
         row_id(keys, operator.layout.operator),
     )
@@ -109,10 +112,10 @@ class Columns:
     def read(
         self, frame: DataFrame, retracts: bool, also: Sequence[str] = ()
     ) -> tuple[DataFrame, pa.Schema]:
-        """The columns and ``_timestamp`` of a frame, ``also`` others as Spark SQL text,
-        with the weight where it ``retracts``; and their schema, in which the weight is
-        not told."""
-        items = [*self.items, f"{self._row_time} AS {TIMESTAMP}", *also]
+        """The columns of a frame, ``also`` others as Spark SQL text, with the weight
+        where it ``retracts``; and their schema, in which the weight is not told."""
+        # count(*) reads none, but a table without columns has no rows.
+        items = [*self.items, *also] or ["TRUE AS c_row"]
         rows = frame.selectExpr(*items)
         schema = arrow_schema(rows)
         return (frame.selectExpr(*items, WEIGHT) if retracts else rows), schema
@@ -124,9 +127,15 @@ def word(text: str, prefix: str = "c_") -> str:
     return prefix + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def time_of(node: nodes.Stateful) -> str:
-    """The column of an operator's output that is the event time, as Spark SQL text."""
-    return f"{ROW_TIME if node.timed else TIMESTAMP} AS {TIMESTAMP}"
+def timed(node: nodes.Stateful, row_time: str) -> list[str]:
+    """The event time as a part of what an operator reads, as Spark SQL text: of a row
+    that may be taken back nobody asks it, unless the operator is timed."""
+    return [f"{row_time} AS {ROW_TIME}"] if node.timed else []
+
+
+def time_of(node: nodes.Stateful, time: str = ROW_TIME) -> str:
+    """The event time of an operator's output, as Spark SQL text; any, if untimed."""
+    return f"{time if node.timed else _ANY_TIME} AS {TIMESTAMP}"
 
 
 def arrow_schema(rows: DataFrame) -> pa.Schema:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.streaming import StatefulProcessor
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
@@ -131,96 +130,27 @@ def sent(parts: Iterable[tuple[int, State]], layout: Layout) -> pa.RecordBatch:
     return pa.record_batch(columns)
 
 
-class Step(StatefulProcessor):  # type: ignore[misc]
-    """A bucket's state, taken one batch further."""
-
-    def __init__(self, operator: Stepping, ttl_us: int | None) -> None:
-        self._operator = operator
-        self._ttl_us = ttl_us
-
-    def init(self, handle: Any) -> None:
-        self._state = handle.getValueState("state", "tables binary")
-
-    def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
-        from pyspark.sql import Row
-
-        operator, found, rows = self._operator, self._state.get(), list(rows)
-        # A beat has no part.
-        blobs = [bytes(row.part) for row in rows if row.part is not None]
-        if not (found or blobs):
-            return
-        layout = operator.layout
-        state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
-        parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
-        state, changes = self._taken_further(state, parts, rows[0][NOW])
-        if not any(table.num_rows for table in state.values()):
-            self._state.clear()
-        elif parts or changes.num_rows:
-            self._state.update((layout.to_bytes(state),))
-        if changes.num_rows:
-            yield Row(changes=to_bytes(changes))
-
-    def _taken_further(
-        self, state: State, parts: Sequence[State], now_us: int
-    ) -> tuple[State, pa.Table]:
-        """After the batch's rows; then what is idle, and did not get any, goes."""
-        if self._ttl_us is None:
-            return self._operator.step(state, parts, now_us)
-        changes = None
-        if parts:
-            state, changes = self._operator.step(state, parts, now_us)
-        state, expired = self._operator.expire(state, now_us - self._ttl_us)
-        if changes is None or not changes.num_rows:
-            return state, expired
-        if not expired.num_rows:
-            return state, changes
-        # A row that was appended by a retract and is idle comes and goes at once.
-        both = consolidate(pa.concat_tables([changes, expired]))
-        return state, both.take(pa.array(np.argsort(weights(both) > 0, kind="stable")))
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-
-class Close(StatefulProcessor):  # type: ignore[misc]
-    """A bucket's state of open windows."""
-
-    def __init__(self, operator: UpdatingAggregate) -> None:
-        self._operator = operator
-
-    def init(self, handle: Any) -> None:
-        self._handle = handle
-        self._state = handle.getValueState("state", "tables binary")
-
-    def handleInputRows(self, _key: Any, rows: Any, timers: Any) -> Any:  # noqa: N802
-        layout = self._operator.partial_layout
-        parts = [layout.from_bytes(bytes(row.part)) for row in rows]
-        yield from self._sent(parts, timers)
-
-    def handleExpiredTimer(self, timerValues: Any, **_: Any) -> Any:  # noqa: N802, N803
-        yield from self._sent((), timerValues)
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def _sent(self, parts: Sequence[State], timers: Any) -> Any:
-        from pyspark.sql import Row
-
-        operator, found = self._operator, self._state.get()
-        layout = operator.layout
-        state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
-        if parts:
-            state = operator.taken_in(state, parts)
-        until_us = timers.getCurrentWatermarkInMs() * 1000
-        state, final, following = operator.close(state, END, until_us)
-        if following is None:
-            self._state.clear()
-        else:
-            self._state.update((layout.to_bytes(state),))
-            # Spark keeps time in milliseconds: called too early, it is asked again.
-            self._handle.registerTimer(following // 1000)
-        if final.num_rows:
-            yield Row(changes=to_bytes(final))
+def taken_further(
+    operator: Stepping,
+    state: State,
+    parts: Sequence[State],
+    now_us: int,
+    ttl_us: int | None,
+) -> tuple[State, pa.Table]:
+    """After the batch's rows; then what is idle, and did not get any, goes."""
+    if ttl_us is None:
+        return operator.step(state, parts, now_us)
+    changes = None
+    if parts:
+        state, changes = operator.step(state, parts, now_us)
+    state, expired = operator.expire(state, now_us - ttl_us)
+    if changes is None or not changes.num_rows:
+        return state, expired
+    if not expired.num_rows:
+        return state, changes
+    # A row that was appended by a retract and is idle comes and goes at once.
+    both = consolidate(pa.concat_tables([changes, expired]))
+    return state, both.take(pa.array(np.argsort(weights(both) > 0, kind="stable")))
 
 
 def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -104,8 +104,8 @@ class Stateful(Node):
     ----------
     timed
         Whether the event time is a part of a row that may be taken back: a row that
-        has another one is sent anew, and a retract has that of its append. Else the
-        time of a retract is not the row's, and says nothing.
+        has another one is sent anew, and a retract has that of its append. Else rows
+        that may be taken back have no event time that means anything: nobody asks it.
     """
 
     timed: bool = False

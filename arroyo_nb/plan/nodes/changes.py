@@ -17,7 +17,7 @@ class LatestRow(Unary, Stateful):
     key is a delete and a create.
 
     State: the rows that are there. They do not age: a row of a table is there until it
-    is deleted. ``_timestamp`` of a retract is that of its change, unless ``timed``.
+    is deleted. ``_timestamp`` of a timed row is that of the change that told it.
 
     Parameters
     ----------

@@ -73,7 +73,8 @@ class UpdatingJoin(Joining, Stateful):
 
     State: all rows of both sides, by key. Changes are flushed at each trigger: what
     comes and goes between two of them is not seen. ``_timestamp`` of a pair is the
-    later one, of a padded row its own. Rows have no window.
+    later one, of a padded row its own, where it is timed or only appends. Rows have no
+    window.
     """
 
     @cached_property

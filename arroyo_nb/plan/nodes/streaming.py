@@ -193,8 +193,8 @@ class UpdatingAggregate(Grouped, Stateful):
     State: per key what the aggregates need (under retraction a multiset of the values
     for those that do not subtract) and the row last sent. A key that gets no append
     for the ``updating_ttl`` of the plan is retracted and forgotten; it is processing
-    time that counts. ``_timestamp`` of a row is the latest of its key's inputs. Rows
-    have no window, also where those of the input have one.
+    time that counts. ``_timestamp`` of a timed row is the latest of its key's inputs.
+    Rows have no window, also where those of the input have one.
     """
 
     @cached_property
@@ -208,7 +208,7 @@ class UpdatingRank(Numbered, Stateful):
     """The rows of the input with their numbers, those that move sent anew.
 
     State: per key its rows. Where the input only appends, those that the limit lets
-    through are enough. ``_timestamp`` of a row is the input's.
+    through are enough. ``_timestamp`` of a timed row is the input's.
 
     Parameters
     ----------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -97,26 +96,18 @@ def test_a_join_follows_both_sides(lefts, rights, how, keys, condition, cut):
 
 @pytest.mark.parametrize("how", ["left", "full"])
 def test_a_padded_row_gives_way_to_the_first_match_and_returns_after_the_last(how: How):
-    ours = pa.schema({"a": pa.int64(), "_timestamp": pa.timestamp("us", tz="UTC")})
-    theirs = pa.schema({"b": pa.int64(), "_timestamp": pa.timestamp("us", tz="UTC")})
+    ours, theirs = (pa.schema({name: pa.int64()}) for name in "ab")
     operator = UpdatingJoin(ours, theirs, ("a",), ("b",), how)
-    early, late = datetime(2024, 1, 1), datetime(2024, 1, 2)
-    none, row = theirs.empty_table(), {"b": [1], "_timestamp": [late]}
-    match = pa.table(row, schema=theirs)
+    none, match = theirs.empty_table(), pa.table({"b": [1]}, schema=theirs)
     state, sent = operator.layout.empty(), []
     for left, right in [
-        (pa.table({"a": [1], "_timestamp": [early]}, schema=ours), none),
+        (pa.table({"a": [1]}, schema=ours), none),
         (ours.empty_table(), match),
         (ours.empty_table(), match.append_column("_weight", pa.array([-1]))),
     ]:
         state, changes = operator.step(state, [operator.partial(left, right)], 0)
-        rows = changes.to_pylist()
-        sent.append([(r["b"], r["_timestamp"].day, r["_weight"]) for r in rows])
-    assert sent == [
-        [(None, 1, 1)],
-        [(None, 1, -1), (1, 2, 1)],
-        [(1, 2, -1), (None, 1, 1)],
-    ]
+        sent.append([(r["b"], r["_weight"]) for r in changes.to_pylist()])
+    assert sent == [[(None, 1)], [(None, -1), (1, 1)], [(1, -1), (None, 1)]]
 
 
 def test_rows_of_nulls_are_alike_whichever_side_they_are_from():

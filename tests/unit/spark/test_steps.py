@@ -10,7 +10,7 @@ from pyspark.sql import Row
 
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.changelog.measures import AggregateCall
-from arroyo_nb.spark.steps import Step
+from arroyo_nb.spark.processors import Step
 
 SCHEMA = pa.schema({"k": pa.string()})
 COUNTS = UpdatingAggregate(SCHEMA, ("k",), (AggregateCall("n", "count", pa.int64()),))

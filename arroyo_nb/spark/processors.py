@@ -1,0 +1,118 @@
+"""What keeps the state of updating operators, in Spark's terms.
+
+When a query starts, Spark asks each of its processors what state it has, one after the
+other, each in a new Python process. So this module loads PySpark alone, and an operator
+is unpickled by the first rows that come to it: that process takes half the time.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor
+
+if TYPE_CHECKING:
+    from arroyo_nb.changelog.aggregate import UpdatingAggregate
+    from arroyo_nb.changelog.state import State
+    from arroyo_nb.spark.steps import Stepping
+
+T = TypeVar("T")
+
+
+class Step(StatefulProcessor):  # type: ignore[misc]
+    """A bucket's state, taken one batch further."""
+
+    def __init__(self, operator: Stepping, ttl_us: int | None) -> None:
+        self._packed = Packed(operator)
+        self._ttl_us = ttl_us
+
+    def init(self, handle: Any) -> None:
+        self._state = handle.getValueState("state", "tables binary")
+
+    def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
+        from arroyo_nb.spark.steps import NOW, taken_further, to_bytes
+
+        operator, found, rows = self._packed.value, self._state.get(), list(rows)
+        # A beat has no part.
+        blobs = [bytes(row.part) for row in rows if row.part is not None]
+        if not (found or blobs):
+            return
+        layout = operator.layout
+        state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
+        parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
+        state, changes = taken_further(
+            operator, state, parts, rows[0][NOW], self._ttl_us
+        )
+        if not any(table.num_rows for table in state.values()):
+            self._state.clear()
+        elif parts or changes.num_rows:
+            self._state.update((layout.to_bytes(state),))
+        if changes.num_rows:
+            yield Row(changes=to_bytes(changes))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class Close(StatefulProcessor):  # type: ignore[misc]
+    """A bucket's state of open windows."""
+
+    def __init__(self, operator: UpdatingAggregate) -> None:
+        self._packed = Packed(operator)
+
+    def init(self, handle: Any) -> None:
+        self._handle = handle
+        self._state = handle.getValueState("state", "tables binary")
+
+    def handleInputRows(self, _key: Any, rows: Any, timers: Any) -> Any:  # noqa: N802
+        layout = self._packed.value.partial_layout
+        parts = [layout.from_bytes(bytes(row.part)) for row in rows]
+        yield from self._sent(parts, timers)
+
+    def handleExpiredTimer(self, timerValues: Any, **_: Any) -> Any:  # noqa: N802, N803
+        yield from self._sent((), timerValues)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _sent(self, parts: Sequence[State], timers: Any) -> Any:
+        from arroyo_nb.spark.steps import END, to_bytes
+
+        operator, found = self._packed.value, self._state.get()
+        layout = operator.layout
+        state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
+        if parts:
+            state = operator.taken_in(state, parts)
+        until_us = timers.getCurrentWatermarkInMs() * 1000
+        state, final, following = operator.close(state, END, until_us)
+        if following is None:
+            self._state.clear()
+        else:
+            self._state.update((layout.to_bytes(state),))
+            # Spark keeps time in milliseconds: called too early, it is asked again.
+            self._handle.registerTimer(following // 1000)
+        if final.num_rows:
+            yield Row(changes=to_bytes(final))
+
+
+class Packed(Generic[T]):
+    """A value that travels as bytes, and is unpickled where it is asked for."""
+
+    def __init__(self, value: T) -> None:
+        self._bytes = pickle.dumps(value)
+
+    @cached_property
+    def value(self) -> T:
+        """The value, one for each process."""
+        value: T = pickle.loads(self._bytes)
+        return value
+
+    def __getstate__(self) -> bytes:
+        return self._bytes
+
+    def __setstate__(self, state: bytes) -> None:
+        self._bytes = state
