@@ -7,9 +7,9 @@ BIN := $(VENV)/bin
 SETUP := PYTHON=$(PYTHON) sh scripts/setup.sh
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 COPIES := $(NOTEBOOKS:%=build/%)
-# Much of what is tested waits: for a process to start, a clock, a browser. So three run
+# Much of what is tested waits: for a process to start, a clock, a browser. So four run
 # at a time, also on two cores. Files that take long come first.
-BESIDE := -n 3 --dist loadfile --no-loadscope-reorder
+BESIDE := -n 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo lab notebooks test test-long bench lint clean
 
