@@ -7,11 +7,11 @@ is unpickled by the first rows that come to it: that process takes half the time
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from pyspark import cloudpickle
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
 
@@ -103,12 +103,12 @@ class Packed(Generic[T]):
     """A value that travels as bytes, and is unpickled where it is asked for."""
 
     def __init__(self, value: T) -> None:
-        self._bytes = pickle.dumps(value)
+        self._bytes = cloudpickle.dumps(value)
 
     @cached_property
     def value(self) -> T:
         """The value, one for each process."""
-        value: T = pickle.loads(self._bytes)
+        value: T = cloudpickle.loads(self._bytes)
         return value
 
     def __getstate__(self) -> bytes:
