@@ -103,7 +103,7 @@ class Packed(Generic[T]):
     """A value that travels as bytes, and is unpickled where it is asked for."""
 
     def __init__(self, value: T) -> None:
-        self._bytes = cloudpickle.dumps(value)
+        self._bytes: bytes = cloudpickle.dumps(value)
 
     @cached_property
     def value(self) -> T:
