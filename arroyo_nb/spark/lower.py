@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
 
 Read: TypeAlias = "Callable[[nodes.Source | nodes.LookupJoin], DataFrame]"
-"""Gives a source's physical columns, ``_timestamp`` and :func:`told_columns`, streaming
-or not; of a lookup join whose table is read whole, the rows of that table."""
+"""Gives a source's physical columns, ``_timestamp`` and :func:`told_columns`, these and
+no others, streaming or not; of a lookup join whose table is read whole, its rows."""
 
 DROPPED = "dropped:"
 """Observation of a table's rows whose event time cannot be used, or of those that met a
@@ -149,7 +149,7 @@ def _moment(node: nodes.Node) -> str:
 def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
     match node:
         case nodes.Source():
-            return lower_source(node, lowering)
+            return lowering.read(node)
         case nodes.Watermark():
             return lower_watermark(node, lowering)
         case nodes.LatestRow():
@@ -175,12 +175,6 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
         case _:
             # Node is open, so assert_never cannot say it: a bug of the rewrites.
             raise TypeError(f"no lowering for {type(node).__name__}")
-
-
-def lower_source(node: nodes.Source, lowering: _Lowering) -> DataFrame:
-    """Physical columns, the connector's own event time, and what changes have more."""
-    names = (*node.schema.names, TIMESTAMP, *told_columns(node))
-    return lowering.read(node).select(*map(quoted, names))
 
 
 def told_columns(source: nodes.Source) -> tuple[str, ...]:
