@@ -2,10 +2,9 @@
 
 A **changelog batch** is an Arrow table: the value columns of a relation, ``_weight``
 (int64: 1 appends the row, -1 retracts it, n does so n times; no such column: every row
-is an append) and, where the relation has event time, ``_timestamp``. Adding weights is
-folding: after every batch the rows of positive weight are the relation. An **update**
-is the retract of the old row right before the append of the new one; equal rows may be
-there many times; a retract finds its row by its values, never by ``_timestamp``.
+is an append). Adding weights is folding: after every batch the rows of positive weight
+are the relation. An **update** is the retract of the old row right before the append of
+the new one; equal rows may be there many times; a retract finds its row by its values.
 ``_row_id`` names the logical row that several changes speak of (of a debezium primary
 key, of a group): an opaque column of any type, needed only where changes are merged to
 one ``before`` and ``after``. NULL there means that a row has no name but its values.

@@ -9,7 +9,7 @@ retracted when the first match comes and appended again when the last one goes.
 
 A NULL in a key matches nothing, whatever else comes: a row with one is sent padded as
 it comes and goes if its side is an outer one, and is not kept. So it is never idle: it
-stays in the output until it is retracted. ``_timestamp`` of a pair is the later one.
+stays in the output until it is retracted.
 """
 
 from __future__ import annotations

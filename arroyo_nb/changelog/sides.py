@@ -29,7 +29,7 @@ class Side:
     Parameters
     ----------
     rows
-        Their columns, with the latest event time that each was seen with.
+        Their columns.
     slot
         Position of their key among the touched.
     before, after

@@ -20,29 +20,46 @@ if TYPE_CHECKING:
     from arroyo_nb.changelog.state import State
     from arroyo_nb.spark.steps import Stepping
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Step(StatefulProcessor):  # type: ignore[misc]
+class Bucket(StatefulProcessor):  # type: ignore[misc]
+    """A processor whose state is that of an operator, for each bucket of keys."""
+
+    def __init__(self, operator: Stepping) -> None:
+        self._packed = Packed(operator)
+
+    def init(self, handle: Any) -> None:
+        self._handle = handle
+        self._state = handle.getValueState("state", "tables binary")
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _kept(self) -> State | None:
+        """What the bucket has kept, if it has."""
+        found = self._state.get()
+        layout = self._packed.value.layout
+        return layout.from_bytes(bytes(found[0])) if found else None
+
+
+class Step(Bucket):
     """A bucket's state, taken one batch further."""
 
     def __init__(self, operator: Stepping, ttl_us: int | None) -> None:
-        self._packed = Packed(operator)
+        super().__init__(operator)
         self._ttl_us = ttl_us
-
-    def init(self, handle: Any) -> None:
-        self._state = handle.getValueState("state", "tables binary")
 
     def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
         from arroyo_nb.spark.steps import NOW, taken_further, to_bytes
 
-        operator, found, rows = self._packed.value, self._state.get(), list(rows)
+        operator, kept, rows = self._packed.value, self._kept(), list(rows)
         # A beat has no part.
         blobs = [bytes(row.part) for row in rows if row.part is not None]
-        if not (found or blobs):
+        if kept is None and not blobs:
             return
         layout = operator.layout
-        state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
+        state = layout.empty() if kept is None else kept
         parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
         state, changes = taken_further(
             operator, state, parts, rows[0][NOW], self._ttl_us
@@ -54,19 +71,11 @@ class Step(StatefulProcessor):  # type: ignore[misc]
         if changes.num_rows:
             yield Row(changes=to_bytes(changes))
 
-    def close(self) -> None:
-        """Nothing is held open."""
 
-
-class Close(StatefulProcessor):  # type: ignore[misc]
+class Close(Bucket):
     """A bucket's state of open windows."""
 
-    def __init__(self, operator: UpdatingAggregate) -> None:
-        self._packed = Packed(operator)
-
-    def init(self, handle: Any) -> None:
-        self._handle = handle
-        self._state = handle.getValueState("state", "tables binary")
+    _packed: Packed[UpdatingAggregate]
 
     def handleInputRows(self, _key: Any, rows: Any, timers: Any) -> Any:  # noqa: N802
         layout = self._packed.value.partial_layout
@@ -76,15 +85,12 @@ class Close(StatefulProcessor):  # type: ignore[misc]
     def handleExpiredTimer(self, timerValues: Any, **_: Any) -> Any:  # noqa: N802, N803
         yield from self._sent((), timerValues)
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
     def _sent(self, parts: Sequence[State], timers: Any) -> Any:
         from arroyo_nb.spark.steps import END, to_bytes
 
-        operator, found = self._packed.value, self._state.get()
+        operator, kept = self._packed.value, self._kept()
         layout = operator.layout
-        state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
+        state = layout.empty() if kept is None else kept
         if parts:
             state = operator.taken_in(state, parts)
         until_us = timers.getCurrentWatermarkInMs() * 1000
@@ -99,16 +105,16 @@ class Close(StatefulProcessor):  # type: ignore[misc]
             yield Row(changes=to_bytes(final))
 
 
-class Packed(Generic[T]):
+class Packed(Generic[T_co]):
     """A value that travels as bytes, and is unpickled where it is asked for."""
 
-    def __init__(self, value: T) -> None:
+    def __init__(self, value: T_co) -> None:
         self._bytes: bytes = cloudpickle.dumps(value)
 
     @cached_property
-    def value(self) -> T:
+    def value(self) -> T_co:
         """The value, one for each process."""
-        value: T = cloudpickle.loads(self._bytes)
+        value: T_co = cloudpickle.loads(self._bytes)
         return value
 
     def __getstate__(self) -> bytes:
