@@ -238,17 +238,23 @@ _INTERRUPT = """
 engine = Engine()
 engine.worker.call(lambda: engine.session)
 sleep = "select java_method('java.lang.Thread', 'sleep', 20L)"
-slow = lambda: [engine.session.sql(sleep).collect() for _ in range(4)]
+interrupted = threading.Event()
+
+def slow():
+    while not interrupted.is_set():
+        engine.session.sql(sleep).collect()
+
 took = []
 for _ in range(20):
+    interrupted.clear()
     started = time.monotonic()
     interrupt = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-    interrupt.start()
     try:
+        interrupt.start()
         engine.worker.call(slow)
-        answer("not interrupted")
     except KeyboardInterrupt:
         took.append(time.monotonic() - started)
+    interrupted.set()
     assert engine.worker.call(lambda: engine.session.range(3).count()) == 3
 answer([len(took), max(took), engine.restarts])
 engine.close()

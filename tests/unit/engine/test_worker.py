@@ -91,8 +91,8 @@ def test_an_interrupt_gets_through_while_the_thread_is_busy(
     assert main is not None
     for _ in range(50):
         interrupt = threading.Timer(0.005, signal.pthread_kill, (main, signal.SIGINT))
-        interrupt.start()
         with pytest.raises(KeyboardInterrupt):
+            interrupt.start()  # in here: it may come before this returns
             worker.call(ran.append, 1, timeout=DEADLINE_S)
     busy()
     assert worker.call(lambda: 1) == 1
