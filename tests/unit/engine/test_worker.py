@@ -89,11 +89,15 @@ def test_an_interrupt_gets_through_while_the_thread_is_busy(
     ran: list[int] = []
     main = threading.main_thread().ident
     assert main is not None
+
+    def call() -> None:
+        # The signal may come before start returns.
+        threading.Timer(0.005, signal.pthread_kill, (main, signal.SIGINT)).start()
+        worker.call(ran.append, 1, timeout=DEADLINE_S)
+
     for _ in range(50):
-        interrupt = threading.Timer(0.005, signal.pthread_kill, (main, signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
-            interrupt.start()  # in here: it may come before this returns
-            worker.call(ran.append, 1, timeout=DEADLINE_S)
+            call()
     busy()
     assert worker.call(lambda: 1) == 1
     assert ran == []
