@@ -33,8 +33,9 @@ from arroyo_nb.run.progress import (
 from arroyo_nb.run.snapshot import LAST_YEAR, MarkPoint, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
+from arroyo_nb.spark.bad_rows import DROPPED
 from arroyo_nb.spark.keeping import state_in_rocksdb
-from arroyo_nb.spark.lower import DROPPED, Read, lower, visible
+from arroyo_nb.spark.lower import Read, lower, visible
 from arroyo_nb.spark.observe import read_observed
 from arroyo_nb.tape import KEPT_BAD_ROWS
 

@@ -16,7 +16,7 @@ they load PySpark and Arrow.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,31 +24,25 @@ from typing import TYPE_CHECKING, TypeAlias
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.plan.typing import is_nullable
-from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
+from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.aggregates import measure_sql
+from arroyo_nb.spark.bad_rows import BadRows
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.keeping import KEPT, Keeping
 from arroyo_nb.spark.observe import observed_input
-from arroyo_nb.spark.windows import WINDOW, assigned, finished, marked
+from arroyo_nb.spark.windows import END_OF_TIME, WINDOW, assigned, finished, marked
 from arroyo_nb.tape import END_OF_TIME_US
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from sqlglot import exp
 
-    from arroyo_nb.catalog import ConnectorTable
 
 Read: TypeAlias = "Callable[[nodes.Source | nodes.LookupJoin], DataFrame]"
 """Gives a source's physical columns, ``_timestamp`` and :func:`told_columns`, these and
 no others, streaming or not; of a lookup join whose table is read whole, its rows."""
 
-DROPPED = "dropped:"
-"""Observation of a table's rows whose event time cannot be used, or of those that met a
-record of it that cannot be read: a number, the table's name."""
-
 _WATERMARK = "_watermark"
-_END = f"timestamp_micros({END_OF_TIME_US}L)"
 _BEYOND = f"timestamp_micros({END_OF_TIME_US + 1}L)"
 _LAST = f"timestamp_micros({2**63 - 1}L)"
 
@@ -59,9 +53,8 @@ class _Lowering:
 
     ``watermarked`` is false where nobody asks for the watermark: no window waits for
     it and nobody looks. ``numbers`` has the aggregates that are still to be observed,
-    by identity; ``counted`` the tables and lookups whose bad rows are counted. A node
-    with several readers is lowered for each: Spark loses rows where one streaming
-    DataFrame is twice in a query.
+    by identity. A node with several readers is lowered for each: Spark loses rows where
+    one streaming DataFrame is twice in a query.
     """
 
     read: Read
@@ -69,8 +62,7 @@ class _Lowering:
     watermarked: bool
     numbers: dict[int, int]
     keeping: Keeping
-    again: bool = False
-    counted: list[ConnectorTable | nodes.LookupJoin] = field(default_factory=list)
+    bad_rows: BadRows
 
 
 def lower(
@@ -104,7 +96,9 @@ def lower(
     numbers = {of: number for number, of in enumerate(assigning) if observed}
     windowed = bool(aggregates) or again
     watermarked = windowed or observed
-    return _lower(node, _Lowering(read, windowed, watermarked, numbers, keeping, again))
+    bad_rows = BadRows(windowed, again)
+    lowering = _Lowering(read, windowed, watermarked, numbers, keeping, bad_rows)
+    return _lower(node, lowering)
 
 
 def visible(frame: DataFrame, node: nodes.Node, *, timed: bool = False) -> DataFrame:
@@ -196,13 +190,13 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     time = quoted(TIMESTAMP)
     if node.event_time is not None:
         frame = frame.selectExpr(*columns, _event_time(node.event_time))
-    frame = _of_usable_time(frame, node, lowering)
+    frame = lowering.bad_rows.of_usable_time(frame, node)
     if not lowering.watermarked:
-        return frame.filter(f"{time} < {_END}")
+        return frame.filter(f"{time} < {END_OF_TIME}")
     if node.expression is None:
         # Spark keeps delays in milliseconds.
         delay = f"{node.delay // timedelta(milliseconds=1)} milliseconds"
-        return frame.withWatermark(TIMESTAMP, delay).filter(f"{time} < {_END}")
+        return frame.withWatermark(TIMESTAMP, delay).filter(f"{time} < {END_OF_TIME}")
     # Spark follows one column: _timestamp is marked as if it were that column, so
     # that windows over it close by the newest value of the expression.
     follows = _at_end_kept(node.expression, _WATERMARK)
@@ -210,53 +204,9 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     frame = frame.withWatermark(_WATERMARK, "0 seconds")
     # True for all rows but the last. It reads the watermark's column, or Spark would
     # move it below; it does not compare it, as the expression may give anything.
-    any_value = f"coalesce({quoted(_WATERMARK)}, {_END}) <= {_LAST}"
-    frame = frame.filter(f"({time} < {_END}) <=> ({any_value})")
+    any_value = f"coalesce({quoted(_WATERMARK)}, {END_OF_TIME}) <= {_LAST}"
+    frame = frame.filter(f"({time} < {END_OF_TIME}) <=> ({any_value})")
     return frame.select(*columns, marked(time, TIMESTAMP))
-
-
-def _of_usable_time(
-    frame: DataFrame, node: nodes.Watermark, lowering: _Lowering
-) -> DataFrame:
-    """Rows whose computed event time cannot be used are bad data: an error, or counted
-    and left out. Spark's watermark begins at 1970: a window that ends before it is
-    late to Spark before anything was read. (A recorder's own event time is looked at
-    while it is recorded: :mod:`arroyo_nb.tape.since_epoch`.)"""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    if node.event_time is None:
-        return frame
-    time = quoted(TIMESTAMP)
-    problems = [(f"{time} > {_END}", "lies after the year 9998")]
-    if is_nullable(node.event_time):
-        problems.append((f"{time} IS NULL", "is NULL in a row"))
-    if lowering.windowed:
-        before = f"{time} < timestamp_seconds(0)"
-        problems.append((before, "lies before 1970, where windows cannot be"))
-    if not problems:
-        return frame
-    # `event_time` puts a watermark right over its source.
-    assert isinstance(node.input, nodes.Source)
-    table = node.input.table
-    if table.spec.options.get("bad_data") == "drop":
-        bad = f"coalesce({' OR '.join(test for test, _ in problems)}, FALSE)"
-        if not lowering.again and table not in lowering.counted:
-            name = f"{DROPPED}{len(lowering.counted)}:{table.name}"
-            lowering.counted.append(table)
-            columns = ", ".join(quoted(field.name) for field in node.input.schema)
-            why = quoted_text("its event time cannot be used: ")
-            row = f"min(IF({bad}, {why} || to_json(struct({columns})), NULL))"
-            rows = F.expr(f"count_if({bad})").alias("rows")
-            frame = frame.observe(name, rows, F.expr(row).alias("bad"))
-        return frame.filter(f"NOT {bad}")
-    failures = (
-        f"WHEN {test} THEN raise_error("
-        + quoted_text(f"the event time of '{table.name}' {what}")
-        + ")"
-        for test, what in problems
-    )
-    checked = f"CASE {' '.join(failures)} ELSE {time} END"
-    return frame.withColumn(TIMESTAMP, F.expr(checked))
 
 
 def _event_time(expression: exp.Expr) -> str:
@@ -264,15 +214,15 @@ def _event_time(expression: exp.Expr) -> str:
     is moved past it, where it is found."""
     time = quoted(TIMESTAMP)
     value = spark_sql(expression, row_time=time)
-    usable = f"IF({value} >= {_END}, {_BEYOND}, {value})"
-    return f"IF({time} = {_END}, {time}, {usable}) AS {time}"
+    usable = f"IF({value} >= {END_OF_TIME}, {_BEYOND}, {value})"
+    return f"IF({time} = {END_OF_TIME}, {time}, {usable}) AS {time}"
 
 
 def _at_end_kept(expression: exp.Expr, name: str) -> str:
     """A time of the row that leaves the end of the stream where it is."""
     time = quoted(TIMESTAMP)
     value = spark_sql(expression, row_time=time)
-    return f"IF({time} = {_END}, {time}, {value}) AS {quoted(name)}"
+    return f"IF({time} = {END_OF_TIME}, {time}, {value}) AS {quoted(name)}"
 
 
 def lower_project(node: nodes.Project, lowering: _Lowering) -> DataFrame:
@@ -298,27 +248,28 @@ def _filtered(
 ) -> DataFrame:
     if not lowering.watermarked:
         return frame.filter(predicate)
-    return frame.filter(f"({predicate} <=> ({_moment(node)} < {_END}))")
+    return frame.filter(f"({predicate} <=> ({_moment(node)} < {END_OF_TIME}))")
 
 
 def lower_union(node: nodes.Union, lowering: _Lowering) -> DataFrame:
     """All rows of all branches, columns by position."""
-    names = (*node.schema.names, *hidden(node))
+    names = [quoted(name) for name in (*node.schema.names, *hidden(node))]
     frames = (
-        _as_branch(_lower(branch, lowering), branch, node).toDF(*names)
+        _lower(branch, lowering).selectExpr(
+            *map("{} AS {}".format, _as_branch(branch, node), names)
+        )
         for branch in node.branches
     )
-    union = reduce(lambda left, right: left.union(right), frames)
-    return union.select(*map(quoted, names))
+    return reduce(lambda left, right: left.union(right), frames).select(*names)
 
 
-def _as_branch(frame: DataFrame, branch: nodes.Node, union: nodes.Node) -> DataFrame:
-    """Rows that are only appended, or have a window, among rows that are taken back."""
-    if nodes.is_updating(branch) or not nodes.is_updating(union):
-        return frame
+def _as_branch(branch: nodes.Node, union: nodes.Node) -> tuple[str, ...]:
+    """A branch's columns in the order of the union's. Rows that are only appended, or
+    have a window, may be among rows that are taken back."""
     columns = map(quoted, branch.schema.names)
-    nameless = f"CAST(NULL AS BIGINT) AS {ROW_ID}"
-    return frame.selectExpr(*columns, row_time(branch), f"1L AS {WEIGHT}", nameless)
+    if nodes.is_updating(branch) or not nodes.is_updating(union):
+        return (*columns, *map(quoted, hidden(branch)))
+    return (*columns, row_time(branch), "1L", "CAST(NULL AS BIGINT)")
 
 
 def lower_window_aggregate(
@@ -337,13 +288,16 @@ def lower_window_aggregate(
 
         return closed(frame, node, row_time(node.input), lowering.keeping)
     keys = [F.expr(_named(key, node.input)) for key in node.keys]
-    names = [quoted(f.name) for f in node.schema.fields[1:]]
-    groups = frame.groupBy(*assigned(node.assign, alone=not keys), *keys)
-    window = finished(node.assign)
+    window, *others = assigned(node.assign, alone=not keys)
+    groups = frame.groupBy(window, *others, *keys)
     # The window twice: the column that one sees, and the one that has the watermark.
-    return groups.agg(*_measures(node)).select(
-        window.alias(node.window_name), *names, window
-    )
+    if not isinstance(node.assign, nodes.Session):
+        return groups.agg(window.alias(node.window_name), *_measures(node))
+    # agg() must be given something; Spark prunes what is not selected.
+    rows = groups.agg(*_measures(node) or [F.count(F.lit(1))])
+    names = [quoted(field.name) for field in node.schema.fields[1:]]
+    ended = finished(node.assign)
+    return rows.select(ended.alias(node.window_name), *names, ended)
 
 
 def lower_updating_aggregate(
@@ -384,31 +338,11 @@ def lower_lookup_join(node: nodes.LookupJoin, lowering: _Lowering) -> DataFrame:
 
     frame, time = _lower(node.input, lowering), row_time(node.input)
     if node.table.asked:
-        return _readable(asked(frame, node, time), node, lowering)
+        return lowering.bad_rows.readable(asked(frame, node, time), node)
     found = broadcast(frame, node, time, lowering.read(node))
     if node.how == "inner":
         found = _filtered(found, FOUND, node, lowering)
     return found.drop(FOUND)
-
-
-def _readable(
-    frame: DataFrame, node: nodes.LookupJoin, lowering: _Lowering
-) -> DataFrame:
-    """What was asked for, less what an inner join finds no record for because it cannot
-    be read; such rows are counted, with a sample in each batch."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    from arroyo_nb.spark.lookups import UNREAD
-
-    if node.table.spec.options.get("bad_data") == "drop":
-        if not lowering.again and node not in lowering.counted:
-            name = f"{DROPPED}{len(lowering.counted)}:{node.table.name}"
-            lowering.counted.append(node)
-            rows, sample = F.count(UNREAD).alias("rows"), F.min(UNREAD).alias("bad")
-            frame = frame.observe(name, rows, sample)
-        if node.how == "inner":
-            frame = frame.filter(f"{UNREAD} IS NULL")
-    return frame.drop(UNREAD)
 
 
 def _named(item: nodes.Named, over: nodes.Node) -> str:
@@ -420,8 +354,7 @@ def _measures(node: nodes.WindowAggregate) -> list[Column]:
     from pyspark.sql import functions as F  # noqa: N812
 
     time = row_time(node.input)
-    # agg() must be given something; Spark prunes what is not selected.
     return [
         F.expr(measure_sql(measure, row_time=time)).alias(measure.name)
         for measure in node.measures
-    ] or [F.count(F.lit(1))]
+    ]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 WINDOW = "_window"
 """Hidden column of a windowed relation: the struct that carries the watermark."""
 
+END_OF_TIME = f"timestamp_micros({END_OF_TIME_US}L)"
+"""Event time of the row that ends a stream, as Spark SQL text."""
+
 _DELAY_KEY = "spark.watermarkDelayMs"
 
 
@@ -46,7 +49,7 @@ def assigned(window: Window | None, *, alone: bool) -> list[Column]:
         case Session(gap):
             # Spark refuses a session without another key on a stream, and drops a
             # constant one: this one is the same for all rows, but not a constant.
-            same = F.expr(f"{quoted(TIMESTAMP)} > timestamp_micros({END_OF_TIME_US}L)")
+            same = F.expr(f"{quoted(TIMESTAMP)} > {END_OF_TIME}")
             other = [same.alias("_same")] if alone else []
             return [_session(gap).alias(WINDOW), *other]
         case _:

@@ -1,0 +1,111 @@
+"""Rows that cannot be used: they fail the query, or are counted and left out.
+
+Those whose computed event time is none, and those that met a record of a lookup table
+that cannot be read. (A recorder's own event time is looked at while it is recorded:
+:mod:`arroyo_nb.tape.since_epoch`.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from arroyo_nb.plan import nodes
+from arroyo_nb.plan.typing import is_nullable
+from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
+from arroyo_nb.spark.windows import END_OF_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame
+
+    from arroyo_nb.catalog import ConnectorTable
+
+DROPPED = "dropped:"
+"""Observation of a table's rows whose event time cannot be used, or of those that met a
+record of it that cannot be read: a number, the table's name."""
+
+
+@dataclass(frozen=True)
+class BadRows:
+    """What becomes of the bad rows of one plan.
+
+    ``windowed`` is whether its rows get windows. ``again`` is whether they have been
+    read before: none is counted once more. ``counted`` has the tables and lookups that
+    are counted already: an observation has one name.
+    """
+
+    windowed: bool
+    again: bool
+    counted: list[ConnectorTable | nodes.LookupJoin] = field(default_factory=list)
+
+    def of_usable_time(self, frame: DataFrame, node: nodes.Watermark) -> DataFrame:
+        """The rows whose computed event time can be used."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        problems = list(self._problems(node))
+        if not problems:
+            return frame
+        # `event_time` puts a watermark right over its source.
+        assert isinstance(node.input, nodes.Source)
+        table = node.input.table
+        if table.spec.options.get("bad_data") == "drop":
+            bad = f"coalesce({' OR '.join(test for test, _ in problems)}, FALSE)"
+            columns = ", ".join(quoted(field.name) for field in node.input.schema)
+            why = quoted_text("its event time cannot be used: ")
+            row = f"min(IF({bad}, {why} || to_json(struct({columns})), NULL))"
+            frame = self._observed(frame, table, f"count_if({bad})", row)
+            return frame.filter(f"NOT {bad}")
+        failures = (
+            f"WHEN {test} THEN raise_error("
+            + quoted_text(f"the event time of '{table.name}' {what}")
+            + ")"
+            for test, what in problems
+        )
+        checked = f"CASE {' '.join(failures)} ELSE {quoted(TIMESTAMP)} END"
+        return frame.withColumn(TIMESTAMP, F.expr(checked))
+
+    def _problems(self, node: nodes.Watermark) -> Iterator[tuple[str, str]]:
+        """What may be wrong with an event time: how to find it, what to say. Spark's
+        watermark begins at 1970: a window that ends before it is late to Spark before
+        anything was read."""
+        if node.event_time is None:
+            return
+        time = quoted(TIMESTAMP)
+        yield f"{time} > {END_OF_TIME}", "lies after the year 9998"
+        if is_nullable(node.event_time):
+            yield f"{time} IS NULL", "is NULL in a row"
+        if self.windowed:
+            before = f"{time} < timestamp_seconds(0)"
+            yield before, "lies before 1970, where windows cannot be"
+
+    def readable(self, frame: DataFrame, node: nodes.LookupJoin) -> DataFrame:
+        """What was asked for, less what an inner join finds no record for because it
+        cannot be read."""
+        from arroyo_nb.spark.lookups import UNREAD
+
+        if node.table.spec.options.get("bad_data") == "drop":
+            frame = self._observed(frame, node, f"count({UNREAD})", f"min({UNREAD})")
+            if node.how == "inner":
+                frame = frame.filter(f"{UNREAD} IS NULL")
+        return frame.drop(UNREAD)
+
+    def _observed(
+        self,
+        frame: DataFrame,
+        of: ConnectorTable | nodes.LookupJoin,
+        rows: str,
+        sample: str,
+    ) -> DataFrame:
+        """With each batch, how many rows are bad, and one that is."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        if self.again or of in self.counted:
+            return frame
+        table = of.table if isinstance(of, nodes.LookupJoin) else of
+        name = f"{DROPPED}{len(self.counted)}:{table.name}"
+        self.counted.append(of)
+        return frame.observe(
+            name, F.expr(rows).alias("rows"), F.expr(sample).alias("bad")
+        )
