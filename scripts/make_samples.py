@@ -22,7 +22,7 @@ from arroyo_nb.tape.writer import TapeWriter
 
 FIRST_DAY, LAST_DAY = (2013, 3, 4), (2013, 3, 10)
 WEEK_BEGINS = pd.Timestamp("2013-03-04 05:00", tz="UTC")  # midnight in New York
-CHUNK_ROWS = {"flights": 165, "weather": 24 * 3}
+CHUNK_ROWS = {"flights": 234, "weather": 24 * 3}
 
 
 def week_of(frame: pd.DataFrame) -> pd.DataFrame:
