@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from lab import Lab, Tab, write_notebook
@@ -22,6 +24,7 @@ NOTEBOOK = "quickstart.ipynb"
 LIVE = ".arroyo-live"
 MARK = f"{LIVE} .watermark text"
 STILL = "img[src^='data:image/svg']"
+COMMITTED = Path(__file__).parents[2] / "notebooks" / "00_quickstart.ipynb"
 OURS = ("arroyo", "Error displaying widget", "anywidget")
 
 
@@ -36,6 +39,36 @@ def opened(lab: Lab, tab: Tab) -> Iterator[Tab]:
 
 def ours(tab: Tab) -> list[str]:
     return [error for error in tab.errors if any(word in error for word in OURS)]
+
+
+def outputs(path: Path) -> list[str]:
+    """What each code cell of a saved notebook shows."""
+    cells = json.loads(path.read_text())["cells"]
+    return [json.dumps(cell["outputs"]) for cell in cells if "outputs" in cell]
+
+
+def test_the_quickstart_runs_to_its_end(lab: Lab, tab: Tab) -> None:
+    path = lab.folder / COMMITTED.name
+    shutil.copy(COMMITTED, path)
+    tab.open(lab, path.name)
+    tab.command("notebook:clear-all-cell-outputs")
+    tab.save()
+    assert set(outputs(path)) == {"[]"}
+    tab.command("notebook:run-all-cells")
+    # The last cell, into whose view the page scrolls.
+    tab.page.wait_for_selector("text=the watermark follows the newest row", timeout=180_000)
+    tab.save()
+    load, by_hour, rows, picture, late, wrong, least, explained = outputs(path)
+    assert (load, least) == ("[]", "[]")
+    assert "the watermark reached 2013-03-05" in by_hour
+    assert "mean_delay" in rows
+    assert "image/" in picture
+    assert "flights left after their window had closed" in late
+    assert "did you mean 'origin'" in wrong
+    assert "Session" in explained
+    tab.shot("quickstart-committed")
+    assert ours(tab) == []
+    lab.end_kernels()
 
 
 def test_moves_is_replaced_stops_and_stays(lab: Lab, opened: Tab) -> None:

@@ -35,6 +35,9 @@ TOLD_S = 5.0
 SPEED = 240_000
 """Some ten micro-batches, a quarter of a second apart."""
 
+CAUGHT_SPEED = 30_000
+"""Twenty seconds: it does not end before something happens to it."""
+
 # A watermark so patient that no row is late, whatever the moments of the batches.
 FLIGHTS = """
 CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '2 days')
@@ -111,7 +114,7 @@ def test_a_dead_jvm_is_told_replaced_and_its_run_resumed(
     kernel: Kernel, calm: list[str], record_property: Callable[[str, object], None]
 ) -> None:
     assert len(calm) == kernel.value("calm.table().num_rows") > 300
-    kernel.run(f"%%arroyo hurt << --no-wait --speed {SPEED}\n{BY_HOUR}")
+    kernel.run(f"%%arroyo hurt << --no-wait --speed {CAUGHT_SPEED}\n{BY_HOUR}")
     flowing(kernel, "hurt", 500)
     os.kill(jvm(kernel), signal.SIGKILL)
     told_s = wait_until(
@@ -207,14 +210,14 @@ def test_state_outlives_restart_and_sigterm_and_has_one_owner(
     tmp_path: Path,
 ) -> None:
     owner = begin(start())
-    owner.run(job(SPEED))
+    owner.run(job(CAUGHT_SPEED))
     flowing(owner, "job")
     members = {p: s for p, s in owner.family().items() if p != owner.pid}
     owner.manager.restart_kernel()
     wait_until(lambda: not alive(members), "its JVM outlives a restart", GONE_S)
     owner.client.wait_for_ready(timeout=60)
 
-    begin(owner).run(job(SPEED))
+    begin(owner).run(job(CAUGHT_SPEED))
     flowing(owner, "job")
     owner.run("job.pause()")
     rival = begin(start())

@@ -264,6 +264,7 @@ def test_state_is_locked_bound_to_its_query_and_resumed(session, tmp_path, event
     state = tmp_path / "two"
     run = session.run(script, name="job", state_dir=state)
     eventually(lambda: run.rows_in > 1000)
+    run.pause()
     rival = Run("rival", run.plan, session.engine, run.folder, RunOptions()).start()
     with pytest.raises(RunProblem, match="is in use by run 'job'"):
         rival.wait(30)

@@ -146,7 +146,8 @@ def test_from_every_position_the_same_chunks_come(
         patch.setattr(_parquet_files, "BATCH_BYTES", 60)
         chunks = read(folder, format=format_)
         assert numbers(chunks) == wanted
-        for done, chunk in enumerate(chunks, 1):
+        every = 1 + len(chunks) // 20  # of hundreds, some
+        for done, chunk in list(enumerate(chunks, 1))[::every]:
             position = json.loads(json.dumps(chunk.position))
             rest = list(recorder(folder, format=format_).chunks(position))
             assert [numbers([c]) for c in rest] == [numbers([c]) for c in chunks[done:]]
