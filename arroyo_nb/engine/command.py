@@ -113,13 +113,14 @@ def class_path(home: Path, extra: Iterable[Path] = ()) -> list[Path]:
 
 
 def java_flags(java: Java) -> list[str]:
-    """Flags for the JVM itself, all but the archive's."""
+    """Flags for the JVM itself that an archive depends on."""
     vector = [f"--add-modules={VECTOR_MODULE}"] if java.has_vector_module else []
     asked = os.environ.get("ARROYO_NB_JAVA_OPTS", "").split()
-    return [*vector, *_SPARK_FLAGS, *_OUR_FLAGS, *_heap_flags(heap_mib()), *asked]
+    return [*vector, *_SPARK_FLAGS, *_OUR_FLAGS, *asked]
 
 
 def _heap_flags(most_mib: int) -> tuple[str, ...]:
+    # Not of the archive, which a container with another limit of memory can use.
     # The start allocates 600 MB, nearly all of it short-lived: a young generation that
     # begins large saves six collections, 0.3 s.
     first = min(768, most_mib // 2)
@@ -142,6 +143,8 @@ def java_command(
     logging = _write_logging(work)
     arguments = [
         *("-cp", paths),
+        # Before what the user asks for: of two such flags the last one counts.
+        *_heap_flags(heap_mib()),
         *java_flags(java),
         *archive_flags,
         f"-Djava.io.tmpdir={work}",

@@ -40,6 +40,14 @@ def test_another_java_has_another_archive(other: Java) -> None:
     assert archive_for(other) != archive_for(JAVA_17)
 
 
+def test_another_heap_has_the_same_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = archive_for(JAVA_17)
+    monkeypatch.setenv("ARROYO_NB_HEAP", "700m")
+    assert archive_for(JAVA_17) == before
+    monkeypatch.setenv("ARROYO_NB_JAVA_OPTS", "-Xint")
+    assert archive_for(JAVA_17) != before
+
+
 def test_another_spark_has_another_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     before = archive_for(JAVA_17)
     monkeypatch.setattr(class_data, "spark_version", lambda: "4.3.1")
