@@ -27,7 +27,14 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.folders import make_work_folder
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.run.options import RunOptions, duration, instant, playing_speed
+from arroyo_nb.run.options import (
+    FLUSH,
+    JOB_FLUSH,
+    RunOptions,
+    duration,
+    instant,
+    playing_speed,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -204,7 +211,8 @@ class Session:
             How long an updating query keeps an idle key, such as ``"1h"``; it comes
             before what the script SETs.
         trigger
-            Least time between micro-batches, such as ``"250ms"``.
+            Least time between micro-batches, such as ``"250ms"``. Without it the
+            changes of live rows are told every 250 ms, by a job every second.
         state_dir
             Folder that survives the process; the same script on it goes on where it
             stopped.
@@ -244,6 +252,7 @@ class Session:
             keep=keep,
             speed=playing_speed(speed),
             trigger=duration(trigger),
+            flush=JOB_FLUSH if printed else FLUSH,
             stop_after=duration(stop_after),
             until=instant(until),
             stepping=step,

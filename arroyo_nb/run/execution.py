@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -77,7 +78,10 @@ class Execution:
         with _placed(plan):
             self.outputs = outputs or tuple(_output(s, options) for s in plan.sinks)
             self.feeds = Feeds(
-                plan.sinks, speed=options.speed, stepping=options.stepping
+                plan.sinks,
+                speed=options.speed,
+                tick=options.trigger or options.flush,
+                stepping=options.stepping,
             )
         self.state = RunState.STARTING
         self.note = "waiting for the engine"
@@ -169,7 +173,7 @@ class Execution:
                     partial(self.feeds.read_stream, spark),
                     checkpoint=claim.checkpoint(index),
                     state=claim.sink(index),
-                    trigger=self._options.trigger,
+                    trigger=self._trigger(output),
                     keeping=keeping,
                     context=context,
                 )
@@ -182,6 +186,12 @@ class Execution:
         self._repeated = [every(POLL_S, self._poll)]
         if heartbeat is not None:
             self._repeated.append(every(heartbeat.period_s, heartbeat.beat))
+
+    def _trigger(self, output: Output) -> timedelta | None:
+        """How often an output's changes are told. What ends is done soonest without."""
+        if output.is_stateful and self.feeds.is_endless(output.sink):
+            return self._options.trigger or self._options.flush
+        return self._options.trigger
 
     def _heartbeat(self, claim: RunFolder) -> Heartbeat | None:
         """What finds idle state, where there is any."""

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,8 @@ class Feeds:
         The plan's sinks; every source below them is fed.
     speed
         ``"max"``, or a factor on event time.
+    tick
+        At such a factor, the wall time between two releases.
     stepping
         Whether nothing is released until :meth:`step`.
 
@@ -69,9 +72,18 @@ class Feeds:
     """
 
     def __init__(
-        self, sinks: Sequence[nodes.Sink], *, speed: float | str, stepping: bool
+        self,
+        sinks: Sequence[nodes.Sink],
+        *,
+        speed: float | str,
+        tick: timedelta,
+        stepping: bool,
     ) -> None:
-        self._pace = MAX if speed == "max" else Pace(Clock.EVENT_TIME, float(speed))
+        self._pace = MAX
+        if speed != "max":
+            # A micro-batch reads one slice: one a tick keeps up with a trigger.
+            tick_s = tick.total_seconds()
+            self._pace = Pace(Clock.EVENT_TIME, float(speed), tick_s)
         self._feeds = tuple(_feeds(sinks, self._pace))
         self._tables = StaticTables(sinks)
         # What was asked for before there was a conductor to hear it.
@@ -180,6 +192,11 @@ class Feeds:
     def is_read(self, chunks: Mapping[str, int], sink: nodes.Sink) -> bool:
         """Whether a query has read all there will ever be of its sources."""
         return all(self._ends_at(key, chunks.get(key, 0)) for key in self._keys(sink))
+
+    def is_endless(self, sink: nodes.Sink) -> bool:
+        """Whether a source of a query never ends by itself."""
+        keys = self._keys(sink)
+        return not all(f.recorder.bounded for f in self._feeds if f.key in keys)
 
     def ends_read(self, chunks: Mapping[str, int]) -> int:
         """How many of the end-of-stream rows a query has read."""

@@ -12,6 +12,12 @@ DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
 UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 
+FLUSH = timedelta(milliseconds=250)
+JOB_FLUSH = timedelta(seconds=1)
+"""How often live changes are told, where no trigger is given: to who looks at them, and
+by a job, to which fewer and larger batches matter more."""
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """How a script is run.
@@ -26,6 +32,9 @@ class RunOptions:
         ``"max"``, or how many times faster than event time chunks are released.
     trigger
         Least time between micro-batches; None: as soon as there are rows.
+    flush
+        Where no trigger is given, how often a source that is played at a speed
+        releases rows, and the trigger of updating queries over a source without end.
     stop_after
         Wall time after which the run is stopped; the engine's start is not in it.
     until
@@ -42,6 +51,7 @@ class RunOptions:
     keep: bool = False
     speed: float | str = "max"
     trigger: timedelta | None = None
+    flush: timedelta = FLUSH
     stop_after: timedelta | None = None
     until: datetime | None = None
     stepping: bool = False

@@ -1,12 +1,16 @@
 """What feeds a run: when it is asked before it has begun, and what it cannot do."""
 
+from datetime import timedelta
+
 import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.planner import plan_script
+from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.run.options import FLUSH, JOB_FLUSH, RunOptions
 from arroyo_nb.tape.format import chunk_numbers, chunk_path
 
 SCRIPT = """
@@ -25,15 +29,18 @@ DEADLINE_S = 20
 
 @pytest.fixture
 def feeds(tmp_path):
-    """Makes the feeds of a query over a file of one chunk, and ends them."""
+    """Makes the feeds of a query over a file of a row each second, and ends them."""
     path = tmp_path / "ticks.json"
-    path.write_text('{"counter": 1, "t": "2013-03-04T05:06:07"}\n')
     made = []
 
-    def make(*, column=PHYSICAL, time="t", speed="max", stepping=False):
+    def make(
+        *, column=PHYSICAL, time="t", speed="max", tick=FLUSH, stepping=False, rows=1
+    ):
+        line = '{{"counter": {0}, "t": "2013-03-04T05:06:0{0}"}}\n'
+        path.write_text("".join(map(line.format, range(rows))))
         text = SCRIPT.format(column=column, time=time, path=path)
         sinks = plan_script(text, Catalog()).sinks
-        made.append(Feeds(sinks, speed=speed, stepping=stepping))
+        made.append(Feeds(sinks, speed=speed, tick=tick, stepping=stepping))
         return made[-1]
 
     yield make
@@ -68,6 +75,43 @@ def test_what_is_asked_for_while_it_starts_is_done_when_it_has_started(
     one.resume()
     eventually(lambda: released(one) == 3)
     assert not one.paused
+
+
+@pytest.mark.parametrize(("tick_s", "slices"), [(0.01, 4), (0.02, 2), (1, 1)])
+def test_a_slice_at_a_speed_is_what_a_tick_releases(
+    feeds, claim, eventually, tick_s, slices
+):
+    one = feeds(speed=100.0, tick=timedelta(seconds=tick_s), rows=4)
+    one.start(claim)
+    (conductor,) = one._conductors.values()
+
+    def is_drained():
+        conductor.consumed(conductor.state.chunks)
+        return conductor.state.ended
+
+    eventually(is_drained)
+    assert released(one) == slices + 2  # two at the end
+
+
+IMPULSE = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '10'{more});"
+COUNTS = "SELECT counter % 2 AS odd, count(*) AS n FROM ticks GROUP BY odd;"
+WINDOWS = "SELECT tumble(INTERVAL '1s') AS w, count(*) AS n FROM ticks GROUP BY w;"
+
+
+@pytest.mark.parametrize(
+    ("query", "more", "options", "trigger"),
+    [
+        (COUNTS, "", RunOptions(), FLUSH),
+        (COUNTS, "", RunOptions(flush=JOB_FLUSH), JOB_FLUSH),
+        (COUNTS, "", RunOptions(trigger=timedelta(minutes=1)), timedelta(minutes=1)),
+        (COUNTS, ", message_count = 5", RunOptions(), None),
+        (WINDOWS, "", RunOptions(flush=JOB_FLUSH), None),
+    ],
+)
+def test_live_changes_are_told_so_often(tmp_path, query, more, options, trigger):
+    plan = plan_script(IMPULSE.format(more=more) + query, Catalog())
+    run = Execution("r", plan, None, tmp_path, options, None)
+    assert run._trigger(run.outputs[0]) == trigger
 
 
 def test_a_pause_that_was_taken_back_while_it_starts_is_none(feeds, claim, eventually):

@@ -13,7 +13,7 @@ from arroyo_nb.errors import PlanProblem, RunProblem
 from arroyo_nb.planner import plan_script
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.folder import RunFolder
-from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.options import FLUSH, RunOptions
 from arroyo_nb.run.run import Run
 
 TRIPS = """
@@ -103,7 +103,7 @@ def test_what_cannot_be_opened_is_told_without_the_value(
 
 def test_a_plan_and_the_identity_of_its_state_keep_the_reference(folder):
     plan = plan_script(QUERY, Catalog())
-    Feeds(plan.sinks, speed="max", stepping=False)
+    Feeds(plan.sinks, speed="max", tick=FLUSH, stepping=False)
     for text in (plan.identity, plan.explain(), repr(plan)):
         assert str(folder) not in text
     assert "{{ TRIPS }}/{{DAY}}.json" in plan.identity
