@@ -27,8 +27,8 @@ from benchmarks.streams import read, seconds
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CHUNKS, CHUNK_ROWS = 10, 500_000
-WARM_UP, ROUNDS = 3, 15  # a pair differs by some 7 %, the median of so many by 2
+CHUNKS, CHUNK_ROWS = 20, 500_000
+WARM_UP, ROUNDS = 3, 11  # a pair differs by some 7 %, the median of so many by 2
 COLUMNS = "k BIGINT, v BIGINT, ts TIMESTAMP, _timestamp TIMESTAMP"
 
 TABLE = """
