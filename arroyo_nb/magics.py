@@ -118,7 +118,7 @@ class ArroyoMagics(Magics):
 
         def start() -> Run | None:
             run = self._start(line, sql, name)
-            self._leave(name)
+            self._leave(name, run)
             return run
 
         if not self._showing(line, name, start):
@@ -173,15 +173,17 @@ class ArroyoMagics(Magics):
             _say(f"replaced {name}, which was still running: its cell was run again")
         return run
 
-    def _leave(self, name: str) -> None:
-        """Stop what this cell ran before under another name: its panel is gone."""
-        if not (cell := self._cell_id()):
+    def _leave(self, name: str, run: Run | None) -> None:
+        """Stop what this cell ran before and runs no more: its panel is gone."""
+        last = name
+        if cell := self._cell_id():
+            last, self._last[cell] = self._last.get(cell, name), name
+        before = self.session.runs.get(last)
+        if before is None or before is run or before.state.ended:
             return
-        before = self.session.runs.get(self._last.get(cell, name))
-        self._last[cell] = name
-        if before is not None and before.name != name and not before.state.ended:
-            before.stop(f"replaced: its cell now runs {name}")
-            _say(f"stopped {before.name}: this cell now runs {name}")
+        now = f"now runs {name}" if run is not None else "only declares now"
+        before.stop(f"replaced: its cell {now}")
+        _say(f"stopped {before.name}: this cell {now}")
 
     def _name(self, sql: str) -> str:
         """The name of the cell's own run: the same when the cell is run again."""

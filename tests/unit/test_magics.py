@@ -295,6 +295,37 @@ def test_a_cell_that_changes_its_name_stops_its_old_run(
     assert cells.session.runs["delays"].notes == []
 
 
+@pytest.mark.parametrize(
+    ("cell_id", "line"), [("a1", ""), ("a1", "-n q"), ("", "-n q")]
+)
+def test_a_cell_that_only_declares_now_stops_its_old_run(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, cell_id: str, line: str
+) -> None:
+    request = {"metadata": {"cellId": cell_id}}
+    monkeypatch.setattr(cells.shell, "get_parent", lambda: request, raising=False)
+    cells.session.next = lambda name: FakeRun(name, RUNNING)
+    cells.run(f"%%arroyo --no-wait {line}\nSELECT 1")
+    (run,) = cells.session.runs.values()
+    cells.session.next = lambda name: None
+    text = cells.run(f"%%arroyo {line}\nCREATE VIEW")
+    assert text.startswith(f"stopped {run.name}: this cell only declares now\n")
+    assert run.notes == ["replaced: its cell only declares now"]
+    assert "stopped" not in cells.run(f"%%arroyo {line}\nCREATE VIEW")
+
+
+def test_declarations_of_another_cell_stop_nothing(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = {"metadata": {"cellId": "a1"}}
+    monkeypatch.setattr(cells.shell, "get_parent", lambda: request, raising=False)
+    cells.session.next = lambda name: FakeRun(name, RUNNING)
+    cells.run("%%arroyo --no-wait\nSELECT 1")
+    request["metadata"]["cellId"] = "b2"
+    cells.session.next = lambda name: None
+    assert cells.run("%%arroyo\nCREATE VIEW") == "nothing has changed"
+    assert cells.session.runs["query_1"].notes == []
+
+
 def test_definitions_print_one_line_of_what_changed(cells: Cells) -> None:
     cells.session.next = lambda name: None
     a, b = Field("a", TEXT), Field("b", BIGINT)
