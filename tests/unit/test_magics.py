@@ -363,6 +363,25 @@ def test_help_and_plans(cells: Cells) -> None:
     assert all(name in documented for flag in FLAGS for name in flag.names)
 
 
+@pytest.mark.parametrize("option", ["ttl", "for", "trigger", "speed", "until"])
+def test_options_of_what_is_not_run_are_looked_at(cells: Cells, option: str) -> None:
+    cells.run(f"%%arroyo --no-run --{option} soon\nSELECT 1")
+    assert str(cells.error).startswith(("'soon' is not", "speed 'soon' is not"))
+    assert cells.session.calls == []
+
+
+def test_the_plan_of_what_is_not_run_has_the_time_to_live_of_its_cell(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session()
+    monkeypatch.setattr(cells.session, "plan", session.plan)
+    script = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
+    SELECT counter, count(*) FROM ticks GROUP BY counter"""
+    assert "idle for 86400s" in cells.run(f"%%arroyo --no-run\n{script}")
+    assert "idle for 420s" in cells.run(f"%%arroyo --no-run --ttl 7m\n{script}")
+    session.close()
+
+
 def test_line_commands(cells: Cells) -> None:
     assert cells.run("%arroyo ps") == "no run yet"
     assert cells.run("%arroyo tables") == "no table yet"
