@@ -306,17 +306,22 @@ class Execution:
                 output.close()
 
     def _release(self) -> None:
-        if self.feeds.join(RECORDER_S):
+        if self._is_quiet(0, RECORDER_S):
             self._let_go()
-        else:  # a source hangs, and may still write when it wakes up
+        else:  # a source or a sink hangs, and may still write when it wakes up
             threading.Thread(target=self._let_go, daemon=True).start()
 
     def _let_go(self) -> None:
-        # Not before its conductors are done: the next run writes to the same folder.
-        while not self.feeds.join(RECORDER_S):
+        # Not before all is written: the next run writes to the same folder.
+        while not self._is_quiet(RECORDER_S, RECORDER_S):
             pass
         if self._claim is not None:
             self._claim.release()
+
+    def _is_quiet(self, outputs_s: float, feeds_s: float) -> bool:
+        """Whether neither a source nor a sink writes any more; waits that long."""
+        written = all(output.join(outputs_s) for output in self.outputs)
+        return self.feeds.join(feeds_s) and written
 
     def _move(self, state: RunState, note: str) -> None:
         with self.lock:
