@@ -146,8 +146,7 @@ class Engine:
         if not self.worker.is_current:
             # Elsewhere py4j could be hit by an interrupt, or take over SIGINT.
             raise RuntimeError("Engine.session is for tasks of Engine.worker")
-        if self._closed:
-            raise EngineProblem("the engine is closed")
+        self._refuse_if_closed()
         if self._session is not None and not (
             self.alive and given.is_on(self._session)
         ):
@@ -206,6 +205,7 @@ class Engine:
             return session
 
     def _connect(self, java: Java, archive_flags: list[str]) -> SparkSession:
+        self._refuse_if_closed()
         self._remove_work()
         self._work = folders.make_work_folder()
         self._tell("starting", "starting java")
@@ -217,20 +217,27 @@ class Engine:
             jars=self._jars,
         )
         try:
+            self._refuse_if_closed()  # who closed it before saw no JVM to end
             gateway.import_pyspark()  # while java starts
             jvm.wait_until_up()
             self._tell("starting", "starting spark")
             session = gateway.connect(jvm)
-            if self._closed:  # meanwhile, by another thread
-                raise EngineProblem("the engine is closed")
+            self._refuse_if_closed()
             return session
         except Exception as error:
-            self._state = "failed"
             gateway.forget()
             jvm.kill()
+            if self._closed:
+                self._remove_work()
+            else:
+                self._state = "failed"
             if isinstance(error, EngineProblem):
                 raise
             raise jvm.problem("spark did not start") from error
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:  # perhaps meanwhile, by another thread
+            raise EngineProblem("the engine is closed")
 
     def _bury(self) -> None:
         """Make everyone forget a session whose JVM, or context, is gone."""
@@ -270,7 +277,8 @@ class Engine:
         except StopIteration:
             return
         except Exception as error:
-            if self._session is None or self.alive:  # a death is told by who finds it
+            dead = self._session is not None and not self.alive
+            if not (self._closed or dead):  # a death is told by who finds it
                 self._tell("failed", str(error))
             _log.debug("warm-up ended early", exc_info=error)
             return
@@ -292,9 +300,9 @@ class Engine:
             self._builder.wait(2)
 
     def _remove_work(self) -> None:
-        if self._work is not None:
-            shutil.rmtree(self._work, ignore_errors=True)
-            self._work = None
+        work, self._work = self._work, None
+        if work is not None:
+            shutil.rmtree(work, ignore_errors=True)
 
     def _tell(self, kind: str, text: str) -> None:
         self._state = text if kind != "died" else kind
