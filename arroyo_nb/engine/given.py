@@ -64,4 +64,4 @@ def active_session() -> SparkSession | None:
     from pyspark.sql import SparkSession
 
     session: SparkSession | None = SparkSession._instantiatedSession
-    return session if session is not None and is_on(session) else None
+    return session if session is not None and is_alive(session) else None
