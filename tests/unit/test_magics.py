@@ -556,6 +556,30 @@ def test_one_thread_refreshes_all_panels(eventually: Callable[..., None]) -> Non
     eventually(lambda: refresher._thread is None)
 
 
+@pytest.mark.parametrize(("moving", "frame_s"), [(0, 0.25), (2, 0.25), (5, 0.5)])
+def test_the_panels_that_move_share_ten_messages_a_second(
+    monkeypatch: pytest.MonkeyPatch, moving: int, frame_s: float
+) -> None:
+    """The loop with a clock of its own, which stands still but for the sleeps."""
+    refresher, stage = live.Refresher(), FakeStage()
+    runs = [FakeRun(f"q{n}", RUNNING) for n in range(6)]
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        for run in runs[:moving]:
+            run.states = [replace(RUNNING, rows_in=len(slept))]
+        if len(slept) == 4:
+            refresher._panels.clear()
+
+    clock = SimpleNamespace(sleep=sleep, monotonic=lambda: 0.0)
+    monkeypatch.setattr(live, "time", clock)
+    refresher._panels += [live.Panel(run, stage) for run in runs]  # type: ignore[arg-type]
+    refresher._loop()
+    # The first look finds nothing new.
+    assert slept == [0.25, *[pytest.approx(frame_s)] * 3]
+
+
 @pytest.mark.parametrize(
     ("failures", "outlived"),
     [(live.MOST_FAILURES - 1, True), (live.MOST_FAILURES, False)],
