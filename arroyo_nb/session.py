@@ -53,7 +53,9 @@ class Session:
     ----------
     spark
         A SparkSession to run on, local or on a cluster. It is never reconfigured and
-        never stopped. None: an engine of our own, started when it is first needed.
+        never stopped. None: that of this process, or an engine of our own, started
+        when it is first needed. On a cluster ``state_dir`` is needed, a folder that is
+        mounted at the same path on every node; and arroyo_nb on each of them.
     state_dir
         Folder under which runs keep their checkpoints, one folder per run name. None:
         a temporary folder that ends with the process.

@@ -22,6 +22,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from arroyo_nb.engine import given
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.feeds import Feeds
@@ -34,6 +35,8 @@ from arroyo_nb.spark.failures import GONE, run_problem
 from arroyo_nb.spark.keeping import Keeping
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from arroyo_nb.engine import Engine
     from arroyo_nb.plan import Plan
 
@@ -73,6 +76,8 @@ class Execution:
         folder: Path,
         options: RunOptions,
         outputs: tuple[Output, ...] | None,
+        *,
+        temporary: bool,
     ) -> None:
         with _placed(plan):
             self.outputs = outputs or tuple(_output(s, options) for s in plan.sinks)
@@ -87,6 +92,7 @@ class Execution:
         self._plan = plan
         self._engine = engine
         self._folder = folder
+        self._temporary = temporary
         self._options = options
         self._begun_s = time.monotonic()
         self._started_s: float | None = None
@@ -154,6 +160,7 @@ class Execution:
             )
             spark = self._engine.session
             self._generation = self._engine.restarts
+            self._check_reach(spark)
             if not self._is_wanted():
                 self._release()
                 return
@@ -182,6 +189,16 @@ class Execution:
         self._repeated = [every(POLL_S, self._poll)]
         if heartbeat is not None:
             self._repeated.append(every(heartbeat.period_s, heartbeat.beat))
+
+    def _check_reach(self, spark: SparkSession) -> None:
+        """Refuse a temporary folder, this host's, where others must read it."""
+        if self._temporary and not given.is_local(spark):
+            raise RunProblem(
+                f"Spark's executors at {spark.sparkContext.master} may be on other "
+                "hosts, which cannot read the temporary folder of this run",
+                hint="give state_dir= a folder that is mounted at the same path on "
+                "every node, and install arroyo_nb on each of them",
+            )
 
     def _heartbeat(self, claim: RunFolder) -> Heartbeat | None:
         """What finds idle state, where there is any."""

@@ -108,8 +108,9 @@ def test_a_batch_that_comes_after_the_close_is_refused(written, tmp_path):
 def test_the_run_keeps_its_folder_while_a_sink_hangs(written, monkeypatch):
     monkeypatch.setattr(output, "WRITE_S", 0.01)
     monkeypatch.setattr(execution, "RECORDER_S", 0.01)
+    outputs = (written.output,)
     run = Execution(
-        "r", written.plan, None, None, RunOptions(), outputs=(written.output,)
+        "r", written.plan, None, None, RunOptions(), outputs, temporary=True
     )
     released = threading.Event()
     run._claim = SimpleNamespace(release=released.set)
