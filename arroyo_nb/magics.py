@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from traitlets import Bool, Enum, Integer, Unicode
@@ -24,7 +24,7 @@ from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.interrupts import Interrupts, held
-from arroyo_nb.run.options import duration
+from arroyo_nb.run.options import duration, instant, playing_speed
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
@@ -37,6 +37,14 @@ LOOK_S = 0.1
 
 STOP_S = 0.6
 """How long an interrupted cell waits for its run to end in good order."""
+
+
+class Times(NamedTuple):
+    """The durations of a cell's first line, as :meth:`Session.run` calls them."""
+
+    stop_after: timedelta | None
+    trigger: timedelta | None
+    ttl: timedelta | None
 
 
 def _say(text: str) -> None:
@@ -109,22 +117,31 @@ class ArroyoMagics(Magics):
             _say(flags.help_text())
             return
         sql = bind(cell, self._shell.user_ns)
+        times = _times(line)
         if line.get("no_run"):
-            plan = self.session.plan(sql, strict=line.get("strict", self.strict))
-            _say(plan.explain())
+            self._check(line, sql, times)
             return
         before = self.session.catalog
         name = line.get("name") or self._name(sql)
 
         def start() -> Run | None:
-            run = self._start(line, sql, name)
-            self._leave(name)
+            run = self._start(line, sql, name, times)
+            self._leave(name, run)
             return run
 
         if not self._showing(line, name, start):
             from arroyo_nb.views.listing import changes
 
             _say(changes(before, self.session.catalog))
+
+    def _check(self, line: CellLine, sql: str, times: Times) -> None:
+        """Show the plan of what is not run, as its options make it."""
+        playing_speed(line.get("speed", self.speed))
+        instant(line.get("until"))
+        plan = self.session.plan(sql, strict=line.get("strict", self.strict))
+        if times.ttl is not None:
+            plan = plan.with_updating_ttl(times.ttl)
+        _say(plan.explain())
 
     def _showing(
         self, line: CellLine, name: str, start: Callable[[], Run | None]
@@ -150,10 +167,7 @@ class ArroyoMagics(Magics):
             _say(run.explain())
         self._show(line, run, interrupts)
 
-    def _start(self, line: CellLine, sql: str, name: str) -> Run | None:
-        # Checked before the script is planned: a cell happens or it doesn't.
-        stop_after = duration(line.get("stop_after"))
-        trigger, ttl = duration(line.get("trigger")), duration(line.get("ttl"))
+    def _start(self, line: CellLine, sql: str, name: str, times: Times) -> Run | None:
         old = self.session.runs.get(name)
         going = old is not None and not old.state.ended
         run = self.session.run(
@@ -165,23 +179,25 @@ class ArroyoMagics(Magics):
             strict=line.get("strict", self.strict),
             until=line.get("until"),
             step=line.get("step", False),
-            stop_after=stop_after,
-            trigger=trigger,
-            ttl=ttl,
+            stop_after=times.stop_after,
+            trigger=times.trigger,
+            ttl=times.ttl,
         )
         if run is not None and going:
             _say(f"replaced {name}, which was still running: its cell was run again")
         return run
 
-    def _leave(self, name: str) -> None:
-        """Stop what this cell ran before under another name: its panel is gone."""
-        if not (cell := self._cell_id()):
+    def _leave(self, name: str, run: Run | None) -> None:
+        """Stop what this cell ran before and runs no more: its panel is gone."""
+        last = name
+        if cell := self._cell_id():
+            last, self._last[cell] = self._last.get(cell, name), name
+        before = self.session.runs.get(last)
+        if before is None or before is run or before.state.ended:
             return
-        before = self.session.runs.get(self._last.get(cell, name))
-        self._last[cell] = name
-        if before is not None and before.name != name and not before.state.ended:
-            before.stop(f"replaced: its cell now runs {name}")
-            _say(f"stopped {before.name}: this cell now runs {name}")
+        now = f"now runs {name}" if run is not None else "only declares now"
+        before.stop(f"replaced: its cell {now}")
+        _say(f"stopped {before.name}: this cell {now}")
 
     def _name(self, sql: str) -> str:
         """The name of the cell's own run: the same when the cell is run again."""
@@ -286,6 +302,11 @@ class ArroyoMagics(Magics):
         for run in going:
             run.stop("stopped by %arroyo stop")
         _say("stopped " + (", ".join(run.name for run in going) or "nothing"))
+
+
+def _times(line: CellLine) -> Times:
+    # Looked at before the script is planned: a cell happens or it doesn't.
+    return Times(*(duration(line.get(name)) for name in Times._fields))
 
 
 def _is_over(run: Run, limit: timedelta) -> bool:

@@ -13,8 +13,7 @@ import re
 import shutil
 import tempfile
 import time
-import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -61,7 +60,9 @@ class Session:
     ----------
     spark
         A SparkSession to run on, local or on a cluster. It is never reconfigured and
-        never stopped. None: an engine of our own, started when it is first needed.
+        never stopped. None: that of this process, or an engine of our own, started
+        when it is first needed. On a cluster ``state_dir`` is needed, a folder that is
+        mounted at the same path on every node; and arroyo_nb on each of them.
     state_dir
         Folder under which runs keep their checkpoints, one folder per run name. None:
         a temporary folder that ends with the process.
@@ -94,7 +95,9 @@ class Session:
         self._state_dir = Path(state_dir) if state_dir is not None else None
         self._runs: dict[str, Run] = {}
         self._work: Path | None = None
-        self._at_exit: Callable[[], None] | None = None
+        # It holds the session: also the runs of one that nobody holds are ended well.
+        self._at_exit = partial(_leave, self, pid=os.getpid())
+        atexit.register(self._at_exit)
 
     def __enter__(self) -> Session:
         return self
@@ -308,20 +311,20 @@ class Session:
 
     def close(self) -> None:
         """Stop every run, then the engine (one that was handed in goes on)."""
+        atexit.unregister(self._at_exit)
         runs, self._runs = self._runs, {}
-        for run in runs.values():
-            run.discard()
-        deadline = time.monotonic() + CLOSE_S
-        for run in runs.values():
-            run.wait_quietly(max(0.0, deadline - time.monotonic()))
-        if self._work is not None:
-            shutil.rmtree(self._work, ignore_errors=True)
-            self._work = None
-        if self._at_exit is not None:
-            atexit.unregister(self._at_exit)
-            self._at_exit = None
-        if self._owns_engine:
-            self.engine.close()
+        try:
+            for run in runs.values():
+                run.discard()
+            deadline = time.monotonic() + CLOSE_S
+            for run in runs.values():
+                run.wait_quietly(max(0.0, deadline - time.monotonic()))
+        finally:
+            if self._work is not None:
+                shutil.rmtree(self._work, ignore_errors=True)
+                self._work = None
+            if self._owns_engine:
+                self.engine.close()
 
     def _new_run(
         self, name: str, plan: Plan, options: RunOptions, state_dir: str | Path | None
@@ -343,10 +346,6 @@ class Session:
         # Not in the engine's folder: a run can go on after its engine has died.
         if self._work is None:
             self._work = make_work_folder()
-            self._at_exit = partial(
-                _leave, weakref.ref(self), self._work, pid=os.getpid()
-            )
-            atexit.register(self._at_exit)
         return Path(tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=self._work))
 
     def _waited(self, run: Run) -> Run:
@@ -363,15 +362,12 @@ class Session:
         return run
 
 
-def _leave(session: weakref.ref[Session], work: Path, *, pid: int) -> None:
-    """At exit: close a session, or remove the folder of one that nobody holds."""
+def _leave(session: Session, *, pid: int) -> None:
+    """At exit: close a session."""
     # A child that was forked must not end what is its parent's.
-    if os.getpid() != pid:
-        return
-    if (left := session()) is not None:
+    if os.getpid() == pid:
         with suppress(ArroyoError):  # its engine was closed before
-            left.close()
-    shutil.rmtree(work, ignore_errors=True)
+            session.close()
 
 
 def script_name(sql: str) -> str:

@@ -1,7 +1,8 @@
 """The engine of one kernel: a worker thread, and the SparkSession that it makes.
 
 The session comes from a JVM of our own, which is replaced when it has died; or from a
-session that the user handed in, which is never reconfigured, stopped or replaced.
+session of the user's, which is never reconfigured or stopped. One that was handed in is
+never replaced; one that was only found in the process is, once the user has stopped it.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class Engine:
     Parameters
     ----------
     spark
-        A session of the user's to work beside. Without one a JVM is started.
+        A session of the user's to work beside. Without one that of the process is
+        taken, where there is one, or a JVM is started.
     on_event
         Is told of every :class:`Event`, mostly on the worker thread.
     jars
@@ -83,6 +85,7 @@ class Engine:
         self.worker = Worker()
         self.restarts = 0
         self._given = spark
+        self._handed_in = spark is not None
         self._on_event = on_event
         self._jars = tuple(jars)
         self._jvm: Jvm | None = None
@@ -104,7 +107,7 @@ class Engine:
         return self._jvm is not None and self._jvm.alive
 
     def died(self, within_s: float = 0) -> str | None:
-        """How a JVM of ours ended, as one sentence; None when it goes on.
+        """How its Spark ended, as one sentence; None when it goes on or nobody knows.
 
         Parameters
         ----------
@@ -115,6 +118,8 @@ class Engine:
         deadline = time.monotonic() + within_s
         while self.alive and time.monotonic() < deadline:
             time.sleep(0.01)
+        if self._given is not None and not given.is_on(self._given):
+            return "its SparkSession was stopped"
         if self._jvm is None or self.alive:
             return None
         return self._jvm.problem("its Java process has ended").message
@@ -146,8 +151,7 @@ class Engine:
         if not self.worker.is_current:
             # Elsewhere py4j could be hit by an interrupt, or take over SIGINT.
             raise RuntimeError("Engine.session is for tasks of Engine.worker")
-        if self._closed:
-            raise EngineProblem("the engine is closed")
+        self._refuse_if_closed()
         if self._session is not None and not (
             self.alive and given.is_on(self._session)
         ):
@@ -190,9 +194,10 @@ class Engine:
 
     def _start(self) -> SparkSession:
         self._since = time.monotonic()
-        self._given = self._given or given.active_session()
-        if self._given is not None:
-            return given.derive(self._given)
+        if (found := self._given or given.active_session()) is not None:
+            session = given.derive(found)
+            self._given = found
+            return session
         java = find_java()
         fitting = class_data.archive_for(java)
         try:
@@ -206,6 +211,7 @@ class Engine:
             return session
 
     def _connect(self, java: Java, archive_flags: list[str]) -> SparkSession:
+        self._refuse_if_closed()
         self._remove_work()
         self._work = folders.make_work_folder()
         self._tell("starting", "starting java")
@@ -217,24 +223,33 @@ class Engine:
             jars=self._jars,
         )
         try:
+            self._refuse_if_closed()  # who closed it before saw no JVM to end
             gateway.import_pyspark()  # while java starts
             jvm.wait_until_up()
             self._tell("starting", "starting spark")
+            if given.active_session() is None:
+                gateway.forget()  # the JVM of a Spark that has been stopped
             session = gateway.connect(jvm)
-            if self._closed:  # meanwhile, by another thread
-                raise EngineProblem("the engine is closed")
+            self._refuse_if_closed()
             return session
         except Exception as error:
-            self._state = "failed"
             gateway.forget()
             jvm.kill()
+            if self._closed:
+                self._remove_work()
+            else:
+                self._state = "failed"
             if isinstance(error, EngineProblem):
                 raise
             raise jvm.problem("spark did not start") from error
 
+    def _refuse_if_closed(self) -> None:
+        if self._closed:  # perhaps meanwhile, by another thread
+            raise EngineProblem("the engine is closed")
+
     def _bury(self) -> None:
         """Make everyone forget a session whose JVM, or context, is gone."""
-        if self._given is not None:
+        if self._handed_in:
             raise EngineProblem(
                 "the SparkSession that was handed in has been stopped",
                 hint="make a new session with a new SparkSession",
@@ -242,10 +257,14 @@ class Engine:
         self._session = None
         self.restarts += 1
         why = "spark was stopped" if self.alive else "java has died"
-        if self._jvm is not None:
-            self._jvm.kill()
-            why = str(self._jvm.problem(why).message)
-        gateway.forget()
+        if self._given is not None:
+            # What is left of it goes only if the user has not made another.
+            self._given, why = None, "the SparkSession of this process was stopped"
+        else:
+            if self._jvm is not None:
+                self._jvm.kill()
+                why = str(self._jvm.problem(why).message)
+            gateway.forget()
         self._tell("died", f"{why}; starting a new engine")
 
     def _warming(self) -> Iterator[None]:
@@ -270,7 +289,8 @@ class Engine:
         except StopIteration:
             return
         except Exception as error:
-            if self._session is None or self.alive:  # a death is told by who finds it
+            dead = self._session is not None and not self.alive
+            if not (self._closed or dead):  # a death is told by who finds it
                 self._tell("failed", str(error))
             _log.debug("warm-up ended early", exc_info=error)
             return
@@ -292,9 +312,9 @@ class Engine:
             self._builder.wait(2)
 
     def _remove_work(self) -> None:
-        if self._work is not None:
-            shutil.rmtree(self._work, ignore_errors=True)
-            self._work = None
+        work, self._work = self._work, None
+        if work is not None:
+            shutil.rmtree(work, ignore_errors=True)
 
     def _tell(self, kind: str, text: str) -> None:
         self._state = text if kind != "died" else kind

@@ -34,8 +34,8 @@ def derive(session: SparkSession) -> SparkSession:
         raise EngineProblem("the SparkSession that was handed in has been stopped")
     context = session.sparkContext
     ours: SparkSession = session.newSession()
-    local = context.master.startswith("local")
-    for key, value in sql_settings(context.defaultParallelism, local=local).items():
+    settings = sql_settings(context.defaultParallelism, local=is_local(session))
+    for key, value in settings.items():
         ours.conf.set(key, value)
     return ours
 
@@ -44,6 +44,12 @@ def is_on(session: SparkSession) -> bool:
     """Has nobody stopped its Spark? Told by PySpark, without asking the JVM."""
     context: Any = getattr(session, "_sc", None)
     return context is not None and context._jsc is not None
+
+
+def is_local(session: SparkSession) -> bool:
+    """Is all its work done on this host? That of ``local-cluster`` is too."""
+    master: str = session.sparkContext.master
+    return master.startswith("local")
 
 
 def is_alive(session: SparkSession) -> bool:
@@ -64,4 +70,4 @@ def active_session() -> SparkSession | None:
     from pyspark.sql import SparkSession
 
     session: SparkSession | None = SparkSession._instantiatedSession
-    return session if session is not None and is_on(session) else None
+    return session if session is not None and is_alive(session) else None

@@ -19,10 +19,12 @@ from contextlib import contextmanager
 from contextvars import Context, copy_context
 from datetime import timedelta
 from functools import partial
+from operator import eq
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from arroyo_nb.engine import given
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.feeds import Feeds
@@ -35,6 +37,8 @@ from arroyo_nb.spark.failures import GONE, run_problem
 from arroyo_nb.spark.keeping import Keeping
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from arroyo_nb.engine import Engine
     from arroyo_nb.plan import Plan
 
@@ -74,6 +78,8 @@ class Execution:
         folder: Path,
         options: RunOptions,
         outputs: tuple[Output, ...] | None,
+        *,
+        temporary: bool,
     ) -> None:
         with _placed(plan):
             self.outputs = outputs or tuple(_output(s, options) for s in plan.sinks)
@@ -91,6 +97,7 @@ class Execution:
         self._plan = plan
         self._engine = engine
         self._folder = folder
+        self._temporary = temporary
         self._options = options
         self._begun_s = time.monotonic()
         self._started_s: float | None = None
@@ -98,6 +105,8 @@ class Execution:
         self._begun = False
         self._claim: RunFolder | None = None
         self._repeated: list[Callable[[], None]] = []
+        # The newest batch of each query at the last heartbeat.
+        self._beaten: list[int | None] = []
         # A later engine knows nothing of the queries of one that died.
         self._generation = -1
         self._rate: deque[tuple[float, int]] = deque(maxlen=RATE_LOOKS)
@@ -158,6 +167,7 @@ class Execution:
             )
             spark = self._engine.session
             self._generation = self._engine.restarts
+            self._check_reach(spark)
             if not self._is_wanted():
                 self._release()
                 return
@@ -185,13 +195,33 @@ class Execution:
         every = self._engine.worker.every
         self._repeated = [every(POLL_S, self._poll)]
         if heartbeat is not None:
-            self._repeated.append(every(heartbeat.period_s, heartbeat.beat))
+            beat = partial(self._beat, heartbeat)
+            self._repeated.append(every(heartbeat.period_s, beat))
 
     def _trigger(self, output: Output) -> timedelta | None:
         """How often an output's changes are told. What ends is done soonest without."""
         if output.is_stateful and self.feeds.is_endless(output.sink):
             return self._options.trigger or self._options.flush
         return self._options.trigger
+
+    def _check_reach(self, spark: SparkSession) -> None:
+        """Refuse a temporary folder, this host's, where others must read it."""
+        if self._temporary and not given.is_local(spark):
+            raise RunProblem(
+                f"Spark's executors at {spark.sparkContext.master} may be on other "
+                "hosts, which cannot read the temporary folder of this run",
+                hint="give state_dir= a folder that is mounted at the same path on "
+                "every node, and install arroyo_nb on each of them",
+            )
+
+    def _beat(self, heartbeat: Heartbeat) -> None:
+        """Beat once all queries that hear it have ended a batch since the last time: a
+        long batch must find the beats that it was to read."""
+        hearing = [output for output in self.outputs if output.is_stateful]
+        done = [o.progress.batch_id if o.progress else None for o in hearing]
+        if not any(map(eq, done, self._beaten)):
+            heartbeat.beat()
+            self._beaten = done
 
     def _heartbeat(self, claim: RunFolder) -> Heartbeat | None:
         """What finds idle state, where there is any."""
@@ -316,17 +346,22 @@ class Execution:
                 output.close()
 
     def _release(self) -> None:
-        if self.feeds.join(RECORDER_S):
+        if self._is_quiet(0, RECORDER_S):
             self._let_go()
-        else:  # a source hangs, and may still write when it wakes up
+        else:  # a source or a sink hangs, and may still write when it wakes up
             threading.Thread(target=self._let_go, daemon=True).start()
 
     def _let_go(self) -> None:
-        # Not before its conductors are done: the next run writes to the same folder.
-        while not self.feeds.join(RECORDER_S):
+        # Not before all is written: the next run writes to the same folder.
+        while not self._is_quiet(RECORDER_S, RECORDER_S):
             pass
         if self._claim is not None:
             self._claim.release()
+
+    def _is_quiet(self, outputs_s: float, feeds_s: float) -> bool:
+        """Whether neither a source nor a sink writes any more; waits that long."""
+        written = all(output.join(outputs_s) for output in self.outputs)
+        return self.feeds.join(feeds_s) and written
 
     def _move(self, state: RunState, note: str) -> None:
         with self.lock:

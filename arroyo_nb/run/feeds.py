@@ -248,7 +248,7 @@ class Feeds:
     def close(self) -> None:
         """Release nothing more at all; what is released stays. Waits for nobody."""
         for conductor in self._conductors.values():
-            conductor.stop(timeout_s=0)
+            conductor.stop()
 
     def join(self, timeout_s: float) -> bool:
         """Wait until nothing is written any more, after :meth:`close`; True when so."""

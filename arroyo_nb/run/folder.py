@@ -97,7 +97,10 @@ class RunFolder:
 
     def release(self) -> None:
         """Let another run have it; harmless twice."""
-        self._lock.close()
+        if not self._lock.closed:
+            # Not by closing alone: a child that was forked holds the file open too.
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            self._lock.close()
 
     def _made(self, *parts: str) -> Path:
         folder = self.path.joinpath(*parts)

@@ -7,6 +7,7 @@ the batch function is called on Spark's callback thread.
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,10 +15,13 @@ from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.changes import ChangesPreview
@@ -45,6 +49,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
     from arroyo_nb.spark.keeping import Keeping
+
+_log = logging.getLogger(__name__)
+
+WRITE_S = 10.0
+"""How long the end of a query waits for the batch that Python is writing."""
 
 IDLE = "Waiting for data to arrive"
 """Spark's status once a trigger found neither new rows nor a reason to run again."""
@@ -106,6 +115,9 @@ class Output:
         self._traced = traced
         self._printed = printed
         self._writer: Writer | None = None
+        # Held while the writer writes or closes: each is on a thread of its own.
+        self._writing = Lock()
+        self._closing: Thread | None = None
         self._query: StreamingQuery | None = None
         self._context: Context | None = None
         self._checkpoint: Path | None = None
@@ -143,7 +155,7 @@ class Output:
         if writer.native is not None:
             stream = stream.format(writer.native)
         else:
-            stream = stream.foreachBatch(self._write_batch)
+            stream = stream.foreachBatch(partial(self._write_batch, writer))
         self.error = None
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
@@ -191,10 +203,39 @@ class Output:
             self.close()
 
     def close(self) -> None:
-        """Let go of the writer only: what is left to do once the engine is gone."""
+        """Let go of the writer only: what is left to do once the engine is gone.
+
+        The batch that is being written comes first. For one that hangs it waits no
+        longer than :data:`WRITE_S`; its writer is closed when it wakes up.
+        """
         writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
+        if writer is None:
+            return
+        if self._writing.acquire(timeout=WRITE_S):
+            try:
+                writer.close()
+            finally:
+                self._writing.release()
+        else:
+            self._closing = Thread(
+                target=self._close_later, args=(writer,), daemon=True
+            )
+            self._closing.start()
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait until nothing is written any more, after :meth:`close`; True when so."""
+        if self._closing is None:
+            return True
+        self._closing.join(timeout_s)
+        return not self._closing.is_alive()
+
+    def _close_later(self, writer: Writer) -> None:
+        with self._writing:
+            try:
+                writer.close()
+            except Exception:
+                # The run has ended; who goes on with it finishes what is left here.
+                _log.exception("the sink '%s' could not be closed", self.sink.name)
 
     def _make_writer(self, state: Path) -> Writer:
         if (table := self._table) is not None:
@@ -208,16 +249,18 @@ class Output:
         assert self.preview is not None
         return self.preview
 
-    def _write_batch(self, batch: DataFrame, batch_id: int) -> None:
-        assert self._writer is not None
+    def _write_batch(self, writer: Writer, batch: DataFrame, batch_id: int) -> None:
         assert self._context is not None
-        try:
-            # A copy: the queries of a run write at the same time.
-            self._context.copy().run(self._writer.write, batch, batch_id)
-        except Exception as error:
-            # Spark wraps what is raised here in its own words; ours are kept.
-            self.error = error
-            raise
+        with self._writing:
+            if writer is not self._writer:  # its query does not know yet that it ended
+                raise RunProblem("the run has let go of its sink")
+            try:
+                # A copy: the queries of a run write at the same time.
+                self._context.copy().run(writer.write, batch, batch_id)
+            except Exception as error:
+                # Spark wraps what is raised here in its own words; ours are kept.
+                self.error = error
+                raise
 
     def _new_progress(self) -> list[Progress]:
         query = self._query

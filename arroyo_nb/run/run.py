@@ -65,7 +65,9 @@ class Run:
         self.temporary = temporary
         self._engine = engine
         self._told = False
-        self._execution = Execution(name, plan, engine, folder, options, outputs)
+        self._execution = Execution(
+            name, plan, engine, folder, options, outputs, temporary=temporary
+        )
 
     def __enter__(self) -> Run:
         return self

@@ -118,7 +118,10 @@ class Conductor:
         self._limits = limits or Limits(lookahead_chunks=2 if live else 8)
         self._on_change = on_change or (lambda: None)
         self._schedule = Schedule(pace)
-        self._changed = threading.Condition()
+        # Taken by itself, not through the condition: the main thread takes it too, and
+        # an interrupt in Python code that has just taken it would leave it locked.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._playing = Playing(paused=paused)
         # The files that are there, in order: read by Spark, and ahead of it.
         self._read: deque[Mark] = deque()
@@ -137,8 +140,7 @@ class Conductor:
     @property
     def state(self) -> Playing:
         """Where the source stands now."""
-        with self._changed:
-            return self._playing
+        return self._playing
 
     @property
     def error(self) -> ArroyoError | None:
@@ -170,15 +172,14 @@ class Conductor:
         # After its start: who stops the source meanwhile cannot join it before.
         self._thread = thread
 
-    def stop(self, timeout_s: float = 10.0) -> bool:
-        """Stop releasing rows; True when the thread has ended in time, or none runs."""
-        with self._changed:
+    def stop(self) -> None:
+        """Stop releasing rows; waits for nobody, see :meth:`join`."""
+        with self._lock:
             self._stopping = True
             self._changed.notify_all()
-        return self.join(timeout_s)
 
     def join(self, timeout_s: float | None = None) -> bool:
-        """Wait until everything has been written; True when it has."""
+        """Wait until nothing is written any more; True when so, or none runs."""
         if self._thread is None:
             return True
         self._thread.join(timeout_s)
@@ -190,21 +191,21 @@ class Conductor:
 
     def resume(self) -> None:
         """Release rows again; the time of the pause is not caught up."""
-        with self._changed:
+        with self._lock:
             self._schedule.restart()
             self._steps = 0
         self._change(paused=False)
 
     def step(self, chunks: int = 1) -> None:
         """Release chunks while paused, without regard to when they are due."""
-        with self._changed:
+        with self._lock:
             self._steps += chunks
             self._changed.notify_all()
 
     def consumed(self, number: int) -> None:
         """Spark has committed this chunk and all before it: there is room for more."""
         gone = []
-        with self._changed:
+        with self._lock:
             number = max(number, self._playing.consumed_chunks)
             while self._ahead and self._ahead[0].number <= number:
                 self._read.append(self._ahead.popleft())
@@ -252,7 +253,7 @@ class Conductor:
 
     def _admitted(self, tick: int | None, *, empty: bool = False) -> bool:
         """Wait until a slice may go; False when the conductor was stopped."""
-        with self._changed:
+        with self._lock:
             while not self._stopping:
                 # Nothing is released by it; what it dropped is counted at once.
                 if empty:
@@ -283,7 +284,7 @@ class Conductor:
         )
 
     def _written(self, mark: Mark) -> None:
-        with self._changed:
+        with self._lock:
             self._ahead.append(mark)
         self._change(
             chunks=mark.number,
@@ -299,7 +300,7 @@ class Conductor:
             self._change(dropped_rows=dropped_rows, bad=kept)
 
     def _change(self, **changes: Any) -> None:
-        with self._changed:
+        with self._lock:
             self._playing = replace(self._playing, **changes)
             self._changed.notify_all()
         # Outside the lock: who is told may hold one and ask for the state.

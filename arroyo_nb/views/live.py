@@ -6,8 +6,8 @@ ends, the widget's place is taken by the last snapshot and nothing of the widget
 left in the notebook.
 
 One thread refreshes all panels: a frame is sent when it differs from the last one,
-at most four times a second each, and only while somebody looks (the page says so
-every few seconds), so a closed browser fills no queue.
+at most four times a second each and ten times a second in all, and only while somebody
+looks (the page says so every few seconds), so a closed browser fills no queue.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ LOG.addHandler(logging.NullHandler())
 
 FRAME_S = 0.25
 """Least time between two frames of a panel."""
+
+SEND_S = 0.1
+"""Least time that a message takes, of all panels together: more of them come less
+often."""
 
 STILL_S = 5.0
 """Least time between two refreshes of the snapshot beside it."""
@@ -116,6 +120,8 @@ class Panel:
     ----------
     failures
         How many refreshes in a row could not be made.
+    sent
+        How many messages it has sent while its run went on.
     """
 
     def __init__(self, run: Showable, stage: Stage, wish: Wish | None = None) -> None:
@@ -124,7 +130,7 @@ class Panel:
         self._lock = RLock()
         self._seen_s = self._still_s = time.monotonic()
         self._open = True
-        self.failures = 0
+        self.failures = self.sent = 0
         snapshot = self._snapshot()
         self._screen = stage.screen(self._marker, self._pressed)
         self._screen.frame = self._frame(snapshot)
@@ -168,11 +174,13 @@ class Panel:
         frame = self._frame(snapshot)
         if frame != self._screen.frame:
             self._screen.frame = frame
+            self.sent += 1
 
     def _draw_still(self, snapshot: Snapshot, now: float) -> None:
         if now - self._still_s >= STILL_S:
             self._still_s = now
             self._still.update(still.bundle(snapshot, marker=self._marker))
+            self.sent += 1
 
     def _finish(self, snapshot: Snapshot) -> None:
         self._live.update(still.bundle(snapshot))
@@ -233,13 +241,16 @@ class Refresher:
             begun = time.monotonic()
             with self._lock:
                 panels = list(self._panels)
+            sent = sum(panel.sent for panel in panels)
             over = [panel for panel in panels if not _refreshed(panel)]
+            sent = sum(panel.sent for panel in panels) - sent
             with self._lock:
                 self._panels = [p for p in self._panels if p not in over]
                 if not self._panels:
                     self._thread = None
                     return
-            time.sleep(max(begun + FRAME_S - time.monotonic(), 0.0))
+            frame_s = max(FRAME_S, sent * SEND_S)
+            time.sleep(max(begun + frame_s - time.monotonic(), 0.0))
 
 
 def _refreshed(panel: Panel) -> bool:

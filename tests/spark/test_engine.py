@@ -288,13 +288,21 @@ engine.close()
 answer(settings() == before)
 answer(spark.sql("select count(*) n from mine").first().n)
 # Without one handed in, the Spark of this process is found.
-engine = Engine()
-answer([engine.worker.call(lambda: engine.session.range(2).count()), engine.pid])
+handed, engine = Engine(spark), Engine()
+handed.worker.call(lambda: handed.session)
+count = lambda: engine.session.range(2).count()
+answer([engine.worker.call(count), engine.pid])
 spark.stop()
+answer([handed.died(), engine.died()])
 try:
-    engine.worker.call(lambda: engine.session)
+    handed.worker.call(lambda: handed.session)
 except EngineProblem as error:
     answer(str(error))
+# Nobody handed that one in: it goes on with a JVM of its own.
+jvm = lambda: engine.session._jvm.java.lang.ProcessHandle.current().pid()
+answer([engine.worker.call(count), engine.worker.call(jvm) == engine.pid])
+handed.close()
+engine.close()
 """
 
 
@@ -307,7 +315,9 @@ def test_a_session_that_is_handed_in_is_left_alone(
     assert started.answer() is True
     assert started.answer() == 1
     assert started.answer() == [2, None]
+    assert started.answer() == ["its SparkSession was stopped"] * 2
     assert "has been stopped" in started.answer()
+    assert started.answer() == [2, True]
 
 
 _ARCHIVE = """

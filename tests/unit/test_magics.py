@@ -295,6 +295,37 @@ def test_a_cell_that_changes_its_name_stops_its_old_run(
     assert cells.session.runs["delays"].notes == []
 
 
+@pytest.mark.parametrize(
+    ("cell_id", "line"), [("a1", ""), ("a1", "-n q"), ("", "-n q")]
+)
+def test_a_cell_that_only_declares_now_stops_its_old_run(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch, cell_id: str, line: str
+) -> None:
+    request = {"metadata": {"cellId": cell_id}}
+    monkeypatch.setattr(cells.shell, "get_parent", lambda: request, raising=False)
+    cells.session.next = lambda name: FakeRun(name, RUNNING)
+    cells.run(f"%%arroyo --no-wait {line}\nSELECT 1")
+    (run,) = cells.session.runs.values()
+    cells.session.next = lambda name: None
+    text = cells.run(f"%%arroyo {line}\nCREATE VIEW")
+    assert text.startswith(f"stopped {run.name}: this cell only declares now\n")
+    assert run.notes == ["replaced: its cell only declares now"]
+    assert "stopped" not in cells.run(f"%%arroyo {line}\nCREATE VIEW")
+
+
+def test_declarations_of_another_cell_stop_nothing(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = {"metadata": {"cellId": "a1"}}
+    monkeypatch.setattr(cells.shell, "get_parent", lambda: request, raising=False)
+    cells.session.next = lambda name: FakeRun(name, RUNNING)
+    cells.run("%%arroyo --no-wait\nSELECT 1")
+    request["metadata"]["cellId"] = "b2"
+    cells.session.next = lambda name: None
+    assert cells.run("%%arroyo\nCREATE VIEW") == "nothing has changed"
+    assert cells.session.runs["query_1"].notes == []
+
+
 def test_definitions_print_one_line_of_what_changed(cells: Cells) -> None:
     cells.session.next = lambda name: None
     a, b = Field("a", TEXT), Field("b", BIGINT)
@@ -330,6 +361,25 @@ def test_help_and_plans(cells: Cells) -> None:
     assert cells.run("%%arroyo --explain -n d\nSELECT 1").startswith("plan of d")
     documented = cells.shell.find_cell_magic("arroyo").__doc__
     assert all(name in documented for flag in FLAGS for name in flag.names)
+
+
+@pytest.mark.parametrize("option", ["ttl", "for", "trigger", "speed", "until"])
+def test_options_of_what_is_not_run_are_looked_at(cells: Cells, option: str) -> None:
+    cells.run(f"%%arroyo --no-run --{option} soon\nSELECT 1")
+    assert str(cells.error).startswith(("'soon' is not", "speed 'soon' is not"))
+    assert cells.session.calls == []
+
+
+def test_the_plan_of_what_is_not_run_has_the_time_to_live_of_its_cell(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session()
+    monkeypatch.setattr(cells.session, "plan", session.plan)
+    script = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
+    SELECT counter, count(*) FROM ticks GROUP BY counter"""
+    assert "idle for 86400s" in cells.run(f"%%arroyo --no-run\n{script}")
+    assert "idle for 420s" in cells.run(f"%%arroyo --no-run --ttl 7m\n{script}")
+    session.close()
 
 
 def test_line_commands(cells: Cells) -> None:
@@ -504,6 +554,30 @@ def test_one_thread_refreshes_all_panels(eventually: Callable[..., None]) -> Non
         run.stop()
     eventually(lambda: all(screen.closed for screen in stage.screens))
     eventually(lambda: refresher._thread is None)
+
+
+@pytest.mark.parametrize(("moving", "frame_s"), [(0, 0.25), (2, 0.25), (5, 0.5)])
+def test_the_panels_that_move_share_ten_messages_a_second(
+    monkeypatch: pytest.MonkeyPatch, moving: int, frame_s: float
+) -> None:
+    """The loop with a clock of its own, which stands still but for the sleeps."""
+    refresher, stage = live.Refresher(), FakeStage()
+    runs = [FakeRun(f"q{n}", RUNNING) for n in range(6)]
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        for run in runs[:moving]:
+            run.states = [replace(RUNNING, rows_in=len(slept))]
+        if len(slept) == 4:
+            refresher._panels.clear()
+
+    clock = SimpleNamespace(sleep=sleep, monotonic=lambda: 0.0)
+    monkeypatch.setattr(live, "time", clock)
+    refresher._panels += [live.Panel(run, stage) for run in runs]  # type: ignore[arg-type]
+    refresher._loop()
+    # The first look finds nothing new.
+    assert slept == [0.25, *[pytest.approx(frame_s)] * 3]
 
 
 @pytest.mark.parametrize(

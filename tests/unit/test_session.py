@@ -24,6 +24,25 @@ def test_the_temporary_folder_goes_with_the_process(script):
     assert done.stderr == ""
 
 
+RUNNING = """
+from types import SimpleNamespace
+from arroyo_nb.session import Session
+
+run = SimpleNamespace(discard=lambda: print("stopped"), wait_quietly=lambda timeout: 0)
+{}._runs["r"] = run
+"""
+NAMED = "session = Session(state_dir={!r}); session"
+
+
+@pytest.mark.parametrize("made", ["Session(state_dir={!r})", NAMED])
+def test_runs_with_a_state_folder_end_well_with_the_process(tmp_path, made):
+    code = RUNNING.format(made.format(str(tmp_path)))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("stopped\n", "")
+
+
 FORKED = """
 import os, sys
 from arroyo_nb.session import Session

@@ -1,6 +1,7 @@
 """What feeds a run: when it is asked before it has begun, and what it cannot do."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -110,8 +111,27 @@ WINDOWS = "SELECT tumble(INTERVAL '1s') AS w, count(*) AS n FROM ticks GROUP BY 
 )
 def test_live_changes_are_told_so_often(tmp_path, query, more, options, trigger):
     plan = plan_script(IMPULSE.format(more=more) + query, Catalog())
-    run = Execution("r", plan, None, tmp_path, options, None)
+    run = Execution("r", plan, None, tmp_path, options, None, temporary=True)
     assert run._trigger(run.outputs[0]) == trigger
+
+
+def test_a_heart_waits_for_the_batch_that_reads_its_beat(tmp_path):
+    plan = plan_script(IMPULSE.format(more="") + COUNTS + WINDOWS, Catalog())
+    run = Execution("r", plan, None, tmp_path, RunOptions(), None, temporary=True)
+    heartbeat = run._heartbeat(SimpleNamespace(heartbeat=lambda: tmp_path))
+    counts, windows = run.outputs
+
+    def beats():
+        run._beat(heartbeat)
+        return len(list(tmp_path.glob("*.txt")))
+
+    assert [beats(), beats()] == [1, 1]
+    counts.progress = SimpleNamespace(batch_id=0)
+    assert [beats(), beats()] == [2, 2]
+    windows.progress = SimpleNamespace(batch_id=0)  # does not hear it
+    assert beats() == 2
+    counts.progress = SimpleNamespace(batch_id=7)
+    assert beats() == 3
 
 
 def test_a_pause_that_was_taken_back_while_it_starts_is_none(feeds, claim, eventually):

@@ -58,6 +58,20 @@ def test_a_second_run_is_refused_with_its_owner_and_a_killed_owner_frees_it(tmp_
     second.release()
 
 
+def test_a_child_that_outlives_the_run_does_not_hold_its_folder(tmp_path):
+    folder = RunFolder(tmp_path, plan_text="plan", name="first")
+    # It has the same open file as a child that was forked.
+    kept = (folder._lock.fileno(),)
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=kept)
+    with child:
+        folder.release()
+        second = RunFolder(tmp_path, plan_text="plan", name="second")
+        folder.release()
+        with pytest.raises(RunProblem, match="in use by run 'second'"):
+            RunFolder(tmp_path, plan_text="plan", name="third")
+        second.release()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     tmp_path.chmod(0o500)

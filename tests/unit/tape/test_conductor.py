@@ -95,7 +95,8 @@ class Playing:
         return self
 
     def __exit__(self, *_):
-        assert self.conductor.stop(DEADLINE_S)
+        self.conductor.stop()
+        assert self.conductor.join(DEADLINE_S)
 
 
 def numbers_in(folder):
@@ -311,6 +312,36 @@ def test_killed_while_writing_it_goes_on_without_loss_or_repetition(tmp_path):
     assert (state.rows, state.dropped_rows) == (3 * done + 27, 2 * done + 18)
     assert numbers_in(tmp_path) == list(range(3 * done + 27))
     assert not list(tmp_path.glob(".*"))
+
+
+HANDLED = (
+    lambda conductor: conductor.state,
+    lambda conductor: conductor.error,
+    Conductor.pause,
+    Conductor.resume,
+    Conductor.step,
+    Conductor.stop,
+)
+
+
+@pytest.mark.parametrize("handle", HANDLED)
+def test_an_interrupt_leaves_nothing_locked_for_the_worker(tmp_path, handle):
+    main = threading.main_thread().ident
+    conductor = Conductor(Counting(1), tmp_path, schema=SCHEMA, source="numbers")
+
+    def loop():
+        # The signal may come before start returns.
+        threading.Timer(0.002, signal.pthread_kill, (main, signal.SIGINT)).start()
+        while True:
+            handle(conductor)
+
+    for _ in range(40):
+        with pytest.raises(KeyboardInterrupt):
+            loop()
+        worker = threading.Thread(target=conductor.consumed, args=(1,), daemon=True)
+        worker.start()
+        worker.join(DEADLINE_S)
+        assert not worker.is_alive(), "a lock is held for ever"
 
 
 CHILD = """

@@ -1,0 +1,85 @@
+"""An engine that is closed while it starts, with a JVM that only pretends."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from arroyo_nb.engine import Engine, EngineProblem, class_data, folders, gateway, launch
+from arroyo_nb.engine import engine as module
+
+DEADLINE_S = 20
+
+
+class Starting:
+    """An engine, what it did, and a way to close it in the middle of that."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.engine = Engine(on_event=lambda event: self.done.append(event.kind))
+        self.closing = threading.Thread(target=self.engine.close)
+        self.close_at = ""
+
+    def at(self, place: str, gives: Any) -> Callable[..., Any]:
+        def reach(*_: object, **__: object) -> Any:
+            self.done.append(place)
+            if place == self.close_at:
+                self.closing.start()
+                while not self.engine._closed:
+                    pass
+            return gives
+
+        return reach
+
+    def start(self) -> None:
+        """Ask for a session; returns when the worker and the closing have ended."""
+        with pytest.raises(EngineProblem, match="the engine is closed"):
+            self.engine.worker.call(lambda: self.engine.session, timeout=DEADLINE_S)
+        self.closing.join(DEADLINE_S)
+
+
+@pytest.fixture
+def starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Starting]:
+    made = Starting()
+    jvm = SimpleNamespace(
+        alive=True,
+        pid=0,
+        wait_until_up=made.at("up", None),
+        kill=made.at("killed", None),
+        close=made.at("ended", None),
+    )
+    archive = SimpleNamespace(exists=False, use=list)
+    monkeypatch.setattr(module, "find_java", made.at("java", None))
+    monkeypatch.setattr(class_data, "archive_for", lambda java: archive)
+    monkeypatch.setattr(launch, "start", made.at("launched", jvm))
+    monkeypatch.setattr(gateway, "import_pyspark", made.at("imported", None))
+    monkeypatch.setattr(gateway, "connect", made.at("connected", None))
+    monkeypatch.setattr(gateway, "forget", lambda: None)
+    monkeypatch.setattr(folders, "default_base", lambda: tmp_path)
+    yield made
+    made.engine.close()
+
+
+def test_one_that_is_closed_before_it_starts_a_jvm_starts_none(
+    starting: Starting, tmp_path: Path
+) -> None:
+    starting.close_at = "java"
+    starting.start()
+    assert "launched" not in starting.done
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["launched", "imported", "up", "connected"])
+def test_one_that_is_closed_while_its_jvm_starts_leaves_nothing(
+    starting: Starting, tmp_path: Path, place: str
+) -> None:
+    starting.close_at = place
+    starting.start()
+    assert starting.done.count("killed") == 1
+    assert ("up" in starting.done) == (place != "launched")
+    assert "failed" not in starting.done
+    assert starting.engine.status == "closed"
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,121 @@
+"""A sink is let go of when nothing writes it any more, whoever ends the query."""
+
+from __future__ import annotations
+
+import threading
+from contextvars import copy_context
+from types import SimpleNamespace
+
+import pytest
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.connectors._line_writers import FileWriter
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.planner import plan_script
+from arroyo_nb.run import execution, output
+from arroyo_nb.run.execution import Execution
+from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.output import Output
+
+SCRIPT = """
+CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
+CREATE TABLE written (counter BIGINT)
+WITH (connector = 'single_file', type = 'sink', format = 'json', path = '{}');
+INSERT INTO written SELECT counter FROM ticks"""
+DEADLINE_S = 20
+
+
+class Written:
+    """An output with a file, and a batch of two lines that waits between them."""
+
+    def __init__(self, folder):
+        self.path = folder / "rows.json"
+        self.plan = plan_script(SCRIPT.format(self.path), Catalog())
+        (sink,) = self.plan.sinks
+        self.output = Output(sink, keep=False, write=True, traced=False)
+        self.output._context = copy_context()
+        self.writer = self.output._writer = self.output._make_writer(folder)
+        self.writer._lines = SimpleNamespace(of=self._lines)
+        self.begun, self.go = threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self.write, args=(0,))
+        self.thread.start()
+        assert self.begun.wait(DEADLINE_S)
+
+    def write(self, batch_id):
+        self.output._write_batch(self.writer, None, batch_id)
+
+    def _lines(self, _batch):
+        yield b"1\n"
+        self.begun.set()
+        assert self.go.wait(DEADLINE_S)
+        yield b"2\n"
+
+    def another(self, folder):
+        folder.mkdir()
+        return FileWriter(self.output.sink.table.spec, folder)
+
+
+@pytest.fixture
+def written(tmp_path):
+    made = Written(tmp_path)
+    yield made
+    made.go.set()
+    made.thread.join()
+
+
+def test_a_batch_that_is_being_written_comes_before_the_close(
+    written, tmp_path, eventually
+):
+    closing = threading.Thread(target=written.output.close)
+    closing.start()
+    eventually(lambda: written.output._writer is None)
+    with pytest.raises(RunProblem, match="is being written by"):
+        written.another(tmp_path / "early")
+    written.go.set()
+    closing.join(DEADLINE_S)
+    assert written.path.read_text() == "1\n2\n"
+    assert written.output.join(0)
+    written.another(tmp_path / "late").close()
+
+
+def test_a_hanging_batch_does_not_hold_up_the_end_and_keeps_its_file(
+    written, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(output, "WRITE_S", 0.01)
+    written.output.close()
+    assert not written.output.join(0)
+    with pytest.raises(RunProblem, match="is being written by"):
+        written.another(tmp_path / "early")
+    written.go.set()
+    assert written.output.join(DEADLINE_S)
+    assert written.path.read_text() == "1\n2\n"
+    written.another(tmp_path / "late").close()
+
+
+def test_a_batch_that_comes_after_the_close_is_refused(written, tmp_path):
+    written.go.set()
+    written.output.close()
+    # A run that goes on has the same output, and another writer.
+    state = tmp_path / "resumed"
+    state.mkdir()
+    written.output._writer = again = written.output._make_writer(state)
+    with pytest.raises(RunProblem, match="let go of its sink"):
+        written.write(1)
+    assert written.output.error is None
+    again.close()
+
+
+def test_the_run_keeps_its_folder_while_a_sink_hangs(written, monkeypatch):
+    monkeypatch.setattr(output, "WRITE_S", 0.01)
+    monkeypatch.setattr(execution, "RECORDER_S", 0.01)
+    outputs = (written.output,)
+    run = Execution(
+        "r", written.plan, None, None, RunOptions(), outputs, temporary=True
+    )
+    released = threading.Event()
+    run._claim = SimpleNamespace(release=released.set)
+    written.output.close()
+    run._release()
+    assert not released.is_set()
+    written.go.set()
+    assert released.wait(DEADLINE_S)
