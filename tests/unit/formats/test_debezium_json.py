@@ -180,6 +180,14 @@ def test_bad_documents_are_named_or_counted(line, reason):
     )
 
 
+def test_a_first_document_that_is_nested_too_deeply_is_bad():
+    deep = b'{"payload":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"
+    block = deep + json.dumps(CREATE).encode()
+    found = decoder(bad_data="drop").decode(block, "f", 1)
+    assert found.rows["id"].to_pylist() == [1]
+    assert found.bad[0].reason == "invalid JSON: nested too deeply"
+
+
 def test_blocks_tell_their_changes_in_one_sequence():
     update = json.dumps(document("u", row(1), row(2))).encode()
     first = decoder().decode(b"\n".join([update] * 3), "f", 5).rows["_sequence"]
