@@ -56,7 +56,9 @@ def test_the_quickstart_runs_to_its_end(lab: Lab, tab: Tab) -> None:
     assert set(outputs(path)) == {"[]"}
     tab.command("notebook:run-all-cells")
     # The last cell, into whose view the page scrolls.
-    tab.page.wait_for_selector("text=the watermark follows the newest row", timeout=180_000)
+    tab.page.wait_for_selector(
+        "text=the watermark follows the newest row", timeout=180_000
+    )
     tab.save()
     load, by_hour, rows, picture, late, wrong, least, explained = outputs(path)
     assert (load, least) == ("[]", "[]")
