@@ -278,6 +278,14 @@ def test_a_text_of_a_decimal_is_what_the_option_says():
     ]
 
 
+@pytest.mark.parametrize("first", [1, "AA==", None])
+def test_a_text_of_a_decimal_does_not_depend_on_the_line_before(first):
+    line = document("c", None, {"id": 2, "fee": "1234"})
+    alone = changes(line, schema=TYPED)
+    before = document("c", None, {"id": 1, "fee": first})
+    assert changes(before, line, schema=TYPED)[1:] == alone
+
+
 WIDE = pa.decimal128(38, 4)
 numbers = st.integers(-(10**38) + 1, 10**38 - 1)
 base64_texts = st.one_of(
