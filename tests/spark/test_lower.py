@@ -136,6 +136,14 @@ def test_event_time_made_from_a_column(stream):
     assert seconds(rows) == [(2, 10, 2), (4, 20, 1)]
 
 
+def test_a_delay_of_microseconds_is_not_cut_off(stream):
+    short = counted(watermark(delay=0.0015), nodes.Tumble(s(0.001)))
+    newest = ("a", 1, 10 * S)
+    batches = [[newest], [newest], [("a", 1, 10 * S - 1_400)]]
+    counts = {w["start"]: n for _, w, n in stream(short, batches)}
+    assert counts == {at(9.998): 1, at(10): 2}
+
+
 def test_windows_close_by_a_watermark_expression(stream):
     # WATERMARK FOR t AS to_timestamp(v): a column that says how far time has come.
     follows = watermark(expression=call("to_timestamp", V))
