@@ -77,6 +77,11 @@ SQL = (
     Setting("spark.sql.shuffle.partitions", "{cores}", "200 is for clusters"),
     Setting("spark.sql.session.timeZone", "UTC", "Arroyo's time is UTC"),
     Setting("spark.sql.ansi.enabled", "true", "overflow is an error, not a null"),
+    Setting(
+        "spark.sql.decimalOperations.allowPrecisionLoss",
+        "false",
+        "0.00000012 * 2 would be 0 where both are DECIMAL(38, 10)",
+    ),
     Setting("spark.sql.caseSensitive", "true", "Arroyo tells a from A"),
     Setting(
         "spark.sql.analyzer.maxIterations",

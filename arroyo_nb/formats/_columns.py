@@ -185,18 +185,45 @@ def _fitting(
     values: pa.ChunkedArray, type_: pa.DataType, start: int
 ) -> Iterator[tuple[int, pa.ChunkedArray | None]]:
     """The values piece by piece; one that does not fit is a piece, and None."""
+    made = _cast(values, type_)
+    if made is not None or len(values) == 1:
+        yield start, made
+        return
+    middle = len(values) // 2
+    yield from _fitting(values[:middle], type_, start)
+    yield from _fitting(values[middle:], type_, start + middle)
+
+
+def _cast(values: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray | None:
+    """The values in a type; None where one does not fit."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
-        yield start, pc.cast(values, options=_options(type_))
+        made = pc.cast(values, options=_options(type_))
     except pa.ArrowInvalid:
-        if len(values) == 1:
-            yield start, None
-            return
-        middle = len(values) // 2
-        yield from _fitting(values[:middle], type_, start)
-        yield from _fitting(values[middle:], type_, start + middle)
+        return None
+    return None if _is_beyond(values, made) else made
+
+
+def _is_beyond(found: pa.ChunkedArray, made: pa.ChunkedArray) -> bool:
+    """Whether a number became infinite: a DOUBLE that is no FLOAT is not refused."""
+    import pyarrow.compute as pc
+    import pyarrow.types as kinds
+
+    if found.type.equals(made.type):
+        return False
+    if kinds.is_list(made.type):
+        return _is_beyond(pc.list_flatten(found), pc.list_flatten(made))
+    if kinds.is_struct(made.type):
+        return any(
+            _is_beyond(pc.struct_field(found, name), pc.struct_field(made, name))
+            for name in made.type.names
+        )
+    if not kinds.is_float32(made.type):
+        return False
+    finite = pc.is_finite(found.cast("float64"))
+    return bool(pc.any(pc.and_(finite, pc.is_inf(made))).as_py())
 
 
 def _options(type_: pa.DataType) -> object:

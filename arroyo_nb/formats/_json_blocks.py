@@ -218,7 +218,8 @@ def _read_type(type_: Type, first: Any, of_bytes: bool) -> pa.DataType:
             return pa.int32() if isinstance(first, Number) else pa.string()
         case Primitive(name) if name in _NUMERIC and _is_quoted(first):
             return pa.string()
-        case Decimal() if of_bytes and not isinstance(first, Number):
+        case Decimal() if of_bytes:
+            # After a number, Arrow would read the digits of a text as one too.
             return pa.string()
         case Decimal():
             return pa.string() if _is_quoted(first) else arrow_type(type_)

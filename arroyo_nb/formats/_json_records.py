@@ -45,6 +45,8 @@ LAST_US = 253_402_300_799_999_999  # the last one of the year 9999
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # the same as days
 UNIT_NS = {0: 10**9, 3: 10**6, 6: 10**3, 9: 1}
 
+_TOO_DEEP = "invalid JSON: nested too deeply"
+
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
 _WHOLE = re.compile(r"-?\d+\Z", re.ASCII)
 _INSTANT = re.compile(
@@ -92,6 +94,8 @@ def parse(text: bytes) -> Any:
         raise BadRecord(f"invalid JSON: {where}") from problem
     except ValueError as problem:
         raise BadRecord(f"invalid JSON: {problem}") from problem
+    except RecursionError:
+        raise BadRecord(_TOO_DEEP) from None
 
 
 class RecordReader:
@@ -126,7 +130,8 @@ class RecordReader:
         try:
             return self._read(parse(text))
         except RecursionError:
-            raise BadRecord("invalid JSON: nested too deeply") from None
+            # What can be parsed may still be too deep to be written as a text.
+            raise BadRecord(_TOO_DEEP) from None
 
     def table(self, records: Sequence[dict[str, Any]]) -> pa.Table:
         """The records as rows."""

@@ -58,8 +58,7 @@ def aggregate_call(
             "In an aggregate with DISTINCT, ORDER BY expressions must appear in "
             "argument list"
         )
-    if function.reads is not None:
-        values = [cast(value, function.reads) for value in values]
+    values = [cast(value, function.reads(type_of(value))) for value in values]
     wrapped: list[exp.Expr] = [*values, *constant]
     if distinct:
         wrapped = [exp.Distinct(expressions=values), *constant]

@@ -54,7 +54,7 @@ class AggregateFunction:
     within
         Whether WITHIN GROUP (ORDER BY x) gives its first argument.
     reads
-        The type that each argument is cast to; None leaves it as it is.
+        The type that an argument of a type is cast to.
     """
 
     result: Callable[[Type], Type | None]
@@ -64,7 +64,7 @@ class AggregateFunction:
     constant_words: str = ""
     ordered: bool = False
     within: bool = False
-    reads: Type | None = None
+    reads: Callable[[Type], Type] = lambda type_: type_
 
 
 def _any(type_: Type) -> Type | None:
@@ -101,6 +101,15 @@ def _real(type_: Type) -> Type | None:
     return DOUBLE if is_number(type_) else None
 
 
+def _always(type_: Type) -> Callable[[Type], Type]:
+    return lambda _: type_
+
+
+def _averaged(type_: Type) -> Type:
+    # A DECIMAL to Spark, whose mean would have no more than four digits of a DOUBLE's.
+    return DOUBLE if type_ == BIGINT_UNSIGNED else type_
+
+
 def _text(literal: exp.Expr) -> str | None:
     return literal.name if literal.is_string else None
 
@@ -115,10 +124,10 @@ def _fraction(literal: exp.Expr) -> float | None:
     return value if 0 <= value <= 1 else None
 
 
-_REAL = AggregateFunction(_real, reads=DOUBLE)
-_REAL_PAIR = AggregateFunction(_real, arguments=2, reads=DOUBLE)
+_REAL = AggregateFunction(_real, reads=_always(DOUBLE))
+_REAL_PAIR = AggregateFunction(_real, arguments=2, reads=_always(DOUBLE))
 _BITS = AggregateFunction(_of_bits, "a BIGINT")
-_LOGICAL = AggregateFunction(_logical, "a BOOLEAN", reads=BOOLEAN)
+_LOGICAL = AggregateFunction(_logical, "a BOOLEAN", reads=_always(BOOLEAN))
 _CHOSEN = AggregateFunction(_any, "a value", ordered=True)
 _FRACTION = (_fraction, "a number from 0 to 1")
 
@@ -132,7 +141,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
         _numeric, "a number", 2, *_FRACTION, within=True
     ),
     "array_agg": AggregateFunction(_listed, "a value", ordered=True),
-    "avg": AggregateFunction(avg_type),
+    "avg": AggregateFunction(avg_type, reads=_averaged),
     **dict.fromkeys(("bit_and", "bit_or", "bit_xor"), _BITS),
     **dict.fromkeys(("bool_and", "bool_or"), _LOGICAL),
     "count": AggregateFunction(lambda _: BIGINT, "a value"),
@@ -156,11 +165,13 @@ AGGREGATES: dict[str, AggregateFunction] = {
         _REAL_PAIR,
     ),
     "regr_count": AggregateFunction(
-        lambda t: BIGINT_UNSIGNED if is_number(t) else None, arguments=2, reads=DOUBLE
+        lambda t: BIGINT_UNSIGNED if is_number(t) else None,
+        arguments=2,
+        reads=_always(DOUBLE),
     ),
     **dict.fromkeys(("stddev", "stddev_pop", "var", "var_pop"), _REAL),
     "string_agg": AggregateFunction(
-        _joined, "TEXT", 1, _text, "a text in quotes", ordered=True, reads=TEXT
+        _joined, "TEXT", 1, _text, "a text in quotes", ordered=True, reads=_always(TEXT)
     ),
     "sum": AggregateFunction(sum_type),
 }

@@ -23,6 +23,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.tree import transform
 from arroyo_nb.plan.typing import place_of
+from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.source import Span
 
 UNEVEN_HOP = "hop() width {width} currently must be a multiple of slide {slide}"
@@ -123,6 +124,12 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
     """The window to assign; None where the input's own is the one that is called."""
     span = place_of(key.expression)
     called = _as_tumble(called, span)
+    if isinstance(called, Session) and called.gap <= MICROSECOND:
+        raise Unsupported(
+            "the gap of a session is a microsecond or less",
+            span=span,
+            hint="Spark keeps time in microseconds: use at least 2",
+        )
     if below.window is None:
         return called
     if called != below.window:

@@ -9,19 +9,15 @@ from __future__ import annotations
 from arroyo_nb.functions.casts import in_range
 from arroyo_nb.plan.aggregates import WINDOWED
 from arroyo_nb.plan.nodes import Measure
-from arroyo_nb.schema import BIGINT_UNSIGNED, spark_type
-from arroyo_nb.spark.expressions import OVERFLOW, spark_sql
+from arroyo_nb.schema import BIGINT_UNSIGNED, Decimal, Type, spark_type
+from arroyo_nb.spark.expressions import OVERFLOW, decimal_quotient, spark_sql
 
 _SUM_OF_SET = (
     # Begins with NULL: the sum of no value is NULL, not 0.
     "aggregate({set}, CAST(NULL AS {type}), (total, value) -> "
-    "coalesce(total + CAST(value AS {type}), CAST(value AS {type})))"
+    # A sum of decimals is wider than they are, and the total stays what it begins as.
+    "CAST(coalesce(total + CAST(value AS {type}), CAST(value AS {type})) AS {type}))"
 )
-_DISTINCT = {
-    "count": "size({set})",
-    "sum": _SUM_OF_SET,
-    "avg": "({sum} / nullif(size({set}), 0))",
-}
 _OF_SPARK = {
     **{name: name for name in WINDOWED},
     "stddev": "stddev_samp",
@@ -45,17 +41,36 @@ def measure_sql(measure: Measure, *, row_time: str) -> str:
     where = ""
     if measure.where is not None:
         where = f" FILTER (WHERE {spark_sql(measure.where, row_time=row_time)})"
-    type_ = spark_type(measure.type)
+    type_ = measure.type
+
+    def call(function: str) -> str:
+        return f"{function}({argument}){where}"
+
     # The others are the same of distinct values; the set holds no NULL, as it should.
-    if measure.distinct and measure.function in _DISTINCT:
-        text = _distinct(measure.function, f"collect_set({argument}){where}", type_)
+    if measure.distinct and measure.function in ("avg", "count", "sum"):
+        count, total = _of_set(call("collect_set"), type_)
     else:
-        text = f"{_OF_SPARK[measure.function]}({argument}){where}"
-    if measure.function == "sum" and measure.type == BIGINT_UNSIGNED:
-        text = in_range(text, measure.type, otherwise=OVERFLOW)
-    return f"CAST({text} AS {type_})"
+        count, total = call("count"), call("sum")
+    match measure.function:
+        case "count":
+            text = count
+        case "sum" if type_ == BIGINT_UNSIGNED:
+            text = in_range(total, type_, otherwise=OVERFLOW)
+        case "sum":
+            text = total
+        case "avg" if isinstance(type_, Decimal):
+            text = decimal_quotient(total, f"nullif({count}, 0)", type_)
+        case "avg" if measure.distinct:
+            text = f"({total} / nullif({count}, 0))"
+        case name:
+            text = call(_OF_SPARK[name])
+    return f"CAST({text} AS {spark_type(type_)})"
 
 
-def _distinct(function: str, values: str, type_: str) -> str:
-    total = _SUM_OF_SET.format(set=values, type=type_)
-    return _DISTINCT[function].format(set=values, type=type_, sum=total)
+def _of_set(values: str, type_: Type) -> tuple[str, str]:
+    """How many values a set has, and their sum, of the type or wider."""
+    if isinstance(type_, Decimal):
+        # A mean has fewer digits before the point than the sum that it is made of.
+        type_ = Decimal(38, type_.scale)
+    total = _SUM_OF_SET.format(set=values, type=spark_type(type_))
+    return f"size({values})", total

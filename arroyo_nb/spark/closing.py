@@ -22,7 +22,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.schema import quoted
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.processors import Close
-from arroyo_nb.spark.stateful import Columns, bucket_of, call_of, told
+from arroyo_nb.spark.stateful import Columns, bucket_of, call_of, measured, told
 from arroyo_nb.spark.steps import BUCKET, END, START, WindowPartials
 from arroyo_nb.spark.windows import WINDOW, assigned, marked
 
@@ -71,7 +71,7 @@ def closed(
     final = told(steps, operator.output).selectExpr(
         f"{_BOTH} AS {quoted(node.window_name)}",
         *named,
-        *(quoted(measure.name) for measure in node.measures),
+        *map(measured, node.measures),
         f"{_BOTH} AS {WINDOW}",
     )
     visible = map(quoted, node.schema.names)

@@ -108,14 +108,31 @@ def _div(node: exp.Div, write: Write) -> str:
         quotient = f"(CASE WHEN {{1}} = 0 THEN {infinite} ELSE ({{0}} / {{1}}) END)"
         return _single(_repeated(quotient, left, right), type_)
     if isinstance(type_, Decimal):
-        return _narrowed(f"({left} / {right})", type_)
+        return decimal_quotient(left, right, type_)
     if type_ == BIGINT_UNSIGNED:
-        # div gives a BIGINT, and / rounds: only a quotient without a rest is exact.
-        exact = _repeated("(({0} - {0} % {1}) / {1})", left, right)
+        # div gives a BIGINT, and / rounds: only a quotient without a rest is exact. Of
+        # the widest dividend it has digits enough before the point.
+        whole = "CAST({0} - {0} % {1} AS decimal(38,0))"
+        exact = _repeated(f"({whole} / {{1}})", left, right)
         return f"CAST({exact} AS {spark_type(type_)})"
     # Integers truncate toward zero; div gives a BIGINT whatever its operands are.
     quotient = f"({left} div {right})"
     return quotient if type_ == BIGINT else f"CAST({quotient} AS {spark_type(type_)})"
+
+
+def decimal_quotient(dividend: str, divisor: str, type_: Decimal) -> str:
+    """The SQL text of a quotient, cut off at the scale of its type; Spark rounds it.
+
+    Rounded away from zero it is too large for its dividend by less than a last digit.
+    The two are subtracted: where they are compared, digits after the point may be lost.
+    """
+    rounded = f"CAST({{0}} / {{1}} AS {spark_type(type_)})"
+    last = f"1E-{type_.scale}BD"
+    cut = (
+        f"CASE WHEN abs({{0}}) - abs({rounded} * {{1}}) >= 0 THEN {rounded} "
+        f"WHEN {rounded} > 0 THEN {rounded} - {last} ELSE {rounded} + {last} END"
+    )
+    return f"CAST({_repeated(cut, dividend, divisor)} AS {spark_type(type_)})"
 
 
 def _mod(node: exp.Mod, write: Write) -> str:

@@ -194,8 +194,8 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     if not lowering.watermarked:
         return frame.filter(f"{time} < {END_OF_TIME}")
     if node.expression is None:
-        # Spark keeps delays in milliseconds.
-        delay = f"{node.delay // timedelta(milliseconds=1)} milliseconds"
+        # Spark keeps delays in milliseconds: rounded up, or a row in time is late.
+        delay = f"{-(-node.delay // timedelta(milliseconds=1))} milliseconds"
         return frame.withWatermark(TIMESTAMP, delay).filter(f"{time} < {END_OF_TIME}")
     # Spark follows one column: _timestamp is marked as if it were that column, so
     # that windows over it close by the newest value of the expression.

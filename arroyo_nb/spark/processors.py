@@ -59,14 +59,15 @@ class Step(Bucket):
         if kept is None and not blobs:
             return
         layout = operator.layout
-        state = layout.empty() if kept is None else kept
+        before = layout.empty() if kept is None else kept
         parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
         state, changes = taken_further(
-            operator, state, parts, rows[0][NOW], self._ttl_us
+            operator, before, parts, rows[0][NOW], self._ttl_us
         )
         if not any(table.num_rows for table in state.values()):
             self._state.clear()
-        elif parts or changes.num_rows:
+        elif state is not before:
+            # Also where nothing is told: an idle row of a join may have had no match.
             self._state.update((layout.to_bytes(state),))
         if changes.num_rows:
             yield Row(changes=to_bytes(changes))

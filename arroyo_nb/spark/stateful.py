@@ -24,7 +24,13 @@ from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.changelog.measures import AggregateCall, Order
 from arroyo_nb.plan import nodes
-from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text, spark_type
+from arroyo_nb.schema import (
+    BIGINT_UNSIGNED,
+    TIMESTAMP,
+    quoted,
+    quoted_text,
+    spark_type,
+)
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.processors import Step
@@ -46,6 +52,8 @@ ROW_TIME = "row_time"
 """The event time as a part of a row that may be taken back, where it is one."""
 
 _ANY_TIME = "timestamp_micros(0)"
+
+_WIDEST = "decimal(38,0)"
 
 
 def aggregated(
@@ -80,7 +88,7 @@ def aggregated(
     )
     return changes.selectExpr(
         *named,
-        *(quoted(measure.name) for measure in node.measures),
+        *map(measured, node.measures),
         time_of(node),
         WEIGHT,
         row_id(keys, operator.layout.operator),
@@ -175,16 +183,34 @@ def call_of(measure: nodes.Measure, columns: Columns) -> AggregateCall:
         Order(columns.add(o.expression), o.descending, o.nulls_first)
         for o in measure.order
     )
+    ddl = _WIDEST if _is_unsigned_sum(measure) else spark_type(measure.type)
     return AggregateCall(
         measure.name,
         measure.function,
-        to_arrow_type(DataType.fromDDL(spark_type(measure.type)), timezone="UTC"),
+        to_arrow_type(DataType.fromDDL(ddl), timezone="UTC"),
         tuple(columns.add(argument) for argument in measure.arguments),
         columns.add(measure.where) if measure.where is not None else None,
         measure.distinct,
         tuple(order),
         measure.parameter,
     )
+
+
+def measured(measure: nodes.Measure) -> str:
+    """A measure of an operator's output, as Spark SQL text.
+
+    A sum of unsigned numbers wraps around as one of signed ones does. It is a DECIMAL
+    to the operator, which therefore gives all of it.
+    """
+    name = quoted(measure.name)
+    if not _is_unsigned_sum(measure):
+        return name
+    type_ = spark_type(measure.type)
+    return f"CAST(pmod({name}, CAST({2**64} AS {type_})) AS {type_}) AS {name}"
+
+
+def _is_unsigned_sum(measure: nodes.Measure) -> bool:
+    return measure.function == "sum" and measure.type == BIGINT_UNSIGNED
 
 
 def updated(frame: DataFrame, operator: Keyed, keeping: Keeping) -> DataFrame:

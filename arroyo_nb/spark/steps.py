@@ -55,7 +55,8 @@ class Stepping(Protocol):
         """The next state, and the changes of the output."""
 
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
-        """Forget what got no append since an instant, and retract it."""
+        """Forget what got no append since an instant, and retract it; the same state
+        where there is nothing to forget."""
 
 
 class Keyed(Stepping, Protocol):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
-from arroyo_nb.errors import Unsupported
 from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window
 from arroyo_nb.schema import MICROSECOND, TIMESTAMP, quoted
 from arroyo_nb.tape import END_OF_TIME_US
@@ -51,20 +50,10 @@ def assigned(window: Window | None, *, alone: bool) -> list[Column]:
             # constant one: this one is the same for all rows, but not a constant.
             same = F.expr(f"{quoted(TIMESTAMP)} > {END_OF_TIME}")
             other = [same.alias("_same")] if alone else []
-            return [_session(gap).alias(WINDOW), *other]
+            shorter = F.session_window(TIMESTAMP, _text(gap - MICROSECOND))
+            return [shorter.alias(WINDOW), *other]
         case _:
             assert_never(window)
-
-
-def _session(gap: timedelta) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    if gap <= MICROSECOND:
-        raise Unsupported(
-            "the gap of a session is a microsecond or less",
-            hint="Spark keeps time in microseconds: use at least 2",
-        )
-    return F.session_window(TIMESTAMP, _text(gap - MICROSECOND))
 
 
 def finished(window: Window | None) -> Column:

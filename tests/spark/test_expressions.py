@@ -40,6 +40,7 @@ NULL_TEXT = cast(lit(None), TEXT)
 NULL_DOUBLE = cast(lit(None), DOUBLE)
 NAN = pytest.approx(math.nan, nan_ok=True)
 MONEY = Decimal(10, 2)
+WIDE = Decimal(38, 10)
 
 
 def two(kind, left, right, type_):
@@ -49,6 +50,10 @@ def two(kind, left, right, type_):
 
 def small(value, type_):
     return cast(lit(value), type_)
+
+
+def wide(text):
+    return cast(lit(text), WIDE)
 
 
 def field(value, name, type_):
@@ -88,6 +93,19 @@ CASES = [
     (two(exp.Mul, small(3.5, MONEY), small(2, MONEY), MONEY), Exact("7.00")),
     (two(exp.Div, small(7, MONEY), small(2, MONEY), Decimal(14, 6)), Exact("3.500000")),
     (typed(exp.Neg(this=small(7, MONEY)), MONEY), Exact("-7.00")),
+    # a DECIMAL keeps its digits; a quotient is cut off
+    (two(exp.Add, wide("9e9"), wide("1e-10"), WIDE), Exact("9e9") + Exact("1e-10")),
+    (two(exp.Sub, wide("3e-10"), wide("1e-10"), WIDE), Exact("2e-10")),
+    (two(exp.Mul, wide("12e-10"), small(2, Decimal(20, 0)), WIDE), Exact("24e-10")),
+    (two(exp.Mul, wide("3e-10"), wide("7e-10"), Decimal(38, 20)), Exact("21e-20")),
+    (two(exp.Mod, wide("7e-10"), wide("4e-10"), WIDE), Exact("3e-10")),
+    (two(exp.Div, wide("2"), wide("3"), Decimal(38, 14)), Exact("0." + "6" * 14)),
+    (two(exp.Div, small(2, MONEY), small(3, MONEY), Decimal(14, 6)), Exact("0.666666")),
+    (
+        two(exp.Div, small(-2, MONEY), small(3, MONEY), Decimal(14, 6)),
+        Exact("-0.666666"),
+    ),
+    (two(exp.Div, small(None, MONEY), small(3, MONEY), Decimal(14, 6)), None),
     # bits
     (two(exp.BitwiseXor, 6, 3, BIGINT), 5),
     (two(exp.BitwiseAnd, 6, 3, BIGINT), 2),

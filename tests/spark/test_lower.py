@@ -18,6 +18,7 @@ from arroyo_nb.schema import (
     BIGINT_UNSIGNED,
     BOOLEAN,
     DOUBLE,
+    INT_UNSIGNED,
     TEXT,
     WINDOW_STRUCT,
     Decimal,
@@ -133,6 +134,14 @@ def test_event_time_made_from_a_column(stream):
     batches = [[("a", 12, 0)], [("a", 25, 0)], [("a", 13, 0)]]
     rows = stream(counted(watermark(delay=1, event_time=own)), batches)
     assert seconds(rows) == [(2, 10, 2), (4, 20, 1)]
+
+
+def test_a_delay_of_microseconds_is_not_cut_off(stream):
+    short = counted(watermark(delay=0.0015), nodes.Tumble(s(0.001)))
+    newest = ("a", 1, 10 * S)
+    batches = [[newest], [newest], [("a", 1, 10 * S - 1_400)]]
+    counts = {w["start"]: n for _, w, n in stream(short, batches)}
+    assert counts == {at(9.998): 1, at(10): 2}
 
 
 def test_windows_close_by_a_watermark_expression(stream):
@@ -257,6 +266,32 @@ def test_measures(once):
         *("4", "3", "2", "3", "1.5", "2", "a", "1.3333333333333333"),
         *("2", "1", "4.00", "4", "None"),
     ]
+
+
+def test_measures_of_decimals_and_unsigned_numbers(once):
+    def of(function, type_, result, *, distinct=False):
+        name = f"{function} {type_} {distinct}"
+        return measure(function, cast(V, type_), result, name=name, distinct=distinct)
+
+    money, widest = Decimal(10, 2), Decimal(38, 10)
+    measures = (
+        of("sum", money, Decimal(20, 2), distinct=True),
+        of("sum", widest, widest, distinct=True),
+        of("sum", INT_UNSIGNED, BIGINT_UNSIGNED, distinct=True),
+        of("sum", BIGINT_UNSIGNED, BIGINT_UNSIGNED, distinct=True),
+        of("avg", money, Decimal(14, 6), distinct=True),
+        of("avg", money, Decimal(14, 6)),
+        of("avg", widest, Decimal(38, 14)),
+    )
+    plan = nodes.WindowAggregate(watermark(), nodes.Tumble(s(10)), "w", (), measures)
+    (got,) = once(plan, [("a", v, 0) for v in (1, 2, 2, None)])
+    (none,) = once(plan, [("a", None, 0)])
+    _, *values = got.values()
+    assert [str(value) for value in values] == [
+        *("3.00", "3.0000000000", "3", "3"),
+        *("1.500000", "1.666666", "1.66666666666666"),
+    ]
+    assert list(none.values())[1:] == [None] * len(measures)
 
 
 def test_measures_of_bits_truth_and_spread(once):

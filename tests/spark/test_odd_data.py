@@ -105,6 +105,19 @@ def test_a_sum_that_leaves_its_unsigned_type_is_an_error(answer):
         answer(NUMBERS, [NUMBER, NUMBER], query)
 
 
+def test_without_a_window_a_sum_of_unsigned_numbers_wraps_around(answer):
+    records = [{**NUMBER, "u": u} for u in (LARGEST, 5, None)]
+    query = "SELECT sum(u) AS s, sum(u4) AS s4, avg(u) AS m FROM t"
+    (row,) = answer(NUMBERS, records, query)
+    assert row == {"s": 4, "s4": 3 * (2**32 - 1), "m": 2.0**63}
+
+
+def test_a_mean_of_unsigned_numbers_is_a_double(answer):
+    records = [{**NUMBER, "u": u} for u in (1, 1, 2)]
+    query = "SELECT avg(u) AS m FROM t GROUP BY tumble('1 second')"
+    assert answer(NUMBERS, records, query) == [{"m": 4 / 3}]
+
+
 def test_text_that_is_no_regular_expression(answer):
     with pytest.raises(RunProblem, match="no regular expression: Unclosed"):
         answer(NUMBERS, [NUMBER], "SELECT b::TEXT ~ concat('(', b::TEXT) AS x FROM t")

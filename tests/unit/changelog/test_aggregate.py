@@ -250,14 +250,16 @@ def test_sums_of_integers_wrap_and_come_back():
     ]
 
 
-def test_unsigned_sums_and_averages_are_unsigned():
-    schema = pa.schema({"v": pa.uint64()})
-    calls = renamed([call("sum", pa.uint64(), "v"), call("avg", REAL, "v")])
+def test_sums_of_unsigned_numbers_are_told_in_full():
+    # What Spark has for a BIGINT and an INT UNSIGNED.
+    widest = pa.decimal128(38, 0)
+    schema = pa.schema({"u": pa.decimal128(20, 0), "u4": LONG})
+    calls = renamed([call("sum", widest, "u"), call("sum", widest, "u4")])
+    rows = {"u": [Decimal(2**64 - 1)] * 9, "u4": [2**32 - 1] * 9}
     [[row]] = changes(
-        UpdatingAggregate(schema, (), calls),
-        pa.table({"v": [2**64 - 1]}, schema=schema),
+        UpdatingAggregate(schema, (), calls), pa.table(rows, schema=schema)
     )
-    assert row == {"m0": 2**64 - 1, "m1": 2.0**64, "_weight": 1}
+    assert row == {"m0": 9 * (2**64 - 1), "m1": 9 * (2**32 - 1), "_weight": 1}
 
 
 def test_a_float_that_is_retracted_leaves_no_trace():

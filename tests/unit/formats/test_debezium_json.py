@@ -180,6 +180,14 @@ def test_bad_documents_are_named_or_counted(line, reason):
     )
 
 
+def test_a_first_document_that_is_nested_too_deeply_is_bad():
+    deep = b'{"payload":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"
+    block = deep + json.dumps(CREATE).encode()
+    found = decoder(bad_data="drop").decode(block, "f", 1)
+    assert found.rows["id"].to_pylist() == [1]
+    assert found.bad[0].reason == "invalid JSON: nested too deeply"
+
+
 def test_blocks_tell_their_changes_in_one_sequence():
     update = json.dumps(document("u", row(1), row(2))).encode()
     first = decoder().decode(b"\n".join([update] * 3), "f", 5).rows["_sequence"]
@@ -268,6 +276,14 @@ def test_a_text_of_a_decimal_is_what_the_option_says():
         Number10(1234),
         Number10(1234),
     ]
+
+
+@pytest.mark.parametrize("first", [1, "AA==", None])
+def test_a_text_of_a_decimal_does_not_depend_on_the_line_before(first):
+    line = document("c", None, {"id": 2, "fee": "1234"})
+    alone = changes(line, schema=TYPED)
+    before = document("c", None, {"id": 1, "fee": first})
+    assert changes(before, line, schema=TYPED)[1:] == alone
 
 
 WIDE = pa.decimal128(38, 4)

@@ -176,6 +176,14 @@ def test_bad_records_are_named_or_counted(line, reason):
     )
 
 
+def test_a_first_line_that_is_nested_too_deeply_is_a_bad_record():
+    deep = b'{"a": 1, "b": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    schema = Schema((Field("a", INT),))
+    found = decoder(schema, bad_data="drop").decode(deep + b'\n{"a": 2}', "f", 1)
+    assert found.rows["a"].to_pylist() == [2]
+    assert found.bad[0].reason == "invalid JSON: nested too deeply"
+
+
 def test_event_time_may_be_neither_null_nor_at_the_end_of_time():
     schema = Schema((Field("t", Timestamp()),))
     block = b'{"t": null}\n{"t": "9999-01-01T00:00:00"}\n{"t": "9998-12-31T23:59:59"}\n'

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import Row
 
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.join import UpdatingJoin
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.spark.processors import Step
 
@@ -91,3 +92,31 @@ def test_an_empty_bucket_has_no_state(bucket: Step, kept: Kept):
     assert sent(bucket, batch(201)) == []
     assert sent(bucket, batch(202, a=-1)) == []
     assert kept.value is None
+
+
+LEFT, RIGHT = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
+PAIRS = UpdatingJoin(LEFT, RIGHT, ("a",), ("b",), "inner")
+
+
+def joined(now_us: int, left: list[int], right: list[int]) -> list[Row]:
+    """Rows of one micro-batch of a join; without any, a beat."""
+    tables = pa.table([left], schema=LEFT), pa.table([right], schema=RIGHT)
+    part = PAIRS.partial_layout.to_bytes(PAIRS.partial(*tables))
+    return [Row(_bucket=0, part=part if left or right else None, _now_us=now_us)]
+
+
+def test_a_row_without_a_match_is_forgotten_too(kept: Kept):
+    step = Step(PAIRS, ttl_us=10)
+    step.init(kept)
+    assert list(step.handleInputRows((0,), iter(joined(100, [1], [])), None)) == []
+    assert list(step.handleInputRows((0,), iter(joined(109, [2], [])), None)) == []
+    both = kept.value
+    assert list(step.handleInputRows((0,), iter(joined(115, [], [])), None)) == []
+    assert kept.value != both
+    # 1 is forgotten whether other keys of its bucket are, or not.
+    (told,) = step.handleInputRows((0,), iter(joined(118, [], [1, 2])), None)
+    pairs = pa.ipc.open_stream(told.changes).read_all().to_pylist()
+    assert pairs == [{"a": 2, "b": 2, "_weight": 1}]
+    after = kept.value
+    assert list(step.handleInputRows((0,), iter(joined(119, [], [])), None)) == []
+    assert kept.value is after, "a beat that finds nothing writes nothing"
