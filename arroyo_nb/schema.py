@@ -28,13 +28,14 @@ TIMESTAMP = "_timestamp"
 
 HIDDEN_COLUMNS = frozenset(
     (
+        TIMESTAMP,
         *("_weight", "_row_id", "_sequence"),
         *("_arrival", "_watermark", "_window"),
         *("_found", "_seen", "_unread"),
     )
 )
-"""What stands beside the columns of a relation, and :data:`TIMESTAMP`, while it runs:
-no column of a user's has one of these names, or it would be taken for them."""
+"""What stands beside the columns of a relation while it runs: no column of a user's
+has one of these names, or it would be taken for them."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """Where instants are counted from, and where Spark's watermarks begin."""
