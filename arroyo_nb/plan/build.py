@@ -20,7 +20,7 @@ from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.options import substituted
 from arroyo_nb.plan import UPDATING_TTL
-from arroyo_nb.plan.nodes import Named, Node, Project, Scan, Sink
+from arroyo_nb.plan.nodes import Lookup, Named, Node, Project, Scan, Sink
 from arroyo_nb.plan.options import read_interval
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected
@@ -99,9 +99,9 @@ class Script:
                 assert_never(statement)
 
     def _keep(self, sink: Sink) -> None:
-        """Take a sink, unless the script reads a file that it writes: what is still to
-        be read would be gone."""
-        tables = [node.table for node in walk(sink) if isinstance(node, Scan)]
+        """Take a sink, unless the script reads, or looks up, a file that it writes:
+        what is still to be read would be gone."""
+        tables = [n.table for n in walk(sink) if isinstance(n, Scan | Lookup)]
         self._files_read.update(map(file_of, tables))
         if sink.table is not None:
             self._files_written.add(file_of(sink.table))
@@ -239,13 +239,13 @@ class Script:
         return table
 
 
-def file_of(table: ConnectorTable | None) -> str:
+def file_of(table: ConnectorTable | LookupTable | None) -> str:
     """The file behind a table, whatever links lead there; no name: there is none."""
     path = _path(table)
     return os.path.realpath(substituted(path)) if path else ""
 
 
-def _path(table: ConnectorTable | None) -> str:
+def _path(table: ConnectorTable | LookupTable | None) -> str:
     return "" if table is None else str(table.spec.options.get("path", ""))
 
 
