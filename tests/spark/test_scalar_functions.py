@@ -17,6 +17,7 @@ T = datetime(2023, 5, 7, 13, 14, 15, 123456, tzinfo=UTC)
 MOMENT = "2023-05-07T13:14:15.123456"
 SUNDAY = ts(MOMENT)
 ONE_TO_THREE = call("make_array", 1, 2, 3)
+TWO_SMALL = cast(call("make_array", 1, 2), ListOf(INT))
 HOLES = call("make_array", 1, None)
 NOTHING = cast(lit(None), TEXT)
 
@@ -216,6 +217,10 @@ CASES = [
     ("cardinality", [ONE_TO_THREE], 3),
     ("array_has", [ONE_TO_THREE, 2], True),
     ("array_has", [HOLES, 2], False),
+    ("array_has", [TWO_SMALL, 5_000_000_000], False),
+    ("array_has", [ONE_TO_THREE, cast(lit(2), INT)], True),
+    ("array_has", [ONE_TO_THREE, 2.5], False),
+    ("array_has", [ONE_TO_THREE, None], None),
     ("array_element", [ONE_TO_THREE, 1], 1),
     ("array_element", [ONE_TO_THREE, -1], 3),
     ("array_element", [ONE_TO_THREE, 4], None),
@@ -224,8 +229,12 @@ CASES = [
     ("array_reverse", [ONE_TO_THREE], [3, 2, 1]),
     ("array_max", [ONE_TO_THREE], 3),
     ("array_append", [ONE_TO_THREE, 4], [1, 2, 3, 4]),
+    ("array_append", [TWO_SMALL, 5_000_000_000], [1, 2, 5_000_000_000]),
+    ("array_append", [TWO_SMALL, None], [1, 2, None]),
     ("array_position", [ONE_TO_THREE, 3], 3),
     ("array_position", [ONE_TO_THREE, 9], None),
+    ("array_position", [TWO_SMALL, 2], 2),
+    ("array_position", [ONE_TO_THREE, None], None),
     ("array_to_string", [HOLES, ","], "1"),
     ("array_to_string", [HOLES, ",", "?"], "1,?"),
     ("string_to_array", ["a.b.", "."], ["a", "b", ""]),
