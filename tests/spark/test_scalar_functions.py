@@ -10,7 +10,7 @@ import pytest
 from bound import call, cast, lit, ts
 
 from arroyo_nb.functions import names, scalar
-from arroyo_nb.schema import DOUBLE, INT, TEXT, ListOf
+from arroyo_nb.schema import BIGINT, DOUBLE, INT, TEXT, ListOf
 from arroyo_nb.spark.expressions import spark_sql
 
 T = datetime(2023, 5, 7, 13, 14, 15, 123456, tzinfo=UTC)
@@ -66,6 +66,15 @@ CASES = [
     ("nanvl", [cast(lit("NaN"), DOUBLE), 2.0], 2.0),
     ("pi", [], math.pi),
     ("power", [2, 10], 1024),
+    ("power", [3, 39], 3**39),
+    ("power", [-2, 63], -(2**63)),
+    ("power", [7, 0], 1),
+    ("power", [0, 0], 1),
+    ("power", [0, 9], 0),
+    ("power", [-1, 10**12 + 1], -1),
+    ("power", [-1, 10**12], 1),
+    ("power", [cast(lit(None), BIGINT), 0], None),
+    ("power", [2, cast(lit(None), BIGINT)], None),
     ("power", [2.0, 0.5], pytest.approx(math.sqrt(2))),
     ("radians", [180], math.pi),
     ("round", [2.5], 3.0),
