@@ -11,7 +11,7 @@ and from name resolution, never written to a sink. Spark keeps microseconds, so 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -196,6 +196,13 @@ class Schema:
     def get(self, name: str) -> Field | None:
         """The column of that exact name."""
         return self._by_name.get(name)
+
+    def with_nulls_of(self, other: Schema) -> Schema:
+        """These columns, NULL where they or those of ``other``, by place, may be."""
+        pairs = zip(self, other, strict=True)
+        return Schema(
+            tuple(replace(f, nullable=f.nullable or g.nullable) for f, g in pairs)
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -224,19 +224,38 @@ class Script:
         self, table: ConnectorTable, node: Node, span: Span | None
     ) -> ConnectorTable:
         """A sink without columns has those of the query; all its inserts agree."""
-        for sink in self.sinks:
-            if sink.table is not None and sink.table.name == table.name:
-                if sink.table.physical != node.schema:
-                    raise PlanProblem(
-                        "all inserts into a table must share the same schema: "
-                        f"{sink.table.physical} is not {node.schema}",
-                        span=span,
-                    )
-                return sink.table
-        spec = replace(table.spec, physical=node.schema)
-        table = replace(table, spec=spec, order=node.schema.names)
+        tables = (sink.table for sink in self.sinks if sink.table is not None)
+        before = next((t for t in tables if t.name == table.name), None)
+        schema = node.schema
+        if before is not None:
+            schema = _agreed(before.physical, schema, span)
+        spec = replace(table.spec, physical=schema)
+        table = replace(table, spec=spec, order=schema.names)
         check_inferred(table, span)
+        if before is not None:
+            self.sinks = [
+                replace(sink, table=table) if sink.table is before else sink
+                for sink in self.sinks
+            ]
         return table
+
+
+def _agreed(one: Schema, other: Schema, span: Span | None) -> Schema:
+    """The columns of two inserts into one table: NULL may be in them where it may be in
+    one of the two."""
+    if not _converts_nothing(one, other):
+        raise PlanProblem(
+            f"all inserts into a table must share the same schema: {one} is not "
+            f"{other}",
+            span=span,
+        )
+    return one.with_nulls_of(other)
+
+
+def _converts_nothing(one: Schema, other: Schema) -> bool:
+    """Whether names and types are the same: that a column may be NULL, or not, converts
+    no value."""
+    return [(f.name, f.type) for f in one] == [(f.name, f.type) for f in other]
 
 
 def file_of(table: ConnectorTable | LookupTable | None) -> str:
@@ -268,8 +287,7 @@ def _mapped(
             f"{len(node.schema)} columns, the table takes {len(targets)}",
             span=span,
         )
-    # That a column may be NULL, or not, converts no value.
-    if [(f.name, f.type) for f in wanted] == [(f.name, f.type) for f in node.schema]:
+    if _converts_nothing(wanted, node.schema):
         return node
     below, values = selected(node)
     given = {t.name: values[f.name] for t, f in zip(targets, node.schema, strict=True)}
