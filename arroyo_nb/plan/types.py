@@ -62,7 +62,7 @@ _MOST_DIGITS = 9
 _ZONED = re.compile(r"\bTIME\s+ZONE\b", re.IGNORECASE)
 
 # Types of SQL that no connector reads or writes.
-_INTERNAL = {TINYINT, DATE, TIME, INTERVAL} | {
+_INTERNAL = {TINYINT, SMALLINT, DATE, TIME, INTERVAL} | {
     Primitive("TINYINT UNSIGNED"),
     Primitive("SMALLINT UNSIGNED"),
 }
