@@ -11,7 +11,7 @@ and from name resolution, never written to a sink. Spark keeps microseconds, so 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -28,13 +28,14 @@ TIMESTAMP = "_timestamp"
 
 HIDDEN_COLUMNS = frozenset(
     (
+        TIMESTAMP,
         *("_weight", "_row_id", "_sequence"),
         *("_arrival", "_watermark", "_window"),
         *("_found", "_seen", "_unread"),
     )
 )
-"""What stands beside the columns of a relation, and :data:`TIMESTAMP`, while it runs:
-no column of a user's has one of these names, or it would be taken for them."""
+"""What stands beside the columns of a relation while it runs: no column of a user's
+has one of these names, or it would be taken for them."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """Where instants are counted from, and where Spark's watermarks begin."""
@@ -195,6 +196,13 @@ class Schema:
     def get(self, name: str) -> Field | None:
         """The column of that exact name."""
         return self._by_name.get(name)
+
+    def with_nulls_of(self, other: Schema) -> Schema:
+        """These columns, NULL where they or those of ``other``, by place, may be."""
+        pairs = zip(self, other, strict=True)
+        return Schema(
+            tuple(replace(f, nullable=f.nullable or g.nullable) for f, g in pairs)
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

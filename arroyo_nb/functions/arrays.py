@@ -63,10 +63,11 @@ FUNCTIONS = (
     _row("cardinality", (Kind.LIST,), BIGINT_UNSIGNED, _LENGTH, "number of elements"),
     _row(
         "array_has",
-        (Kind.LIST, Kind.ANY),
+        (Kind.LIST, Kind.ELEMENT),
         BOOLEAN,
         # Beside a NULL, what is not there is NULL to Spark.
-        "IF({0} IS NULL, NULL, coalesce(array_contains({0}, {1}), FALSE))",
+        "IF({0} IS NULL OR {1} IS NULL, NULL, "
+        "coalesce(array_contains({0}, {1}), FALSE))",
         "is the value an element?",
         aliases=("array_contains", "list_has", "list_contains"),
     ),
@@ -106,15 +107,15 @@ FUNCTIONS = (
     ),
     _row(
         "array_append",
-        (Kind.LIST, Kind.ANY),
-        Result.FIRST,
+        (Kind.LIST, Kind.ELEMENT),
+        Result.LIST_OF_COMMON,
         "array_append({0}, {1})",
         "with the value as last element",
         aliases=("list_append", "array_push_back", "list_push_back"),
     ),
     _row(
         "array_position",
-        (Kind.LIST, Kind.ANY),
+        (Kind.LIST, Kind.ELEMENT),
         BIGINT_UNSIGNED,
         "CAST(nullif(array_position({0}, {1}), 0) AS DECIMAL(20, 0))",
         "place of the first such element, NULL where there is none",

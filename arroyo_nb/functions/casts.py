@@ -7,12 +7,14 @@ mean the same in both engines; the table holds those that do not.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from arroyo_nb.formats._text import timestamp_text
 from arroyo_nb.functions.once import once
 from arroyo_nb.schema import (
     BIGINT,
+    BIGINT_UNSIGNED,
     FLOAT,
     Decimal,
     Primitive,
@@ -61,6 +63,8 @@ def _kind(type_: Type) -> str:
             return "floating"
         case Decimal():
             return "number"
+        case Primitive("BIGINT UNSIGNED"):
+            return "unsigned"
         case _ if type_ in _SIGNED or str(type_) in _LARGEST:
             return "number"
         case _:
@@ -137,12 +141,42 @@ def _floating_text(value: str, source: Type, _target: Type, _tries: bool) -> str
     return f"element_at(transform({texts}, t -> {written}), 1)"
 
 
+# The first number beyond BIGINT, and the last DOUBLE below the end of BIGINT UNSIGNED.
+_HALF = "9223372036854775808"
+_LAST = "18446744073709549568"
+
+
+def _unsigned(value: str, source: Type, target: Type, tries: bool) -> str:
+    """What is a DECIMAL to Spark is cut off as other whole numbers are, not rounded."""
+    write = partial(_whole, source, "TRY_CAST" if tries else "CAST")
+    return _checked(once(lambda texts: write(texts[0]), [value]), target, tries)
+
+
+def _whole(source: Type, word: str, value: str) -> str:
+    whole = spark_type(BIGINT_UNSIGNED)
+    # By way of BIGINT: it truncates, and refuses a NaN and a fraction in a text.
+    small = f"CAST({word}({value} AS bigint) AS {whole})"
+    match source:
+        case Decimal(_, scale) if scale:
+            value = f"IF({value} < 0, ceil({value}), floor({value}))"
+        case Primitive("TEXT" | "JSON"):
+            large = f"{word}({value} AS {whole})"
+            return f"IF({value} RLIKE '^[+]?[0-9]+$', {large}, {small})"
+        case Primitive("FLOAT" | "DOUBLE"):
+            # Spark reads the digits that are shown of it, a part of those it has.
+            above = f"CAST(CAST({value} - {_HALF}D AS bigint) AS {whole})"
+            large = f"CAST({above} + {_HALF}BD AS {whole})"
+            return f"IF({value} BETWEEN {_HALF}D AND {_LAST}D, {large}, {small})"
+    return f"{word}({value} AS {whole})"
+
+
 _SPECIAL: dict[tuple[str, str], _Template] = {
     ("timestamp", "text"): _to_text,
     ("floating", "text"): _floating_text,
     ("floating", "timestamp"): _from_number,
     ("timestamp", "floating"): _to_number,
-    ("number", "timestamp"): _from_number,
-    ("timestamp", "number"): _to_number,
+    **dict.fromkeys((("number", "timestamp"), ("unsigned", "timestamp")), _from_number),
+    **dict.fromkeys((("timestamp", "number"), ("timestamp", "unsigned")), _to_number),
+    **{(kind, "unsigned"): _unsigned for kind in ("floating", "number", "text")},
     ("timestamp", "timestamp"): _precision,
 }

@@ -3,7 +3,11 @@ has it: infinities and NaN where Spark gives NULL or fails."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.signature import (
+    Argument,
     Kind,
     Nulls,
     Result,
@@ -29,6 +33,15 @@ _FACTORIAL = (
     "'[ARITHMETIC_OVERFLOW] Overflow happened on FACTORIAL(', {0}, ')')) "
     "WHEN {0} < 2 THEN 1L ELSE factorial(CAST({0} AS INT)) END)"
 )
+# Spark's power is a DOUBLE, which has 53 bits. More than 64 factors of 2 would overflow
+# anyway; of 0, 1 and -1 one or two say what any number of them give. NULL has none.
+_WHOLE_POWER = (
+    "(CASE WHEN {1} < 0 THEN raise_error(concat("
+    "'power() of whole numbers takes no negative exponent, but found ', {1})) "
+    "ELSE aggregate(array_repeat({0}, CAST(IF({0} BETWEEN -1 AND 1 AND {1} > 2, "
+    "2 - {1} % 2, IF({1} > 64, 64, {1})) AS INT)), "
+    "nvl2({0}, 1L, NULL), (p, x) -> p * x) END)"
+)
 # Beyond this a DOUBLE has no fraction, and Spark's result, a BIGINT, may not hold it.
 _WHOLE = "IF(abs({value}) < 9e15D, CAST({how}({value}) AS DOUBLE), {value})"
 
@@ -44,6 +57,19 @@ def _truncated(value: str) -> str:
 def _logarithm(spark: str, value: str = "{0}") -> str:
     beyond = f"IF({value} = 0, double('-Infinity'), double('NaN'))"
     return f"IF({value} <= 0, {beyond}, {spark})"
+
+
+def _power(arguments: Sequence[Argument]) -> str:
+    base, exponent = arguments
+    if base.type != BIGINT:
+        return f"power({base.sql}, {exponent.sql})"
+    if exponent.number is not None and exponent.number < 0:
+        raise CatalogProblem(
+            "power() of whole numbers takes no negative exponent",
+            span=exponent.span,
+            hint="cast one of them to DOUBLE",
+        )
+    return _WHOLE_POWER.format(base.sql, exponent.sql)
 
 
 def _row(
@@ -115,11 +141,7 @@ FUNCTIONS = (
     ),
     _row(
         "power",
-        lambda a: (
-            f"CAST(power({a[0].sql}, {a[1].sql}) AS BIGINT)"
-            if a[0].type == BIGINT
-            else f"power({a[0].sql}, {a[1].sql})"
-        ),
+        _power,
         "x to the power of y; whole for whole numbers",
         _WHOLE_TWO,
         _TWO,

@@ -28,11 +28,13 @@ class SignatureProblem(CatalogProblem):
 
 
 class Kind(Enum):
-    """A parameter that takes several types and keeps the argument's own."""
+    """A parameter that takes several types. It keeps the argument's own; but a list and
+    the value for it, ``(LIST, ELEMENT)``, are both cast to what is common to them."""
 
     ANY = "any"
     NUMBER = "number"
     LIST = "list"
+    ELEMENT = "element"
 
 
 class Result(Enum):
@@ -42,7 +44,7 @@ class Result(Enum):
     COMMON = "common to all arguments"
     COMMON_OF_REST = "common to all arguments but the first"
     ELEMENT = "the list's element"
-    LIST_OF_COMMON = "a list of what is common to all arguments"
+    LIST_OF_COMMON = "a list of what is common to all arguments, or to its elements"
 
 
 Literals: TypeAlias = "Sequence[str | None]"
@@ -125,7 +127,7 @@ class Signature:
             case Result.LIST_OF_COMMON:
                 return ListOf(self._common(types) or NULL)
             case Result.ELEMENT:
-                return types[0].element if isinstance(types[0], ListOf) else NULL
+                return _element(types[0])
             case result if callable(result):
                 return result(literals)
             case result:
@@ -138,11 +140,20 @@ class Signature:
             given if isinstance(want, Kind) else want
             for given, want in zip(types, wanted, strict=True)
         ]
+        if self._takes_element:
+            common = self._common(types) or NULL
+            return [ListOf(common), common]
         first = len(own) - len(self._unified(types))
         return own[:first] + [self._common(types) or t for t in own[first:]]
 
+    @property
+    def _takes_element(self) -> bool:
+        return Kind.ELEMENT in self.parameters
+
     def _unified(self, types: Sequence[Type]) -> Sequence[Type]:
-        """The arguments that must have one type."""
+        """The types that must be one: of arguments, or of a list's elements."""
+        if self._takes_element:
+            return [_element(types[0]), *types[1:]]
         match self.result:
             case Result.COMMON | Result.LIST_OF_COMMON:
                 return types
@@ -170,7 +181,7 @@ def _fits(given: Type, wanted: Parameter) -> bool:
     if given == NULL:
         return True
     match wanted:
-        case Kind.ANY:
+        case Kind.ANY | Kind.ELEMENT:
             return True
         case Kind.NUMBER:
             return is_number(given)
@@ -178,6 +189,10 @@ def _fits(given: Type, wanted: Parameter) -> bool:
             return isinstance(given, ListOf)
         case _:
             return fits(given, wanted)
+
+
+def _element(type_: Type) -> Type:
+    return type_.element if isinstance(type_, ListOf) else NULL
 
 
 class Nulls(Enum):

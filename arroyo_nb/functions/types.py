@@ -43,6 +43,11 @@ def is_integer(type_: Type) -> bool:
     return isinstance(type_, Primitive) and type_.name in _RANK
 
 
+def is_unsigned(type_: Type) -> bool:
+    """Is it a whole number without a sign?"""
+    return is_integer(type_) and str(type_).endswith("UNSIGNED")
+
+
 def is_number(type_: Type) -> bool:
     """Can one calculate with it?"""
     return is_integer(type_) or type_ in (FLOAT, DOUBLE) or isinstance(type_, Decimal)
@@ -116,7 +121,7 @@ def _wider_number(one: Type, other: Type) -> Type:
         return FLOAT
     if isinstance(one, Decimal) or isinstance(other, Decimal):
         return _wider_decimal(_as_decimal(one), _as_decimal(other))
-    if ("UNSIGNED" in str(one)) != ("UNSIGNED" in str(other)):
+    if is_unsigned(one) != is_unsigned(other):
         # No whole number holds it and a negative one.
         if BIGINT_UNSIGNED in (one, other):
             return _as_decimal(BIGINT_UNSIGNED)

@@ -20,7 +20,7 @@ from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.options import substituted
 from arroyo_nb.plan import UPDATING_TTL
-from arroyo_nb.plan.nodes import Named, Node, Project, Scan, Sink
+from arroyo_nb.plan.nodes import Lookup, Named, Node, Project, Scan, Sink
 from arroyo_nb.plan.options import read_interval
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected
@@ -99,9 +99,9 @@ class Script:
                 assert_never(statement)
 
     def _keep(self, sink: Sink) -> None:
-        """Take a sink, unless the script reads a file that it writes: what is still to
-        be read would be gone."""
-        tables = [node.table for node in walk(sink) if isinstance(node, Scan)]
+        """Take a sink, unless the script reads, or looks up, a file that it writes:
+        what is still to be read would be gone."""
+        tables = [n.table for n in walk(sink) if isinstance(n, Scan | Lookup)]
         self._files_read.update(map(file_of, tables))
         if sink.table is not None:
             self._files_written.add(file_of(sink.table))
@@ -224,28 +224,47 @@ class Script:
         self, table: ConnectorTable, node: Node, span: Span | None
     ) -> ConnectorTable:
         """A sink without columns has those of the query; all its inserts agree."""
-        for sink in self.sinks:
-            if sink.table is not None and sink.table.name == table.name:
-                if sink.table.physical != node.schema:
-                    raise PlanProblem(
-                        "all inserts into a table must share the same schema: "
-                        f"{sink.table.physical} is not {node.schema}",
-                        span=span,
-                    )
-                return sink.table
-        spec = replace(table.spec, physical=node.schema)
-        table = replace(table, spec=spec, order=node.schema.names)
+        tables = (sink.table for sink in self.sinks if sink.table is not None)
+        before = next((t for t in tables if t.name == table.name), None)
+        schema = node.schema
+        if before is not None:
+            schema = _agreed(before.physical, schema, span)
+        spec = replace(table.spec, physical=schema)
+        table = replace(table, spec=spec, order=schema.names)
         check_inferred(table, span)
+        if before is not None:
+            self.sinks = [
+                replace(sink, table=table) if sink.table is before else sink
+                for sink in self.sinks
+            ]
         return table
 
 
-def file_of(table: ConnectorTable | None) -> str:
+def _agreed(one: Schema, other: Schema, span: Span | None) -> Schema:
+    """The columns of two inserts into one table: NULL may be in them where it may be in
+    one of the two."""
+    if not _converts_nothing(one, other):
+        raise PlanProblem(
+            f"all inserts into a table must share the same schema: {one} is not "
+            f"{other}",
+            span=span,
+        )
+    return one.with_nulls_of(other)
+
+
+def _converts_nothing(one: Schema, other: Schema) -> bool:
+    """Whether names and types are the same: that a column may be NULL, or not, converts
+    no value."""
+    return [(f.name, f.type) for f in one] == [(f.name, f.type) for f in other]
+
+
+def file_of(table: ConnectorTable | LookupTable | None) -> str:
     """The file behind a table, whatever links lead there; no name: there is none."""
     path = _path(table)
     return os.path.realpath(substituted(path)) if path else ""
 
 
-def _path(table: ConnectorTable | None) -> str:
+def _path(table: ConnectorTable | LookupTable | None) -> str:
     return "" if table is None else str(table.spec.options.get("path", ""))
 
 
@@ -268,8 +287,7 @@ def _mapped(
             f"{len(node.schema)} columns, the table takes {len(targets)}",
             span=span,
         )
-    # That a column may be NULL, or not, converts no value.
-    if [(f.name, f.type) for f in wanted] == [(f.name, f.type) for f in node.schema]:
+    if _converts_nothing(wanted, node.schema):
         return node
     below, values = selected(node)
     given = {t.name: values[f.name] for t, f in zip(targets, node.schema, strict=True)}

@@ -140,6 +140,8 @@ def _field(
             f"field '{definition.name}' has a type '{type_}' that cannot be used in a "
             "connection table",
             span=span_of(definition.kind),
+            hint="declare a small whole number INT, a time TIMESTAMP, and cast it in a "
+            "query",
         )
     required = any(
         isinstance(c.kind, exp.NotNullColumnConstraint)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
@@ -66,7 +67,9 @@ def _literal(node: exp.Literal) -> str:
         return _text(node.this)
     type_ = type_of(node)
     if type_ == DOUBLE:
-        return f"Float64({float(node.this):g})"
+        # All digits that tell it from another, and never an exponent, as Rust has it.
+        digits = f"{Decimal(repr(float(node.this))):f}"
+        return f"Float64({digits.removesuffix('.0')})"
     return f"{'UInt64' if type_ == BIGINT_UNSIGNED else 'Int64'}({node.this})"
 
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
-from arroyo_nb.functions.types import common_type, is_integer, is_number
+from arroyo_nb.functions.types import common_type, is_integer, is_number, is_unsigned
 from arroyo_nb.plan.intervals import bounded
 from arroyo_nb.plan.typing import cast, duration, is_nullable, type_of, typed
 from arroyo_nb.schema import (
@@ -103,6 +103,11 @@ def negated(operand: exp.Expr) -> exp.Expr:
         return duration(-operand.meta["interval"])
     if not (is_number(type_) or type_ in (INTERVAL, NULL)):
         raise CatalogProblem(f"Negation only supports numeric, not {type_}")
+    if is_unsigned(type_):
+        raise CatalogProblem(
+            f"Negation only supports signed numbers, not {type_}",
+            hint="cast it to BIGINT first",
+        )
     return typed(exp.Neg(this=operand), type_, nullable=is_nullable(operand))
 
 
@@ -280,7 +285,7 @@ def sum_type(argument: Type) -> Type | None:
     if argument in (FLOAT, DOUBLE):
         return DOUBLE
     if is_integer(argument):
-        return BIGINT_UNSIGNED if "UNSIGNED" in str(argument) else BIGINT
+        return BIGINT_UNSIGNED if is_unsigned(argument) else BIGINT
     return None
 
 

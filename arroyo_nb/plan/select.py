@@ -121,9 +121,18 @@ def _with_ctes(query: exp.Expr, relations: Relations) -> Relations:
         return relations
     if clause.args.get("recursive"):
         raise Unsupported("Recursive CTEs are not supported", span=span_of(clause))
+    named: set[str] = set()
     for cte in clause.expressions:
         refuse_clauses(cte)
-        name = spelled(cte.args["alias"].this)
+        identifier = cte.args["alias"].this
+        name = spelled(identifier)
+        if name in named:
+            raise PlanProblem(
+                f'WITH query name "{name}" specified more than once',
+                span=span_of(identifier),
+                hint="give each query of a WITH a name of its own",
+            )
+        named.add(name)
         # Each sees those before it, and hides a table of its name.
         plan = plan_query(cte.this, relations)
         relations = replace(relations, ctes={**relations.ctes, name: plan})

@@ -7,6 +7,7 @@ import re
 from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
+from arroyo_nb.plan.scope import unique
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
@@ -62,7 +63,7 @@ _MOST_DIGITS = 9
 _ZONED = re.compile(r"\bTIME\s+ZONE\b", re.IGNORECASE)
 
 # Types of SQL that no connector reads or writes.
-_INTERNAL = {TINYINT, DATE, TIME, INTERVAL} | {
+_INTERNAL = {TINYINT, SMALLINT, DATE, TIME, INTERVAL} | {
     Primitive("TINYINT UNSIGNED"),
     Primitive("SMALLINT UNSIGNED"),
 }
@@ -95,7 +96,7 @@ def type_from_sql(data_type: exp.Expr) -> Type:
             )
         return ListOf(type_from_sql(arguments[0]))
     if kind == _D.STRUCT:
-        return StructOf(tuple(_struct_field(field) for field in arguments))
+        return _struct(arguments)
     raise Unsupported(f"Unsupported SQL type '{text}'", span=span_of(data_type))
 
 
@@ -155,6 +156,19 @@ def _check_count(sizes: list[int], most: int, data_type: exp.Expr) -> None:
             "most",
             span=span_of(data_type),
         )
+
+
+def _struct(definitions: list[exp.Expr]) -> StructOf:
+    fields = tuple(map(_struct_field, definitions))
+    unique(
+        fields,
+        lambda _, other, name: CatalogProblem(
+            f"the struct's field '{name}' is declared twice",
+            span=span_of(definitions[other]),
+            hint="give each field a name of its own",
+        ),
+    )
+    return StructOf(fields)
 
 
 def _struct_field(field: exp.Expr) -> Field:

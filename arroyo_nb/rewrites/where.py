@@ -3,17 +3,20 @@ EliminateCrossJoin, EliminateOuterJoin and PushDownFilter)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import cast
 
 from sqlglot import exp
 
 from arroyo_nb.plan.joins import filtered, key_of, only, sides_read
-from arroyo_nb.plan.nodes import Filter, How, Join, Node
+from arroyo_nb.plan.nodes import Filter, How, Join, Node, Project
 from arroyo_nb.plan.operators import ARITHMETIC, BITWISE, COMPARISONS
 from arroyo_nb.plan.predicates import conjuncts
+from arroyo_nb.plan.select import selected
 from arroyo_nb.plan.tree import transform
+from arroyo_nb.plan.typing import replaced
 from arroyo_nb.rewrites.updating import UNREPEATABLE
 
 _LEFT, _RIGHT = only("left"), only("right")
@@ -41,16 +44,65 @@ def joins_of_where(root: Node) -> Node:
 
     A condition that is not true of NULLs lets no padded row through: an outer join
     needs not make them. Rows that a join would keep for ever are filtered before it.
-    What is another value each time, and ``row_time()``, stay above the join.
+    What is another value each time, and ``row_time()``, stay above the join. So does
+    what is computed between it and WHERE; a derived table's mere columns are seen
+    through.
     """
 
     def change(node: Node) -> Node:
-        if not (isinstance(node, Filter) and isinstance(node.input, Join)):
+        if not isinstance(node, Filter):
             return node
-        above, moved = _placed(node.input, conjuncts(node.predicate))
+        above, moved = _into(node.input, conjuncts(node.predicate))
         return above if moved else node
 
     return transform(root, change)
+
+
+def _into(node: Node, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
+    """The node with what can be said below a join in it, and the rest above; whether
+    anything has moved."""
+    join, between = _join_below(node)
+    inner = list(parts)
+    stays: list[list[exp.Expr]] = []
+    for above in between:
+        _, made_of = selected(above)
+        mere = [_reads_columns(part, made_of) for part in inner]
+        stays.append([p for p, is_mere in zip(inner, mere, strict=True) if not is_mere])
+        inner = [_below(part, made_of) for part in compress(inner, mere)]
+    if join is None or not inner:
+        return filtered(node, parts), False
+    match between:
+        case [*between, Filter(predicate=predicate)]:
+            # What it says may find its place once the join is an inner one.
+            inner = [*conjuncts(predicate), *inner]
+    made, moved = _placed(join, inner)
+    if not moved:
+        return filtered(node, parts), False
+    for above, rest in reversed([*zip(between, stays, strict=False)]):
+        made = filtered(replace(above, input=made), rest)
+    return made, True
+
+
+def _join_below(node: Node) -> tuple[Join | None, list[Filter | Project]]:
+    """The join under filters and select lists, and these from the top down."""
+    between: list[Filter | Project] = []
+    while isinstance(node, Filter | Project):
+        between.append(node)
+        node = node.input
+    return (node, between) if isinstance(node, Join) else (None, [])
+
+
+def _reads_columns(part: exp.Expr, made_of: Mapping[str, exp.Expr]) -> bool:
+    """Whether a condition over a select list is one over columns of its input."""
+    found = part.find_all(exp.Column)
+    return all(isinstance(made_of[column.name], exp.Column) for column in found)
+
+
+def _below(part: exp.Expr, made_of: Mapping[str, exp.Expr]) -> exp.Expr:
+    """A condition over a select list as one over its input."""
+    return replaced(
+        part, lambda e: made_of[e.name] if isinstance(e, exp.Column) else None
+    )
 
 
 def _placed(join: Join, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
@@ -81,23 +133,12 @@ def _placed(join: Join, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
         return filtered(join, parts), False
     made = replace(
         join,
-        left=_below(join.left, left),
-        right=_below(join.right, right),
+        left=_into(join.left, left)[0],
+        right=_into(join.right, right)[0],
         how=how,
         keys=(*join.keys, *keys),
     )
     return filtered(made, rest), True
-
-
-def _below(side: Node, parts: Sequence[exp.Expr]) -> Node:
-    """A side of a join, filtered; a join that it is takes part."""
-    match side:
-        case Filter(input=Join() as join, predicate=predicate) if parts:
-            return _placed(join, [*conjuncts(predicate), *parts])[0]
-        case Join() if parts:
-            return _placed(side, parts)[0]
-        case _:
-            return filtered(side, parts)
 
 
 def _how(join: Join, parts: Sequence[exp.Expr]) -> How:
@@ -115,6 +156,10 @@ def _how(join: Join, parts: Sequence[exp.Expr]) -> How:
 def _rejects(part: exp.Expr, join: Join, side: frozenset[str]) -> bool:
     """Whether a condition is not true where a side's columns are NULL."""
     match part:
+        case exp.And():
+            return any(_rejects(p, join, side) for p in conjuncts(part))
+        case exp.Or(this=one, expression=other):
+            return _rejects(one, join, side) and _rejects(other, join, side)
         case exp.Not(this=exp.Is(this=tested, expression=exp.Null())):
             operands = [tested]
         case exp.Between() | exp.In():

@@ -10,13 +10,14 @@ import pytest
 from bound import call, cast, lit, ts
 
 from arroyo_nb.functions import names, scalar
-from arroyo_nb.schema import DOUBLE, INT, TEXT, ListOf
+from arroyo_nb.schema import BIGINT, DOUBLE, INT, TEXT, ListOf
 from arroyo_nb.spark.expressions import spark_sql
 
 T = datetime(2023, 5, 7, 13, 14, 15, 123456, tzinfo=UTC)
 MOMENT = "2023-05-07T13:14:15.123456"
 SUNDAY = ts(MOMENT)
 ONE_TO_THREE = call("make_array", 1, 2, 3)
+TWO_SMALL = cast(call("make_array", 1, 2), ListOf(INT))
 HOLES = call("make_array", 1, None)
 NOTHING = cast(lit(None), TEXT)
 
@@ -65,6 +66,15 @@ CASES = [
     ("nanvl", [cast(lit("NaN"), DOUBLE), 2.0], 2.0),
     ("pi", [], math.pi),
     ("power", [2, 10], 1024),
+    ("power", [3, 39], 3**39),
+    ("power", [-2, 63], -(2**63)),
+    ("power", [7, 0], 1),
+    ("power", [0, 0], 1),
+    ("power", [0, 9], 0),
+    ("power", [-1, 10**12 + 1], -1),
+    ("power", [-1, 10**12], 1),
+    ("power", [cast(lit(None), BIGINT), 0], None),
+    ("power", [2, cast(lit(None), BIGINT)], None),
     ("power", [2.0, 0.5], pytest.approx(math.sqrt(2))),
     ("radians", [180], math.pi),
     ("round", [2.5], 3.0),
@@ -216,6 +226,10 @@ CASES = [
     ("cardinality", [ONE_TO_THREE], 3),
     ("array_has", [ONE_TO_THREE, 2], True),
     ("array_has", [HOLES, 2], False),
+    ("array_has", [TWO_SMALL, 5_000_000_000], False),
+    ("array_has", [ONE_TO_THREE, cast(lit(2), INT)], True),
+    ("array_has", [ONE_TO_THREE, 2.5], False),
+    ("array_has", [ONE_TO_THREE, None], None),
     ("array_element", [ONE_TO_THREE, 1], 1),
     ("array_element", [ONE_TO_THREE, -1], 3),
     ("array_element", [ONE_TO_THREE, 4], None),
@@ -224,8 +238,12 @@ CASES = [
     ("array_reverse", [ONE_TO_THREE], [3, 2, 1]),
     ("array_max", [ONE_TO_THREE], 3),
     ("array_append", [ONE_TO_THREE, 4], [1, 2, 3, 4]),
+    ("array_append", [TWO_SMALL, 5_000_000_000], [1, 2, 5_000_000_000]),
+    ("array_append", [TWO_SMALL, None], [1, 2, None]),
     ("array_position", [ONE_TO_THREE, 3], 3),
     ("array_position", [ONE_TO_THREE, 9], None),
+    ("array_position", [TWO_SMALL, 2], 2),
+    ("array_position", [ONE_TO_THREE, None], None),
     ("array_to_string", [HOLES, ","], "1"),
     ("array_to_string", [HOLES, ",", "?"], "1,?"),
     ("string_to_array", ["a.b.", "."], ["a", "b", ""]),

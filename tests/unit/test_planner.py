@@ -197,3 +197,12 @@ def test_planning_leaves_heavy_libraries_out() -> None:
 
 def test_functions_said_to_be_missing_are_missing() -> None:
     assert not UNSUPPORTED_FUNCTIONS.keys() & set(functions.names())
+
+
+def test_an_inferred_column_is_null_where_one_insert_makes_it_so():
+    script = (
+        "INSERT INTO log SELECT id FROM trips; SELECT id FROM trips; "
+        "INSERT INTO log SELECT id FROM clicks; INSERT INTO log SELECT id FROM trips"
+    )
+    written = [sink.table for sink in plan_script(script, tables()).sinks if sink.table]
+    assert [str(table.physical) for table in written] == ["id BIGINT"] * 3

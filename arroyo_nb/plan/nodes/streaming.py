@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 from arroyo_nb.plan.nodes.base import (
@@ -115,10 +115,10 @@ class Union(Node):
         """The branches, in the order they were written."""
         return self.branches
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
-        """The first branch's columns."""
-        return self.branches[0].schema
+        """The first branch's columns, NULL where those of any branch may be."""
+        return reduce(Schema.with_nulls_of, (b.schema for b in self.branches))
 
     @cached_property
     def window(self) -> Window | None:

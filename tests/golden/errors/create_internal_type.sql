@@ -1,11 +1,22 @@
-CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>, e INT2, f STRUCT<g SMALLINT>[]) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 -- error
 -- <cell>:1:19: field 'a' has a type 'DATE' that cannot be used in a connection table
---   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>, e INT2, f STRUCT<g SMALLINT>[]) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 --                     ^^^^
+--   hint: declare a small whole number INT, a time TIMESTAMP, and cast it in a query
 -- <cell>:1:27: field 'b' has a type 'TINYINT' that cannot be used in a connection table
---   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>, e INT2, f STRUCT<g SMALLINT>[]) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 --                             ^^^^^^^
+--   hint: declare a small whole number INT, a time TIMESTAMP, and cast it in a query
 -- <cell>:1:38: field 'c' has a type 'STRUCT<d TIME>' that cannot be used in a connection table
---   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>, e INT2, f STRUCT<g SMALLINT>[]) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 --                                        ^^^^^^^^^^^^^^
+--   hint: declare a small whole number INT, a time TIMESTAMP, and cast it in a query
+-- <cell>:1:56: field 'e' has a type 'SMALLINT' that cannot be used in a connection table
+--   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>, e INT2, f STRUCT<g SMALLINT>[]) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--                                                          ^^^^
+--   hint: declare a small whole number INT, a time TIMESTAMP, and cast it in a query
+-- <cell>:1:64: field 'f' has a type 'STRUCT<g SMALLINT>[]' that cannot be used in a connection table
+--   CREATE TABLE x (a DATE, b TINYINT, c STRUCT<d TIME>, e INT2, f STRUCT<g SMALLINT>[]) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
+--                                                                  ^^^^^^^^^^^^^^^^^^^^
+--   hint: declare a small whole number INT, a time TIMESTAMP, and cast it in a query

@@ -1,26 +1,30 @@
-SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f FROM trips
+SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, power(2.0, -1) AS h FROM trips
 -- error
 -- <cell>:1:30: split_part() has no part 0
---   SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f FROM trips
+--   SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, …
 --                                ^
 --   hint: parts count from 1, and from -1 at the end
 -- <cell>:1:55: make_date() is given the month 13, which does not exist
---   SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f FROM trips
+--   SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, …
 --                                                         ^^
 --   hint: write make_date(year, month, day)
 -- <cell>:1:87: make_date() is given the day 29, which does not exist
---   SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f FROM trips
+--   SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, …
 --                                                                                         ^^
 --   hint: write make_date(year, month, day)
 -- <cell>:1:105: '2024-31-12' is no DATE
---   SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f FROM trips
---                                                                                                           ^^^^^^^^^^^^
+--   …CT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, powe…
+--                                                                                                        ^^^^^^^^^^^^
 --   hint: write it as in '2024-01-31'
 -- <cell>:1:143: 'x' is no TIMESTAMP
---   SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f FROM trips
---                                                                                                                                                 ^^^
+--   …) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, power(2.0, -1) AS h FROM trips
+--                                                                                                                    ^^^
 --   hint: write it as in '2024-01-31 12:30:00'
 -- <cell>:1:167: 'never' is no TIMESTAMP
---   SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f FROM trips
---                                                                                                                                                                         ^^^^^^^
+--   …) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, power(2.0, -1) AS h FROM trips
+--                                                                                                                                            ^^^^^^^
 --   hint: write it as in '2024-01-31 12:30:00'
+-- <cell>:1:192: power() of whole numbers takes no negative exponent
+--   …) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, power(2.0, -1) AS h FROM trips
+--                                                                                                                                                                     ^
+--   hint: cast one of them to DOUBLE

@@ -71,6 +71,11 @@ def test_an_alias_is_the_function():
         ("make_array", [INT, NULL, DOUBLE], ListOf(DOUBLE)),
         ("array_element", [ListOf(TEXT), BIGINT], TEXT),
         ("array_length", [ListOf(TEXT)], BIGINT_UNSIGNED),
+        ("array_append", [ListOf(INT), BIGINT], ListOf(BIGINT)),
+        ("array_append", [ListOf(BIGINT), INT], ListOf(BIGINT)),
+        ("array_append", [ListOf(TEXT), NULL], ListOf(TEXT)),
+        ("array_append", [NULL, TEXT], ListOf(TEXT)),
+        ("array_has", [ListOf(ListOf(INT)), ListOf(BIGINT)], BOOLEAN),
         ("pi", [], DOUBLE),
     ],
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.run import changes
-from arroyo_nb.schema import HIDDEN_COLUMNS
+from arroyo_nb.schema import HIDDEN_COLUMNS, TIMESTAMP
 from arroyo_nb.spark import lookups, lower, windows
 from arroyo_nb.tape import ARRIVAL
 
 
 def test_they_are_all_refused():
-    own = {WEIGHT, ROW_ID, SEQUENCE, ARRIVAL}
+    own = {TIMESTAMP, WEIGHT, ROW_ID, SEQUENCE, ARRIVAL}
     own |= {
         windows.WINDOW,
         lower._WATERMARK,
