@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import chain
 from random import Random
@@ -31,6 +32,9 @@ _TYPES = {
     "B": pa.bool_(),
     "S": pa.struct({"x": pa.int64(), "y": pa.string()}),
     "L": pa.list_(pa.int64()),
+    "C": pa.decimal128(10, 2),
+    "U": pa.decimal128(20, 0),
+    "M": pa.timestamp("us", tz="UTC"),
 }
 SCHEMAS = {
     name: pa.schema([(column, _TYPES[kind]) for column, kind in columns])
@@ -43,6 +47,9 @@ _VALUES = {
     "B": [True, False, None],
     "S": [{"x": 1, "y": "a"}, {"x": None, "y": "a"}, {"x": None, "y": None}, None],
     "L": [[1], [1, None], [], [2, 1], None],
+    "C": [*map(Decimal, ("1.25", "-0.5", "99999999.99", "1.25")), None],
+    "U": [*map(Decimal, (0, 1, 2, 2**40)), None],
+    "M": [datetime(2024, 2, 29, 12), datetime(1969, 12, 31, 23, 59, 59, 999999), None],
 }
 
 
@@ -146,6 +153,7 @@ def answers(
     db: duckdb.DuckDBPyConnection, query: str, history: list[Batch]
 ) -> Iterator[Counter[Hashable]]:
     """DuckDB's answer after each batch."""
+    db.execute("SET TimeZone = 'UTC'")
     rows: dict[str, list[Row]] = {name: [] for name in history[0]}
     there: dict[str, dict[Row, Row]] = {name: {} for name in history[0]}
     for batch in history:
@@ -175,6 +183,8 @@ def plain(value: Any) -> Hashable:
     match value:
         case bool():
             return value
+        case datetime():
+            return value.replace(tzinfo=UTC)
         case Decimal() | float() | int():
             return "NaN" if math.isnan(value) else round(float(value), 9) + 0.0
         case Mapping():

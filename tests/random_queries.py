@@ -2,8 +2,9 @@
 
 A relation is a text and the kinds of its columns. One letter is a kind: ``T`` text,
 ``I`` a whole number, ``D`` a DOUBLE whose sums are exact, ``B`` a truth value, ``S`` a
-struct, ``L`` a list, ``R`` a DOUBLE that may be rounded, ``N`` the number of a rank.
-What is computed from an ``R`` may differ in its last digit: it is no key of anything.
+struct, ``L`` a list, ``C`` a DECIMAL, ``U`` an unsigned number, ``A`` a DATE, ``M`` a
+TIMESTAMP, ``R`` a number that may be rounded, ``N`` the number of a rank. What is
+computed from an ``R`` may differ in its last digit: it is no key of anything.
 """
 
 from __future__ import annotations
@@ -17,22 +18,25 @@ from typing import Any
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.planner import plan_script
 
-PLAIN, KEYS, JOINED = "TIDB", "TIDBSL", "TIDS"
+PLAIN, KEYS, JOINED = "TIDBCUAM", "TIDBCUAMSL", "TIDCUAMS"
 
 _STRUCT = "STRUCT<x BIGINT, y TEXT>"
 TABLES = {
-    "t": f"k TEXT, g BIGINT, v DOUBLE, b BOOLEAN, s {_STRUCT}, l BIGINT[]",
-    "u": "k TEXT, g BIGINT, v DOUBLE",
-    "d": "id BIGINT PRIMARY KEY, k TEXT, g BIGINT, v DOUBLE, b BOOLEAN",
-    "e": f"k TEXT PRIMARY KEY, g BIGINT PRIMARY KEY, v DOUBLE, s {_STRUCT}",
+    "t": f"k TEXT, g BIGINT, v DOUBLE, b BOOLEAN, s {_STRUCT}, l BIGINT[], "
+    "c DECIMAL(10, 2), n BIGINT UNSIGNED",
+    "u": "k TEXT, g BIGINT, v DOUBLE, m TIMESTAMP",
+    "d": "id BIGINT PRIMARY KEY, k TEXT, g BIGINT, v DOUBLE, b BOOLEAN, "
+    "c DECIMAL(10, 2), m TIMESTAMP",
+    "e": f"k TEXT PRIMARY KEY, g BIGINT PRIMARY KEY, v DOUBLE, s {_STRUCT}, "
+    "n BIGINT UNSIGNED",
 }
 """Two tables of rows that only come, and two that tell changes by primary key."""
 
 KINDS = {
-    "t": [*zip("kgvbsl", "TIDBSL", strict=True)],
-    "u": [*zip("kgv", "TID", strict=True)],
-    "d": [*zip(["id", *"kgvb"], "ITIDB", strict=True)],
-    "e": [*zip("kgvs", "TIDS", strict=True)],
+    "t": [*zip("kgvbslcn", "TIDBSLCU", strict=True)],
+    "u": [*zip("kgvm", "TIDM", strict=True)],
+    "d": [*zip(["id", *"kgvbcm"], "ITIDBCM", strict=True)],
+    "e": [*zip("kgvsn", "TIDSU", strict=True)],
 }
 PRIMARY = {"d": ("id",), "e": ("k", "g")}
 
@@ -54,7 +58,9 @@ def catalog() -> Catalog:
 
 def duckdb_text(query: str) -> str:
     """The same question to DuckDB."""
-    return query.replace(NO_KEY, "HAVING count(*) > 0")
+    text = query.replace(NO_KEY, "HAVING count(*) > 0")
+    # As Spark has it.
+    return text.replace("BIGINT UNSIGNED", "DECIMAL(20, 0)")
 
 
 Columns = Sequence[tuple[str, str]]
@@ -304,12 +310,20 @@ _LITERALS = {
     "I": ["1", "2", "-1"],
     "D": ["CAST(0.5 AS DOUBLE)", "CAST(-2.0 AS DOUBLE)"],
     "B": ["TRUE", "FALSE"],
+    "C": ["CAST(1.25 AS DECIMAL(10, 2))", "CAST(-0.5 AS DECIMAL(10, 2))"],
+    "U": ["CAST(1 AS BIGINT UNSIGNED)", "CAST(2 AS BIGINT UNSIGNED)"],
+    "A": ["CAST('2024-02-29' AS DATE)", "CAST('1969-12-31' AS DATE)"],
+    "M": ["CAST('2024-02-29T12:00:00' AS TIMESTAMP)"],
 }
 _OPERATORS = {
     "T": ["({} || {})"],
     "I": ["({} + {})", "({} - {})", "({} * 2)"],
     "D": ["({} + {})", "({} - {})", "({} * 2.0)", "(- {})"],
     "B": ["({} AND {})", "({} OR {})", "(NOT {})"],
+    "C": ["({} + {})", "({} - {})", "(- {})"],
+    "U": ["({} + {})"],
+    "A": [],
+    "M": ["date_trunc('day', {})"],
 }
 _COUNTS = [("count(*)", "I"), ("count({})", "I"), ("count(DISTINCT {})", "I")]
 _EXTREMES = [("min({})", "="), ("max({})", "=")]
@@ -343,6 +357,11 @@ _MEASURES = {
         ("median({})", "D"),
     ],
     "B": [("bool_and({})", "B"), ("bool_or({})", "B")],
+    # Means of decimals are cut off, those of DuckDB are no decimals.
+    "C": [*_EXTREMES, ("sum({})", "R"), ("sum(DISTINCT {})", "R")],
+    "U": [*_EXTREMES, ("sum({})", "R"), ("sum(DISTINCT {})", "R"), ("avg({})", "R")],
+    "A": _EXTREMES,
+    "M": _EXTREMES,
     "R": _EXTREMES,
     "N": [*_EXTREMES, ("sum({})", "R")],
 }

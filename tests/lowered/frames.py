@@ -46,6 +46,7 @@ def database() -> duckdb.DuckDBPyConnection:
     opened.execute("SET order_by_non_integer_literal = true")
     opened.execute("CREATE MACRO signed(n) AS CAST(n // 2 AS BIGINT)")
     opened.execute("CREATE MACRO pmod(a, b) AS (a % b + b) % b")
+    opened.execute("CREATE MACRO raise_error(text) AS error(text)")
     opened.execute("CREATE MACRO timestamp_micros(us) AS make_timestamptz(us)")
     # One that is still referred to when Python ends is reported as a leak.
     atexit.register(database.cache_clear)
