@@ -1,5 +1,7 @@
 """What feeds a run: when it is asked before it has begun, and what it cannot do."""
 
+import threading
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -8,6 +10,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.planner import plan_script
+from arroyo_nb.run import execution
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.folder import RunFolder
@@ -132,6 +135,46 @@ def test_a_heart_waits_for_the_batch_that_reads_its_beat(tmp_path):
     assert beats() == 2
     counts.progress = SimpleNamespace(batch_id=7)
     assert beats() == 3
+
+
+class Hanging:
+    """A source that does not answer until it may go."""
+
+    bounded = False
+
+    def __init__(self):
+        self.asked, self.go = threading.Event(), threading.Event()
+
+    def chunks(self, _after):
+        self.asked.set()
+        assert self.go.wait(DEADLINE_S)
+        yield from ()
+
+
+def test_the_run_keeps_its_folder_while_a_source_hangs(
+    tmp_path, monkeypatch, eventually
+):
+    monkeypatch.setattr(execution, "RECORDER_S", 0.01)
+    plan = plan_script(IMPULSE.format(more="") + COUNTS, Catalog())
+    run = Execution("r", plan, None, tmp_path, RunOptions(), None, temporary=True)
+    source = Hanging()
+    run.feeds._feeds = tuple(replace(f, recorder=source) for f in run.feeds._feeds)
+    run._claim = claim = RunFolder(tmp_path / "state", plan_text="", name="r")
+    run.feeds.start(claim)
+    assert source.asked.wait(DEADLINE_S)
+    run.feeds.close()
+    run._release()
+
+    def is_free():
+        try:
+            RunFolder(tmp_path / "state", plan_text="", name="next").release()
+        except RunProblem:
+            return False
+        return True
+
+    assert not is_free()
+    source.go.set()
+    eventually(is_free)
 
 
 def test_a_pause_that_was_taken_back_while_it_starts_is_none(feeds, claim, eventually):
