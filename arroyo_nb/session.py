@@ -92,7 +92,7 @@ class Session:
         self.strict = strict
         self.engine = engine or Engine(spark)
         self._owns_engine = engine is None
-        self._state_dir = Path(state_dir) if state_dir is not None else None
+        self._state_dir = _folder(state_dir)
         self._runs: dict[str, Run] = {}
         self._work: Path | None = None
         # It holds the session: also the runs of one that nobody holds are ended well.
@@ -331,7 +331,7 @@ class Session:
     ) -> Run:
         from arroyo_nb.run.run import Run
 
-        base = Path(state_dir) if state_dir is not None else self._state_dir
+        base = _folder(state_dir) or self._state_dir
         folder = self._temporary(name) if base is None else base / safe_name(name)
         return Run(name, plan, self.engine, folder, options, temporary=base is None)
 
@@ -387,3 +387,8 @@ def safe_name(name: str) -> str:
     if cleaned == name and name:
         return name
     return f"{cleaned}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _folder(named: str | Path | None) -> Path | None:
+    # Now: Spark wants an address, and the process may go to another folder.
+    return None if named is None else Path(named).expanduser().absolute()

@@ -39,10 +39,12 @@ def command(*arguments, **options):
     )
 
 
-def test_run_prints_rows_as_json_lines(script):
-    with command("run", script(FLIGHTS + SELECT)) as process:
+def test_run_prints_rows_as_json_lines(script, tmp_path):
+    path = script(FLIGHTS + SELECT)
+    with command("run", path, "--state-dir", "state", cwd=tmp_path) as process:
         out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
+    assert (tmp_path / "state").is_dir()
     rows = [json.loads(line) for line in out.splitlines()]
     assert rows
     assert {row["dest"] for row in rows} == {"HNL"}
