@@ -248,9 +248,7 @@ class ArroyoMagics(Magics):
         if run is None:
             return Interrupted("interrupted before anything was started")
         run.stop("stopped by interrupt")
-        deadline = time.monotonic() + STOP_S
-        while not run.state.ended and time.monotonic() < deadline:
-            time.sleep(LOOK_S / 10)
+        run.wait_quietly(STOP_S)
         rows = f"{run.snapshot(0).rows_kept:,} rows kept"
         if run.state.ended:
             return Interrupted(f"stopped by interrupt; {rows}")
@@ -301,7 +299,14 @@ class ArroyoMagics(Magics):
         going = [r for r in map(self.session.get, names) if not r.state.ended]
         for run in going:
             run.stop("stopped by %arroyo stop")
-        _say("stopped " + (", ".join(run.name for run in going) or "nothing"))
+        deadline = time.monotonic() + STOP_S
+        slow = [r for r in going if not r.wait_quietly(deadline - time.monotonic())]
+        told = ", ".join(run.name for run in going if run not in slow)
+        if told or not slow:
+            _say(f"stopped {told or 'nothing'}")
+        if slow:
+            names = [run.name for run in slow]
+            _say(f"stopping {', '.join(names)}: still at a micro-batch, or starting")
 
 
 def _times(line: CellLine) -> Times:

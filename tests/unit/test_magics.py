@@ -42,6 +42,7 @@ class FakeRun:
         self.options = RunOptions()
         self.error: ArroyoError | None = None
         self.on_wait: Callable[[], None] = lambda: None
+        self.is_slow = False
 
     @property
     def state(self) -> RunState:
@@ -62,8 +63,13 @@ class FakeRun:
             raise self.error
         return self.state.ended
 
+    def wait_quietly(self, timeout: float | None = None) -> bool:
+        return self.state.ended
+
     def stop(self, note: str = "stopped") -> None:
         self.notes.append(note)
+        if self.is_slow:
+            return
         self.states = [replace(self.states[0], state=RunState.STOPPED, note=note)]
 
     def explain(self) -> str:
@@ -234,6 +240,16 @@ def test_headless_draws_what_it_does_not_wait_for(cells: Cells) -> None:
     text = cells.run("%%arroyo -n q --no-wait\nSELECT 1")
     assert "q running" in text
     assert run.notes == []
+
+
+def test_a_stop_that_takes_longer_is_told_so(cells: Cells) -> None:
+    cells.session.next = lambda name: FakeRun(name, RUNNING)
+    for name in ("a", "b", "c"):
+        cells.run(f"%%arroyo -n {name} --no-wait\nSELECT 1")
+    cells.session.runs["b"].is_slow = True
+    said = cells.run("%arroyo stop --all")
+    assert said == ("stopped a, c\nstopping b: still at a micro-batch, or starting")
+    assert cells.run("%arroyo stop b").startswith("stopping b: ")
 
 
 def test_interrupt_stops_and_keeps(cells: Cells) -> None:
