@@ -134,13 +134,15 @@ def _float_avg(totals: Totals, call: AggregateCall) -> pa.Array:
 
 def _decimal_sum(totals: Totals, call: AggregateCall) -> pa.Array:
     pairs = zip(totals["units"], totals["count"].tolist(), strict=True)
-    return _decimals([total if n else None for total, n in pairs], call.type)
+    units = [total if n else None for total, n in pairs]
+    return _decimals(units, call.type, "a sum")
 
 
 def _decimal_avg(totals: Totals, call: AggregateCall) -> pa.Array:
     """Scale 4 more than the argument's, as its type says; truncated toward zero."""
     pairs = zip(totals["units"], totals["count"].tolist(), strict=True)
-    return _decimals([_quotient(total * 10**4, n) for total, n in pairs], call.type)
+    units = [_quotient(total * 10**4, n) for total, n in pairs]
+    return _decimals(units, call.type, "an average, with four digits more,")
 
 
 def _quotient(dividend: int, divisor: int) -> int | None:
@@ -150,7 +152,7 @@ def _quotient(dividend: int, divisor: int) -> int | None:
     return magnitude if dividend >= 0 else -magnitude
 
 
-def _decimals(units: Sequence[int | None], type_: pa.DataType) -> pa.Array:
+def _decimals(units: Sequence[int | None], type_: pa.DataType, what: str) -> pa.Array:
     """Unscaled integers as decimals.
 
     Raises
@@ -161,7 +163,8 @@ def _decimals(units: Sequence[int | None], type_: pa.DataType) -> pa.Array:
     limit = 10**type_.precision
     if any(abs(u) >= limit for u in units if u is not None):
         raise RunProblem(
-            f"a sum has more than the {type_.precision} digits of its type"
+            f"{what} has more than the {type_.precision} digits of its type",
+            hint="cast what it is of to DOUBLE, or to a DECIMAL of fewer digits",
         )
     words = b"".join((u or 0).to_bytes(16, "little", signed=True) for u in units)
     mask = pa.array(np.array([u is not None for u in units], np.bool_))

@@ -82,14 +82,20 @@ class FolderWriter:
         with ExitStack() as undo, refusals("write", name):
             self._notes = Notes(state / "files.json")
             found = self._notes.read()
+            known = FolderState.read(found) if found is not None else None
+            if known is not None and known.batch_id >= 0 and not root.exists():
+                raise RunProblem(
+                    f"'{name}' is gone, with the rows that this run has written there",
+                    hint="put it back, or start with another state folder",
+                )
             root.mkdir(parents=True, exist_ok=True)
             if names.strategy == "serial":
                 self._claim(undo, user)
-            if found is None:
+            if known is None:
                 # Noted before it is made: whoever goes on has the same.
                 self._note(FolderState(f".arroyo-{secrets.token_hex(8)}"))
             else:
-                self._state = FolderState.read(found)
+                self._state = known
             self._staging.mkdir(exist_ok=True)
             self._recover()
             self._undo = undo.pop_all()

@@ -17,6 +17,7 @@ from arroyo_nb.plan.scope import Scope
 from arroyo_nb.plan.typing import column, is_nullable, type_of
 from arroyo_nb.schema import Field, Schema, Timestamp
 from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.tape import LONGEST_WAIT
 
 _EVENT_TIME = Option("event_time_field", Kind.FIELD, "column of the event time")
 _WATERMARK = Option("watermark_field", Kind.FIELD, "column of the watermark")
@@ -101,6 +102,11 @@ def _with_expression(
             "the type of the WATERMARK FOR expression must be NOT NULL",
             span=span_of(expression),
             hint="declare the columns that it uses NOT NULL",
+        )
+    if delay is not None and delay > LONGEST_WAIT:
+        raise CatalogProblem(
+            "the delay of the watermark is longer than a century",
+            span=span_of(expression),
         )
     if delay is not None:
         return WatermarkClause(field.name, delay)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported, raise_all
@@ -25,6 +27,7 @@ from arroyo_nb.plan.tree import transform
 from arroyo_nb.plan.typing import place_of
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.source import Span
+from arroyo_nb.tape import LONGEST_WAIT
 
 UNEVEN_HOP = "hop() width {width} currently must be a multiple of slide {slide}"
 """Why Arroyo refuses such a hop; here it runs, unless ``strict`` asks for Arroyo."""
@@ -130,6 +133,12 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
             span=span,
             hint="Spark keeps time in microseconds: use at least 2",
         )
+    if _length(called) > LONGEST_WAIT:
+        raise Unsupported(
+            "the window is longer than a century",
+            span=span,
+            hint="a GROUP BY without a window is of all rows there are",
+        )
     if below.window is None:
         return called
     if called != below.window:
@@ -145,6 +154,10 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
             span=span,
         )
     return None
+
+
+def _length(window: Window) -> timedelta:
+    return window.gap if isinstance(window, Session) else window.width
 
 
 def _as_tumble(window: Window, span: Span | None) -> Window:

@@ -26,7 +26,7 @@ from arroyo_nb.spark.lower import told_columns
 from arroyo_nb.tape.conductor import Conductor
 from arroyo_nb.tape.format import chunk_path
 from arroyo_nb.tape.pace import MAX, Clock, Pace
-from arroyo_nb.tape.since_epoch import SinceEpoch
+from arroyo_nb.tape.window_times import WindowTimes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -300,7 +300,7 @@ def _feeds(sinks: Sequence[nodes.Sink], pace: Pace) -> Iterator[Feed]:
         recorder = CONNECTORS.get(table.connector).recorder(spec)
         if table in windowed:
             drop = spec.options.get("bad_data") == "drop"
-            recorder = SinceEpoch(recorder, table.name, drop=drop)
+            recorder = WindowTimes(recorder, table.name, drop=drop)
         yield Feed(f"{number}-{word}", table, recorder)
 
 

@@ -2,7 +2,7 @@
 
 Those whose computed event time is none, and those that met a record of a lookup table
 that cannot be read. (A recorder's own event time is looked at while it is recorded:
-:mod:`arroyo_nb.tape.since_epoch`.)
+:mod:`arroyo_nb.tape.window_times`.)
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.typing import is_nullable
-from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
+from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted, quoted_text
 from arroyo_nb.spark.windows import END_OF_TIME
+from arroyo_nb.tape import LAST_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,9 +68,8 @@ class BadRows:
         return frame.withColumn(TIMESTAMP, F.expr(checked))
 
     def _problems(self, node: nodes.Watermark) -> Iterator[tuple[str, str]]:
-        """What may be wrong with an event time: how to find it, what to say. Spark's
-        watermark begins at 1970: a window that ends before it is late to Spark before
-        anything was read."""
+        """What may be wrong with an event time: how to find it, what to say. What
+        windows cannot hold is told in :mod:`arroyo_nb.tape.window_times`."""
         if node.event_time is None:
             return
         time = quoted(TIMESTAMP)
@@ -79,6 +79,10 @@ class BadRows:
         if self.windowed:
             before = f"{time} < timestamp_seconds(0)"
             yield before, "lies before 1970, where windows cannot be"
+            last_us = (LAST_WINDOW - EPOCH) // MICROSECOND
+            after = f"{time} >= timestamp_micros({last_us}L) AND {time} < {END_OF_TIME}"
+            year = LAST_WINDOW.year - 1
+            yield after, f"lies after the year {year}, where windows cannot be"
 
     def readable(self, frame: DataFrame, node: nodes.LookupJoin) -> DataFrame:
         """What was asked for, less what an inner join finds no record for because it

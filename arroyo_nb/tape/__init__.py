@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ END_OF_TIME_US = 253_370_764_800_000_000
 """9999-01-01T00:00:00Z in microseconds: the ``_timestamp`` of the one row of an
 end-of-stream chunk. It moves the watermark past every window and is then removed by
 a predicate on ``_timestamp``; its other columns are NULL."""
+
+LONGEST_WAIT = timedelta(days=36_525)
+"""A century: a window, a session's gap or a watermark's delay is no longer."""
+
+LAST_WINDOW = datetime(9700, 1, 1, tzinfo=UTC)
+"""Rows of windows are older: with a wait for the window's end and one for the watermark
+they are told well before the end of time."""
 
 END_CHUNKS = 2
 """End-of-stream chunks of a bounded source. The first moves the watermark to the end of

@@ -52,6 +52,22 @@ def test_dropped_rows_from_before_1970_are_counted(session, answer):
     assert "lies before 1970" in source.bad[0]
 
 
+@pytest.mark.parametrize("time", ["ts AS ts - INTERVAL '36500 days'", "made"])
+@pytest.mark.parametrize(
+    "window", ["tumble('36500 days')", "session('36500 days')", "tumble('1 second')"]
+)
+def test_the_last_rows_of_windows_come_out(answer, time, window):
+    columns = (
+        "ts TIMESTAMP NOT NULL, made TIMESTAMP NOT NULL GENERATED ALWAYS AS (ts) "
+        f"STORED, WATERMARK FOR {time}"
+    )
+    query = f"SELECT {window} AS w, count(*) AS n FROM t GROUP BY 1"
+    (row,) = answer(columns, [{"ts": "9699-12-31T23:59:59"}], query)
+    assert row["n"] == 1
+    with pytest.raises(RunProblem, match="after the year 9699, where windows cannot"):
+        answer(columns, [{"ts": "9700-01-01T00:00:00"}], query)
+
+
 def test_without_a_window_1969_is_a_year_like_any_other(answer):
     assert [r["v"] for r in answer(EVENTS, BEFORE_1970, "SELECT v FROM t")] == [1, 2]
 

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import uuid
 from collections import Counter
 from contextlib import suppress
@@ -270,6 +271,19 @@ def test_rows_that_are_gone_are_told(tmp_path):
         writer.close()
     with pytest.raises(RunProblem, match="misses rows that this run has written"):
         opened(tmp_path, tmp_path / ".state", **options)
+
+
+def test_a_folder_that_is_gone_with_its_rows_is_told(tmp_path):
+    folder, state = tmp_path / "out", tmp_path / "state"
+    opened(folder, state).close()
+    shutil.rmtree(folder)
+    writer = opened(folder, state)  # it held no row
+    writer.write(lines(1), 0)
+    writer.close()
+    shutil.rmtree(folder)
+    with pytest.raises(RunProblem, match=r"'.*/out' is gone, with the rows"):
+        opened(folder, state)
+    folder.mkdir()
 
 
 def test_what_cannot_be_written_is_told(tmp_path):

@@ -1,7 +1,9 @@
-"""Rows from before 1970 are bad data where windows are asked for.
+"""Rows that no window can hold are bad data where windows are asked for.
 
 Spark's watermark begins at 1970: a window that ends before it is late to Spark before
-anything was read, and its rows would be lost in silence.
+anything was read. At the end of a stream the watermark goes to the end of time, less
+the delay: a window that ends after that is never closed. Rows of either would be lost
+in silence.
 """
 
 from __future__ import annotations
@@ -9,12 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import EPOCH, TIMESTAMP
 from arroyo_nb.tape import (
     ARRIVAL,
     KEPT_BAD_ROWS,
+    LAST_WINDOW,
     SHOWN_CHARS,
     BadRow,
     Chunk,
@@ -23,7 +27,7 @@ from arroyo_nb.tape import (
 )
 
 
-class SinceEpoch:
+class WindowTimes:
     """A recorder's chunks, their event times looked at.
 
     Parameters
@@ -33,7 +37,7 @@ class SinceEpoch:
     source
         Name of the source, for the error.
     drop
-        Whether rows from before 1970 are left out and counted; else they are an error.
+        Whether rows of other times are left out and counted; else they are an error.
     """
 
     def __init__(self, recorder: Recorder, source: str, *, drop: bool) -> None:
@@ -48,7 +52,7 @@ class SinceEpoch:
         Raises
         ------
         RunProblem
-            When a row lies before 1970 and is not to be dropped.
+            When a row lies where windows cannot be, and is not to be dropped.
         """
         for chunk in self._recorder.chunks(after):
             yield self._checked(chunk)
@@ -58,26 +62,32 @@ class SinceEpoch:
         import pyarrow.compute as pc
 
         times = chunk.rows[TIMESTAMP]
-        since = pc.greater_equal(times, pa.scalar(EPOCH, times.type))
-        rows = chunk.rows.filter(since)
-        before_rows = chunk.rows.num_rows - rows.num_rows
-        if not before_rows:
+        first, last = (pa.scalar(edge, times.type) for edge in (EPOCH, LAST_WINDOW))
+        held = pc.and_(pc.greater_equal(times, first), pc.less(times, last))
+        rows = chunk.rows.filter(held)
+        other_rows = chunk.rows.num_rows - rows.num_rows
+        if not other_rows:
             return chunk
+        others = chunk.rows.filter(pc.invert(held)).slice(0, KEPT_BAD_ROWS).to_pylist()
         if not self._drop:
             raise RunProblem(
-                f"the event time of '{self._source}' lies before 1970, where windows "
-                f"cannot be, in {before_rows} rows",
+                f"the event time of '{self._source}' lies {_where(others[0])}, where "
+                f"windows cannot be, in {other_rows} rows",
                 hint="declare bad_data = 'drop' to leave such rows out",
             )
-        early = chunk.rows.filter(pc.invert(since)).slice(0, KEPT_BAD_ROWS)
         return replace(
             chunk,
             rows=rows,
-            dropped_rows=chunk.dropped_rows + before_rows,
-            bad=(*chunk.bad, *map(self._bad, early.to_pylist())),
+            dropped_rows=chunk.dropped_rows + other_rows,
+            bad=(*chunk.bad, *map(self._bad, others)),
         )
 
-    def _bad(self, row: Mapping[str, object]) -> BadRow:
+    def _bad(self, row: Mapping[str, Any]) -> BadRow:
         own = {name: row[name] for name in row if name not in (ARRIVAL, TIMESTAMP)}
         text = json.dumps(own, default=str)[:SHOWN_CHARS]
-        return BadRow(self._source, text, f"{row[TIMESTAMP]} lies before 1970")
+        return BadRow(self._source, text, f"{row[TIMESTAMP]} lies {_where(row)}")
+
+
+def _where(row: Mapping[str, Any]) -> str:
+    is_early = row[TIMESTAMP] < EPOCH
+    return "before 1970" if is_early else f"after the year {LAST_WINDOW.year - 1}"
