@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.functions.chrono import java_pattern
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
@@ -15,6 +16,9 @@ TIME_PATTERN, FIELDS = "partitioning.time_pattern", "partitioning.fields"
 
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"
 """What Hive, and so Spark, calls the folder of a NULL and of an empty text."""
+_LONGEST_BYTES = 255
+"""Of a name in a folder, on every common file system."""
+_SHOWN_CHARS = 40
 # What Hive writes as % and two digits.
 _ESCAPED = re.compile(r"[\x00-\x1f\x7f\"#%'*/:=?\\{\[\]^]")
 
@@ -65,11 +69,23 @@ class Partitioning:
 
         >>> Partitioning("%Y/%m", ("town", "n")).folder('["2023/01", "a/b", null]')
         '2023/01/town=a%2Fb/n=__HIVE_DEFAULT_PARTITION__'
+
+        Raises
+        ------
+        RunProblem
+            When a value is too long for the name of a folder.
         """
         values = json.loads(key)
         folders = [] if self.time_pattern is None else [values.pop(0)]
         for field, value in zip(self.fields, values, strict=True):
-            folders.append(f"{_escaped(field)}={_escaped(value or _NOTHING)}")
+            folder = f"{_escaped(field)}={_escaped(value or _NOTHING)}"
+            if (size := len(folder.encode())) > _LONGEST_BYTES:
+                raise RunProblem(
+                    f"a value of '{field}' makes a folder's name of {size} bytes, and "
+                    f"there are at most {_LONGEST_BYTES}: '{value[:_SHOWN_CHARS]}...'",
+                    hint="partition by a shorter column, such as one made by left()",
+                )
+            folders.append(folder)
         return "/".join(folders)
 
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec, _folder_writer, _notes, _parts
 from arroyo_nb.connectors._file_names import STRATEGIES, FileNames
+from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.connectors._parts import KEY, LineParts, ParquetParts
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
@@ -271,6 +272,15 @@ def test_rows_that_are_gone_are_told(tmp_path):
         writer.close()
     with pytest.raises(RunProblem, match="misses rows that this run has written"):
         opened(tmp_path, tmp_path / ".state", **options)
+
+
+def test_a_value_that_is_too_long_for_a_folder_is_told():
+    partitioning = Partitioning(fields=("town",))
+    assert len(partitioning.folder(json.dumps(["x" * 250]))) == 255
+    with pytest.raises(
+        RunProblem, match=r"a value of 'town' makes .* 256 bytes.*: 'xx"
+    ):
+        partitioning.folder(json.dumps(["x" * 251]))
 
 
 def test_a_folder_that_is_gone_with_its_rows_is_told(tmp_path):
