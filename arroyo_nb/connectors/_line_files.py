@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from arroyo_nb.connectors._files import Listed, Piece
 from arroyo_nb.connectors._refusals import refusals
@@ -17,6 +18,7 @@ from arroyo_nb.tape import Position
 
 LONGEST_LINE_BYTES = 64 * 2**20
 _SKIPPED_BYTES = 2**20
+_COMPARED_BYTES = 1024
 
 
 class LineReader:
@@ -68,16 +70,18 @@ class ReadLines:
         self._decoder = decoder
         self._byte: int = place["byte"] if place else 0
         self._line: int = place["line"] if place else 1
-        if not _skip(file, self._byte):
-            raise RunProblem(
-                f"'{name}' is shorter than what was read of it before",
-                hint="start afresh: the file is not the one that the run had read",
-            )
+        self._last: Mapping[str, Any] = place["last"] if place else _last_of(b"")
+        size: int = self._last["bytes"]
+        found = file.read(size) if _skip(file, self._byte - size) else b""
+        if len(found) < size:
+            raise _another(f"'{name}' is shorter than what was read of it before")
+        if _last_of(found) != self._last:
+            raise _another(f"'{name}' has other lines than were read of it before")
 
     @property
     def place(self) -> Position:
-        """The byte and the line that come next."""
-        return {"byte": self._byte, "line": self._line}
+        """The byte and the line that come next, and what is right before them."""
+        return {"byte": self._byte, "line": self._line, "last": self._last}
 
     @property
     def records(self) -> int:
@@ -92,6 +96,7 @@ class ReadLines:
         first_line = self._line
         is_first, self._byte = self._byte == 0, self._byte + len(block)
         self._line += block.count(b"\n")
+        self._last = _last_of(block)
         text = block.removeprefix(codecs.BOM_UTF8) if is_first else block
         decoded = self._decoder.decode(text, self._name, first_line)
         return Piece(decoded, len(block))
@@ -107,6 +112,17 @@ class ReadLines:
                 hint="write one JSON object on each line",
             )
         return block + rest
+
+
+def _last_of(block: bytes) -> Mapping[str, Any]:
+    """What tells the file that was read from one that has taken its place."""
+    last = block[-_COMPARED_BYTES:]
+    return {"bytes": len(last), "sha256": hashlib.sha256(last).hexdigest()}
+
+
+def _another(message: str) -> RunProblem:
+    hint = "start afresh: the file is not the one that the run had read"
+    return RunProblem(message, hint=hint)
 
 
 def _unpacked(file: BinaryIO, compression: str) -> BinaryIO:

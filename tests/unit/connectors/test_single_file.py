@@ -122,6 +122,12 @@ def test_chunks_grow_and_can_be_gone_on_from(tmp_path):
         rest = list(recorder(path).chunks(position))
         assert [numbers([c]) for c in rest] == [numbers([c]) for c in chunks[done:]]
         assert [c.position for c in rest] == [c.position for c in chunks[done:]]
+    with path.open("a") as file:
+        file.write('{"n": 20000, "s": ""}\n')
+    assert numbers(recorder(path).chunks(chunks[-1].position)) == [20_000]
+    path.write_text(path.read_text().replace('"s": "0', '"s": "1'))
+    with pytest.raises(RunProblem, match="other lines than were read of it before"):
+        list(recorder(path).chunks(chunks[1].position))
     path.write_text("")
     with pytest.raises(RunProblem, match="shorter than what was read"):
         list(recorder(path).chunks(chunks[-1].position))
