@@ -12,6 +12,9 @@ from arroyo_nb.views.words import count
 MOST_COLUMNS = 40
 """Columns that a view shows at most."""
 
+MOST_BAD = 3
+"""Rows that could not be read, of all sources together, that a still picture shows."""
+
 
 def rows_left_out(snapshot: Snapshot) -> str:
     """Which rows and columns of the output are not in the table; empty: all are.
@@ -58,6 +61,22 @@ def late_count(snapshot: Snapshot) -> str:
     'up to 1,800'
     """
     return ("" if snapshot.late_exact else "up to ") + count(snapshot.late_rows)
+
+
+def dropped_rows(snapshot: Snapshot) -> int:
+    """How many rows could not be read, of all sources together."""
+    return sum(source.dropped_rows for source in snapshot.sources)
+
+
+def bad_sample(snapshot: Snapshot) -> tuple[str, list[str]]:
+    """How many rows were dropped, and a few of them with what is wrong; both empty
+    where none was kept."""
+    bad = [f"{s.name}: {text}" for s in snapshot.sources for text in s.bad]
+    if not bad:
+        return "", []
+    dropped = dropped_rows(snapshot)
+    such = ", such as" if dropped > min(len(bad), MOST_BAD) else ""
+    return f"{count(dropped, 'bad row')} dropped{such}:", bad[:MOST_BAD]
 
 
 def windows_left_out(snapshot: Snapshot, hidden: int) -> str:

@@ -19,6 +19,7 @@ from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.changelog import changelog
 from arroyo_nb.views.cuts import (
     MOST_COLUMNS,
+    dropped_rows,
     late_count,
     trace_left_out,
     windows_left_out,
@@ -178,6 +179,8 @@ def told(snapshot: Snapshot) -> str:
     ]
     if snapshot.late_rows:
         parts.append(f"{late_count(snapshot)} late")
+    if dropped := dropped_rows(snapshot):
+        parts.append(f"{count(dropped)} dropped")
     if snapshot.watermark is not None and snapshot.watermark < END_OF_TIME:
         parts.append(f"watermark {clock(snapshot.watermark)}")
     return ", ".join(parts)

@@ -17,6 +17,8 @@ from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.changelog import LEGEND, SIGNS, shown, value_pairs
 from arroyo_nb.views.cuts import (
+    bad_sample,
+    dropped_rows,
     late_count,
     rows_left_out,
     trace_left_out,
@@ -31,6 +33,7 @@ from arroyo_nb.views.panel import (
     told,
 )
 from arroyo_nb.views.rows import cell_texts, numeric_columns
+from arroyo_nb.views.sources import BAD_CHARS
 from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
 from arroyo_nb.views.words import NAME_CHARS, count, escaped, instant, lines, plain
@@ -78,11 +81,20 @@ def text(snapshot: Snapshot) -> str:
     if snapshot.error:
         parts += [plain(line, 400) for line in snapshot.error.splitlines()[:60]]
     parts += [*_text_table(snapshot), *_left_out(snapshot)]
+    told_bad, bad = bad_sample(snapshot)
+    parts += [told_bad, *(f"  {plain(row, BAD_CHARS)}" for row in bad)]
     return "\n".join(part for part in parts if part)
 
 
 def _left_out(snapshot: Snapshot) -> list[str]:
     return [s for s in (rows_left_out(snapshot), trace_left_out(snapshot)) if s]
+
+
+def _bad(snapshot: Snapshot) -> str:
+    """A few of the rows that could not be read, each with what is wrong."""
+    told_bad, bad = bad_sample(snapshot)
+    rows = "".join(f"<li>{escaped(row, BAD_CHARS)}</li>" for row in bad)
+    return f'<p style="{SOFT}">{told_bad}</p><ul>{rows}</ul>' if bad else ""
 
 
 def _why(snapshot: Snapshot) -> str:
@@ -112,6 +124,7 @@ def _html(snapshot: Snapshot, marker: str) -> str:
         _table(snapshot),
         _changes(snapshot),
         *(f'<p style="{SOFT}">{said}</p>' for said in _left_out(snapshot)),
+        _bad(snapshot),
         f'<p style="{SOFT}">{escaped(said, 600)}</p>' if said else "",
         f'<p style="{SOFT}"><em>{escaped(_why(snapshot), 500)}</em></p>',
     )
@@ -125,6 +138,11 @@ def _head(snapshot: Snapshot) -> str:
         f"{count(snapshot.rows_in, 'row')} in",
         came_out(snapshot),
         *([f"× {late_count(snapshot)} late"] if snapshot.late_rows else []),
+        *(
+            [f"× {count(dropped)} dropped"]
+            if (dropped := dropped_rows(snapshot))
+            else []
+        ),
     ]
     state = f"{glyph(snapshot)} {snapshot.state.value}"
     name = escaped(snapshot.name, NAME_CHARS)

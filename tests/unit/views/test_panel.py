@@ -245,12 +245,35 @@ def test_snapshot_needs_neither_script_nor_style_sheet() -> None:
     page = Page(still.bundle(TUMBLE)["text/html"])
     beside_a_panel = Page(still.bundle(TUMBLE, marker="arroyo-still-1")["text/html"])
     assert beside_a_panel.tags - page.tags == {"style"}
-    assert page.tags <= words("div p b em img table thead tbody tr th td pre")
+    assert page.tags <= words("div p b em img table thead tbody tr th td pre ul li")
     picture = next(s for s in page.said if s.startswith("data:image/svg+xml;base64,"))
     svg = ElementTree.fromstring(base64.b64decode(picture.partition(",")[2]))
     assert svg.tag.endswith("svg")
     assert "snapshot at watermark 2013-01-01 11:12" in page.text
     assert "run the cell again for the live view" in page.text
+
+
+def test_snapshot_tells_what_was_dropped_and_why() -> None:
+    kept = still.bundle(TUMBLE)
+    page = Page(kept["text/html"])
+    assert "× 3 dropped" in page.text
+    assert ", 37 late, 3 dropped, watermark" in kept["text/plain"]
+    for told in (page.text, kept["text/plain"]):
+        assert "3 bad rows dropped, such as:" in told
+        assert "flights: line 9: not json" in told
+
+    bad = tuple(f"line {i}: <b>" for i in range(4))
+    (source,) = TUMBLE.sources
+    many = replace(TUMBLE, sources=(replace(source, dropped_rows=4, bad=bad),) * 2)
+    for told in still.bundle(many).values():
+        assert "8 bad rows dropped, such as:" in told
+        assert told.count(": line") == 3
+    assert "line 2: &lt;b&gt;" in still.bundle(many)["text/html"]
+
+    whole = replace(TUMBLE, sources=(replace(source, dropped_rows=2),))
+    assert "2 bad rows dropped:" in still.text(whole)
+    none = replace(TUMBLE, sources=(replace(source, dropped_rows=0, bad=()),))
+    assert not any("dropped" in told for told in still.bundle(none).values())
 
 
 def test_snapshot_says_why_the_run_ended() -> None:
