@@ -63,6 +63,24 @@ def late_count(snapshot: Snapshot) -> str:
     return ("" if snapshot.late_exact else "up to ") + count(snapshot.late_rows)
 
 
+def outputs_left_out(snapshot: Snapshot) -> str:
+    """Which outputs of the run are not shown, and where they are; empty: there is one.
+
+    >>> from arroyo_nb.run.snapshot import RunState
+    >>> outputs_left_out(Snapshot("two", RunState.RUNNING, more_outputs=1))
+    '1 more output: two.table(1), where the cell begins with %%arroyo two <<'
+    """
+    more, name = snapshot.more_outputs, snapshot.name
+    if not more:
+        return ""
+    # A run's name need not be a variable's, nor be one that a variable can have.
+    named = name.isidentifier()
+    run = name if named else "Run"
+    tables = f"{run}.table(1)" + (f" to {run}.table({more})" if more > 1 else "")
+    where = f", where the cell begins with %%arroyo {name} <<" if named else ""
+    return f"{count(more, 'more output')}: {tables}{where}"
+
+
 def dropped_rows(snapshot: Snapshot) -> int:
     """How many rows could not be read, of all sources together."""
     return sum(source.dropped_rows for source in snapshot.sources)

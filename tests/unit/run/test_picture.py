@@ -44,6 +44,7 @@ def test_a_picture_tells_what_was_let_go(tmp_path, monkeypatch):
     windowed.traces[0].add(first)
     windowed.traces[0].add(replace(first, batch_id=1, exact=False))
     picture = run.snapshot()
+    assert picture.more_outputs == 1
     assert (picture.rows_kept, picture.rows_cut, picture.rows_out) == (2, 1, 4)
     assert (picture.recorded_to, picture.exact) == (0, False)
 

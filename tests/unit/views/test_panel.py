@@ -181,6 +181,8 @@ def test_sessions_are_called_what_they_are() -> None:
             {"rows_kept": 10_000, "rows_cut": 2_345},
             "newest 3 of 12,345 rows; 10,000 kept",
         ),
+        ({"more_outputs": 1}, "1 more output: departures_by_hour.table(1), where the"),
+        ({"more_outputs": 2, "name": "a b"}, "2 more outputs: Run.table(1) to Run.tab"),
         ({"windows_cut": 1}, "1 closed window no longer kept"),
         ({"exact": False}, "counts of windows are near"),
         ({"recorded_to": 9_999}, "batches after 9,999 are counted but not recorded"),
@@ -197,6 +199,16 @@ def test_what_is_left_out_is_told_in_every_view(cut: dict[str, Any], said: str) 
         assert said in view
     for view in (body(whole), *still.bundle(whole).values()):
         assert said not in view
+
+
+def test_a_snapshot_shows_as_many_rows_as_were_asked_for() -> None:
+    asked = replace(
+        UNWINDOWED, columns=("n",), numeric=(True,), rows_kept=90, changes=()
+    )
+    asked = replace(asked, rows=tuple((1_000 + i,) for i in range(50)))
+    for told in still.bundle(asked).values():
+        assert "1049" in told
+        assert "newest 50 of 90 rows" in told
 
 
 def test_rows_too_large_for_any_page_are_not_said_to_be_none() -> None:
@@ -325,6 +337,7 @@ def with_payloads(texts: list[str]) -> Snapshot:
         sources=(replace(TUMBLE.sources[0], name=next(text), bad=bad),),
         columns=(next(text), "n"),
         numeric=(False, True),
+        more_outputs=2,
         rows=((next(text), 1), (value, 2.5), ([next(text)], None), (coded, 0)),
     )
 
