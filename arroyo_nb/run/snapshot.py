@@ -117,7 +117,8 @@ class Snapshot:
     together, ``late_exact`` where fewer than ``late_rows`` may have been late.
 
     Of a run with several outputs it is the first one's picture, with the counts of all;
-    ``more_outputs`` counts the others.
+    ``more_outputs`` counts the others. ``unwritten`` are the tables of its INSERTs
+    where their rows are only previewed.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Snapshot:
     updating: bool = False
     result_rows: int | None = None
     more_outputs: int = 0
+    unwritten: tuple[str, ...] = ()
     changes: tuple[Change, ...] = field(default=())
     rows_kept: int = 0
     rows_cut: int = 0

@@ -81,6 +81,19 @@ def outputs_left_out(snapshot: Snapshot) -> str:
     return f"{count(more, 'more output')}: {tables}{where}"
 
 
+def not_written(snapshot: Snapshot) -> str:
+    """Which tables of INSERTs get no rows; empty: all that there are do.
+
+    >>> from arroyo_nb.run.snapshot import RunState
+    >>> not_written(Snapshot("q", RunState.FINISHED, unwritten=("out",)))
+    "previewed only: nothing is written to 'out'; --sinks writes"
+    """
+    tables = ", ".join(f"'{name}'" for name in snapshot.unwritten)
+    if not tables:
+        return ""
+    return f"previewed only: nothing is written to {tables}; --sinks writes"
+
+
 def dropped_rows(snapshot: Snapshot) -> int:
     """How many rows could not be read, of all sources together."""
     return sum(source.dropped_rows for source in snapshot.sources)

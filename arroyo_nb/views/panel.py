@@ -21,6 +21,7 @@ from arroyo_nb.views.cuts import (
     MOST_COLUMNS,
     dropped_rows,
     late_count,
+    not_written,
     outputs_left_out,
     trace_left_out,
     windows_left_out,
@@ -152,7 +153,7 @@ def _tabs(views: tuple[View, ...], snapshot: Snapshot) -> str:
 def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool) -> str:
     label = escaped(f"Run {snapshot.name}", NAME_CHARS)
     said = lesson(snapshot)
-    cuts = (outputs_left_out(snapshot), trace_left_out(snapshot))
+    cuts = (tell(snapshot) for tell in (not_written, outputs_left_out, trace_left_out))
     parts = (
         _head(snapshot, keys=keys),
         f'<p class="note">{escaped(snapshot.note, NOTE_CHARS)}</p>'

@@ -20,6 +20,7 @@ from arroyo_nb.views.cuts import (
     bad_sample,
     dropped_rows,
     late_count,
+    not_written,
     outputs_left_out,
     rows_left_out,
     trace_left_out,
@@ -80,7 +81,7 @@ def text(snapshot: Snapshot) -> str:
     parts = [plain(told(snapshot), 300), _why(snapshot)]
     if snapshot.error:
         parts += [plain(line, 400) for line in snapshot.error.splitlines()[:60]]
-    parts += [*_text_table(snapshot)]
+    parts += _text_table(snapshot)
     parts += [plain(said, CUT_CHARS) for said in _left_out(snapshot)]
     told_bad, bad = bad_sample(snapshot)
     parts += [told_bad, *(f"  {plain(row, BAD_CHARS)}" for row in bad)]
@@ -88,7 +89,7 @@ def text(snapshot: Snapshot) -> str:
 
 
 def _left_out(snapshot: Snapshot) -> list[str]:
-    told = (rows_left_out, outputs_left_out, trace_left_out)
+    told = (not_written, rows_left_out, outputs_left_out, trace_left_out)
     return [said for tell in told if (said := tell(snapshot))]
 
 

@@ -106,6 +106,22 @@ def test_no_window_is_closing_where_another_source_may_be_slower(tmp_path):
     assert drawn(tmp_path, script) == [WindowState.OPEN]
 
 
+INTO_OUT = """
+CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1000);
+CREATE TABLE out (n BIGINT) WITH (connector = 'blackhole');
+INSERT INTO out SELECT counter FROM ticks;
+SELECT counter FROM ticks;
+"""
+
+
+@pytest.mark.parametrize(("sinks", "unwritten"), [(False, ("out",)), (True, ())])
+def test_an_insert_that_is_only_previewed_is_told(tmp_path, sinks, unwritten):
+    plan = plan_script(INTO_OUT, Catalog())
+    options = RunOptions(sinks=sinks, keep=True)
+    run = Run("r", plan, SimpleNamespace(status="starting"), tmp_path, options)
+    assert run.snapshot().unwritten == unwritten
+
+
 def test_what_any_output_dropped_is_told(tmp_path):
     engine = SimpleNamespace(status="starting")
     plan = plan_script(TWO_OUTPUTS, Catalog())
