@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from html import unescape
 from html.parser import HTMLParser
 from itertools import cycle, pairwise
@@ -365,6 +365,21 @@ def check(texts: list[str]) -> None:
         assert not re.search("[\x00-\x08\x0b-\x1f\ud800-\udfff\u202e]", page.text)
     for made in still.bundle(snapshot).values():
         made.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (at(23, 59), "17:00 – 23:59"),
+        (at(24), "17:00 – 01-02 00:00"),
+        (at(30, 58), "17:00 – 01-02 06:58"),
+        (at(24 * 365 + 17), "17:00 – 2014-01-01 17:00"),
+    ],
+)
+def test_a_window_tells_the_day_of_its_end(end: datetime, said: str) -> None:
+    window = replace(TUMBLE, rows=(({"start": at(17), "end": end}, "EWR", 1, 1.0, ""),))
+    for told in (body(window), *still.bundle(window).values()):
+        assert f"2013-01-01 {said}" in told
 
 
 def test_numeric_columns_are_told_by_their_values_where_not_given() -> None:
