@@ -20,15 +20,21 @@ from arroyo_nb.source import Span
 T = TypeVar("T")
 
 
+NEAR = 0.65
+"""How much of two names must agree for one to be a slip of the other."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """A hint that names the nearest known name, or lists the few there are.
 
     >>> did_you_mean("flihgts", ["flights", "airports"])
     "did you mean 'flights'?"
+    >>> did_you_mean("month", ["count", *map(str, range(12))]) is None
+    True
     """
     names = sorted(known)
     lowered = {candidate.lower(): candidate for candidate in names}
-    near = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    near = get_close_matches(name.lower(), lowered, n=1, cutoff=NEAR)
     if near:
         return f"did you mean '{lowered[near[0]]}'?"
     if names and len(names) <= 12:

@@ -19,7 +19,13 @@ from sqlglot import exp
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.plan import aggregate_calls, aggregates, calls, over
-from arroyo_nb.plan.functions import WORDED, function_call, plain_call
+from arroyo_nb.plan.functions import (
+    ROW_TIME,
+    WORDED,
+    check_function,
+    function_call,
+    plain_call,
+)
 from arroyo_nb.plan.literals import interval, number, text, written_interval
 from arroyo_nb.plan.naming import shown
 from arroyo_nb.plan.operators import SYMBOLS, binary, negated
@@ -224,6 +230,9 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     if name in calls.WINDOWS:
         arguments = [_window_argument(a, scope) for a in node.expressions]
         return calls.window_call(name, arguments)
+    # Before its arguments: what `cont(*)` has wrong is not the star.
+    if name != ROW_TIME:
+        check_function(name)
     return function_call(name, [bind(a, scope) for a in node.expressions])
 
 

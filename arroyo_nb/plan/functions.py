@@ -52,6 +52,41 @@ def plain_call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
     return name(node), given
 
 
+ROW_TIME = "row_time"
+
+ELSEWHERE = {
+    **{
+        part: f"write date_part('{part}', ...)"
+        for part in ("year", "month", "week", "day", "hour", "minute", "second")
+    },
+    **dict.fromkeys(
+        ("datediff", "date_diff", "timestampdiff"),
+        "subtract one timestamp from the other",
+    ),
+    **dict.fromkeys(
+        ("dateadd", "date_add", "timestampadd"), "add an INTERVAL to the timestamp"
+    ),
+}
+"""What other engines have a function for, and how it is written here."""
+
+
+def check_function(name: str) -> None:
+    """Refuse a name that no scalar function has.
+
+    Raises
+    ------
+    CatalogProblem
+        When there is none; the hint tells another way, or names the nearest.
+    """
+    if functions.scalar(name) is not None:
+        return
+    known = {*functions.names(), *aggregates.names(), *calls.WINDOWS}
+    raise CatalogProblem(
+        f"Invalid function '{name}'",
+        hint=ELSEWHERE.get(name) or did_you_mean(name, known),
+    )
+
+
 def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     """A bound call of a scalar function.
 
@@ -62,14 +97,11 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     """
     made = exp.Anonymous(this=name, expressions=arguments)
     # No row of the table: which time it is depends on the node that it is in.
-    if name == "row_time" and not arguments:
+    if name == ROW_TIME and not arguments:
         return typed(made, Timestamp(), nullable=False)
+    check_function(name)
     function = functions.scalar(name)
-    if function is None:
-        known = {*functions.names(), *aggregates.names(), *calls.WINDOWS}
-        raise CatalogProblem(
-            f"Invalid function '{name}'", hint=did_you_mean(name, known)
-        )
+    assert function is not None
     arguments = _with_intervals(function, arguments)
     made.set("expressions", arguments)
     given = [_argument(argument) for argument in arguments]

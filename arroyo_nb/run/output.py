@@ -130,6 +130,12 @@ class Output:
         each aggregate, however many windows it missed; of sessions at most so many."""
         return sum(trace.late_rows for trace in self.traces)
 
+    @property
+    def unwritten(self) -> str:
+        """The table of its INSERT, where rows are not written to it; else empty."""
+        table = self.sink.table
+        return "" if table is None or self._table is not None else table.name
+
     def start(
         self,
         read: Read,

@@ -58,6 +58,8 @@ def draw(run: Run, rows: int) -> Snapshot:
         rows=tuple(preview.newest(rows)) if preview else (),
         updating=nodes.is_updating(output.sink),
         result_rows=preview.result_rows if preview else None,
+        more_outputs=len(run.outputs) - 1,
+        unwritten=tuple(dict.fromkeys(o.unwritten for o in run.outputs if o.unwritten)),
         changes=preview.newest_changes(rows) if preview else (),
         rows_kept=preview.kept_rows if preview else 0,
         rows_cut=preview.cut_rows if preview else 0,

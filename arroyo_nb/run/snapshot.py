@@ -115,6 +115,10 @@ class Snapshot:
     ``recorded_to`` is the last batch whose late rows can be found again, once recording
     has ended. ``exact`` is false where rows of neighbouring windows had to be counted
     together, ``late_exact`` where fewer than ``late_rows`` may have been late.
+
+    Of a run with several outputs it is the first one's picture, with the counts of all;
+    ``more_outputs`` counts the others. ``unwritten`` are the tables of its INSERTs
+    where their rows are only previewed.
     """
 
     name: str
@@ -142,6 +146,8 @@ class Snapshot:
     rows: tuple[tuple[Any, ...], ...] = field(default=())
     updating: bool = False
     result_rows: int | None = None
+    more_outputs: int = 0
+    unwritten: tuple[str, ...] = ()
     changes: tuple[Change, ...] = field(default=())
     rows_kept: int = 0
     rows_cut: int = 0

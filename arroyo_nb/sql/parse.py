@@ -21,6 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported
 from arroyo_nb.source import Source, Span
+from arroyo_nb.sql.commas import CLOSING, OPENING, missing_comma
 from arroyo_nb.sql.comments import blanked
 from arroyo_nb.sql.dialect import Arroyo, span_of
 from arroyo_nb.sql.grammar import GrammarError
@@ -44,8 +45,6 @@ _FRAMES = 20_000
 _LOCK = RLock()
 _DIALECT = Arroyo()
 
-_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
-_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.RLIKE}
 _NUMBER = re.compile(r"\d+\.?\d*(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _NESTED_TYPES = {TokenType.ARRAY, TokenType.STRUCT}
@@ -185,12 +184,22 @@ def _parse_one(tokens: list[Token], text: str) -> Statement:
     try:
         (expression,) = _DIALECT.parser().parse(tokens, text)
     except GrammarError as error:
-        raise SyntaxProblem(error.message, span=error.span) from None
+        hint = _hint(error, tokens)
+        raise SyntaxProblem(error.message, span=error.span, hint=hint) from None
     except RecursionError:
         raise _too_deep(span) from None
     assert expression is not None
     _check_tree(expression, span)
     return _classify(expression, span)
+
+
+def _hint(error: GrammarError, tokens: list[Token]) -> str | None:
+    """What may be missing before the token that could not be read."""
+    for place, token in enumerate(tokens):
+        if token.start == error.span.start:
+            is_at = error.message.startswith(f"syntax error at '{token.text}'")
+            return missing_comma(tokens, place) if is_at else None
+    return None
 
 
 def _check_start(tokens: list[Token]) -> None:
@@ -244,7 +253,7 @@ def _check_nesting(tokens: list[Token]) -> None:
             and following is not None
             and following.token_type is TokenType.LT
         )
-        brackets += (kind in _OPENING) - (kind in _CLOSING)
+        brackets += (kind in OPENING) - (kind in CLOSING)
         angles += opens_type - (kind is TokenType.GT and angles > 0)
         if max(brackets, prefixes, angles) > MAX_BRACKETS:
             raise _too_deep(Span.of_token(token.start, token.end))

@@ -12,6 +12,9 @@ from arroyo_nb.views.words import count
 MOST_COLUMNS = 40
 """Columns that a view shows at most."""
 
+MOST_BAD = 3
+"""Rows that could not be read, of all sources together, that a still picture shows."""
+
 
 def rows_left_out(snapshot: Snapshot) -> str:
     """Which rows and columns of the output are not in the table; empty: all are.
@@ -58,6 +61,53 @@ def late_count(snapshot: Snapshot) -> str:
     'up to 1,800'
     """
     return ("" if snapshot.late_exact else "up to ") + count(snapshot.late_rows)
+
+
+def outputs_left_out(snapshot: Snapshot) -> str:
+    """Which outputs of the run are not shown, and where they are; empty: there is one.
+
+    >>> from arroyo_nb.run.snapshot import RunState
+    >>> outputs_left_out(Snapshot("two", RunState.RUNNING, more_outputs=1))
+    '1 more output: two.table(1), where the cell begins with %%arroyo two <<'
+    """
+    more, name = snapshot.more_outputs, snapshot.name
+    if not more:
+        return ""
+    # A run's name need not be a variable's, nor be one that a variable can have.
+    named = name.isidentifier()
+    run = name if named else "Run"
+    tables = f"{run}.table(1)" + (f" to {run}.table({more})" if more > 1 else "")
+    where = f", where the cell begins with %%arroyo {name} <<" if named else ""
+    return f"{count(more, 'more output')}: {tables}{where}"
+
+
+def not_written(snapshot: Snapshot) -> str:
+    """Which tables of INSERTs get no rows; empty: all that there are do.
+
+    >>> from arroyo_nb.run.snapshot import RunState
+    >>> not_written(Snapshot("q", RunState.FINISHED, unwritten=("out",)))
+    "previewed only: nothing is written to 'out'; --sinks writes"
+    """
+    tables = ", ".join(f"'{name}'" for name in snapshot.unwritten)
+    if not tables:
+        return ""
+    return f"previewed only: nothing is written to {tables}; --sinks writes"
+
+
+def dropped_rows(snapshot: Snapshot) -> int:
+    """How many rows could not be read, of all sources together."""
+    return sum(source.dropped_rows for source in snapshot.sources)
+
+
+def bad_sample(snapshot: Snapshot) -> tuple[str, list[str]]:
+    """How many rows were dropped, and a few of them with what is wrong; both empty
+    where none was kept."""
+    bad = [f"{s.name}: {text}" for s in snapshot.sources for text in s.bad]
+    if not bad:
+        return "", []
+    dropped = dropped_rows(snapshot)
+    such = ", such as" if dropped > min(len(bad), MOST_BAD) else ""
+    return f"{count(dropped, 'bad row')} dropped{such}:", bad[:MOST_BAD]
 
 
 def windows_left_out(snapshot: Snapshot, hidden: int) -> str:

@@ -19,7 +19,10 @@ from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.changelog import changelog
 from arroyo_nb.views.cuts import (
     MOST_COLUMNS,
+    dropped_rows,
     late_count,
+    not_written,
+    outputs_left_out,
     trace_left_out,
     windows_left_out,
 )
@@ -45,7 +48,7 @@ MOST_CELLS = 2_000
 """Cells of the table: what a frame of every quarter of a second can afford."""
 
 MOST_ROWS = 20
-NOTE_CHARS, ERROR_CHARS, PLAN_CHARS = 300, 6_000, 40_000
+NOTE_CHARS, CUT_CHARS, ERROR_CHARS, PLAN_CHARS = 300, 600, 6_000, 40_000
 
 GLYPHS = {
     RunState.STARTING: "◌",
@@ -149,7 +152,8 @@ def _tabs(views: tuple[View, ...], snapshot: Snapshot) -> str:
 
 def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool) -> str:
     label = escaped(f"Run {snapshot.name}", NAME_CHARS)
-    said, cut = lesson(snapshot), trace_left_out(snapshot)
+    said = lesson(snapshot)
+    cuts = (tell(snapshot) for tell in (not_written, outputs_left_out, trace_left_out))
     parts = (
         _head(snapshot, keys=keys),
         f'<p class="note">{escaped(snapshot.note, NOTE_CHARS)}</p>'
@@ -159,7 +163,7 @@ def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool) -> str:
         if snapshot.error
         else "",
         drawn,
-        f'<p class="soft">{cut}</p>' if cut else "",
+        *(f'<p class="soft">{escaped(cut, CUT_CHARS)}</p>' for cut in cuts if cut),
         listed(snapshot.sources),
         f'<p class="lesson">{escaped(said, 600)}</p>' if said else "",
     )
@@ -178,6 +182,8 @@ def told(snapshot: Snapshot) -> str:
     ]
     if snapshot.late_rows:
         parts.append(f"{late_count(snapshot)} late")
+    if dropped := dropped_rows(snapshot):
+        parts.append(f"{count(dropped)} dropped")
     if snapshot.watermark is not None and snapshot.watermark < END_OF_TIME:
         parts.append(f"watermark {clock(snapshot.watermark)}")
     return ", ".join(parts)

@@ -17,13 +17,18 @@ from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.changelog import LEGEND, SIGNS, shown, value_pairs
 from arroyo_nb.views.cuts import (
+    bad_sample,
+    dropped_rows,
     late_count,
+    not_written,
+    outputs_left_out,
     rows_left_out,
     trace_left_out,
     windows_left_out,
 )
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.panel import (
+    CUT_CHARS,
     ERROR_CHARS,
     NOTE_CHARS,
     came_out,
@@ -31,6 +36,7 @@ from arroyo_nb.views.panel import (
     told,
 )
 from arroyo_nb.views.rows import cell_texts, numeric_columns
+from arroyo_nb.views.sources import BAD_CHARS
 from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
 from arroyo_nb.views.words import NAME_CHARS, count, escaped, instant, lines, plain
@@ -38,7 +44,6 @@ from arroyo_nb.views.words import NAME_CHARS, count, escaped, instant, lines, pl
 MOST_BYTES = 60_000
 """What a live cell adds to a saved notebook at most, whatever the run's length."""
 
-MOST_ROWS = 20
 TEXT_COLUMN_CHARS = 40
 
 BOX = "border:1px solid #8886;border-radius:6px;padding:8px 14px;max-width:932px"
@@ -62,14 +67,13 @@ def bundle(snapshot: Snapshot, *, marker: str = "") -> dict[str, str]:
         A class on the outermost element, by which a live panel hides it. Such a
         snapshot hides in turn what is left of a widget whose kernel was killed.
     """
-    most = max(len(snapshot.rows), len(snapshot.changes))
-    cut, size = snapshot, min(most, MOST_ROWS)
+    cut, size = snapshot, max(len(snapshot.rows), len(snapshot.changes))
     while True:
         cut = replace(cut, rows=cut.rows[:size], changes=cut.changes[:size])
         made = {"text/html": _html(cut, marker), "text/plain": text(cut)}
         if size == 0 or sum(len(v.encode()) for v in made.values()) <= MOST_BYTES:
             return made
-        size //= 2
+        size = size * 3 // 4
 
 
 def text(snapshot: Snapshot) -> str:
@@ -77,12 +81,23 @@ def text(snapshot: Snapshot) -> str:
     parts = [plain(told(snapshot), 300), _why(snapshot)]
     if snapshot.error:
         parts += [plain(line, 400) for line in snapshot.error.splitlines()[:60]]
-    parts += [*_text_table(snapshot), *_left_out(snapshot)]
+    parts += _text_table(snapshot)
+    parts += [plain(said, CUT_CHARS) for said in _left_out(snapshot)]
+    told_bad, bad = bad_sample(snapshot)
+    parts += [told_bad, *(f"  {plain(row, BAD_CHARS)}" for row in bad)]
     return "\n".join(part for part in parts if part)
 
 
 def _left_out(snapshot: Snapshot) -> list[str]:
-    return [s for s in (rows_left_out(snapshot), trace_left_out(snapshot)) if s]
+    told = (not_written, rows_left_out, outputs_left_out, trace_left_out)
+    return [said for tell in told if (said := tell(snapshot))]
+
+
+def _bad(snapshot: Snapshot) -> str:
+    """A few of the rows that could not be read, each with what is wrong."""
+    told_bad, bad = bad_sample(snapshot)
+    rows = "".join(f"<li>{escaped(row, BAD_CHARS)}</li>" for row in bad)
+    return f'<p style="{SOFT}">{told_bad}</p><ul>{rows}</ul>' if bad else ""
 
 
 def _why(snapshot: Snapshot) -> str:
@@ -111,7 +126,11 @@ def _html(snapshot: Snapshot, marker: str) -> str:
         _picture(snapshot),
         _table(snapshot),
         _changes(snapshot),
-        *(f'<p style="{SOFT}">{said}</p>' for said in _left_out(snapshot)),
+        *(
+            f'<p style="{SOFT}">{escaped(said, CUT_CHARS)}</p>'
+            for said in _left_out(snapshot)
+        ),
+        _bad(snapshot),
         f'<p style="{SOFT}">{escaped(said, 600)}</p>' if said else "",
         f'<p style="{SOFT}"><em>{escaped(_why(snapshot), 500)}</em></p>',
     )
@@ -125,6 +144,11 @@ def _head(snapshot: Snapshot) -> str:
         f"{count(snapshot.rows_in, 'row')} in",
         came_out(snapshot),
         *([f"× {late_count(snapshot)} late"] if snapshot.late_rows else []),
+        *(
+            [f"× {count(dropped)} dropped"]
+            if (dropped := dropped_rows(snapshot))
+            else []
+        ),
     ]
     state = f"{glyph(snapshot)} {snapshot.state.value}"
     name = escaped(snapshot.name, NAME_CHARS)

@@ -137,11 +137,12 @@ def interval(start: datetime, end: datetime) -> str:
 
     >>> interval(datetime(2013, 1, 1, 10), datetime(2013, 1, 1, 11))
     '2013-01-01 10:00 – 11:00'
-    >>> interval(datetime(2013, 1, 1), datetime(2013, 1, 2))
-    '2013-01-01 00:00 – 01-02 00:00'
+    >>> interval(datetime(2013, 1, 1, 23), datetime(2013, 1, 2))
+    '2013-01-01 23:00 – 01-02 00:00'
     """
     first, last = clock(start, [end]), clock(end, [start])
-    day = "" if end.date() == start.date() or end - start < DAY else f"{end:%m-%d} "
+    year = "" if end.year == start.year else f"{end:%Y}-"
+    day = "" if end.date() == start.date() else f"{year}{end:%m-%d} "
     return f"{start:%Y-%m-%d} {first} – {day}{last}"
 
 

@@ -167,6 +167,32 @@ def test_a_near_name_is_told() -> None:
         plan_script(item("date_trunc('dya', at)"), tables())
 
 
+@pytest.mark.parametrize(
+    ("expression", "hint"),
+    [
+        ("month(at)", "write date_part('month', ...)"),
+        ("datediff(at, at)", "subtract one timestamp from the other"),
+        ("dateadd(at, 1)", "add an INTERVAL to the timestamp"),
+        ("cont(*)", "did you mean 'count'?"),
+        ("cont(*) FILTER (WHERE id > 1)", "did you mean 'count'?"),
+        ("moth(at)", None),
+    ],
+)
+def test_an_unknown_function_is_told_with_a_hint_that_helps(
+    expression: str, hint: str | None
+) -> None:
+    with pytest.raises(ArroyoError, match="Invalid function") as failed:
+        plan_script(item(expression), tables())
+    assert failed.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    "expression", ["date_part('month', at)", "at - at", "at + INTERVAL '1 day'"]
+)
+def test_what_those_hints_say_can_be_written(expression: str) -> None:
+    assert plan_script(item(expression), tables()).sinks
+
+
 def test_text_is_an_interval_where_one_is_wanted() -> None:
     (sink,) = plan_script(
         "SELECT date_bin('15 minutes', at) FROM trips", tables()

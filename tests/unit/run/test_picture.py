@@ -44,6 +44,7 @@ def test_a_picture_tells_what_was_let_go(tmp_path, monkeypatch):
     windowed.traces[0].add(first)
     windowed.traces[0].add(replace(first, batch_id=1, exact=False))
     picture = run.snapshot()
+    assert picture.more_outputs == 1
     assert (picture.rows_kept, picture.rows_cut, picture.rows_out) == (2, 1, 4)
     assert (picture.recorded_to, picture.exact) == (0, False)
 
@@ -103,6 +104,22 @@ def test_no_window_is_closing_where_another_source_may_be_slower(tmp_path):
     both = "(SELECT t FROM one UNION ALL SELECT t FROM two)"
     script += f"{BY_HALF_HOUR} {both} GROUP BY w"
     assert drawn(tmp_path, script) == [WindowState.OPEN]
+
+
+INTO_OUT = """
+CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1000);
+CREATE TABLE out (n BIGINT) WITH (connector = 'blackhole');
+INSERT INTO out SELECT counter FROM ticks;
+SELECT counter FROM ticks;
+"""
+
+
+@pytest.mark.parametrize(("sinks", "unwritten"), [(False, ("out",)), (True, ())])
+def test_an_insert_that_is_only_previewed_is_told(tmp_path, sinks, unwritten):
+    plan = plan_script(INTO_OUT, Catalog())
+    options = RunOptions(sinks=sinks, keep=True)
+    run = Run("r", plan, SimpleNamespace(status="starting"), tmp_path, options)
+    assert run.snapshot().unwritten == unwritten
 
 
 def test_what_any_output_dropped_is_told(tmp_path):

@@ -30,6 +30,48 @@ def parse(source: Source) -> tuple[Statement, ...]:
     return parsed.statements
 
 
+@pytest.mark.parametrize(
+    ("text", "item"),
+    [
+        ("SELECT dest count(*) FROM a", "count"),
+        ("SELECT n, tumble(INTERVAL '1 hour') AS w dest, n FROM a", "dest"),
+        ("SELECT n FROM (SELECT n AS m dest FROM a) b", "dest"),
+        ("SELECT extract(hour FROM t) AS h dest FROM a", "dest"),
+        ("SELECT CASE WHEN n THEN 1 END x 5 FROM a", "5"),
+        ("SELECT n 'x' FROM a", "x"),
+        ("SELECT n FROM a GROUP BY n dest", "dest"),
+        ("SELECT n FROM a GROUP BY n dest HAVING n > 1", "dest"),
+    ],
+)
+def test_a_missing_comma_is_guessed(text: str, item: str) -> None:
+    (problem,) = parse_all(Source(text)).problems
+    assert problem.hint == f"is a comma missing before '{item}'?"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT n dest FORM a",
+        "SELECT n, dest FORM a",
+        "SELECT n AS FROM a",
+        "SELECT (n dest m) FROM a",
+        "SELECT sum(n dest) FROM a",
+        "SELECT CASE WHEN n m THEN 1 END FROM a",
+        "SELECT count(*) OVR (PARTITION BY n) FROM a",
+        "SELECT count(*) FILTR (WHERE n > 1) FROM a",
+        "SELECT n FROM a WHERE n dest",
+        "SELECT n FROM a b c",
+        "SELECT n FROM a GROUP BY n HAVNG n > 1",
+        "SELECT n FROM a LIMIT 5 6",
+        "SELECT n +",
+        "SELECT n m o",
+    ],
+)
+def test_a_comma_is_not_guessed_where_something_else_is_wrong(text: str) -> None:
+    (problem,) = parse_all(Source(text)).problems
+    assert problem.hint is None
+
+
 def test_statements_know_their_names_and_places() -> None:
     text = (
         "CREATE TABLE a (x INT) WITH (connector = 'stdout');\n"

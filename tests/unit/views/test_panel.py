@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from html import unescape
 from html.parser import HTMLParser
 from itertools import cycle, pairwise
 from typing import Any
@@ -181,6 +182,9 @@ def test_sessions_are_called_what_they_are() -> None:
             {"rows_kept": 10_000, "rows_cut": 2_345},
             "newest 3 of 12,345 rows; 10,000 kept",
         ),
+        ({"more_outputs": 1}, "1 more output: departures_by_hour.table(1), where the"),
+        ({"more_outputs": 2, "name": "a b"}, "2 more outputs: Run.table(1) to Run.tab"),
+        ({"unwritten": ("a", "b")}, "nothing is written to 'a', 'b'; --sinks writes"),
         ({"windows_cut": 1}, "1 closed window no longer kept"),
         ({"exact": False}, "counts of windows are near"),
         ({"recorded_to": 9_999}, "batches after 9,999 are counted but not recorded"),
@@ -194,9 +198,19 @@ def test_what_is_left_out_is_told_in_every_view(cut: dict[str, Any], said: str) 
         some = replace(some, numeric=(), rows=(tuple(range(42)),), rows_kept=1)
     html, text = (still.bundle(some)[f"text/{kind}"] for kind in ("html", "plain"))
     for view in (body(some), html, text):
-        assert said in view
+        assert said in unescape(view)
     for view in (body(whole), *still.bundle(whole).values()):
-        assert said not in view
+        assert said not in unescape(view)
+
+
+def test_a_snapshot_shows_as_many_rows_as_were_asked_for() -> None:
+    asked = replace(
+        UNWINDOWED, columns=("n",), numeric=(True,), rows_kept=90, changes=()
+    )
+    asked = replace(asked, rows=tuple((1_000 + i,) for i in range(50)))
+    for told in still.bundle(asked).values():
+        assert "1049" in told
+        assert "newest 50 of 90 rows" in told
 
 
 def test_rows_too_large_for_any_page_are_not_said_to_be_none() -> None:
@@ -245,12 +259,35 @@ def test_snapshot_needs_neither_script_nor_style_sheet() -> None:
     page = Page(still.bundle(TUMBLE)["text/html"])
     beside_a_panel = Page(still.bundle(TUMBLE, marker="arroyo-still-1")["text/html"])
     assert beside_a_panel.tags - page.tags == {"style"}
-    assert page.tags <= words("div p b em img table thead tbody tr th td pre")
+    assert page.tags <= words("div p b em img table thead tbody tr th td pre ul li")
     picture = next(s for s in page.said if s.startswith("data:image/svg+xml;base64,"))
     svg = ElementTree.fromstring(base64.b64decode(picture.partition(",")[2]))
     assert svg.tag.endswith("svg")
     assert "snapshot at watermark 2013-01-01 11:12" in page.text
     assert "run the cell again for the live view" in page.text
+
+
+def test_snapshot_tells_what_was_dropped_and_why() -> None:
+    kept = still.bundle(TUMBLE)
+    page = Page(kept["text/html"])
+    assert "× 3 dropped" in page.text
+    assert ", 37 late, 3 dropped, watermark" in kept["text/plain"]
+    for told in (page.text, kept["text/plain"]):
+        assert "3 bad rows dropped, such as:" in told
+        assert "flights: line 9: not json" in told
+
+    bad = tuple(f"line {i}: <b>" for i in range(4))
+    (source,) = TUMBLE.sources
+    many = replace(TUMBLE, sources=(replace(source, dropped_rows=4, bad=bad),) * 2)
+    for told in still.bundle(many).values():
+        assert "8 bad rows dropped, such as:" in told
+        assert told.count(": line") == 3
+    assert "line 2: &lt;b&gt;" in still.bundle(many)["text/html"]
+
+    whole = replace(TUMBLE, sources=(replace(source, dropped_rows=2),))
+    assert "2 bad rows dropped:" in still.text(whole)
+    none = replace(TUMBLE, sources=(replace(source, dropped_rows=0, bad=()),))
+    assert not any("dropped" in told for told in still.bundle(none).values())
 
 
 def test_snapshot_says_why_the_run_ended() -> None:
@@ -302,6 +339,8 @@ def with_payloads(texts: list[str]) -> Snapshot:
         sources=(replace(TUMBLE.sources[0], name=next(text), bad=bad),),
         columns=(next(text), "n"),
         numeric=(False, True),
+        more_outputs=2,
+        unwritten=(next(text),),
         rows=((next(text), 1), (value, 2.5), ([next(text)], None), (coded, 0)),
     )
 
@@ -326,6 +365,21 @@ def check(texts: list[str]) -> None:
         assert not re.search("[\x00-\x08\x0b-\x1f\ud800-\udfff\u202e]", page.text)
     for made in still.bundle(snapshot).values():
         made.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (at(23, 59), "17:00 – 23:59"),
+        (at(24), "17:00 – 01-02 00:00"),
+        (at(30, 58), "17:00 – 01-02 06:58"),
+        (at(24 * 365 + 17), "17:00 – 2014-01-01 17:00"),
+    ],
+)
+def test_a_window_tells_the_day_of_its_end(end: datetime, said: str) -> None:
+    window = replace(TUMBLE, rows=(({"start": at(17), "end": end}, "EWR", 1, 1.0, ""),))
+    for told in (body(window), *still.bundle(window).values()):
+        assert f"2013-01-01 {said}" in told
 
 
 def test_numeric_columns_are_told_by_their_values_where_not_given() -> None:
