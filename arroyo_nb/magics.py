@@ -36,7 +36,7 @@ LOOK_S = 0.1
 """How often a waiting cell looks up, and whether it was interrupted."""
 
 STOP_S = 0.6
-"""How long an interrupted cell waits for its run to end in good order."""
+"""How long one who stops a run waits for it to end in good order."""
 
 
 class Times(NamedTuple):

@@ -22,9 +22,9 @@ from arroyo_nb.plan import aggregate_calls, aggregates, calls, over
 from arroyo_nb.plan.functions import (
     ROW_TIME,
     WORDED,
-    check_function,
     function_call,
     plain_call,
+    scalar_function,
 )
 from arroyo_nb.plan.literals import interval, number, text, written_interval
 from arroyo_nb.plan.naming import shown
@@ -232,7 +232,7 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
         return calls.window_call(name, arguments)
     # Before its arguments: what `cont(*)` has wrong is not the star.
     if name != ROW_TIME:
-        check_function(name)
+        scalar_function(name)
     return function_call(name, [bind(a, scope) for a in node.expressions])
 
 

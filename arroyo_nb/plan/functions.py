@@ -70,16 +70,16 @@ ELSEWHERE = {
 """What other engines have a function for, and how it is written here."""
 
 
-def check_function(name: str) -> None:
-    """Refuse a name that no scalar function has.
+def scalar_function(name: str) -> functions.ScalarFunction:
+    """The scalar function of a name.
 
     Raises
     ------
     CatalogProblem
         When there is none; the hint tells another way, or names the nearest.
     """
-    if functions.scalar(name) is not None:
-        return
+    if (found := functions.scalar(name)) is not None:
+        return found
     known = {*functions.names(), *aggregates.names(), *calls.WINDOWS}
     raise CatalogProblem(
         f"Invalid function '{name}'",
@@ -99,9 +99,7 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     # No row of the table: which time it is depends on the node that it is in.
     if name == ROW_TIME and not arguments:
         return typed(made, Timestamp(), nullable=False)
-    check_function(name)
-    function = functions.scalar(name)
-    assert function is not None
+    function = scalar_function(name)
     arguments = _with_intervals(function, arguments)
     made.set("expressions", arguments)
     given = [_argument(argument) for argument in arguments]

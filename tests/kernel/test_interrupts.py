@@ -16,8 +16,6 @@ from kernels import LOAD, SESSION, Kernel, Reply, wait_until
 
 ROUNDS = 100
 PROMPT_S = 1.0
-PATIENT_S = 5.0
-"""For the slowest few of many, on a machine that is busy with other tests."""
 
 TICKS = """
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '2000');
@@ -116,9 +114,8 @@ def test_a_hundred_interrupts(kernel: Kernel) -> None:
         f"{max(took_s):.3f} s; {kept} kept rows, {unfinished} ended a little later, "
         f"{lost} hit the kernel beside the cell"
     )
-    assert sorted(took_s)[ROUNDS * 9 // 10] < PROMPT_S
-    assert max(took_s) < PATIENT_S
-    assert kept >= 1
+    assert max(took_s) < PROMPT_S
+    assert kept >= 5
     assert_whole(kernel)
 
 
