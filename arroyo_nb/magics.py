@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LOOK_S = 0.1
 """How often a waiting cell looks up, and whether it was interrupted."""
 
-STOP_S = 0.6
+STOP_S = 0.5
 """How long one who stops a run waits for it to end in good order."""
 
 

