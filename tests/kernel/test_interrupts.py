@@ -50,7 +50,7 @@ def interrupted(kernel: Kernel, code: str, ready: Callable[[], None]) -> Reply:
 
 
 def prompt_s() -> float:
-    """How soon a cell ends: later where more processes want to run than there are cores."""
+    """How soon a cell ends: later where more processes would run than cores."""
     return PROMPT_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
