@@ -72,6 +72,10 @@ _OUR_FLAGS = (
 )
 
 
+# It registers its functions with each first session, by Scala's reflection: a second of
+# six to the first row. Who wants pyspark.ml hands in a session of their own.
+_MLLIB = "spark-mllib_"
+
 LOCAL_FILES = Path(__file__).with_name("local_files.jar")
 """Hadoop's view of local files without a process for each; see LocalFiles.java."""
 
@@ -105,9 +109,10 @@ def spark_version() -> str:
 def class_path(home: Path, extra: Iterable[Path] = ()) -> list[Path]:
     """Spark's jars in a fixed order, then ours, then the extra ones.
 
-    The logging API goes first, as Spark's own launcher puts it.
+    The logging API goes first, as Spark's own launcher puts it. MLlib is left out.
     """
-    jars = sorted((home / "jars").glob("*.jar"))
+    found = (home / "jars").glob("*.jar")
+    jars = sorted(jar for jar in found if not jar.name.startswith(_MLLIB))
     logging_first = sorted(jars, key=lambda jar: not jar.name.startswith("slf4j-api"))
     return [*logging_first, LOCAL_FILES, *map(Path, extra)]
 

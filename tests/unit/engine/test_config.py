@@ -72,6 +72,8 @@ def test_the_class_path_ends_with_the_extra_jars() -> None:
     assert paths[0].name.startswith("slf4j-api")
     assert paths[:-1] == command.class_path(home)
     assert paths[-1] == Path("/x/kafka.jar")
+    left_out = {*(home / "jars").glob("*.jar")} - {*paths}
+    assert [jar.name.partition("_")[0] for jar in left_out] == ["spark-mllib"]
 
 
 def test_arguments_are_quoted_for_javas_argument_file(tmp_path: Path) -> None:
