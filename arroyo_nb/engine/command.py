@@ -69,6 +69,8 @@ _OUR_FLAGS = (
     "-Darrow.enable_null_check_for_get=false",
     "-Dfile.encoding=UTF-8",
     "-Djava.awt.headless=true",
+    # Netty would load Java's flight recorder with the first chunk it allocates.
+    "-Dio.netty.jfr.enabled=false",
 )
 
 
