@@ -59,9 +59,28 @@ def connect(jvm: Jvm) -> SparkSession:
     context: Any = session.sparkContext
     context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     _silence_context_loggers()
+    _forget_where_settings_came_from(context)
     # It prints a traceback when the JVM at its other end goes, which is no error.
     context._accumulatorServer.handle_error = _say_nothing
     return session
+
+
+def _forget_where_settings_came_from(context: Any) -> None:
+    """Drop Hadoop's notes on the file that each of its 1,100 settings came from.
+
+    Spark writes these settings three times in each micro-batch, and the notes, each
+    compressed by itself, take most of it: 10 to 15 ms of a batch.
+    """
+    with suppress(Exception):  # never needed, and a private field
+        # Settings that are loaded later would bring their notes with them.
+        hadoop = context._jvm.org.apache.hadoop
+        hadoop.mapreduce.util.ConfigUtil.loadResources()
+        hadoop.hdfs.HdfsConfiguration.init()
+        settings = context._jsc.hadoopConfiguration()
+        settings.size()
+        notes = settings.getClass().getDeclaredField("updatingResource")
+        notes.setAccessible(True)
+        notes.set(settings, context._jvm.java.util.concurrent.ConcurrentHashMap())
 
 
 def _silence_context_loggers() -> None:
