@@ -165,6 +165,9 @@ class ArroyoMagics(Magics):
             self._shell.user_ns[variable] = run
         if line.get("explain"):
             _say(run.explain())
+        else:
+            for hint in run.plan.hints:
+                _say(hint)
         self._show(line, run, interrupts)
 
     def _start(self, line: CellLine, sql: str, name: str, times: Times) -> Run | None:

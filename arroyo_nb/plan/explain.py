@@ -96,7 +96,8 @@ def explain(plan: Plan) -> str:
         before = stage.sinks
     if plan.sinks:
         parts.append(_section("Spark", _forest(plan.sinks, _with_spark)))
-    notes = [*plan.notes, *_forgotten(plan), *_kept(plan), *_differences(plan.sinks)]
+    notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_kept(plan)]
+    notes += _differences(plan.sinks)
     if notes:
         parts.append(_section("Notes", notes))
     return "\n".join(parts)

@@ -40,6 +40,7 @@ class FakeRun:
         self.states = list(states)
         self.notes: list[str] = []
         self.options = RunOptions()
+        self.plan = SimpleNamespace(hints=[])
         self.error: ArroyoError | None = None
         self.on_wait: Callable[[], None] = lambda: None
         self.is_slow = False
@@ -368,6 +369,14 @@ def test_wrong_line_starts_nothing(cells: Cells) -> None:
         cells.run(f"%%arroyo {line}\nSELECT 1")
         assert isinstance(cells.error, ArroyoError)
     assert cells.session.calls == []
+
+
+def test_what_was_overlooked_is_told(cells: Cells) -> None:
+    run = FakeRun("d", RUNNING, FINISHED)
+    run.plan.hints.append("trips has no WATERMARK")
+    cells.session.next = lambda name: run
+    assert cells.run("%%arroyo -n d\nSELECT 1").startswith("trips has no WATERMARK\n")
+    assert "WATERMARK" not in cells.run("%%arroyo -n d --explain\nSELECT 1")
 
 
 def test_help_and_plans(cells: Cells) -> None:

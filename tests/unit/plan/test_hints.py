@@ -1,0 +1,47 @@
+"""A table with a timestamp and without WATERMARK: windows by arrival are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.planner import plan_script
+
+TABLE = """
+CREATE TABLE trips (k BIGINT, {columns}) WITH (
+    connector = 'single_file', path = '/x.json', type = 'source', format = 'json'
+);
+"""
+WINDOWED = "SELECT tumble(INTERVAL '1 minute') AS w, count(*) AS n FROM {} GROUP BY w;"
+BARE, MARKED = "ts TIMESTAMP NOT NULL", "ts TIMESTAMP NOT NULL, WATERMARK FOR ts"
+
+
+def hints(sql: str) -> list[str]:
+    return plan_script(sql, Catalog()).hints
+
+
+def test_windows_by_arrival_are_told_once_with_the_column_that_could_be_meant() -> None:
+    twice = WINDOWED.format("trips") + WINDOWED.format("(SELECT k FROM trips)")
+    sql = TABLE.format(columns=BARE) + twice
+    (hint,) = hints(sql)
+    assert hint.startswith("trips has no WATERMARK")
+    assert "WATERMARK FOR ts" in hint
+    assert f"  {hint}\n" in plan_script(sql, Catalog()).explain()
+
+
+@pytest.mark.parametrize(
+    ("columns", "query"),
+    [
+        (MARKED, WINDOWED.format("trips")),
+        ("v BIGINT", WINDOWED.format("trips")),
+        (BARE, "SELECT k FROM trips"),
+        (BARE, "SELECT k, count(*) AS n FROM trips GROUP BY k"),
+    ],
+)
+def test_nothing_is_told_where_nothing_was_forgotten(columns: str, query: str) -> None:
+    assert not hints(TABLE.format(columns=columns) + query)
+
+
+def test_a_counter_has_no_other_time() -> None:
+    table = "CREATE TABLE t WITH (connector = 'impulse', event_rate = '1');"
+    assert not hints(table + WINDOWED.format("t"))
