@@ -273,7 +273,8 @@ _GIVEN = """
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[2]").config(
     "spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1").config(
-    "spark.driver.host", "127.0.0.1").getOrCreate()
+    "spark.driver.host", "127.0.0.1").config(
+    "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1").getOrCreate()
 spark.conf.set("spark.sql.session.timeZone", "Europe/Rome")
 spark.range(1).createOrReplaceTempView("mine")
 settings = lambda: {row.key: row.value for row in spark.sql("set -v").collect()}
