@@ -11,11 +11,10 @@ COPIES := $(NOTEBOOKS:%=build/%)
 # at a time, also on two cores. Files that take long come first.
 BESIDE := -n 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo lab notebooks test test-long bench lint clean
+.PHONY: demo lab notebooks test test-long bench archive lint clean
 
 # Runs the quickstart notebook on recorded flights, and says where to look at it.
-demo: $(VENV)/.user
-	@$(BIN)/python -m arroyo_nb.engine.archive
+demo: $(VENV)/.user archive
 	@$(BIN)/python scripts/run_notebooks.py --html build notebooks/00_quickstart.ipynb
 	@echo "done: open build/00_quickstart.html, or try it yourself with: make lab"
 
@@ -31,24 +30,26 @@ build/notebooks/%.ipynb: | notebooks/%.ipynb
 	@cp notebooks/$*.ipynb $@
 
 # Runs the notebooks in place: who reads them sees their outputs without a kernel.
-notebooks: $(VENV)/.user
-	@$(BIN)/python -m arroyo_nb.engine.archive
+notebooks: $(VENV)/.user archive
 	@$(BIN)/python scripts/run_notebooks.py $(NOTEBOOKS)
 
 # Short-lived JVMs: the second compiler would cost more than it saves.
 test test-long: export ARROYO_NB_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
-test: $(VENV)/.dev lint
+test: $(VENV)/.dev
+	@$(MAKE) --no-print-directory -j 2 lint archive
 	@sh scripts/chromium.sh
 	@sh scripts/redis.sh
-	@$(BIN)/python -m arroyo_nb.engine.archive
 	$(BIN)/python -m pytest --doctest-modules arroyo_nb
 	$(BIN)/python -m pytest $(BESIDE) -m "not long" \
 		--nbmake --nbmake-timeout=300 $(NOTEBOOKS) tests
 
-test-long: $(VENV)/.dev
+test-long: $(VENV)/.dev archive
 	@sh scripts/chromium.sh
-	@$(BIN)/python -m arroyo_nb.engine.archive
 	$(BIN)/python -m pytest -m long
+
+# What halves the start of Spark; the first cells of a notebook would make it too.
+archive: $(VENV)/.user
+	@$(BIN)/python -m arroyo_nb.engine.archive
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
