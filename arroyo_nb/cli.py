@@ -96,6 +96,8 @@ def _run(arguments: argparse.Namespace, script: Source) -> int:
         finally:
             for started in session.runs.values():
                 _tell_left_out(started)
+                for hint in started.plan.hints:
+                    print(f"note: {hint}", file=sys.stderr)
     if run is None:
         raise ArroyoError("The provided SQL does not contain a query")
     return FINISHED

@@ -315,7 +315,8 @@ class Session:
         runs, self._runs = self._runs, {}
         try:
             for run in runs.values():
-                run.discard()
+                with suppress(ArroyoError):  # a shared engine, closed before
+                    run.discard()
             deadline = time.monotonic() + CLOSE_S
             for run in runs.values():
                 run.wait_quietly(max(0.0, deadline - time.monotonic()))

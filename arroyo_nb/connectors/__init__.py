@@ -139,6 +139,9 @@ class Connector(Protocol):
     directions: frozenset[Direction]
     typed: bool
     """Whether ``type = 'source' | 'sink'`` must be given (else it is unknown)."""
+    timed: bool
+    """Whether its rows have an event time of their own, which WATERMARK may replace;
+    else it is their arrival."""
     formats: tuple[str, ...]
     """Formats that ``format`` may name; empty: the option is unknown."""
     options: tuple[Option, ...]

@@ -33,6 +33,7 @@ class Blackhole(SinkOnly):
     doc = "throws every row away"
     directions = frozenset({Direction.SINK})
     typed = False
+    timed = False
     formats: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
 

@@ -97,6 +97,7 @@ class Sample(SourceOnly):
     doc = "real recorded streams that come with the package"
     directions = frozenset({Direction.SOURCE, Direction.LOOKUP})
     typed = False
+    timed = True
     formats: tuple[str, ...] = ()
     options = (
         Option(

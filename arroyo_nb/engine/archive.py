@@ -24,6 +24,7 @@ from arroyo_nb.engine.launch import Jvm
 from arroyo_nb.engine.problem import EngineProblem
 
 _WRITING_S = 180
+_LOOK_S = 0.5
 
 _kernel_is_gone = threading.Event()
 
@@ -36,22 +37,42 @@ def main(arguments: list[str] | None = None) -> int:
     archive = archive_for(java)
     if background:
         _give_way(os.getpid())
-    if archive.exists and "--force" not in arguments:
-        _say(f"{archive.path.name} is there")
-        return 0
-    with lock(archive) as mine:
-        if not mine:
+    wanted = "--force" in arguments
+    try:
+        while wanted or not archive.exists:
+            with lock(archive) as mine:
+                if mine:
+                    return _made(java, archive, background)
             _say("another process is making it")
-            return 1
-        try:
-            _build(java, archive, background)
-        except Exception as error:
-            if _kernel_is_gone.is_set():  # no failure: the next kernel tries again
+            if background:
                 return 1
+            _wait(archive)
+    except OSError as error:
+        _say(f"no archive: {error}")
+        return 1
+    _say(f"{archive.path.name} is there")
+    return 0
+
+
+def _made(java: Java, archive: Archive, background: bool) -> int:
+    """Make it; the exit status."""
+    try:
+        _build(java, archive, background)
+    except Exception as error:
+        if not _kernel_is_gone.is_set():  # else no failure: the next kernel tries again
             archive.failed.write_text(str(error), encoding="utf-8")
             _say(f"no archive: {error}")
-            return 1
+        return 1
     return 0
+
+
+def _wait(archive: Archive) -> None:
+    """Until nobody makes it any more."""
+    while True:
+        with lock(archive) as mine:
+            if mine:
+                return
+        time.sleep(_LOOK_S)
 
 
 def _build(java: Java, archive: Archive, background: bool) -> None:

@@ -143,9 +143,9 @@ def remove_unused(folder: Path) -> None:
     """Delete archives that no start has used for a month, and torn ones."""
     for path in folder.glob("spark-*"):
         torn = ".part" in path.name
-        age_s = time.time() - path.stat().st_mtime
-        if (torn or path.suffix in _SUFFIXES) and age_s > (
-            3600 if torn else _KEEP_UNUSED_S
-        ):
-            with suppress(OSError):
+        if not torn and path.suffix not in _SUFFIXES:
+            continue
+        with suppress(OSError):  # another process may rename or delete it meanwhile
+            age_s = time.time() - path.stat().st_mtime
+            if age_s > (3600 if torn else _KEEP_UNUSED_S):
                 path.unlink()

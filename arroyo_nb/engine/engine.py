@@ -171,11 +171,6 @@ class Engine:
         """
         self.worker.when_idle(self._step, self._warming())
 
-    def kill(self) -> None:
-        """End a JVM of ours that does not answer; the next use starts another."""
-        if self._jvm is not None:
-            self._jvm.kill()
-
     def close(self) -> None:
         """End everything that is ours. May be called on any thread, and again."""
         # A forked child must not end its parent's JVM when it exits.

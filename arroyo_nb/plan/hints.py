@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.plan.nodes import Sink, Source, WindowAggregate
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import Timestamp
@@ -21,6 +22,8 @@ def hints(sinks: Iterable[Sink]) -> list[str]:
 
 def _by_arrival(source: Source) -> str | None:
     table = source.table
+    if CONNECTORS.get(table.connector).timed:
+        return None
     times = [field.name for field in table.schema if isinstance(field.type, Timestamp)]
     if table.watermark.column is not None or not times:
         return None

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from operator import eq
 from pathlib import Path
@@ -32,7 +32,7 @@ from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.snapshot import LAST_YEAR, RunState
 from arroyo_nb.spark.failures import GONE, run_problem
 from arroyo_nb.spark.keeping import Keeping
 
@@ -288,10 +288,7 @@ class Execution:
         limit, until = self._options.stop_after, self._options.until
         if limit is not None and self.running_s >= limit.total_seconds():
             self._end(RunState.STOPPED, f"stopped after {limit.total_seconds():g} s")
-        marks = [o.progress.watermark if o.progress else None for o in self.outputs]
-        if until is not None and all(
-            mark is not None and mark.replace(tzinfo=None) >= until for mark in marks
-        ):
+        if until is not None and all(_has_reached(o, until) for o in self.outputs):
             self._end(RunState.STOPPED, f"the watermark reached {until}")
 
     def _fail(self, error: BaseException) -> None:
@@ -335,15 +332,20 @@ class Execution:
     def _end_outputs(self) -> None:
         for output in self.outputs:
             try:
-                if self._engine_lives:
-                    output.poll()
-                    output.stop()
-                else:
-                    output.close()
+                self._end_output(output)
             except Exception as error:
                 # The first failure is the one that explains the others.
                 self.error = self.error or run_problem(error)
                 output.close()
+
+    def _end_output(self, output: Output) -> None:
+        if not self._engine_lives:
+            output.close()
+            return
+        try:
+            output.poll()
+        finally:  # it must not write on once its folder is another run's
+            output.stop()
 
     def _release(self) -> None:
         if self._is_quiet(0, RECORDER_S):
@@ -366,6 +368,14 @@ class Execution:
     def _move(self, state: RunState, note: str) -> None:
         with self.lock:
             self.state, self.note = state, note
+
+
+def _has_reached(output: Output, until: datetime) -> bool:
+    """Whether rows took the watermark there: the end of a stream is no time."""
+    mark = output.progress.watermark if output.progress else None
+    if mark is None or mark.year >= LAST_YEAR:
+        return False
+    return mark.replace(tzinfo=None) >= until
 
 
 @contextmanager

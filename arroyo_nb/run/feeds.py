@@ -167,6 +167,11 @@ class Feeds:
         self, chunks: Mapping[str, tuple[int, int]], key: str
     ) -> tuple[Path, ...]:
         numbers = range(*chunks.get(key, (0, 0)))
+        if numbers and key not in self._folders:
+            raise RunProblem(
+                "the run has not begun to read again: what it read before it was "
+                "resumed can be listed once it does"
+            )
         return tuple(chunk_path(self._folders[key], n + 1) for n in numbers)
 
     def consumed(

@@ -53,6 +53,7 @@ def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
     """
     import pyarrow as pa
 
+    _refuse_untraced(output)
     if not output.traces:
         raise RunProblem(
             f"'{output.sink.name}' puts no rows into windows: none can be late",
@@ -80,9 +81,16 @@ def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
 
 
 def windows_table(output: Output) -> pa.Table:
-    """What :meth:`arroyo_nb.run.trace.Trace.windows` tells, as a table."""
+    """What :meth:`arroyo_nb.run.trace.Trace.windows` tells, as a table.
+
+    Raises
+    ------
+    RunProblem
+        When the run was not traced.
+    """
     import pyarrow as pa
 
+    _refuse_untraced(output)
     bars = [bar for trace in output.traces for bar in trace.windows()]
     time = pa.timestamp("us")
     return pa.table(
@@ -95,6 +103,14 @@ def windows_table(output: Output) -> pa.Table:
             "closed_in_batch": pa.array([b.closed_in for b in bars], pa.int64()),
         }
     )
+
+
+def _refuse_untraced(output: Output) -> None:
+    if not output.is_traced:
+        raise RunProblem(
+            f"nobody counted the rows of the windows of '{output.sink.name}'",
+            hint="session.run(..., traced=True) does",
+        )
 
 
 def _groups(batches: Sequence[TracedBatch]) -> Iterator[Sequence[TracedBatch]]:

@@ -55,8 +55,9 @@ _log = logging.getLogger(__name__)
 WRITE_S = 10.0
 """How long the end of a query waits for the batch that Python is writing."""
 
-IDLE = "Waiting for data to arrive"
-"""Spark's status once a trigger found neither new rows nor a reason to run again."""
+IDLE = ("Waiting for data to arrive", "Waiting for next trigger")
+"""Spark's status once a trigger found neither new rows nor a reason to run again; with
+an interval between triggers the first one lasts for milliseconds only."""
 
 
 class Output:
@@ -66,6 +67,8 @@ class Output:
     ----------
     progress
         Its newest batch.
+    is_traced
+        Whether the rows of its windows are counted.
     chunks
         How many chunks of each source it has read, in earlier runs too; None before
         its first trigger.
@@ -112,7 +115,7 @@ class Output:
         if self._table is not None:
             # A variable that is not set is told at once; its value is not kept.
             self._table.spec.resolved(sink.span)
-        self._traced = traced
+        self.is_traced = traced
         self._printed = printed
         self._writer: Writer | None = None
         # Held while the writer writes or closes: each is on a thread of its own.
@@ -149,7 +152,7 @@ class Output:
         """Start the query; on the worker. Batches are written in the context, by which
         a kernel knows the cell that a thread prints for."""
         self._context = context
-        rows = lower(self.sink.input, read, observed=self._traced, keeping=keeping)
+        rows = lower(self.sink.input, read, observed=self.is_traced, keeping=keeping)
         self._writer = writer = self._make_writer(state)
         rows = visible(rows, self.sink.input, timed=writer.timed)
         stream = rows.writeStream.outputMode("append")
@@ -197,7 +200,7 @@ class Output:
     def is_idle(self) -> bool:
         """Whether all released chunks are read and no window is left to close;
         on the worker. Read after :meth:`poll`: the status is then not older."""
-        return self._query is not None and self._query.status["message"] == IDLE
+        return self._query is not None and self._query.status["message"] in IDLE
 
     def stop(self) -> None:
         """End the query and its writer; on the worker, harmless twice."""

@@ -50,8 +50,10 @@ def interrupted(kernel: Kernel, code: str, ready: Callable[[], None]) -> Reply:
 
 
 def prompt_s() -> float:
-    """How soon a cell ends: later where more processes would run than cores."""
-    return PROMPT_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    """How soon a cell ends: later, and twice as late at most, where more processes
+    would run than there are cores."""
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return PROMPT_S * min(max(1.0, load), 2.0)
 
 
 def commits(kernel: Kernel) -> int:

@@ -1,6 +1,7 @@
 """Runs from SQL to rows: what a caller of the session meets."""
 
 import json
+import time
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -9,6 +10,7 @@ import pytest
 from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.output import Output
 from arroyo_nb.run.run import Run
 from arroyo_nb.run.snapshot import RunState, WindowState
 from arroyo_nb.tape.format import Tape, chunk_path
@@ -22,6 +24,14 @@ WITH (connector = 'sample', dataset = 'flights');
 BY_HOUR = """
 SELECT tumble(INTERVAL '1 hour') AS window, origin, count(*) AS n
 FROM flights GROUP BY window, origin;
+"""
+FEW = """
+CREATE TABLE few WITH (connector = 'impulse', event_rate = '1000', message_count = 10);
+SELECT tumble(INTERVAL '1 second') AS w, count(*) AS n FROM few GROUP BY w
+"""
+ENDLESS = """
+CREATE TABLE endless WITH (connector = 'impulse', event_rate = '10');
+SELECT counter FROM endless
 """
 ALL_FLIGHTS = Tape.open(FOLDER / "flights").table()
 CHUNK_ROWS = pq.read_metadata(chunk_path(FOLDER / "flights", 1)).num_rows
@@ -199,6 +209,48 @@ def test_limits_stop_a_run(session):
     assert "2013-03-05" in run.snapshot().note
     slow = session.run(BY_HOUR, speed=60, stop_after="500ms", wait=True)
     assert slow.state is RunState.STOPPED
+
+
+def test_a_run_whose_batches_are_far_apart_ends_with_its_last_one(session):
+    began = time.monotonic()
+    run = session.run(FEW, trigger="4s", wait=True)
+    assert run.state is RunState.FINISHED
+    batches = run.progress.batch_id + 1
+    assert time.monotonic() - began < 4 * (batches + 2)
+
+
+def test_the_end_of_the_stream_is_no_time_to_stop_at(session):
+    run = session.run(FEW, until="2099-01-01", wait=True)
+    assert (run.state, run.note) == (RunState.FINISHED, "the sources have ended")
+
+
+def test_a_query_whose_progress_cannot_be_read_is_ended_too(session, monkeypatch):
+    def broken(output):
+        raise ValueError("no such progress")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Output, "poll", broken)
+        run = session.run(ENDLESS)
+        with pytest.raises(ArroyoError, match="no such progress"):
+            run.wait(60)
+    active = session.engine.worker.call(lambda: session.engine.session.streams.active)
+    assert not active
+
+
+def test_windows_that_nobody_counted_are_refused(session):
+    run = session.run(FLIGHTS + BY_HOUR, traced=False, wait=True)
+    for asked in (run.late, run.windows):
+        with pytest.raises(RunProblem, match="nobody counted"):
+            asked()
+
+
+def test_spark_carries_no_notes_on_where_hadoops_settings_came_from(session):
+    def sources(name):
+        context = session.engine.session.sparkContext
+        return context._jsc.hadoopConfiguration().getPropertySources(name)
+
+    for name in ("io.file.buffer.size", "mapreduce.job.maps", "yarn.acl.enable"):
+        assert session.engine.worker.call(sources, name) is None
 
 
 def test_a_failing_run_tells_why_once_and_keeps_its_rows(session):

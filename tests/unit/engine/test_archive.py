@@ -1,12 +1,14 @@
 """Archives: what their name depends on, when one is used, and the lock."""
 
 import os
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from arroyo_nb.engine import class_data
+from arroyo_nb.engine import archive, class_data
 from arroyo_nb.engine.class_data import archive_for, lock, remove_unused
 from arroyo_nb.engine.java import Java
 
@@ -105,6 +107,67 @@ def test_only_one_holds_the_lock() -> None:
         assert (first, second) == (True, False)
     with lock(found) as again:
         assert again
+
+
+class Maker:
+    """The command on a thread; what it says, and what it builds."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.found = archive_for(JAVA_17)
+        self.built: list[class_data.Archive] = []
+        self.said: list[str] = []
+        self.has_said = threading.Event()
+        self.status: int | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        monkeypatch.setattr(archive, "find_java", lambda: JAVA_17)
+        monkeypatch.setattr(archive, "_build", lambda _, found, __: self._build(found))
+        monkeypatch.setattr(archive, "_say", self._say)
+        monkeypatch.setattr(archive, "_LOOK_S", 0.01)
+
+    def _build(self, found: class_data.Archive) -> None:
+        self.built.append(found)
+
+    def _say(self, text: str) -> None:
+        self.said.append(text)
+        self.has_said.set()
+
+    def _run(self) -> None:
+        self.status = archive.main([])
+
+    def behind(self, other: Callable[[], object]) -> None:
+        """Run while another process makes it, which at last does ``other``."""
+        with lock(self.found):
+            self._thread.start()
+            assert self.has_said.wait(10)
+            assert (self.status, self.built) == (None, [])
+            other()
+        self._thread.join(10)
+
+
+def test_it_is_waited_for_where_another_process_makes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    maker = Maker(monkeypatch)
+    maker.behind(made)
+    assert (maker.status, maker.built) == (0, [])
+
+
+def test_it_is_made_where_another_process_gave_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    maker = Maker(monkeypatch)
+    maker.behind(lambda: None)
+    assert (maker.status, maker.built) == (0, [maker.found])
+
+
+def test_a_folder_that_cannot_be_made_is_told(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker = Maker(monkeypatch)
+    monkeypatch.setenv("ARROYO_NB_CACHE", str(cache / "file" / "below"))
+    (cache / "file").write_text("no folder")
+    assert archive.main([]) == 1
+    assert "no archive" in maker.said[0]
 
 
 def test_what_nobody_uses_is_removed(cache: Path) -> None:

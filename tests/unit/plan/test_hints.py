@@ -42,6 +42,14 @@ def test_nothing_is_told_where_nothing_was_forgotten(columns: str, query: str) -
     assert not hints(TABLE.format(columns=columns) + query)
 
 
-def test_a_counter_has_no_other_time() -> None:
-    table = "CREATE TABLE t WITH (connector = 'impulse', event_rate = '1');"
-    assert not hints(table + WINDOWED.format("t"))
+@pytest.mark.parametrize(
+    "options",
+    [
+        "connector = 'impulse', event_rate = '1'",
+        "connector = 'sample', dataset = 'flights'",
+    ],
+)
+def test_a_source_whose_rows_have_a_time_of_their_own_forgets_nothing(
+    options: str,
+) -> None:
+    assert not hints(f"CREATE TABLE t WITH ({options});" + WINDOWED.format("t"))

@@ -213,3 +213,10 @@ def test_chunks_that_are_gone_are_told(feeds, claim, eventually):
     node = type("Node", (), {"table": source})()
     with pytest.raises(RunProblem, match="rows that 'ticks' gave are gone"):
         one.read_chunks(None, {key: (0, 3)}, node)
+
+
+def test_chunks_of_a_run_that_reads_no_more_are_asked_for(feeds):
+    key = feeds().has_chunks
+    assert key({})
+    with pytest.raises(RunProblem, match="has not begun to read again"):
+        key({"0-ticks": (0, 2)})
