@@ -23,7 +23,7 @@ from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.run.interrupts import Interrupts, held
+from arroyo_nb.run.interrupts import LOOK_S, STOP_S, Interrupts, held
 from arroyo_nb.run.options import duration, instant, playing_speed
 from arroyo_nb.session import Session
 
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from arroyo_nb.run.run import Run
     from arroyo_nb.views.live import Panel
     from arroyo_nb.views.notebook import NotebookStage
-
-LOOK_S = 0.1
-"""How often a waiting cell looks up, and whether it was interrupted."""
-
-STOP_S = 0.5
-"""How long one who stops a run waits for it to end in good order."""
 
 
 class Times(NamedTuple):

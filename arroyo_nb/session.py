@@ -41,12 +41,6 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
     from arroyo_nb.run.run import Run
 
-LOOK_S = 0.1
-"""How often waiting for a run looks whether it was interrupted."""
-
-STOP_S = 0.5
-"""How long who interrupts a run waits for its end in good order."""
-
 CLOSE_S = 10.0
 """How long closing waits for a run to stop."""
 
@@ -350,7 +344,7 @@ class Session:
         return Path(tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=self._work))
 
     def _waited(self, run: Run) -> Run:
-        from arroyo_nb.run.interrupts import held
+        from arroyo_nb.run.interrupts import LOOK_S, STOP_S, held
 
         with held() as interrupts:
             self._started(run)

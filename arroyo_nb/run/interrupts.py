@@ -14,6 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+LOOK_S = 0.1
+"""How often who waits for a run looks whether there was an interrupt."""
+
+STOP_S = 0.5
+"""How long who was interrupted waits for the run to end in good order."""
+
 
 class Interrupts:
     """What came while interrupts were held."""
