@@ -50,6 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         _say(f"no archive: {error}")
         return 1
+    remove_unused(archive.path.parent)
     _say(f"{archive.path.name} is there")
     return 0
 

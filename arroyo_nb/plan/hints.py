@@ -22,10 +22,12 @@ def hints(sinks: Iterable[Sink]) -> list[str]:
 
 def _by_arrival(source: Source) -> str | None:
     table = source.table
-    if CONNECTORS.get(table.connector).timed:
+    marked = table.watermark.column or table.watermark.expression
+    # Changes of rows have no event time, nor may they be given one.
+    if marked or table.updating or CONNECTORS.get(table.connector).timed:
         return None
     times = [field.name for field in table.schema if isinstance(field.type, Timestamp)]
-    if table.watermark.column is not None or not times:
+    if not times:
         return None
     return (
         f"{table.name} has no WATERMARK: its rows fall into windows by when they "

@@ -332,20 +332,14 @@ class Execution:
     def _end_outputs(self) -> None:
         for output in self.outputs:
             try:
-                self._end_output(output)
+                if self._engine_lives:
+                    output.stop()
+                else:
+                    output.close()
             except Exception as error:
                 # The first failure is the one that explains the others.
                 self.error = self.error or run_problem(error)
                 output.close()
-
-    def _end_output(self, output: Output) -> None:
-        if not self._engine_lives:
-            output.close()
-            return
-        try:
-            output.poll()
-        finally:  # it must not write on once its folder is another run's
-            output.stop()
 
     def _release(self) -> None:
         if self._is_quiet(0, RECORDER_S):

@@ -204,11 +204,12 @@ class Output:
 
     def stop(self) -> None:
         """End the query and its writer; on the worker, harmless twice."""
-        query, self._query = self._query, None
         try:
-            if query is not None:
-                query.stop()
+            if self._query is not None:
+                self._query.stop()
+                self.poll()  # the batch that ended meanwhile is one of its own
         finally:
+            self._query = None
             self.close()
 
     def close(self) -> None:

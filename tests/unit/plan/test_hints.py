@@ -42,6 +42,19 @@ def test_nothing_is_told_where_nothing_was_forgotten(columns: str, query: str) -
     assert not hints(TABLE.format(columns=columns) + query)
 
 
+def test_changes_have_no_event_time_to_forget() -> None:
+    table = TABLE.format(columns=BARE).replace("'json'", "'debezium_json'")
+    table = table.replace("k BIGINT", "k BIGINT PRIMARY KEY")
+    assert not hints(table + WINDOWED.format("trips"))
+
+
+def test_a_watermark_of_its_own_column_is_one() -> None:
+    marked = TABLE.format(columns=BARE).replace(
+        "type =", "watermark_field = 'ts', type ="
+    )
+    assert not hints(marked + WINDOWED.format("trips"))
+
+
 @pytest.mark.parametrize(
     "options",
     [
