@@ -95,6 +95,7 @@ class Files:
     """
 
     bounded = True
+    live = False
 
     def __init__(
         self, files: Sequence[Listed], reader: FileReader, event_time: str | None

@@ -59,6 +59,7 @@ class Impulse:
         now_s: Callable[[], float] = time.time,
     ) -> None:
         self.bounded = count is not None
+        self.live = True
         self._rate = rate
         self._interval_us = interval_us
         self._last = math.inf if count is None else count

@@ -87,6 +87,8 @@ class Recorder(Protocol):
 
     bounded: bool
     """Whether the stream ends by itself."""
+    live: bool
+    """Whether its rows come as time passes, whoever waits for them."""
 
     def chunks(self, after: Position | None) -> Iterator[Chunk]:
         """The chunks after a position (None: from the start), in arrival order.

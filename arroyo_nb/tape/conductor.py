@@ -114,7 +114,7 @@ class Conductor:
         self._source = source
         self._pace = pace
         # A live or paced source shows the present: far ahead means far behind.
-        live = pace.clock is not None or not recorder.bounded
+        live = pace.clock is not None or recorder.live
         self._limits = limits or Limits(lookahead_chunks=2 if live else 8)
         self._on_change = on_change or (lambda: None)
         self._schedule = Schedule(pace)

@@ -31,6 +31,7 @@ class Replay:
     """
 
     bounded = True
+    live = False
 
     def __init__(
         self, folder: Path, *, event_time: str | None = None, drop: bool = False

@@ -42,6 +42,7 @@ class WindowTimes:
 
     def __init__(self, recorder: Recorder, source: str, *, drop: bool) -> None:
         self.bounded = recorder.bounded
+        self.live = recorder.live
         self._recorder = recorder
         self._source = source
         self._drop = drop

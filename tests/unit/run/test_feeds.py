@@ -141,6 +141,7 @@ class Hanging:
     """A source that does not answer until it may go."""
 
     bounded = False
+    live = True
 
     def __init__(self):
         self.asked, self.go = threading.Event(), threading.Event()

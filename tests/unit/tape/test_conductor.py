@@ -27,6 +27,7 @@ class Counting:
 
     def __init__(self, chunks, rows=3, *, bounded=True, fail_at=None, problem=None):
         self.bounded = bounded
+        self.live = not bounded
         self.made = 0
         self.closed = False
         self._chunks, self._rows = chunks, rows
@@ -123,6 +124,16 @@ def test_it_never_runs_further_ahead_than_it_may(tmp_path):
             assert recorder.made <= state.chunks + 1
             playing.conductor.consumed(consumed + 1)
         assert len(chunk_numbers(tmp_path)) <= 13
+
+
+def test_a_live_source_is_cut_for_who_reads_also_where_it_ends(tmp_path):
+    recorder = Counting(50)
+    recorder.live = True
+    with Playing(recorder, tmp_path) as playing:
+        for consumed in range(10):
+            state = playing.until(lambda s, c=consumed: s.chunks == c + 2)
+            assert recorder.made <= state.chunks + 1
+            playing.conductor.consumed(consumed + 1)
 
 
 def test_chunks_of_a_killed_run_do_not_fill_the_look_ahead(tmp_path):

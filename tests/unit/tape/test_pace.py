@@ -19,6 +19,7 @@ class Listed:
     """A recorder of chunks given as lists of (event time, arrival) in seconds."""
 
     bounded = True
+    live = False
 
     def __init__(self, chunks):
         self._chunks = chunks
