@@ -29,7 +29,9 @@ def _by_arrival(source: Source) -> str | None:
     times = [field.name for field in table.schema if isinstance(field.type, Timestamp)]
     if not times:
         return None
+    time = times[0]
     return (
         f"{table.name} has no WATERMARK: its rows fall into windows by when they "
-        f"arrive. WATERMARK FOR {times[0]} takes the time in them"
+        f"arrive. WATERMARK FOR {time} AS {time} - INTERVAL '1 minute' takes the time "
+        f"in them, where {time} is NOT NULL"
     )

@@ -110,7 +110,9 @@ def instant(value: str | datetime | None) -> datetime | None:
             value = datetime.fromisoformat(value)
         except ValueError:
             raise RunProblem(
-                f"'{value}' is not a time", hint="write one like 2013-02-08 12:00"
+                f"'{value}' is not a time",
+                hint="write one like 2013-02-08 12:00; how long to run is another "
+                "option: --for, or stop_after",
             ) from None
     if value is None or value.tzinfo is None:
         return value
