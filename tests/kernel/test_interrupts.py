@@ -67,7 +67,8 @@ def commits(kernel: Kernel) -> int:
 def moment(kernel: Kernel, number: int, moments: random.Random) -> None:
     """In every fifth round within a micro-batch, else early in the cell."""
     if number % 5:
-        time.sleep(moments.choice((0, 0.001, 0.01, 0.05, moments.uniform(0, 0.7))))
+        # Sooner it would meet the kernel's own code, which has begun the cell.
+        time.sleep(moments.choice((0.01, 0.02, 0.05, moments.uniform(0.01, 0.7))))
         return
     batches = moments.randint(1, 2)
     wait_until(lambda: commits(kernel) >= batches, "no micro-batch", 60)
