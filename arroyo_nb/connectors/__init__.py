@@ -139,7 +139,7 @@ class Connector(Protocol):
     directions: frozenset[Direction]
     typed: bool
     """Whether ``type = 'source' | 'sink'`` must be given (else it is unknown)."""
-    timed: bool
+    has_event_time: bool
     """Whether its rows have an event time of their own, which WATERMARK may replace;
     else it is their arrival."""
     formats: tuple[str, ...]
@@ -203,9 +203,11 @@ class Checking(Protocol):
 
 
 class Unasked:
-    """A connector without keys and metadata of its own, that is never asked."""
+    """A connector without keys, metadata and event time of its own, that is never
+    asked."""
 
     metadata = NO_METADATA
+    has_event_time = False
 
     def key(
         self,

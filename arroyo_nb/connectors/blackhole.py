@@ -33,7 +33,6 @@ class Blackhole(SinkOnly):
     doc = "throws every row away"
     directions = frozenset({Direction.SINK})
     typed = False
-    timed = False
     formats: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
 

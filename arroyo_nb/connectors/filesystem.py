@@ -45,7 +45,6 @@ class FileSystem(Unasked):
     doc = "the files of a folder"
     directions = frozenset(Direction)
     typed = True
-    timed = False
     formats = ("json", "debezium_json", "parquet")
     options = OPTIONS
 

@@ -118,7 +118,7 @@ class ImpulseConnector(SourceOnly):
     doc = "a counter at a fixed rate"
     directions = frozenset({Direction.SOURCE})
     typed = False
-    timed = True
+    has_event_time = True
     formats: tuple[str, ...] = ()
     options = (
         Option("event_rate", Kind.DOUBLE, "rows per second", required=True),

@@ -129,7 +129,7 @@ class Redis:
     doc = "a key-value store that a stream looks values up in"
     directions = frozenset({Direction.LOOKUP})
     typed = True
-    timed = False
+    has_event_time = False
     formats = ("json",)
     metadata: Mapping[str, Type] = MappingProxyType({"key": TEXT})
     options = (

@@ -97,7 +97,7 @@ class Sample(SourceOnly):
     doc = "real recorded streams that come with the package"
     directions = frozenset({Direction.SOURCE, Direction.LOOKUP})
     typed = False
-    timed = True
+    has_event_time = True
     formats: tuple[str, ...] = ()
     options = (
         Option(

@@ -28,7 +28,6 @@ class SingleFile(Unasked):
     doc = "one file of records, one a line"
     directions = frozenset(Direction)
     typed = True
-    timed = False
     formats = ("json", "debezium_json")
     options = (
         Option("path", Kind.STRING, "path of the file", required=True),

@@ -16,7 +16,6 @@ class Stdout(SinkOnly):
     doc = "rows as JSON lines on the standard output"
     directions = frozenset({Direction.SINK})
     typed = False
-    timed = False
     formats = ("json", "debezium_json")
     options: tuple[Option, ...] = ()
 

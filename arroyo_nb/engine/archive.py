@@ -24,7 +24,6 @@ from arroyo_nb.engine.launch import Jvm
 from arroyo_nb.engine.problem import EngineProblem
 
 _WRITING_S = 180
-_LOOK_S = 0.5
 
 _kernel_is_gone = threading.Event()
 
@@ -37,48 +36,46 @@ def main(arguments: list[str] | None = None) -> int:
     archive = archive_for(java)
     if background:
         _give_way(os.getpid())
-    wanted = "--force" in arguments
+    forced = "--force" in arguments
     try:
-        while wanted or not archive.exists:
-            with lock(archive) as mine:
-                if mine:
-                    return _made(java, archive, background)
-            _say("another process is making it")
-            if background:
-                return 1
-            _wait(archive)
+        is_there = _there(java, archive, forced=forced, background=background)
+        remove_unused(archive.path.parent)
     except OSError as error:
         _say(f"no archive: {error}")
         return 1
-    remove_unused(archive.path.parent)
+    return 0 if is_there else 1
+
+
+def _there(java: Java, archive: Archive, *, forced: bool, background: bool) -> bool:
+    """Make it where it is missing; whether it is there now."""
+    with lock(archive) as mine:
+        if mine and (forced or not archive.exists):
+            return _made(java, archive, background)
+    if not mine:
+        _say("another process is making it")
+        if background:
+            return False
+        with lock(archive, wait=True):
+            if not archive.exists:  # the other process gave up
+                return _made(java, archive, background)
     _say(f"{archive.path.name} is there")
-    return 0
+    return True
 
 
-def _made(java: Java, archive: Archive, background: bool) -> int:
-    """Make it; the exit status."""
+def _made(java: Java, archive: Archive, background: bool) -> bool:
+    """Make it; whether that went well."""
     try:
         _build(java, archive, background)
     except Exception as error:
         if not _kernel_is_gone.is_set():  # else no failure: the next kernel tries again
             archive.failed.write_text(str(error), encoding="utf-8")
             _say(f"no archive: {error}")
-        return 1
-    return 0
-
-
-def _wait(archive: Archive) -> None:
-    """Until nobody makes it any more."""
-    while True:
-        with lock(archive) as mine:
-            if mine:
-                return
-        time.sleep(_LOOK_S)
+        return False
+    return True
 
 
 def _build(java: Java, archive: Archive, background: bool) -> None:
     started = time.monotonic()
-    remove_unused(archive.path.parent)
     part = archive.path.with_name(f"{archive.path.stem}.part-{os.getpid()}")
     work = folders.make_work_folder()
     _say(f"starting Java {java.version} to record which classes Spark loads")

@@ -127,12 +127,18 @@ def start_builder() -> subprocess.Popen[bytes]:
 
 
 @contextmanager
-def lock(archive: Archive) -> Iterator[bool]:
-    """Hold the lock on making an archive; gives False when another process does."""
+def lock(archive: Archive, *, wait: bool = False) -> Iterator[bool]:
+    """Hold the lock on making an archive; gives False when another process does.
+
+    Parameters
+    ----------
+    wait
+        Until the other process lets go, instead of giving False.
+    """
     archive.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with archive.path.with_suffix(".lock").open("w") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             yield False
         else:

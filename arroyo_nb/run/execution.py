@@ -32,7 +32,7 @@ from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.snapshot import LAST_YEAR, RunState
+from arroyo_nb.run.snapshot import LAST_YEAR, RunState, naive
 from arroyo_nb.spark.failures import GONE, run_problem
 from arroyo_nb.spark.keeping import Keeping
 
@@ -366,10 +366,10 @@ class Execution:
 
 def _has_reached(output: Output, until: datetime) -> bool:
     """Whether rows took the watermark there: the end of a stream is no time."""
-    mark = output.progress.watermark if output.progress else None
+    mark = naive(output.progress.watermark) if output.progress else None
     if mark is None or mark.year >= LAST_YEAR:
         return False
-    return mark.replace(tzinfo=None) >= until
+    return mark >= until
 
 
 @contextmanager

@@ -122,7 +122,6 @@ class Maker:
         monkeypatch.setattr(archive, "find_java", lambda: JAVA_17)
         monkeypatch.setattr(archive, "_build", lambda _, found, __: self._build(found))
         monkeypatch.setattr(archive, "_say", self._say)
-        monkeypatch.setattr(archive, "_LOOK_S", 0.01)
 
     def _build(self, found: class_data.Archive) -> None:
         self.built.append(found)
