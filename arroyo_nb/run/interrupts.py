@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-LOOK_S = 0.1
+LOOK_S = 0.05
 """How often who waits for a run looks whether there was an interrupt."""
 
-STOP_S = 0.5
+STOP_S = 0.4
 """How long who was interrupted waits for the run to end in good order."""
 
 

@@ -23,6 +23,11 @@ from arroyo_nb.engine.folders import process_start
 START_S = 240.0
 """The longest that Spark may take to start on a busy machine."""
 
+# An interrupt that meets IPython between two instructions of the Event that wakes its
+# history's thread leaves the Event locked: each later cell waits for it, for ever. It
+# is met once in some ten thousand interrupts, also where no extension is loaded.
+NO_HISTORY = "--HistoryManager.enabled=False"
+
 # A busy machine may take minutes where nobody looks.
 LOAD = "%load_ext arroyo_nb\n%config ArroyoMagics.headless_for = '10m'"
 SESSION = """
@@ -83,7 +88,9 @@ class Kernel:
         }
         self.manager = KernelManager(kernel_name="python3")
         self.manager.start_kernel(
-            cwd=str(folder), env=os.environ | settings | environment
+            extra_arguments=[NO_HISTORY],
+            cwd=str(folder),
+            env=os.environ | settings | environment,
         )
         self.client = self.manager.client()
         self.client.start_channels()

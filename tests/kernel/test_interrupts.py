@@ -5,7 +5,6 @@ All tests share one kernel: an interrupt that did harm shows in what comes after
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import time
@@ -17,6 +16,8 @@ from kernels import LOAD, SESSION, Kernel, Reply, wait_until
 
 ROUNDS = 100
 PROMPT_S = 1.0
+SLOWEST_S = 2.0
+"""For the slowest few of a hundred, on a machine that is busy with other tests."""
 
 TICKS = """
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '2000');
@@ -49,13 +50,6 @@ def interrupted(kernel: Kernel, code: str, ready: Callable[[], None]) -> Reply:
     return kernel.result(request, 20, since=kernel.interrupt())
 
 
-def prompt_s() -> float:
-    """How soon a cell ends: later, and twice as late at most, where more processes
-    would run than there are cores."""
-    load = os.getloadavg()[0] / (os.cpu_count() or 1)
-    return PROMPT_S * min(max(1.0, load), 2.0)
-
-
 def commits(kernel: Kernel) -> int:
     """Micro-batches of the newest run that are done."""
     works = Path("/tmp").glob(f"arroyo_nb-{kernel.pid}-*/live-*")
@@ -67,8 +61,7 @@ def commits(kernel: Kernel) -> int:
 def moment(kernel: Kernel, number: int, moments: random.Random) -> None:
     """In every fifth round within a micro-batch, else early in the cell."""
     if number % 5:
-        # Sooner it would meet the kernel's own code, which has begun the cell.
-        time.sleep(moments.choice((0.01, 0.02, 0.05, moments.uniform(0.01, 0.7))))
+        time.sleep(moments.choice((0, 0.001, 0.01, 0.05, moments.uniform(0, 0.7))))
         return
     batches = moments.randint(1, 2)
     wait_until(lambda: commits(kernel) >= batches, "no micro-batch", 60)
@@ -92,7 +85,7 @@ def test_while_the_engine_starts(kernel: Kernel) -> None:
     for pause_s in pauses:
         reply = interrupted(kernel, CELL, lambda s=pause_s: time.sleep(s))
         assert reply.status != "ok"
-        assert reply.took_s < prompt_s()
+        assert reply.took_s < PROMPT_S
         assert is_over(kernel)
     assert "stopped by interrupt; 0 rows kept" in reply.traceback
     assert_whole(kernel)
@@ -124,7 +117,7 @@ def test_a_hundred_interrupts(kernel: Kernel) -> None:
         f"{lost} hit the kernel beside the cell"
     )
     assert sorted(took_s)[ROUNDS * 9 // 10] < PROMPT_S
-    assert max(took_s) < prompt_s()
+    assert max(took_s) < SLOWEST_S
     assert kept >= 5
     assert_whole(kernel)
 
@@ -138,13 +131,13 @@ def test_interrupts_of_the_api(kernel: Kernel) -> None:
     ):
         reply = interrupted(kernel, code, lambda: time.sleep(0.4))
         assert reply.error == "KeyboardInterrupt"
-        assert reply.took_s < prompt_s()
+        assert reply.took_s < PROMPT_S
     assert kernel.value("run.state.value") in ("starting", "running")
     wait_until(lambda: kernel.value("run.rows_in") > 0, "no rows", 60)
     asked = "while True: run.late()"
     reply = interrupted(kernel, asked, lambda: time.sleep(0.3))
     assert reply.error == "KeyboardInterrupt"
-    assert reply.took_s < prompt_s()
+    assert reply.took_s < PROMPT_S
     assert kernel.value("run.state.value") == "running"
     kernel.run("run.stop().wait(20)")
     assert_whole(kernel)
