@@ -53,9 +53,11 @@ def interrupted(kernel: Kernel, code: str, ready: Callable[[], None]) -> Reply:
 def commits(kernel: Kernel) -> int:
     """Micro-batches of the newest run that are done."""
     works = Path("/tmp").glob(f"arroyo_nb-{kernel.pid}-*/live-*")
-    newest = max(works, key=lambda path: path.stat().st_mtime, default=None)
-    found = newest.glob("outputs/0/checkpoint/commits/[0-9]*") if newest else ()
-    return len(list(found))
+    try:
+        newest = max(works, key=lambda path: path.stat().st_mtime)
+    except (ValueError, FileNotFoundError):  # there is none, or it has just gone
+        return 0
+    return len(list(newest.glob("outputs/0/checkpoint/commits/[0-9]*")))
 
 
 def moment(kernel: Kernel, number: int, moments: random.Random) -> None:
@@ -81,13 +83,17 @@ def assert_whole(kernel: Kernel) -> None:
 
 def test_while_the_engine_starts(kernel: Kernel) -> None:
     """The first cell of a notebook, and the first after an engine was killed."""
-    pauses = iter((0.0, 0.05, 0.3, 1.0))
-    for pause_s in pauses:
+    told = ""
+    for pause_s in (0.0, 0.05, 0.3, 1.0):
         reply = interrupted(kernel, CELL, lambda s=pause_s: time.sleep(s))
         assert reply.status != "ok"
         assert reply.took_s < PROMPT_S
-        assert is_over(kernel)
-    assert "stopped by interrupt; 0 rows kept" in reply.traceback
+        starts = kernel.value("session.engine.status") != "ready"
+        told += reply.traceback if starts else ""
+        # Nothing of a run has begun while the engine starts; then its queries may have.
+        assert is_over(kernel) or not starts
+        wait_until(lambda: is_over(kernel), "the run goes on", 15)
+    assert "stopped by interrupt; 0 rows kept" in told
     assert_whole(kernel)
 
 

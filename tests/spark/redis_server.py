@@ -13,11 +13,18 @@ from pathlib import Path
 import pytest
 import redis
 
+LAST_PORT = 65_535
+BUS_ABOVE = 10_000
+"""A server of a cluster listens there too, so far above its port."""
+
 
 def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    while True:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            port = int(taken.getsockname()[1])
+        if port + BUS_ABOVE <= LAST_PORT:
+            return port
 
 
 class Server:
