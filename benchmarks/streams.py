@@ -9,8 +9,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from arroyo_nb.tape.writer import GROUP_ROWS
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+def write_chunk(folder: Path, number: int, rows: pa.Table) -> None:
+    """Write a micro-batch, in row groups like those of the conductor."""
+    path = folder / f"chunk-{number}.parquet"
+    pq.write_table(rows, path, row_group_size=GROUP_ROWS, compression="lz4")
 
 
 def read(spark: SparkSession, folder: Path, columns: str) -> DataFrame:

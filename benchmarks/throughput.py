@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.lower import lower, visible
 from benchmarks.report import Report, main
-from benchmarks.streams import read, seconds
+from benchmarks.streams import read, seconds, write_chunk
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -90,7 +89,7 @@ def make_chunks(folder: Path) -> None:
                 "_timestamp": ts,
             }
         )
-        pq.write_table(table, folder / f"chunk-{number}.parquet", compression="lz4")
+        write_chunk(folder, number, table)
 
 
 def compare(report: Report, session: Session, folder: Path) -> None:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
@@ -28,7 +27,7 @@ from arroyo_nb.session import Session
 from arroyo_nb.spark.keeping import state_in_rocksdb
 from arroyo_nb.spark.lower import lower, visible
 from benchmarks.report import Report, main
-from benchmarks.streams import read, seconds
+from benchmarks.streams import read, seconds, write_chunk
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,7 +66,7 @@ def make_chunks(folder: Path, keys: int, chunks: int, seed: int = 0) -> None:
         ts = pa.array(np.full(CHUNK_ROWS, number)).cast(pa.timestamp("us", "UTC"))
         columns = {name: random.integers(0, keys, CHUNK_ROWS) for name in "kv"}
         table = pa.table({**columns, "_timestamp": ts})
-        pq.write_table(table, folder / f"chunk-{number}.parquet", compression="lz4")
+        write_chunk(folder, number, table)
 
 
 def by_key(stream: DataFrame) -> DataFrame:

@@ -101,6 +101,11 @@ SQL = (
         "false",
         "they run or not as time has it, and decide what is late in the next batch",
     ),
+    Setting(
+        "spark.sql.files.openCostInBytes",
+        "262144",
+        "a chunk that is larger is read by all cores, each some of its row groups",
+    ),
     Setting(_STREAMING + "stopTimeout", "10s", "0 waits for ever"),
     Setting(_STREAMING + "minBatchesToRetain", "10", "100 keeps hundreds of files"),
     Setting(_STREAMING + "numRecentProgressUpdates", "100", "bounded history"),

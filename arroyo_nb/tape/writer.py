@@ -41,6 +41,9 @@ CODEC = "none"
 """Spark reads uncompressed chunks a fifth faster than any codec's; a running tape is
 bounded, so its size matters less."""
 
+GROUP_ROWS = 65_536
+"""Rows of a row group: the least that one of several cores reads of a large chunk."""
+
 _FIRST_MTIME_S = 946_684_800  # 2000-01-01: any fixed moment does
 
 
@@ -158,7 +161,7 @@ def write_chunk(
         use_dictionary=texts,
         store_schema=False,
     ) as writer:
-        writer.write_table(rows)
+        writer.write_table(rows, row_group_size=GROUP_ROWS)
         writer.add_key_value_metadata(footer_of(chunk, totals, end=end))
     size = torn.stat().st_size
     mtime_s = _FIRST_MTIME_S + number

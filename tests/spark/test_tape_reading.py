@@ -21,7 +21,7 @@ from arroyo_nb.schema import (
 )
 from arroyo_nb.tape import ARRIVAL, Chunk
 from arroyo_nb.tape.format import Header, Tape
-from arroyo_nb.tape.writer import TapeWriter
+from arroyo_nb.tape.writer import GROUP_ROWS, TapeWriter
 
 INNER = StructOf((Field("x", Timestamp()), Field("y", Primitive("INT UNSIGNED"))))
 SCHEMA = Schema(
@@ -116,3 +116,28 @@ def test_what_spark_forgets_is_neither_read_again_nor_passed_over(batches, tmp_p
         assert [batch["n"].to_pylist() for batch in found] == [
             [number] for number in range(first, first + 8)
         ]
+
+
+def test_a_large_chunk_is_read_by_all_cores_and_stays_in_order(
+    batches, engine, tmp_path
+):
+    folder = tmp_path / "tape"
+    writer = TapeWriter(folder, Header(str(SCHEMA), "here", bounded=True))
+    numbers = pa.array(range(3 * GROUP_ROWS), pa.uint64())
+    rows = chunk(1).rows.take(pa.array([0] * len(numbers)))
+    place = rows.column_names.index("u")
+    writer.append(Chunk(rows.set_column(place, rows.field("u"), numbers), {}))
+
+    (found,) = batches(folder)
+    assert found["u"].to_pylist() == numbers.to_pylist()
+
+    def counted(batches):
+        yield pa.record_batch([pa.array([sum(b.num_rows for b in batches)])], ["rows"])
+
+    def read_by_each():
+        read = engine.session.read.parquet(folder.as_uri())
+        return read.mapInArrow(counted, "rows bigint").toArrow()["rows"].to_pylist()
+
+    by_each = engine.worker.call(read_by_each)
+    assert len(by_each) > 1
+    assert all(by_each)
