@@ -19,8 +19,9 @@ Nothing is hidden in them: a state is a few Arrow tables of fixed schema, one va
 bucket of keys, written to bytes and read back by ``state.Layout``, which refuses the
 bytes of another query. What an operator emits never folds to nothing.
 
-Modules, lower ones first: ``keys`` numbers equal rows, ``zset`` adds weights, ``exact``
-adds floats and decimals without rounding, ``order`` sorts; ``state`` is tables and
+Modules, lower ones first: ``keys`` numbers equal rows, ``buckets`` deals them out,
+``zset`` adds weights, ``exact`` adds floats and decimals without rounding, ``order``
+sorts; ``state`` is tables and
 their bytes, ``touch`` and ``sides`` what a batch touches of them. ``measures`` says
 what is aggregated, ``totals``, ``moments`` (what subtracts) and ``bags``,
 ``recomputed`` (what does not) how, ``recipes`` which. The operators are ``aggregate``,

@@ -25,7 +25,6 @@ from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.bags import BagKind
 from arroyo_nb.changelog.exact import DIGITS, PLACE, SLOT, summed
 from arroyo_nb.changelog.keys import (
-    Ints,
     first_rows,
     group_ids,
     normalised,
@@ -34,7 +33,7 @@ from arroyo_nb.changelog.keys import (
 )
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.recipes import ROWS, Recipe, Total, added, recipe
-from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
+from arroyo_nb.changelog.state import Layout, Operator, State, stacked
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
 from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, idle_since, kept
 from arroyo_nb.changelog.zset import int64s, latest_by, no_changes, updates, weights
@@ -43,7 +42,7 @@ GROUPS = "groups"
 
 
 @dataclass(frozen=True)
-class UpdatingAggregate(OneInput):
+class UpdatingAggregate(Operator):
     """One row per group that has rows, updated at every step.
 
     Parameters
@@ -85,11 +84,10 @@ class UpdatingAggregate(OneInput):
         """The tables of a partial state."""
         return self._layout([pa.field(APPENDED, pa.bool_())])
 
-    def _partial(self, rows: pa.Table) -> tuple[State, Ints]:
-        """A partial state, and the first row of each of its groups."""
+    def partial(self, rows: pa.Table) -> State:
+        """What a batch of input rows adds to the state."""
         slots = group_ids([rows[k] for k in self.keys], len(rows))
-        at_first, weight = first_rows(slots), weights(rows)
-        first = pa.array(at_first)
+        first, weight = pa.array(first_rows(slots)), weights(rows)
         groups = [normalised(whole(rows[k])).take(first) for k in self.keys]
         groups.append(pa.array(added(len(first), slots, weight)))
         hung = {}
@@ -107,7 +105,7 @@ class UpdatingAggregate(OneInput):
         appended[slots[weight > 0]] = True
         schema = self.partial_layout.tables[0][1]
         table = pa.table([*groups, pa.array(appended)], schema=schema)
-        return {GROUPS: table, **hung}, at_first
+        return {GROUPS: table, **hung}
 
     def step(
         self, state: State, partials: Sequence[State], now_us: int

@@ -14,7 +14,7 @@ stays in the output until it is retracted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -26,10 +26,10 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.exact import SLOT
-from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, normalised, whole
+from arroyo_nb.changelog.keys import Ints, group_ids, normalised, whole
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, pairs, slotted
-from arroyo_nb.changelog.state import Layout, Operator, State, split, stacked
+from arroyo_nb.changelog.state import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touch import (
     APPENDED,
     TOUCHED,
@@ -95,27 +95,8 @@ class UpdatingJoin(Operator):
 
     def partial(self, left: pa.Table, right: pa.Table) -> State:
         """What a batch of each input adds to the state."""
-        return self._partial(left, right)[0]
-
-    def partials(
-        self, left: pa.Table, right: pa.Table, buckets: Ints
-    ) -> Iterator[tuple[int, State]]:
-        """The same for each bucket that rows go to.
-
-        Parameters
-        ----------
-        buckets
-            The bucket of each left and then of each right row; rows of one key share
-            it.
-        """
-        state, first = self._partial(left, right)
-        return split(state, buckets[first])
-
-    def _partial(self, left: pa.Table, right: pa.Table) -> tuple[State, Ints]:
-        """A partial state, and the first row of each of its keys."""
-        ours = self._useful("left", left, self.left_keys)
-        theirs = self._useful("right", right, self.right_keys)
-        left, right = _filtered(left, ours), _filtered(right, theirs)
+        left = _filtered(left, self._useful("left", left, self.left_keys))
+        right = _filtered(right, self._useful("right", right, self.right_keys))
         columns = [
             pa.chunked_array([normalised(whole(left[a])), normalised(whole(right[b]))])
             for a, b in zip(self.left_keys, self.right_keys, strict=True)
@@ -124,12 +105,11 @@ class UpdatingJoin(Operator):
         weight = np.r_[weights(left), weights(right)]
         (_, of_keys), (_, of_left), (_, of_right) = self.partial_layout.tables
         cut = len(left)
-        state = {
+        return {
             KEYS: of_batch(columns, slots, weight, of_keys),
             LEFT: slotted(left, slots[:cut], weight[:cut], of_left),
             RIGHT: slotted(right, slots[cut:], weight[cut:], of_right),
         }
-        return state, np.flatnonzero(np.r_[ours, theirs])[first_rows(slots)]
 
     def _useful(
         self, side: str, rows: pa.Table, keys: Sequence[str]

@@ -104,6 +104,16 @@ def whole(column: pa.Array) -> pa.Array:
     return pa.concat_arrays(column.chunks or [pa.array([], column.type)])
 
 
+def listed(column: pa.Array) -> tuple[pa.Array, Ints]:
+    """The elements of lists or maps, one after the other, and how many each has; a map
+    is a list of pairs, and NULL has none."""
+    if pt.is_map(column.type):
+        entries = pa.struct([column.type.key_field, column.type.item_field])
+        column = column.cast(pa.list_(entries))
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    return pc.list_flatten(column), lengths.astype(np.int64)
+
+
 def _chunks(column: pa.Array) -> list[pa.Array]:
     return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
@@ -133,12 +143,9 @@ def _nested_codes(column: pa.Array) -> Ints:
 
 def _bytes_of_lists(column: pa.Array) -> pa.Array:
     """One binary value per list: the codes of its elements, four bytes each."""
-    if pt.is_map(column.type):
-        entries = pa.struct([column.type.key_field, column.type.item_field])
-        column = column.cast(pa.list_(entries))
-    codes = _codes(pc.list_flatten(column)).astype("<i4")
-    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
-    ends = np.cumsum(lengths, dtype=np.int64) * codes.itemsize
+    elements, lengths = listed(column)
+    codes = _codes(elements).astype("<i4")
+    ends = np.cumsum(lengths) * codes.itemsize
     validity = column.is_valid().buffers()[1] if column.null_count else None
     buffers = [validity, pa.py_buffer(np.r_[0, ends]), pa.py_buffer(codes)]
     return pa.Array.from_buffers(pa.large_binary(), len(column), buffers)

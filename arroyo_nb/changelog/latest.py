@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import Ints, group_ids, same, size
-from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
+from arroyo_nb.changelog.state import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touch import Touch
 from arroyo_nb.changelog.zset import int64s, no_changes, updates, weights
 
@@ -28,7 +28,7 @@ ROWS = "rows"
 
 
 @dataclass(frozen=True)
-class LatestRow(OneInput):
+class LatestRow(Operator):
     """The row of each key as it was told last.
 
     Parameters
@@ -58,6 +58,12 @@ class LatestRow(OneInput):
         """The table of a partial state."""
         told = [pa.field(name, pa.int64()) for name in (WEIGHT, SEQUENCE)]
         return self._layout([*self.input, *told])
+
+    def partial(self, rows: pa.Table) -> State:
+        """The last change of each key in a batch of changes; they may lie in any order,
+        ``_sequence`` tells it."""
+        (_, schema), *_ = self.partial_layout.tables
+        return {ROWS: self._last(rows.select(schema.names).cast(schema))}
 
     def step(
         self,
@@ -101,13 +107,9 @@ class LatestRow(OneInput):
         by = ", ".join(self.keys)
         return Layout(f"latest row by {by}", ((ROWS, pa.schema(columns)),))
 
-    def _partial(self, rows: pa.Table) -> tuple[State, Ints]:
-        """The last change of each key in a batch of changes, and where it lies; they
-        may lie in any order, ``_sequence`` tells it."""
-        (_, schema), *_ = self.partial_layout.tables
-        told = rows.select(schema.names).cast(schema)
-        last = self._last_positions(told)
-        return {ROWS: told.take(pa.array(last))}, last
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        return self.keys
 
     def _last(self, told: pa.Table) -> pa.Table:
         return told.take(pa.array(self._last_positions(told)))

@@ -32,7 +32,7 @@ from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.order import joint_ranks, sorted_positions
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.sides import Side, slotted
-from arroyo_nb.changelog.state import Layout, OneInput, State, stacked
+from arroyo_nb.changelog.state import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touch import (
     APPENDED,
     TOUCHED,
@@ -117,7 +117,7 @@ _NUMBERINGS: dict[Numbering, Callable[[Ints, Ints], Ints]] = {
 
 
 @dataclass(frozen=True)
-class UpdatingRank(OneInput):
+class UpdatingRank(Operator):
     """The rows of the input with their numbers, down to ``limit``.
 
     Parameters
@@ -154,6 +154,18 @@ class UpdatingRank(OneInput):
     def partial_layout(self) -> Layout:
         """The tables of a partial state."""
         return self._layout(pa.field(APPENDED, pa.bool_()))
+
+    def partial(self, rows: pa.Table) -> State:
+        """What a batch of input rows adds to the state."""
+        slots = group_ids([rows[k] for k in self.keys], len(rows))
+        weight = weights(rows)
+        keys = [normalised(whole(rows[k])) for k in self.keys]
+        (_, of_keys), (_, of_rows) = self.partial_layout.tables
+        state = {KEYS: of_batch(keys, slots, weight, of_keys)}
+        some = self._reaching(rows, slots, weight)
+        reaching = rows.take(pa.array(some))
+        state[RANKED] = slotted(reaching, slots[some], weight[some], of_rows)
+        return state
 
     def step(
         self, state: State, partials: Sequence[State], now_us: int
@@ -194,18 +206,6 @@ class UpdatingRank(OneInput):
     @cached_property
     def _values(self) -> list[pa.Field]:
         return [f for f in self.input if f.name != WEIGHT]
-
-    def _partial(self, rows: pa.Table) -> tuple[State, Ints]:
-        """A partial state, and the first row of each of its keys."""
-        slots = group_ids([rows[k] for k in self.keys], len(rows))
-        weight = weights(rows)
-        keys = [normalised(whole(rows[k])) for k in self.keys]
-        (_, of_keys), (_, of_rows) = self.partial_layout.tables
-        state = {KEYS: of_batch(keys, slots, weight, of_keys)}
-        some = self._reaching(rows, slots, weight)
-        reaching = rows.take(pa.array(some))
-        state[RANKED] = slotted(reaching, slots[some], weight[some], of_rows)
-        return state, first_rows(slots)
 
     def _reaching(self, rows: pa.Table, slots: Ints, weight: Ints) -> Ints:
         """Positions of the rows of a batch that may be sent: what the limit keeps out

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from arroyo_nb.changelog.buckets import buckets_of
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.zset import int64s, with_column
@@ -28,6 +29,16 @@ FORMAT = "1"
 
 class Operator:
     """A frozen dataclass that travels as its fields, without what it has cached."""
+
+    def buckets(self, state: State, number: int) -> Ints:
+        """The bucket of each row of a state's first table, of so many buckets."""
+        main = next(iter(state.values()))
+        return buckets_of([main[key] for key in self._keys], len(main), number)
+
+    @property
+    def _keys(self) -> Sequence[str]:
+        """The columns of a state's first table that it is cut by."""
+        raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
         names = [f.name for f in fields(self)]  # type: ignore[arg-type]
@@ -154,29 +165,6 @@ def split(state: State, buckets: Ints) -> Iterator[tuple[int, State]]:
             piece = rows.slice(first, last - first)
             part[name] = with_slots(piece, slots[first:last] - start)
         yield int(bucket), part
-
-
-class OneInput(Operator):
-    """An operator of one input, whose partial states are cut by bucket."""
-
-    def partial(self, rows: pa.Table) -> State:
-        """What a batch of input rows adds to the state."""
-        return self._partial(rows)[0]
-
-    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
-        """The same for each bucket that rows go to.
-
-        Parameters
-        ----------
-        buckets
-            The bucket of each row; rows of one key share it.
-        """
-        state, rows_of_groups = self._partial(rows)
-        return split(state, buckets[rows_of_groups])
-
-    def _partial(self, rows: pa.Table) -> tuple[State, Ints]:
-        """A partial state, and for each row of its first table a row of that key."""
-        raise NotImplementedError
 
 
 def _sorted_by_slot(rows: pa.Table, place: Ints) -> tuple[pa.Table, Ints]:

@@ -26,6 +26,11 @@ from arroyo_nb.changelog import BUCKETS
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run import heartbeat
 
+VERSION = 2
+"""Of the format of the state; 2: keys and buckets are dealt out by our own hash."""
+
+_AFRESH = "name another state folder, or remove this one to start afresh"
+
 
 def fingerprint(text: str) -> str:
     """Short name of a plan's text; equal plans have equal state."""
@@ -133,11 +138,11 @@ class RunFolder:
             if found != query:
                 raise RunProblem(
                     f"state folder '{self.path}' holds the state of another query",
-                    hint="name another folder, or remove this one to start afresh",
+                    hint=_AFRESH,
                 )
             return True, buckets
         draft = stamp.with_suffix(".draft")
-        facts = {"version": 1, "name": name, "query": query, "buckets": BUCKETS}
+        facts = {"version": VERSION, "name": name, "query": query, "buckets": BUCKETS}
         draft.write_text(json.dumps(facts))
         draft.replace(stamp)
         return False, BUCKETS
@@ -153,9 +158,13 @@ def user_of(state: Path) -> str:
 def _read_stamp(stamp: Path) -> tuple[object, int]:
     try:
         facts = json.loads(stamp.read_text())
-        return facts["query"], int(facts["buckets"])
+        version, found = facts["version"], (facts["query"], int(facts["buckets"]))
     except (ValueError, KeyError, TypeError):
+        raise RunProblem(f"'{stamp}' is not a run's stamp", hint=_AFRESH) from None
+    if version != VERSION:
         raise RunProblem(
-            f"'{stamp}' is not a run's stamp",
-            hint="name another state folder, or remove this one to start afresh",
-        ) from None
+            f"'{stamp.parent}' holds state of format {version}, this version of "
+            f"arroyo_nb keeps format {VERSION}",
+            hint=_AFRESH,
+        )
+    return found

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import quoted
+from arroyo_nb.spark.bucket_numbers import placed
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.processors import Close
-from arroyo_nb.spark.stateful import Columns, bucket_of, call_of, measured, told
+from arroyo_nb.spark.stateful import Columns, call_of, measured, told
 from arroyo_nb.spark.steps import BUCKET, END, START, WindowPartials
 from arroyo_nb.spark.windows import WINDOW, assigned, marked
 
@@ -56,11 +57,10 @@ def closed(
     in_windows = frame.select("*", *assigned(node.assign, alone=False))
     rows, schema = columns.read(in_windows, retracts=True, also=edges)
     operator = UpdatingAggregate(schema, (START, END, *dict.fromkeys(keys)), calls)
-    parts = rows.selectExpr("*", bucket_of(operator.keys, keeping.buckets)).mapInArrow(
-        WindowPartials(operator), _PARTS
-    )
+    parts = rows.mapInArrow(WindowPartials(operator, keeping.buckets), _PARTS)
     steps = (
-        parts.select(BUCKET, "part", marked(_BOTH, WINDOW))
+        parts.selectExpr(placed(keeping.buckets), START, END, "part")
+        .select(BUCKET, "part", marked(_BOTH, WINDOW))
         .groupBy(BUCKET)
         .transformWithState(Close(operator), "changes binary", "Append", "EventTime")
     )

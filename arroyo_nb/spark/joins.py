@@ -13,7 +13,6 @@ bucket by its keys, whose types are equal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -29,7 +28,6 @@ from arroyo_nb.spark.pairs import pair_condition
 from arroyo_nb.spark.stateful import (
     Columns,
     arrow_schema,
-    bucket_of,
     hashed,
     row_id,
     stepped,
@@ -85,9 +83,7 @@ def joined(
         repr(condition) if condition else "",
     )
     parts = [
-        side.rows([pair[number] for pair in keys], keeping.buckets).mapInArrow(
-            SidePartials(operator, number), PARTS
-        )
+        side.rows().mapInArrow(SidePartials(operator, number, keeping.buckets), PARTS)
         for number, side in enumerate(sides)
     ]
     changes = stepped(parts[0].union(parts[1]), operator, keeping)
@@ -139,11 +135,10 @@ class _Side:
         # A constant is never NULL, but in a padded row it is.
         return pa.schema([field.with_nullable(True) for field in schema])
 
-    def rows(self, keys: Sequence[str], buckets: int) -> DataFrame:
-        """The rows with their weights and buckets."""
+    def rows(self) -> DataFrame:
+        """The rows, with their weights where they may be taken back."""
         weight = [WEIGHT] if self.updating else []
-        rows = self._frame.selectExpr(*self._items(), *weight)
-        return rows.selectExpr("*", bucket_of(keys, buckets))
+        return self._frame.selectExpr(*self._items(), *weight)
 
     def identity(self) -> list[str]:
         """What tells a row of this side from others."""

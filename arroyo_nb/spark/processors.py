@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pyspark import cloudpickle
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 if TYPE_CHECKING:
     from arroyo_nb.changelog.aggregate import UpdatingAggregate
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from arroyo_nb.spark.steps import Stepping
 
 T_co = TypeVar("T_co", covariant=True)
+
+# A text would be sent to the JVM to be parsed, by each task.
+_STATE = StructType([StructField("tables", BinaryType())])
 
 
 class Bucket(StatefulProcessor):  # type: ignore[misc]
@@ -31,7 +35,7 @@ class Bucket(StatefulProcessor):  # type: ignore[misc]
 
     def init(self, handle: Any) -> None:
         self._handle = handle
-        self._state = handle.getValueState("state", "tables binary")
+        self._state = handle.getValueState("state", _STATE)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -31,6 +31,7 @@ from arroyo_nb.schema import (
     quoted_text,
     spark_type,
 )
+from arroyo_nb.spark.bucket_numbers import placed
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.processors import Step
@@ -38,7 +39,7 @@ from arroyo_nb.spark.steps import (
     BUCKET,
     NOW,
     PARTS,
-    Keyed,
+    OneInput,
     Partials,
     Stepping,
     decoded,
@@ -213,7 +214,7 @@ def _is_unsigned_sum(measure: nodes.Measure) -> bool:
     return measure.function == "sum" and measure.type == BIGINT_UNSIGNED
 
 
-def updated(frame: DataFrame, operator: Keyed, keeping: Keeping) -> DataFrame:
+def updated(frame: DataFrame, operator: OneInput, keeping: Keeping) -> DataFrame:
     """The changes of an operator's output.
 
     Parameters
@@ -225,8 +226,8 @@ def updated(frame: DataFrame, operator: Keyed, keeping: Keeping) -> DataFrame:
     keeping
         How the state is kept.
     """
-    rows = frame.selectExpr("*", bucket_of(operator.keys, keeping.buckets))
-    return stepped(rows.mapInArrow(Partials(operator), PARTS), operator, keeping)
+    parts = frame.mapInArrow(Partials(operator, keeping.buckets), PARTS)
+    return stepped(parts, operator, keeping)
 
 
 def stepped(parts: DataFrame, operator: Stepping, keeping: Keeping) -> DataFrame:
@@ -247,7 +248,8 @@ def stepped(parts: DataFrame, operator: Stepping, keeping: Keeping) -> DataFrame
         parts = parts.union(keeping.beats().selectExpr(every, nothing))
     # Spark logs the time of a batch, and a batch that it runs again has it again: what
     # a batch forgets must not depend on when it is run.
-    parts = parts.selectExpr("*", f"unix_micros(current_timestamp()) AS {NOW}")
+    now = f"unix_micros(current_timestamp()) AS {NOW}"
+    parts = parts.selectExpr(placed(keeping.buckets), "part", now)
     steps = parts.groupBy(BUCKET).transformWithState(
         Step(operator, keeping.ttl_us), "changes binary", "Append", "None"
     )
@@ -260,11 +262,3 @@ def told(steps: DataFrame, schema: pa.Schema) -> DataFrame:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return steps.mapInArrow(decoded, from_arrow_schema(schema))
-
-
-def bucket_of(keys: Sequence[str], buckets: int) -> str:
-    """The bucket of a row, as Spark SQL text."""
-    if not keys:
-        return f"0 AS {BUCKET}"
-    names = ", ".join(map(quoted, keys))
-    return f"CAST(pmod(xxhash64({names}), {buckets}) AS INT) AS {BUCKET}"

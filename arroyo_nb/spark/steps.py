@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.aggregate import GROUPS, UpdatingAggregate
 from arroyo_nb.changelog.join import UpdatingJoin
-from arroyo_nb.changelog.keys import Ints, first_rows, group_ids
-from arroyo_nb.changelog.state import Layout, State, put_stream
+from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, whole
+from arroyo_nb.changelog.state import Layout, State, put_stream, split
 from arroyo_nb.changelog.zset import consolidate, weights
 
 BUCKET = "_bucket"
@@ -30,8 +30,9 @@ epoch. A batch that is run again has the time of the first try."""
 START, END = "window_start", "window_end"
 """The edges of the window of a row, as columns."""
 
-PARTIAL_ROWS = 1_000_000
-"""Rows that are put together before they are sent to their buckets."""
+PARTIAL_ROWS = 100_000
+"""Rows that are put together before they are sent to their buckets: as many as come in
+one batch, so that the next one is made while these are added up."""
 
 
 class Stepping(Protocol):
@@ -58,29 +59,27 @@ class Stepping(Protocol):
         """Forget what got no append since an instant, and retract it; the same state
         where there is nothing to forget."""
 
-
-class Keyed(Stepping, Protocol):
-    """An operator of one input, whose state is cut by its keys."""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The columns that its state is cut by."""
-
-    def partials(self, rows: pa.Table, buckets: Ints) -> Iterator[tuple[int, State]]:
-        """What rows add to the state of each bucket."""
+    def buckets(self, state: State, number: int) -> Ints:
+        """The bucket of each row of a state's first table, of so many buckets."""
 
 
+class OneInput(Stepping, Protocol):
+    """An operator of one input."""
+
+    def partial(self, rows: pa.Table) -> State:
+        """What rows add to the state."""
+
+
+@dataclass(frozen=True)
 class Partials:
     """Rows as partial states, one per bucket that they touch."""
 
-    def __init__(self, operator: Keyed) -> None:
-        self._operator = operator
+    operator: OneInput
+    buckets: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for rows in stacked(batches):
-            buckets = rows[BUCKET].to_numpy()
-            parts = self._operator.partials(rows.drop(BUCKET), buckets)
-            yield sent(parts, self._operator.partial_layout)
+            yield sent(self.operator.partial(rows), self.operator, self.buckets)
 
 
 @dataclass(frozen=True)
@@ -89,41 +88,48 @@ class SidePartials:
 
     operator: UpdatingJoin
     number: int
+    buckets: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         operator = self.operator
         sides = [schema.empty_table() for schema in (operator.left, operator.right)]
         for rows in stacked(batches):
-            sides[self.number] = rows.drop(BUCKET)
-            left, right = sides
-            parts = operator.partials(left, right, rows[BUCKET].to_numpy())
-            yield sent(parts, operator.partial_layout)
+            sides[self.number] = rows
+            yield sent(operator.partial(*sides), operator, self.buckets)
 
 
+@dataclass(frozen=True)
 class WindowPartials:
-    """Rows as partial states, one per bucket and window that they touch."""
+    """Rows as partial states, one per bucket and window that they touch.
 
-    def __init__(self, operator: UpdatingAggregate) -> None:
-        self._operator = operator
+    The window's edges are the operator's first two keys.
+    """
+
+    operator: UpdatingAggregate
+    buckets: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        layout = self._operator.partial_layout
+        layout = self.operator.partial_layout
         for rows in stacked(batches):
-            places = [rows[name] for name in (BUCKET, START, END)]
-            slots = group_ids(places, len(rows))
-            parts = self._operator.partials(rows.drop(BUCKET), slots)
+            part = self.operator.partial(rows)
+            buckets = pa.array(self.operator.buckets(part, self.buckets), pa.int32())
+            places = [buckets, *map(whole, part[GROUPS].columns[:2])]
+            slots = group_ids(places, len(buckets))
             # They come in the order of their numbers, as the first rows do.
-            written = pa.array(
-                [layout.to_bytes(part) for _, part in parts], pa.binary()
-            )
+            cut = [layout.to_bytes(piece) for _, piece in split(part, slots)]
             first = pa.array(first_rows(slots))
-            taken = [place.take(first).combine_chunks() for place in places]
-            yield pa.record_batch([*taken, written], names=[BUCKET, START, END, "part"])
+            taken = [place.take(first) for place in places]
+            made = [*taken, pa.array(cut, pa.binary())]
+            yield pa.record_batch(made, names=[BUCKET, START, END, "part"])
 
 
-def sent(parts: Iterable[tuple[int, State]], layout: Layout) -> pa.RecordBatch:
-    """Partial states by bucket as rows of :data:`PARTS`."""
-    written = [(bucket, layout.to_bytes(part)) for bucket, part in parts]
+def sent(part: State, operator: Stepping, buckets: int) -> pa.RecordBatch:
+    """A partial state as rows of :data:`PARTS`."""
+    layout, pieces = (
+        operator.partial_layout,
+        split(part, operator.buckets(part, buckets)),
+    )
+    written = [(bucket, layout.to_bytes(piece)) for bucket, piece in pieces]
     columns = {
         BUCKET: pa.array([b for b, _ in written], pa.int32()),
         "part": pa.array([p for _, p in written], pa.binary()),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from microbatches import run_to_end, write_tables
 
@@ -21,12 +21,14 @@ def clock() -> Any:
     cannot import this module, as a whole."""
 
     class Clock:
-        keys = ()
         output = pa.schema({"now": pa.int64()})
         layout = partial_layout = Layout("clock", (("rows", NUMBERS),))
 
-        def partials(self, rows: pa.Table, _: Any) -> Iterator[tuple[int, State]]:
-            yield 0, {"rows": rows}
+        def partial(self, rows: pa.Table) -> State:
+            return {"rows": rows}
+
+        def buckets(self, state: State, _: int) -> Any:
+            return np.zeros(len(state["rows"]), np.int64)
 
         def step(self, state: State, _: Any, now_us: int) -> tuple[State, pa.Table]:
             return state, pa.table({"now": [now_us], "_weight": [1]})

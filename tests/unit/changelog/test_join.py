@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -14,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog.join import How, UpdatingJoin
+from arroyo_nb.changelog.state import split
 
 LEFT = pa.schema({"k": pa.string(), "g": pa.float64(), "v": pa.int64()})
 RIGHT = pa.schema(
@@ -152,11 +152,12 @@ def test_rows_without_a_key_go_to_the_bucket_of_theirs():
     operator = UpdatingJoin(LEFT, RIGHT, ("k",), ("l",), "inner")
     left = pa.table({"k": [None, "a", "b"], "g": [0.0] * 3, "v": [1, 2, 3]}, LEFT)
     right = pa.Table.from_pylist([{"l": "b"}, {"l": None}], RIGHT)
-    parts = operator.partials(left, right, np.array([7, 1, 2, 2, 7]))
+    partial = operator.partial(left, right)
+    parts = split(partial, operator.buckets(partial, 8))
     found = {bucket: part["keys"]["key k = l"].to_pylist() for bucket, part in parts}
-    assert found == {1: ["a"], 2: ["b"]}
-    none = operator.partials(left.slice(0, 1), right.slice(1), np.array([7, 7]))
-    assert list(none) == []
+    assert found == {3: ["a"], 4: ["b"]}
+    none = operator.partial(left.slice(0, 1), right.slice(1))
+    assert list(split(none, operator.buckets(none, 8))) == []
 
 
 def test_a_state_that_kept_rows_without_a_key_is_read_and_rid_of_them():

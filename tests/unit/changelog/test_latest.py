@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from histories import pieces, plain
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog.latest import LatestRow
+from arroyo_nb.changelog.state import split
 from arroyo_nb.errors import RunProblem
 
 INPUT = pa.schema(
@@ -74,8 +74,8 @@ def test_the_table_is_a_dictionary(batches, cut, random, buckets):
         rows = rows.take(pa.array(order, pa.int64()))
         parts: dict[int, list] = {}
         for piece in filter(len, pieces(rows, [cut])):
-            at = np.array([hash(tuple(p)) for p in piece["part"].to_pylist()], int)
-            for bucket, part in operator.partials(piece, at % buckets):
+            partial = operator.partial(piece)
+            for bucket, part in split(partial, operator.buckets(partial, buckets)):
                 parts.setdefault(bucket, []).append(part)
         for bucket, found in parts.items():
             state = states.get(bucket, operator.layout.empty())

@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -32,6 +33,14 @@ def test_state_of_another_query_is_refused_and_the_lock_let_go(tmp_path):
     with pytest.raises(RunProblem, match="state of another query"):
         RunFolder(tmp_path, plan_text="two", name="a")
     RunFolder(tmp_path, plan_text="one", name="a").release()
+
+
+def test_state_of_another_format_is_refused(tmp_path):
+    RunFolder(tmp_path, plan_text="one", name="a").release()
+    stamp = tmp_path / "run.json"
+    stamp.write_text(json.dumps(json.loads(stamp.read_text()) | {"version": 1}))
+    with pytest.raises(RunProblem, match="holds state of format 1"):
+        RunFolder(tmp_path, plan_text="one", name="a")
 
 
 def test_a_torn_stamp_is_refused(tmp_path):
