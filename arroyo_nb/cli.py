@@ -7,14 +7,18 @@ output has rows only; what went wrong and what was left out is told on standard 
 from __future__ import annotations
 
 import argparse
+import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.run.snapshot import LAST_YEAR, RunState
 from arroyo_nb.session import Session
 from arroyo_nb.source import Source
 
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 
 FINISHED, FAILED, INTERRUPTED = 0, 1, 130
 STDIN, STDIN_NAME = "-", "<stdin>"
+STATUS_S = 0.2
+"""How often a terminal is told where a run is."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -85,22 +91,72 @@ def _run(arguments: argparse.Namespace, script: Source) -> int:
     file = arguments.file
     with Session(state_dir=arguments.state_dir, strict=arguments.strict) as session:
         try:
-            run = session.run(
-                script.text,
-                name=arguments.name or (None if file == STDIN else Path(file).stem),
-                source=script.name,
-                traced=False,
-                printed=True,
-                wait=True,
-            )
+            with _status_line(session):
+                run = session.run(
+                    script.text,
+                    name=arguments.name or (None if file == STDIN else Path(file).stem),
+                    source=script.name,
+                    traced=False,
+                    printed=True,
+                    wait=True,
+                )
         finally:
             for started in session.runs.values():
+                if started.resumed:
+                    went_on = f"'{started.name}' went on from its checkpoint"
+                    print(f"note: {went_on} in {started.folder}", file=sys.stderr)
                 _tell_left_out(started)
                 for hint in started.plan.hints:
                     print(f"note: {hint}", file=sys.stderr)
     if run is None:
         raise ArroyoError("The provided SQL does not contain a query")
     return FINISHED
+
+
+@contextmanager
+def _status_line(session: Session) -> Iterator[None]:
+    """Where a person looks on, say in place where the run is until it has ended."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    over = threading.Event()
+
+    def tell() -> None:
+        said = ""
+        while not over.wait(STATUS_S):
+            status = "; ".join(filter(None, map(_status, session.runs.values())))
+            if said or status:
+                _say_in_place(status)
+            said = status
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+        _say_in_place("")
+
+
+def _status(run: Run) -> str:
+    """Where a run is; nothing where its rows go to the same place and show it."""
+    if run.state is RunState.STARTING:
+        return run.waiting_for
+    printed = any(output.sink.table is None for output in run.outputs)
+    if printed and sys.stdout.isatty():
+        return ""
+    picture = run.snapshot(0)
+    said = f"{run.name}: {picture.rows_in:,} rows in, {picture.rows_per_s:,.0f} rows/s"
+    if picture.watermark is None or picture.watermark.year >= LAST_YEAR:
+        return said
+    return f"{said}, watermark {picture.watermark:%Y-%m-%d %H:%M:%S}"
+
+
+def _say_in_place(text: str) -> None:
+    columns = shutil.get_terminal_size().columns
+    sys.stderr.write(f"\r{text[: columns - 1]}\x1b[K\r")
+    sys.stderr.flush()
 
 
 def _tell_left_out(run: Run) -> None:

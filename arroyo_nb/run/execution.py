@@ -123,6 +123,11 @@ class Execution:
             self._engine.worker.post(partial(self._end, RunState.STOPPED, note))
 
     @property
+    def resumed(self) -> bool:
+        """Whether it went on from state that was there."""
+        return self._claim is not None and self._claim.resumed
+
+    @property
     def elapsed_s(self) -> float:
         """Seconds since the start, until the end."""
         return (self._ended_s or time.monotonic()) - self._begun_s

@@ -100,6 +100,11 @@ class Run:
         return self._execution.note
 
     @property
+    def resumed(self) -> bool:
+        """Whether it went on from its checkpoint instead of from the beginning."""
+        return self._execution.resumed
+
+    @property
     def outputs(self) -> tuple[Output, ...]:
         """Its queries, one per sink."""
         return self._execution.outputs

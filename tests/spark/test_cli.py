@@ -2,10 +2,13 @@
 
 import io
 import json
+import os
+import pty
 import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -63,6 +66,32 @@ def test_run_tells_what_was_left_out_on_standard_error(tmp_path):
     late, malformed = sorted(err.splitlines())
     assert malformed == "malformed: 2 rows of 'bad' dropped"
     assert re.match(r"late: rows left out of \d+ groups of a window", late)
+
+
+def test_a_terminal_is_told_where_a_run_is_and_that_it_went_on(script, tmp_path):
+    path = script(FLIGHTS + SELECT)
+
+    def watched():
+        ours, theirs = pty.openpty()
+        said = []
+        options = {"stdout": subprocess.DEVNULL, "stderr": theirs, "cwd": tmp_path}
+        words = [sys.executable, "-m", "arroyo_nb.cli", "run", path]
+        with subprocess.Popen([*words, "--state-dir", "state"], **options) as process:
+            os.close(theirs)
+            with suppress(OSError):  # how the other end is told to be closed
+                while text := os.read(ours, 4096):
+                    said.append(text.decode())
+        os.close(ours)
+        assert process.returncode == 0
+        return "".join(said)
+
+    first, again = watched(), watched()
+    assert "\rwaiting for the engine: starting" in first
+    assert re.search(r"\rscript: [\d,]+ rows in, [\d,]+ rows/s", first)
+    assert first.endswith("\r\x1b[K\r")
+    assert "went on" not in first
+    end = f"note: 'script' went on from its checkpoint in {tmp_path}/state/script"
+    assert again.rstrip().endswith(end)
 
 
 def test_run_that_fails_says_why_and_exits_1(script):
