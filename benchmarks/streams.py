@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from arroyo_nb.tape.writer import GROUP_ROWS
+from arroyo_nb.tape.writer import CODEC, GROUP_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 def write_chunk(folder: Path, number: int, rows: pa.Table) -> None:
-    """Write a micro-batch, in row groups like those of the conductor."""
-    path = folder / f"chunk-{number}.parquet"
-    pq.write_table(rows, path, row_group_size=GROUP_ROWS, compression="lz4")
+    """Write a micro-batch of numbers as the conductor does."""
+    pq.write_table(
+        rows,
+        folder / f"chunk-{number}.parquet",
+        row_group_size=GROUP_ROWS,
+        compression=CODEC,
+        use_dictionary=False,
+    )
 
 
 def read(spark: SparkSession, folder: Path, columns: str) -> DataFrame:
