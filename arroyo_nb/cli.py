@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.run.snapshot import LAST_YEAR, RunState
+from arroyo_nb.run.snapshot import RunState, before_end
 from arroyo_nb.session import Session
 from arroyo_nb.source import Source
 
@@ -102,12 +102,7 @@ def _run(arguments: argparse.Namespace, script: Source) -> int:
                 )
         finally:
             for started in session.runs.values():
-                if started.resumed:
-                    went_on = f"'{started.name}' went on from its checkpoint"
-                    print(f"note: {went_on} in {started.folder}", file=sys.stderr)
-                _tell_left_out(started)
-                for hint in started.plan.hints:
-                    print(f"note: {hint}", file=sys.stderr)
+                _tell_notes(started)
     if run is None:
         raise ArroyoError("The provided SQL does not contain a query")
     return FINISHED
@@ -124,7 +119,8 @@ def _status_line(session: Session) -> Iterator[None]:
     def tell() -> None:
         said = ""
         while not over.wait(STATUS_S):
-            status = "; ".join(filter(None, map(_status, session.runs.values())))
+            runs = tuple(session.runs.values())  # the main thread may add one
+            status = "; ".join(filter(None, map(_status, runs)))
             if said or status:
                 _say_in_place(status)
             said = status
@@ -148,15 +144,24 @@ def _status(run: Run) -> str:
         return ""
     picture = run.snapshot(0)
     said = f"{run.name}: {picture.rows_in:,} rows in, {picture.rows_per_s:,.0f} rows/s"
-    if picture.watermark is None or picture.watermark.year >= LAST_YEAR:
-        return said
-    return f"{said}, watermark {picture.watermark:%Y-%m-%d %H:%M:%S}"
+    mark = before_end(picture.watermark)
+    return said if mark is None else f"{said}, watermark {mark:%Y-%m-%d %H:%M:%S}"
 
 
 def _say_in_place(text: str) -> None:
     columns = shutil.get_terminal_size().columns
     sys.stderr.write(f"\r{text[: columns - 1]}\x1b[K\r")
     sys.stderr.flush()
+
+
+def _tell_notes(run: Run) -> None:
+    """Say what the rows do not: where it began, what it left out, what to look at."""
+    if run.resumed:
+        went_on = f"'{run.name}' went on from its checkpoint in {run.folder}"
+        print(f"note: {went_on}", file=sys.stderr)
+    _tell_left_out(run)
+    for hint in run.plan.hints:
+        print(f"note: {hint}", file=sys.stderr)
 
 
 def _tell_left_out(run: Run) -> None:

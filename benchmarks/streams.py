@@ -9,24 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from arroyo_nb.tape.writer import CODEC, GROUP_ROWS
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-def write_chunk(folder: Path, number: int, rows: pa.Table) -> None:
-    """Write a micro-batch of numbers as the conductor does."""
-    pq.write_table(
-        rows,
-        folder / f"chunk-{number}.parquet",
-        row_group_size=GROUP_ROWS,
-        compression=CODEC,
-        use_dictionary=False,
-    )
 
 
 def read(spark: SparkSession, folder: Path, columns: str) -> DataFrame:

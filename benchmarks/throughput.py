@@ -19,8 +19,11 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.tape import Chunk
+from arroyo_nb.tape.format import Totals
+from arroyo_nb.tape.writer import write_chunk
 from benchmarks.report import Report, main
-from benchmarks.streams import read, seconds, write_chunk
+from benchmarks.streams import read, seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -89,7 +92,7 @@ def make_chunks(folder: Path) -> None:
                 "_timestamp": ts,
             }
         )
-        write_chunk(folder, number, table)
+        write_chunk(folder, number, Chunk(table, {}), Totals())
 
 
 def compare(report: Report, session: Session, folder: Path) -> None:

@@ -26,8 +26,11 @@ from arroyo_nb.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.keeping import state_in_rocksdb
 from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.tape import Chunk
+from arroyo_nb.tape.format import Totals
+from arroyo_nb.tape.writer import write_chunk
 from benchmarks.report import Report, main
-from benchmarks.streams import read, seconds, write_chunk
+from benchmarks.streams import read, seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,7 +69,7 @@ def make_chunks(folder: Path, keys: int, chunks: int, seed: int = 0) -> None:
         ts = pa.array(np.full(CHUNK_ROWS, number)).cast(pa.timestamp("us", "UTC"))
         columns = {name: random.integers(0, keys, CHUNK_ROWS) for name in "kv"}
         table = pa.table({**columns, "_timestamp": ts})
-        write_chunk(folder, number, table)
+        write_chunk(folder, number, Chunk(table, {}), Totals())
 
 
 def by_key(stream: DataFrame) -> DataFrame:

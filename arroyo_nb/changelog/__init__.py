@@ -21,11 +21,10 @@ bytes of another query. What an operator emits never folds to nothing.
 
 Modules, lower ones first: ``keys`` numbers equal rows, ``buckets`` deals them out,
 ``zset`` adds weights, ``exact`` adds floats and decimals without rounding, ``order``
-sorts; ``state`` is tables and
-their bytes, ``touch`` and ``sides`` what a batch touches of them. ``measures`` says
-what is aggregated, ``totals``, ``moments`` (what subtracts) and ``bags``,
-``recomputed`` (what does not) how, ``recipes`` which. The operators are ``aggregate``,
-``join``, ``rank`` and ``latest``; ``debezium`` is the way in and out.
+sorts; ``state`` is tables and their bytes, ``touch`` and ``sides`` what a batch touches
+of them. ``measures`` says what is aggregated, ``totals``, ``moments`` (what subtracts)
+and ``bags``, ``recomputed`` (what does not) how, ``recipes`` which. The operators are
+``aggregate``, ``join``, ``rank`` and ``latest``; ``debezium`` is the way in and out.
 """
 
 WEIGHT = "_weight"

@@ -48,16 +48,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _there(java: Java, archive: Archive, *, forced: bool, background: bool) -> bool:
     """Make it where it is missing; whether it is there now."""
-    with lock(archive) as mine:
-        if mine and (forced or not archive.exists):
-            return _made(java, archive, background)
-    if not mine:
+    while forced or not archive.exists:
+        with lock(archive) as mine:
+            if mine:
+                return _made(java, archive, background)
         _say("another process is making it")
         if background:
             return False
         with lock(archive, wait=True):
-            if not archive.exists:  # the other process gave up
-                return _made(java, archive, background)
+            pass  # it has made it, or given up
     _say(f"{archive.path.name} is there")
     return True
 

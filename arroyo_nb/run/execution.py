@@ -32,7 +32,7 @@ from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.snapshot import LAST_YEAR, RunState, naive
+from arroyo_nb.run.snapshot import RunState, before_end, naive
 from arroyo_nb.spark.failures import GONE, run_problem
 from arroyo_nb.spark.keeping import Keeping
 
@@ -371,10 +371,8 @@ class Execution:
 
 def _has_reached(output: Output, until: datetime) -> bool:
     """Whether rows took the watermark there: the end of a stream is no time."""
-    mark = naive(output.progress.watermark) if output.progress else None
-    if mark is None or mark.year >= LAST_YEAR:
-        return False
-    return mark >= until
+    mark = naive(before_end(output.progress.watermark)) if output.progress else None
+    return mark is not None and mark >= until
 
 
 @contextmanager

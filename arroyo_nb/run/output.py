@@ -34,7 +34,7 @@ from arroyo_nb.run.progress import (
     new_batches,
     read_progress,
 )
-from arroyo_nb.run.snapshot import LAST_YEAR, MarkPoint, naive
+from arroyo_nb.run.snapshot import MarkPoint, before_end, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.bad_rows import DROPPED
@@ -335,7 +335,7 @@ class Output:
 
     def _advance(self, seen: datetime | None) -> None:
         # The end-of-stream row is not an event.
-        if seen is not None and seen.year < LAST_YEAR:
+        if (seen := before_end(seen)) is not None:
             self.max_event_time = max(self.max_event_time or seen, seen)
 
 

@@ -159,6 +159,11 @@ class Snapshot:
     paused: bool = False
 
 
+def before_end(instant: datetime | None) -> datetime | None:
+    """The instant; None where it is the end of a bounded stream, which is no time."""
+    return None if instant is None or instant.year >= LAST_YEAR else instant
+
+
 def naive(instant: datetime | None) -> datetime | None:
     """The instant as the dialect writes it: UTC, without a zone."""
     if instant is None:

@@ -34,12 +34,12 @@ def numbers(buckets: int) -> list[int]:
     turns = 1 << (buckets - 1).bit_length()
     found: list[int] = []
     for turn in range(buckets):
-        fits = (n for n in count() if _hash(n) % turns == turn)
+        fits = (n for n in count() if spark_hash(n) % turns == turn)
         found.append(next(fits))
     return found
 
 
-def _hash(number: int) -> int:
+def spark_hash(number: int) -> int:
     """Spark's hash of an INT, by which it deals out keys: Murmur3, x86, 32 bits."""
     mixed = _turned(number * 0xCC9E2D51 & _BITS, 15) * 0x1B873593 & _BITS
     mixed = (_turned(_SEED ^ mixed, 13) * 5 + 0xE6546B64) & _BITS

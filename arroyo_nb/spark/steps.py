@@ -125,10 +125,8 @@ class WindowPartials:
 
 def sent(part: State, operator: Stepping, buckets: int) -> pa.RecordBatch:
     """A partial state as rows of :data:`PARTS`."""
-    layout, pieces = (
-        operator.partial_layout,
-        split(part, operator.buckets(part, buckets)),
-    )
+    layout = operator.partial_layout
+    pieces = split(part, operator.buckets(part, buckets))
     written = [(bucket, layout.to_bytes(piece)) for bucket, piece in pieces]
     columns = {
         BUCKET: pa.array([b for b, _ in written], pa.int32()),

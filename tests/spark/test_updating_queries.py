@@ -11,7 +11,7 @@ from arroyo_nb.changelog import ROW_ID
 from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.changes import ChangesPreview
-from arroyo_nb.spark.bucket_numbers import _hash as hash_of
+from arroyo_nb.spark.bucket_numbers import spark_hash
 from arroyo_nb.spark.stateful import row_id
 from arroyo_nb.tape.format import Tape
 
@@ -85,7 +85,7 @@ def test_buckets_are_dealt_out_by_the_hash_that_spark_deals_keys_out_by(engine):
         return engine.session.sql(text).toArrow()["h"].to_pylist()
 
     found = engine.worker.call(hashes)
-    assert [hash_ % 2**32 for hash_ in found] == [hash_of(n) for n in numbers]
+    assert [hash_ % 2**32 for hash_ in found] == [spark_hash(n) for n in numbers]
 
 
 def test_counts_of_a_recorded_week_are_told_as_they_change(session):

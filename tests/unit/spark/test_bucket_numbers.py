@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from arroyo_nb.spark.bucket_numbers import _hash, numbers
+from arroyo_nb.spark.bucket_numbers import numbers, spark_hash
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 4, 8])
 def test_eight_buckets_are_dealt_out_evenly(partitions: int) -> None:
-    dealt = Counter(_hash(number) % partitions for number in numbers(8))
+    dealt = Counter(spark_hash(number) % partitions for number in numbers(8))
     assert dealt == dict.fromkeys(range(partitions), 8 // partitions)
 
 
