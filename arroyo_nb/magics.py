@@ -23,7 +23,7 @@ from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.run.interrupts import LOOK_S, STOP_S, Interrupts, held
+from arroyo_nb.run.interrupts import LOOK_S, STOP_S, Interrupts, held, imported
 from arroyo_nb.run.options import duration, instant, playing_speed
 from arroyo_nb.session import Session
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from arroyo_nb.run.run import Run
     from arroyo_nb.views.live import Panel
     from arroyo_nb.views.notebook import NotebookStage
+
+FIRST_CELL = ("arroyo_nb.planner", "arroyo_nb.run.run")
+"""What the first cell of a notebook imports, some hundred modules each."""
 
 
 class Times(NamedTuple):
@@ -143,6 +146,7 @@ class ArroyoMagics(Magics):
         """Start a run and show it; an interrupt stops it. False: there is none."""
         try:
             with held() as interrupts:
+                imported(*FIRST_CELL, interrupts=interrupts)
                 run = start()
                 interrupts.check()
                 if run is not None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from types import FrameType
 
 LOOK_S = 0.05
@@ -62,3 +63,26 @@ def held() -> Iterator[Interrupts]:
     finally:
         signal.signal(signal.SIGINT, before)
     interrupts.check()
+
+
+def imported(*modules: str, interrupts: Interrupts) -> None:
+    """Import modules on another thread: while it does, interrupts are looked at.
+
+    What cannot be imported is told where it is imported next.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When there was an interrupt. They are imported all the same.
+    """
+    loading = threading.Thread(target=_import, args=modules, daemon=True)
+    loading.start()
+    while loading.is_alive():
+        loading.join(LOOK_S)
+        interrupts.check()
+
+
+def _import(*modules: str) -> None:
+    with suppress(Exception):
+        for module in modules:
+            import_module(module)

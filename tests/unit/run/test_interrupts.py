@@ -1,0 +1,57 @@
+"""Modules that are imported while interrupts are looked at."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from arroyo_nb.run.interrupts import held, imported
+
+SLOW = """
+import builtins
+builtins.slow_module_gate.wait(30)
+DONE = True
+"""
+BROKEN = "raise ImportError('a library is missing')"
+
+
+@pytest.fixture(autouse=True)
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "slow_module.py").write_text(SLOW)
+    (tmp_path / "broken_module.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "slow_module", raising=False)
+
+
+def test_an_interrupt_ends_the_wait_and_not_the_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = threading.Event()
+    monkeypatch.setattr("builtins.slow_module_gate", gate, raising=False)
+
+    def interrupt() -> None:
+        while "slow_module" not in sys.modules:
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt), held() as interrupts:
+        imported("slow_module", interrupts=interrupts)
+    assert not hasattr(sys.modules["slow_module"], "DONE")
+    gate.set()
+    import slow_module  # type: ignore[import-not-found]
+
+    assert slow_module.DONE
+
+
+def test_what_cannot_be_imported_is_told_by_who_imports_it() -> None:
+    with held() as interrupts:
+        imported("broken_module", interrupts=interrupts)
+    with pytest.raises(ImportError, match="a library is missing"):
+        import broken_module  # type: ignore[import-not-found]  # noqa: F401
