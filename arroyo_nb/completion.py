@@ -257,8 +257,7 @@ def _choices(key: str, connector: str) -> Sequence[str]:
 
 def _options(given: dict[str, str]) -> Iterator[Option]:
     """The WITH options that the connector and the format that are given take."""
-    from arroyo_nb.connectors import CONNECTORS
-    from arroyo_nb.formats import FORMATS
+    from arroyo_nb.connectors import CONNECTORS, format_options
     from arroyo_nb.options import Kind, Option
 
     connector = _plugin(CONNECTORS, given.get("connector", ""))
@@ -270,8 +269,8 @@ def _options(given: dict[str, str]) -> Iterator[Option]:
     if connector.formats:
         yield Option("format", Kind.ENUM, "how records are written")
         yield Option("bad_data", Kind.ENUM, "fail or drop")
-        format_ = _plugin(FORMATS, given.get("format", ""))
-        yield from format_.options if format_ is not None else ()
+        if (name := given.get("format")) in connector.formats:
+            yield from format_options(connector, str(name))
 
 
 def _plugin(registry: Any, name: str) -> Any:

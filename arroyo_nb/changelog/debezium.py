@@ -19,7 +19,7 @@ from arroyo_nb.changelog.keys import Ints, group_ids, size, whole
 from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.zset import consolidate, newest_copies, weights
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.schema import TIMESTAMP
+from arroyo_nb.schema import HIDDEN_COLUMNS
 
 BEFORE, AFTER, OP = "before", "after", "op"
 
@@ -35,8 +35,9 @@ def unrolled(documents: pa.Table) -> pa.Table:
     Parameters
     ----------
     documents
-        Structs ``before`` and ``after`` of one type, ``op``, and ``_timestamp`` if any.
-        A document that is NULL as a whole (a tombstone) has none of the three.
+        Structs ``before`` and ``after`` of one type, ``op``, and hidden columns, which
+        the changes have too. A document that is NULL as a whole (a tombstone) has none
+        of the three.
 
     Raises
     ------
@@ -57,8 +58,9 @@ def unrolled(documents: pa.Table) -> pa.Table:
     images = pa.chunked_array([whole(documents[BEFORE]), whole(documents[AFTER])])
     taken = whole(images).take(pa.array(order))
     columns = dict(zip([f.name for f in taken.type], taken.flatten(), strict=True))
-    if TIMESTAMP in documents.column_names:
-        columns[TIMESTAMP] = documents[TIMESTAMP].take(pa.array(order % len(rows)))
+    for name in documents.column_names:
+        if name in HIDDEN_COLUMNS:
+            columns[name] = documents[name].take(pa.array(order % len(rows)))
     columns[WEIGHT] = pa.array(np.tile([-1, 1], len(rows))[sent], pa.int64())
     return pa.table(columns)
 

@@ -1,8 +1,9 @@
 """Connectors: plug-ins, a file each, that bind ``CONNECTOR``.
 
 A connector says which WITH options it takes (a table, checked by the planner before
-anything runs), which columns it brings by itself, how its source is recorded, and
-how a micro-batch is written to its sink.
+anything runs), which columns it brings by itself, how its source is read, and how a
+micro-batch is written to its sink. A source is recorded, and Spark reads the tape; or
+Spark reads it itself, where the connector is :class:`Streaming`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.formats import FORMATS, payload_format
 from arroyo_nb.options import Kind as Kind
 from arroyo_nb.options import Option as Option
 from arroyo_nb.options import OptionValue as OptionValue
@@ -48,6 +50,8 @@ class TableSpec:
     physical
         Columns that are read or written; no generated column is among them. For a
         sink without declared columns: those of the query that inserts.
+    metadata
+        Those of them that the connector tells of a record beside it: the key of each.
     options
         Checked and typed values of the connector's and the format's options, with
         the defaults filled in. Common ones: ``format``, ``bad_data`` ('fail' or
@@ -72,6 +76,12 @@ class TableSpec:
     primary_key: tuple[str, ...] = ()
     declared: Mapping[str, OptionValue] | None = None
     user: str = "another run"
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def record(self) -> Schema:
+        """The columns that a record itself has."""
+        return Schema(tuple(f for f in self.physical if f.name not in self.metadata))
 
     def shown(self, option: str) -> str:
         """An option as the script has it: the value of a variable may be a secret, and
@@ -126,6 +136,73 @@ class Asker(Protocol):
         RunProblem
             When the store cannot be asked.
         """
+
+
+Offsets: TypeAlias = Mapping[int, int]
+"""Of each partition of a topic, the offset of the next record to be read."""
+
+
+class Stream(Protocol):
+    """A topic that Spark reads itself, and what is asked of its broker meanwhile.
+
+    Spark gives a record as ``value``, ``timestamp``, ``partition`` and ``offset``, and
+    what else :attr:`metadata` names. Every method but :meth:`options` and
+    :meth:`options_between` asks the broker, for a few seconds at most.
+    """
+
+    @property
+    def format(self) -> str:
+        """Spark's name of the source."""
+
+    @property
+    def topic(self) -> str:
+        """Its name."""
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """What each key of METADATA FROM is, as Spark SQL over what Spark gives."""
+
+    def check(self) -> None:
+        """Find out whether it can be read.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot: one sentence that tells why, and what to do.
+        """
+
+    def begin(self) -> Offsets:
+        """Where a new run begins to read.
+
+        Raises
+        ------
+        RunProblem
+            When the broker does not say, or the table asks for what is not there.
+        """
+
+    def beginnings(self) -> Offsets:
+        """The oldest record that each partition still has.
+
+        Raises
+        ------
+        RunProblem
+            When the broker does not say.
+        """
+
+    def ends(self) -> Offsets | None:
+        """The end of each partition; None where there is no such topic.
+
+        Raises
+        ------
+        RunProblem
+            When the broker does not say.
+        """
+
+    def options(self, begin: Offsets) -> Mapping[str, str]:
+        """Spark's options for reading from there on."""
+
+    def options_between(self, first: Offsets, after: Offsets) -> Mapping[str, str]:
+        """Spark's options for reading what lies between, once."""
 
 
 NO_METADATA: Mapping[str, Type] = MappingProxyType({})
@@ -202,6 +279,20 @@ class Checking(Protocol):
         """
 
 
+@runtime_checkable
+class Streaming(Protocol):
+    """A connector whose sources Spark reads itself; they are never recorded."""
+
+    def stream(self, spec: TableSpec) -> Stream:
+        """How a source is read.
+
+        Raises
+        ------
+        RunProblem
+            When it can be told at once that it cannot be.
+        """
+
+
 class Unasked:
     """A connector without keys, metadata and event time of its own, that is never
     asked."""
@@ -245,3 +336,16 @@ class SinkOnly(Unasked):
 
 
 CONNECTORS: Registry[Connector] = Registry("connector", __name__, "CONNECTOR")
+
+
+def is_streamed(connector: str) -> bool:
+    """Whether Spark itself reads the sources of a connector."""
+    return isinstance(CONNECTORS.get(connector), Streaming)
+
+
+def format_options(connector: Connector, name: str) -> tuple[Option, ...]:
+    """The options that a format has in the tables of a connector."""
+    options = FORMATS.get(name).options
+    if not isinstance(connector, Streaming):
+        return options
+    return (*options, *payload_format(name).payload_options)

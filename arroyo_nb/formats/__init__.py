@@ -1,7 +1,8 @@
 """Formats: plug-ins, a file each, that bind ``FORMAT``.
 
 A format of lines reads the records of a source, vectorised, and writes those of a sink
-inside Spark; every format says which WITH options it takes. A record that cannot be
+inside Spark; one of payloads reads records that come each by itself, as those of a
+topic do. Every format says which WITH options it takes. A record that cannot be
 read is bad data: with ``bad_data = 'fail'`` it ends the run with its place, with
 ``'drop'`` it is left out, counted and sampled.
 """
@@ -58,6 +59,33 @@ class Decoder(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class DecodedPayloads:
+    """The rows of a batch of payloads, and what could not be read.
+
+    Parameters
+    ----------
+    rows
+        The schema's columns, and of records that are changes the weight of each.
+    numbers
+        Which payload each row is of, counted from 0; ascending.
+    bad
+        Every payload that could not be read, with the reason.
+    """
+
+    rows: pa.Table
+    numbers: pa.Array
+    bad: tuple[tuple[int, str], ...] = ()
+
+
+class PayloadDecoder(Protocol):
+    """Reads the records of one source that come each by itself."""
+
+    def decode(self, payloads: pa.Array) -> DecodedPayloads:
+        """Read a batch of payloads, none of them NULL; what is bad is told, not
+        raised. The same payload is read alike in any batch."""
+
+
 class Format(Protocol):
     """A way to write records down."""
 
@@ -104,6 +132,26 @@ class LineFormat(Format, Protocol):
         """
 
 
+class PayloadFormat(Format, Protocol):
+    """A format whose records come each by itself."""
+
+    payload_options: tuple[Option, ...]
+    """Options that only records that come each by itself have."""
+
+    def payload_problem(self, schema: Schema) -> str | None:
+        """What is wrong with the columns of a record, if they cannot be those of this
+        format."""
+
+    def payload_decoder(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        event_time: str | None,
+        primary_key: tuple[str, ...] = (),
+    ) -> PayloadDecoder:
+        """A reader of payloads; parameters as of :meth:`LineFormat.decoder`."""
+
+
 FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")
 
 
@@ -116,3 +164,8 @@ def tells_changes(name: str | None) -> bool:
 def line_format(name: str) -> LineFormat:
     """A format whose records are lines: one of those that the planner let through."""
     return cast(LineFormat, FORMATS.get(name))
+
+
+def payload_format(name: str) -> PayloadFormat:
+    """A format of payloads: one of those that the planner let through."""
+    return cast(PayloadFormat, FORMATS.get(name))

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import SEQUENCE
-from arroyo_nb.formats import Decoded
+from arroyo_nb.formats import Decoded, DecodedPayloads
 from arroyo_nb.formats._json_blocks import BlockReader, first_record
 from arroyo_nb.formats._json_records import BadRecord, Number, RecordReader, mismatch
 from arroyo_nb.formats._lines import LineDecoder
@@ -97,6 +97,26 @@ class DocumentDecoder:
         # A line tells two changes at most: those of the next block come after.
         sequence = pa.array(2 * first_line + np.arange(len(changes)), pa.int64())
         return replace(found, rows=changes.append_column(SEQUENCE, sequence))
+
+
+class DocumentPayloads:
+    """Reads the changes that documents tell which come each by itself: a row for each,
+    with its weight."""
+
+    def __init__(self, rows: Rows) -> None:
+        from arroyo_nb.formats._payloads import JsonPayloads
+
+        self._documents = JsonPayloads(DocumentBlocks(rows), DocumentReader(rows))
+
+    def decode(self, payloads: pa.Array) -> DecodedPayloads:
+        """Read a batch of documents; one that is ``null`` says nothing."""
+        from arroyo_nb.changelog.debezium import unrolled
+        from arroyo_nb.changelog.keys import whole
+
+        found = self._documents.decode(payloads)
+        changes = unrolled(found.rows.append_column(SEQUENCE, found.numbers))
+        numbers = whole(changes[SEQUENCE])
+        return DecodedPayloads(changes.drop_columns([SEQUENCE]), numbers, found.bad)
 
 
 def _without_tombstones(block: bytes) -> bytes:

@@ -20,7 +20,7 @@ from arroyo_nb.tape import KEPT_BAD_ROWS, SHOWN_CHARS, BadRow
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SMALL_BYTES = 16 * 1024
+SMALL_BYTES = 16 * 1024
 """A block up to this size is read one by one when Arrow refuses it."""
 
 
@@ -81,7 +81,7 @@ class LineDecoder:
             yield rows, line
             return
         middle = block.find(b"\n", len(block) // 2) + 1
-        if len(block) <= _SMALL_BYTES or not 0 < middle < len(block):
+        if len(block) <= SMALL_BYTES or not 0 < middle < len(block):
             yield block, line
             return
         yield from self._parts(block[:middle], line)

@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
-from arroyo_nb.formats import Decoder
-from arroyo_nb.formats._documents import DocumentDecoder, Rows
+from arroyo_nb.formats import Decoder, PayloadDecoder
+from arroyo_nb.formats._documents import DocumentDecoder, DocumentPayloads, Rows
 from arroyo_nb.formats._encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT, json_sql
-from arroyo_nb.formats.json import JsonFormat, decimals
+from arroyo_nb.formats.json import JsonFormat, decimals, unframed
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 
@@ -35,6 +35,9 @@ class DebeziumJsonFormat:
     doc = "changes of rows, one JSON object with before, after and op a record"
     updating = True
     options = tuple(replace(o, default=_DEFAULTS[o.name]) for o in JsonFormat.options)
+    # A schema that lies beside the document is found, and passed over, without being
+    # told of.
+    payload_options = JsonFormat.payload_options
 
     def decoder(
         self,
@@ -44,16 +47,36 @@ class DebeziumJsonFormat:
         primary_key: tuple[str, ...] = (),
     ) -> Decoder:
         """A reader of documents; the time of a change is when it arrives."""
-        options = {**_DEFAULTS, **options}
-        counted = options[TIMESTAMP_FORMAT] != "RFC3339"
-        rows = Rows(schema, primary_key, decimals(options), counted)
+        rows = _rows(schema, options, primary_key)
         return DocumentDecoder(rows, drop=options.get("bad_data") == "drop")
+
+    def payload_problem(self, schema: Schema) -> str | None:  # noqa: ARG002
+        """None: a row has any columns."""
+        return None
+
+    def payload_decoder(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        event_time: str | None,  # noqa: ARG002
+        primary_key: tuple[str, ...] = (),
+    ) -> PayloadDecoder:
+        """A reader of documents; the time of a change is that of its record."""
+        return unframed(DocumentPayloads(_rows(schema, options, primary_key)), options)
 
     def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
         """One change a row, as text: rows that are only appended are created."""
         from pyspark.sql import functions as F  # noqa: N812
 
         return F.expr(created_sql(schema, options)).alias("value")
+
+
+def _rows(
+    schema: Schema, options: Mapping[str, OptionValue], primary_key: tuple[str, ...]
+) -> Rows:
+    options = {**_DEFAULTS, **options}
+    counted = options[TIMESTAMP_FORMAT] != "RFC3339"
+    return Rows(schema, primary_key, decimals(options), counted)
 
 
 def created_sql(schema: Schema, options: Mapping[str, object]) -> str:

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from arroyo_nb.formats import PayloadDecoder
 from arroyo_nb.formats._encode import DECIMAL_ENCODING, json_column
 from arroyo_nb.formats._json_blocks import BlockReader
 from arroyo_nb.formats._json_records import RecordReader
 from arroyo_nb.formats._lines import LineDecoder
+from arroyo_nb.formats._wrapped import WrappedBlocks, WrappedReader
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+
+REGISTRY, INCLUDE_SCHEMA = "json.confluent_schema_registry", "json.include_schema"
 
 
 class JsonFormat:
@@ -40,6 +44,22 @@ class JsonFormat:
         ),
     )
 
+    payload_options = (
+        Option(
+            REGISTRY,
+            Kind.BOOL,
+            "whether a record begins with the number of its schema in Confluent's "
+            "registry: five bytes, which are passed over",
+            default=False,
+        ),
+        Option(
+            INCLUDE_SCHEMA,
+            Kind.BOOL,
+            "whether a record is a document of a schema and a payload, the row",
+            default=False,
+        ),
+    )
+
     def decoder(
         self,
         schema: Schema,
@@ -52,6 +72,27 @@ class JsonFormat:
         drop = options.get("bad_data") == "drop"
         return LineDecoder(BlockReader(*given), RecordReader(*given), drop=drop)
 
+    def payload_problem(self, schema: Schema) -> str | None:  # noqa: ARG002
+        """None: an object has any columns."""
+        return None
+
+    def payload_decoder(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        event_time: str | None,
+        primary_key: tuple[str, ...] = (),  # noqa: ARG002
+    ) -> PayloadDecoder:
+        """A reader of JSON objects."""
+        from arroyo_nb.formats._payloads import JsonPayloads
+
+        given = (schema, event_time, decimals(options))
+        if options.get(INCLUDE_SCHEMA):
+            made = JsonPayloads(WrappedBlocks(*given), WrappedReader(*given))
+        else:
+            made = JsonPayloads(BlockReader(*given), RecordReader(*given))
+        return unframed(made, options)
+
     def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
         """One JSON object a row, as text."""
         return json_column(schema, options)
@@ -60,6 +101,15 @@ class JsonFormat:
 def decimals(options: Mapping[str, OptionValue]) -> str:
     """What a text of a DECIMAL is to a reader."""
     return str(options.get(DECIMAL_ENCODING, "number"))
+
+
+def unframed(
+    decoder: PayloadDecoder, options: Mapping[str, OptionValue]
+) -> PayloadDecoder:
+    """The decoder, of payloads as the table's options say that they begin."""
+    from arroyo_nb.formats._payloads import Unframed
+
+    return Unframed(decoder) if options.get(REGISTRY) else decoder
 
 
 FORMAT = JsonFormat()

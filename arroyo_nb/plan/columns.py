@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from sqlglot import exp
@@ -42,14 +42,20 @@ class Declared:
     primary_key
         The columns that carry PRIMARY KEY, as they were declared.
     metadata
-        What the connector tells of a record beside it.
+        Physical columns that the connector tells of a record beside it: the key of
+        each.
     """
 
     order: tuple[str, ...]
     physical: Schema
     generated: tuple[Generated, ...]
     primary_key: tuple[str, ...] = ()
-    metadata: tuple[Field, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def record(self) -> Schema:
+        """The columns that a record itself has."""
+        return Schema(tuple(f for f in self.physical if f.name not in self.metadata))
 
 
 def definitions(create: exp.Expr) -> Mapping[str, exp.ColumnDef]:
@@ -92,13 +98,10 @@ def declared_columns(
     problems.attempt(partial(_check_names, known, definitions))
     if len(known) < len(fields):
         return None
-    apart = tuple(f for f, d in zip(known, definitions, strict=True) if _is_metadata(d))
-    makers = [
-        None if _is_metadata(definition) else _generation(definition)
-        for definition in definitions
-    ]
+    beside = {d.name: key for d in definitions for key in _metadata_keys(d)}
+    makers = [None if d.name in beside else _generation(d) for d in definitions]
     stored = (f for f, made in zip(known, makers, strict=True) if made is None)
-    physical = Schema(tuple(f for f in stored if f not in apart))
+    physical = Schema(tuple(stored))
     generated = []
     for declared, made in zip(known, makers, strict=True):
         if made is not None:
@@ -108,7 +111,7 @@ def declared_columns(
         return None
     order = tuple(f.name for f in known)
     keys = tuple(d.name for d in definitions if _is_key(d))
-    return Declared(order, physical, tuple(g for g in generated if g), keys, apart)
+    return Declared(order, physical, tuple(g for g in generated if g), keys, beside)
 
 
 def _is_key(definition: exp.ColumnDef) -> bool:
@@ -158,8 +161,9 @@ def _field(
     return Field(definition.name, type_, nullable=not required)
 
 
-def _is_metadata(definition: exp.ColumnDef) -> bool:
-    return any(_metadata_key(c.kind) is not None for c in definition.constraints)
+def _metadata_keys(definition: exp.ColumnDef) -> Iterator[str]:
+    keys = (_metadata_key(constraint.kind) for constraint in definition.constraints)
+    return (key for key in keys if key is not None)
 
 
 def _check_constraints(

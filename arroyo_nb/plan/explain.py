@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from arroyo_nb.connectors import is_streamed
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.described import described
 from arroyo_nb.plan.explain_lookups import keeping, lookup_spark
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _BUCKETS = "transformWithState over buckets"
 _CHANGES = f"{_BUCKETS} of keys, Arrow in and out: retracts before appends"
 _CLOSING = f"{_BUCKETS} of keys, Arrow in and out: one row per closed window"
+_STREAMED = "readStream.kafka, then mapInArrow: records decoded in Python workers"
 _SPARK: dict[type[Node], str] = {
     Source: "readStream.parquet over the source's tape, one chunk a batch",
     Watermark: "withWatermark",
@@ -114,6 +116,7 @@ def identity(plan: Plan) -> str:
             lines.append(
                 f"{spec.name}: {node.table.connector} {spec.physical}"
                 + (f" PRIMARY KEY {spec.primary_key}" if spec.primary_key else "")
+                + (f" METADATA {dict(spec.metadata)}" if spec.metadata else "")
                 + f" {options}"
             )
     return "\n".join(dict.fromkeys(lines))
@@ -174,6 +177,8 @@ def _with_spark(node: Node) -> str:
         return f"{type(node).__name__}: {_CLOSING}"
     if isinstance(node, LookupJoin):
         return f"LookupJoin: {lookup_spark(node)}"
+    if isinstance(node, Source) and is_streamed(node.table.connector):
+        return f"Source: {_STREAMED}"
     return f"{type(node).__name__}: {_SPARK[type(node)]}"
 
 

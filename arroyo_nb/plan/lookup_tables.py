@@ -92,14 +92,15 @@ def lookup_table(
         problems += _static_keys(create, declared)
         problems += _changes(spec.options, options)
     raise_all(problems)
-    return LookupTable(spec, connector.name, declared.order, declared.metadata, asked)
+    apart = tuple(declared.physical[name] for name in declared.metadata)
+    return LookupTable(spec, connector.name, declared.order, apart, asked)
 
 
 def _asked_keys(
     create: exp.Expr, connector: Connector, declared: Declared
 ) -> Sequence[ArroyoError]:
     """Keys are what a record is stored under, and nothing in it."""
-    names = {field.name for field in declared.metadata}
+    names = list(declared.metadata)
     wrong = [key for key in declared.primary_key if key not in names]
     kind = connector.name.capitalize()
     if wrong or not declared.primary_key:
@@ -113,13 +114,13 @@ def _asked_keys(
             )
         ]
     if len(names) > 1:
-        place = definitions(create)[declared.metadata[1].name]
+        place = definitions(create)[names[1]]
         return [
             Unsupported(
                 "a record has one key: it is declared twice", span=span_of(place)
             )
         ]
-    if not declared.physical.names:
+    if not declared.record.names:
         return [
             CatalogProblem(
                 "a lookup table needs columns beside its key", span=name_span(create)

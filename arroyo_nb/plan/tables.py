@@ -8,7 +8,14 @@ from functools import partial
 from sqlglot import exp
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable
-from arroyo_nb.connectors import CONNECTORS, Checking, Connector, Direction, TableSpec
+from arroyo_nb.connectors import (
+    CONNECTORS,
+    Checking,
+    Connector,
+    Direction,
+    TableSpec,
+    format_options,
+)
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS, tells_changes
 from arroyo_nb.options import Kind, Option, OptionValue
@@ -39,12 +46,11 @@ _BAD_DATA = Option(
 )
 _CONNECTORS_TO_COME = frozenset(
     (
-        *("confluent", "delta", "fluvio", "iceberg", "kafka", "kinesis"),
-        *("mqtt", "nats", "nexmark", "polling_http", "rabbitmq", "sse"),
-        *("webhook", "websocket"),
+        *("delta", "fluvio", "iceberg", "kinesis", "mqtt", "nats", "nexmark"),
+        *("polling_http", "rabbitmq", "sse", "webhook", "websocket"),
     )
 )
-_FORMATS_TO_COME = frozenset(("avro", "protobuf", "raw_bytes", "raw_string"))
+_FORMATS_TO_COME = frozenset(("avro", "protobuf"))
 _OPTIONS_TO_COME = ("framing", "framing.newline.max_length", "idle_micros")
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
@@ -184,6 +190,7 @@ class _Table:
             values,
             event_time,
             declared.primary_key,
+            metadata=declared.metadata,
         )
         if isinstance(self._connector, Checking):
             for option, problem in self._connector.check(spec, direction):
@@ -206,7 +213,7 @@ class _Table:
             return None
         spec = TableSpec(
             self._statement.name,
-            declared.physical,
+            declared.record,
             values,
             primary_key=declared.primary_key,
         )
@@ -296,9 +303,8 @@ class _Table:
         name = self._options.text("format")
         span = self._options.span("format")
         if name is None:
-            raise CatalogProblem(
-                f"'format' must be set for the connector '{self._connector.name}'"
-            )
+            kind = self._connector.name.replace("_", " ").capitalize()
+            raise CatalogProblem(f"'format' must be set for {kind} connection")
         if name in _FORMATS_TO_COME and name not in FORMATS.names:
             raise Unsupported(f"the format '{name}' is not supported yet", span=span)
         if name not in FORMATS.names:
@@ -314,7 +320,7 @@ class _Table:
                 span=span,
             )
         values["format"] = name
-        options = FORMATS.get(name).options
+        options = format_options(self._connector, name)
         values |= self._options.take_all(options, self._option_problems)
 
     def _inferred(

@@ -139,7 +139,7 @@ class Execution:
         if output.progress is None:
             return 0
         # One that goes on after its end reads none, and not the end's row either.
-        return max(0, output.input_rows - self.feeds.ends_read(output.progress.chunks))
+        return max(0, output.input_rows - self.feeds.ends_read(output.progress.places))
 
     @property
     def rows_per_s(self) -> float:
@@ -279,12 +279,12 @@ class Execution:
     def _look(self, news: bool) -> None:
         self._rate.append((time.monotonic(), self.rows_in))
         if news:
-            self.feeds.consumed((o.sink, o.chunks) for o in self.outputs)
+            self.feeds.consumed((o.sink, o.reaches) for o in self.outputs)
 
     def _is_over(self) -> bool:
         return all(
-            output.chunks is not None
-            and self.feeds.is_read(output.chunks, output.sink)
+            output.places is not None
+            and self.feeds.is_read(output.places, output.sink)
             and output.is_idle()
             for output in self.outputs
         )

@@ -4,7 +4,7 @@
 
     run.json            which query this state belongs to, and in how many buckets
     lock                held (flock) by the process that runs it; names its owner
-    sources/TABLE/      chunks that the conductor released
+    sources/TABLE/      chunks that the conductor released; where a topic was begun
     sources/heartbeat/  beats, for queries that forget idle keys
     lookups/            tables that rows are looked up in, as they were read
     outputs/N/          one query: checkpoint/ of Spark, sink/ of the writer
@@ -81,7 +81,8 @@ class RunFolder:
             raise
 
     def source(self, table: str) -> Path:
-        """Where the chunks of a source are released."""
+        """Where the chunks of a source are released, or the beginning of a topic is
+        noted."""
         return self._made("sources", table)
 
     def heartbeat(self) -> Path:

@@ -1,7 +1,7 @@
 """Tables that are made from a trace when they are asked for.
 
 Late rows are found by a batch query: the lowered input of the window aggregate over
-the chunks of each batch in which the trace counted a late row, kept where the window
+what each batch read in which the trace counted a late row, kept where the window
 had closed before. The stream itself pays nothing for it.
 """
 
@@ -32,7 +32,7 @@ NOTHING = TracedBatch(
     elapsed_s=0,
     watermark=None,
     late_watermark=EPOCH,
-    chunks={},
+    stretches={},
     max_event_time=None,
 )
 """A batch without rows."""
@@ -73,8 +73,9 @@ def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
     ]
     if gone := sum(missing for _, missing in found):
         warnings.warn(
-            f"the rows of {gone} batches with late rows are gone, as a live source "
-            "keeps its newest: their late rows are counted, but not in this table",
+            f"the rows of {gone} batches with late rows are gone, as a live source, or "
+            "a topic, keeps its newest: their late rows are counted, but not in this "
+            "table",
             stacklevel=3,
         )
     return pa.concat_tables((table for table, _ in found), promote_options="default")
@@ -128,7 +129,7 @@ def _late_table(
 ) -> tuple[pa.Table, int]:
     """The late rows of some batches, and how many of them have no rows any more."""
     spark = engine.session
-    there = [batch for batch in batches if feeds.has_chunks(batch.chunks)]
+    there = [batch for batch in batches if feeds.has(batch.stretches)]
     frames = (_late_frame(spark, aggregate, b, feeds) for b in there or (NOTHING,))
     rows = reduce(lambda above, below: above.union(below), frames).toArrow()
     return _naive(rows), len(batches) - len(there)
@@ -140,7 +141,7 @@ def _late_frame(
     batch: TracedBatch,
     feeds: Feeds,
 ) -> DataFrame:
-    read = partial(feeds.read_chunks, spark, batch.chunks)
+    read = partial(feeds.read_again, spark, batch.stretches)
     frame = late_frame(aggregate, read, batch.late_watermark)
     return frame.withColumnRenamed(TIMESTAMP, "event_time")
 

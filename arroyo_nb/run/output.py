@@ -25,6 +25,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.changes import ChangesPreview
+from arroyo_nb.run.feed import Places, Reach, Stretches
 from arroyo_nb.run.folder import user_of
 from arroyo_nb.run.history import History
 from arroyo_nb.run.preview import Preview, Tee
@@ -69,9 +70,9 @@ class Output:
         Its newest batch.
     is_traced
         Whether the rows of its windows are counted.
-    chunks
-        How many chunks of each source it has read, in earlier runs too; None before
-        its first trigger.
+    places
+        How far it has read each source, in earlier runs too; None before its first
+        trigger.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class Output:
         printed: bool = False,
     ) -> None:
         self.sink = sink
-        self.input_rows = 0
+        self.source_rows: Counter[str] = Counter()
         self.late_groups = 0
         self.dropped_rows: Counter[str] = Counter()
         self.bad: dict[str, tuple[str, ...]] = {}
@@ -107,7 +108,7 @@ class Output:
             Trace(node.assign) for node in self.aggregates if node.assign is not None
         )
         self.progress: Progress | None = None
-        self.chunks: Mapping[str, int] | None = None
+        self.places: Places | None = None
         self.max_event_time: datetime | None = None
         self.history = History()
         self.error: BaseException | None = None
@@ -132,6 +133,19 @@ class Output:
         """Rows that came after a window of theirs had closed, each counted once for
         each aggregate, however many windows it missed; of sessions at most so many."""
         return sum(trace.late_rows for trace in self.traces)
+
+    @property
+    def input_rows(self) -> int:
+        """Rows that it has read, the end-of-stream row among them."""
+        return self.source_rows.total()
+
+    @property
+    def reaches(self) -> Mapping[str, Reach] | None:
+        """How far it has come in each source; None before its first trigger."""
+        if self.places is None:
+            return None
+        rows = self.source_rows
+        return {key: Reach(place, rows[key]) for key, place in self.places.items()}
 
     @property
     def unwritten(self) -> str:
@@ -198,7 +212,7 @@ class Output:
         return self.error or self._query.exception() or RuntimeError("query ended")
 
     def is_idle(self) -> bool:
-        """Whether all released chunks are read and no window is left to close;
+        """Whether all released rows are read and no window is left to close;
         on the worker. Read after :meth:`poll`: the status is then not older."""
         return self._query is not None and self._query.status["message"] in IDLE
 
@@ -279,7 +293,7 @@ class Output:
             return []
         newest = _progress(last)
         # Also of a query that has nothing left to do: it says where it stands.
-        self.chunks = newest.chunks
+        self.places = newest.places
         return new_batches(
             newest,
             lambda: map(_progress, query.recentProgress),
@@ -298,7 +312,7 @@ class Output:
                     elapsed_s=self._elapsed_s,
                     watermark=progress.watermark,
                     late_watermark=late_watermark,
-                    chunks=_read_in(progress),
+                    stretches=_read_in(progress),
                     max_event_time=self.max_event_time,
                     pane_rows=observed.pane_rows,
                     exact=observed.exact,
@@ -320,7 +334,7 @@ class Output:
                 if values.get("bad") is not None:
                     kept = (*self.bad.get(table, ()), values["bad"])
                     self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
-        self.input_rows += progress.input_rows
+        self.source_rows.update(progress.source_rows)
         self.late_groups += progress.late_groups
         self.progress = progress
 
@@ -356,6 +370,6 @@ def _progress(reported: StreamingQueryProgress) -> Progress:
     return read_progress(json.loads(reported.json))
 
 
-def _read_in(progress: Progress) -> Mapping[str, tuple[int, int]]:
-    first = progress.first_chunks
-    return {name: (first[name], end) for name, end in progress.chunks.items()}
+def _read_in(progress: Progress) -> Stretches:
+    first = progress.first_places
+    return {name: (first[name], end) for name, end in progress.places.items()}

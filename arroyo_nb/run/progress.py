@@ -7,15 +7,21 @@ StreamingQueryProgress), so a change of its spelling is a change of this file.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from arroyo_nb.run import heartbeat
+from arroyo_nb.run.feed import Place, Places, topic_key
+
+T = TypeVar("T")
+
+_TOPIC = re.compile(r"KafkaV2\[Subscribe\[(.*)\]\]\Z")
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -28,9 +34,9 @@ class Progress:
     ----------
     batch_id
         Spark's, counted from 0 over restarts.
-    input_rows
-        Rows read, the end-of-stream row among them; a folder that the query reads
-        twice counts once.
+    source_rows
+        Per source, by its key: rows read, the end-of-stream row among them; of a source
+        that the query reads twice, once.
     batch_ms
         Duration of the whole trigger.
     watermark
@@ -38,10 +44,10 @@ class Progress:
         first.
     max_event_time
         Newest event time of this batch at the first watermark; None without rows.
-    chunks
-        Per source folder name: how many chunks have been read so far; where a query
-        reads a folder twice, by the slower reader.
-    first_chunks
+    places
+        Per source, by its key: how far it has been read; where a query reads it twice,
+        by the slower reader.
+    first_places
         The same before this batch.
     state_rows
         Rows held by all stateful operators.
@@ -56,16 +62,21 @@ class Progress:
     """
 
     batch_id: int
-    input_rows: int
     batch_ms: float
     watermark: datetime | None
     max_event_time: datetime | None = None
-    chunks: Mapping[str, int] = field(default_factory=dict)
-    first_chunks: Mapping[str, int] = field(default_factory=dict)
+    places: Places = field(default_factory=dict)
+    first_places: Places = field(default_factory=dict)
+    source_rows: Mapping[str, int] = field(default_factory=dict)
     state_rows: int = 0
     late_groups: int = 0
     observed: Mapping[str, Any] = field(default_factory=dict)
     ran: bool = True
+
+    @property
+    def input_rows(self) -> int:
+        """Rows read of all sources."""
+        return sum(self.source_rows.values())
 
 
 def read_progress(raw: Mapping[str, Any]) -> Progress:
@@ -75,15 +86,15 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
     3
     """
     every = raw.get("sources", ())
-    sources = [source for source in every if _folder_name(source) != heartbeat.FOLDER]
+    sources = [source for source in every if _key(source) != heartbeat.FOLDER]
     return Progress(
         batch_id=int(raw["batchId"]),
-        input_rows=sum(_by_folder(sources, _rows_read, max).values()),
         batch_ms=float(raw.get("durationMs", NOTHING).get("triggerExecution", 0)),
         watermark=_instant(raw.get("eventTime", NOTHING).get("watermark")),
         max_event_time=_instant(raw.get("eventTime", NOTHING).get("max")),
-        chunks=_by_folder(sources, partial(_chunks_read, "endOffset"), min),
-        first_chunks=_by_folder(sources, partial(_chunks_read, "startOffset"), min),
+        places=_by_source(sources, partial(_place, "endOffset"), slower),
+        first_places=_by_source(sources, partial(_place, "startOffset"), slower),
+        source_rows=_by_source(sources, _rows_read, max),
         state_rows=_of_states(raw, "numRowsTotal"),
         late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
@@ -135,29 +146,44 @@ def _instant(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def _folder_name(source: Mapping[str, Any]) -> str:
+def _key(source: Mapping[str, Any]) -> str:
+    """What a source's feed is called."""
+    description = str(source["description"])
+    if topic := _TOPIC.match(description):
+        return topic_key(topic[1])
     # "FileStreamSource[file:/home/ada/sources/flights]" -> "flights"
-    return PurePosixPath(str(source["description"]).rstrip("]")).name
+    return PurePosixPath(description.rstrip("]")).name
 
 
 def _rows_read(source: Mapping[str, Any]) -> int:
     return int(source.get("numInputRows", 0))
 
 
-def _chunks_read(offset: str, source: Mapping[str, Any]) -> int:
+def _place(offset: str, source: Mapping[str, Any]) -> Place:
+    found = source.get(offset) or NOTHING
+    if topic := _TOPIC.match(str(source["description"])):
+        return {int(number): at for number, at in found.get(topic[1], NOTHING).items()}
     # One chunk is one entry of the file source's log, and logOffset counts from 0.
-    place = source.get(offset) or NOTHING
-    return int(place.get("logOffset", -1)) + 1
+    return int(found.get("logOffset", -1)) + 1
 
 
-def _by_folder(
+def slower(one: Place, other: Place) -> Place:
+    """The place of the slower of two readers of a source."""
+    if isinstance(one, int) or isinstance(other, int):
+        assert isinstance(one, int)
+        assert isinstance(other, int)
+        return min(one, other)
+    return {number: min(one[number], other[number]) for number in one.keys() & other}
+
+
+def _by_source(
     sources: Iterable[Mapping[str, Any]],
-    value: Callable[[Mapping[str, Any]], int],
-    choose: Callable[[int, int], int],
-) -> dict[str, int]:
-    """One value per folder, chosen where the query reads it more than once."""
-    found: dict[str, int] = {}
+    value: Callable[[Mapping[str, Any]], T],
+    choose: Callable[[T, T], T],
+) -> dict[str, T]:
+    """One value per source, chosen where the query reads it more than once."""
+    found: dict[str, T] = {}
     for source in sources:
-        name, read = _folder_name(source), value(source)
-        found[name] = choose(found.get(name, read), read)
+        name, read = _key(source), value(source)
+        found[name] = choose(found[name], read) if name in found else read
     return found

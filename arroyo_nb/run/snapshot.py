@@ -55,11 +55,30 @@ class WindowBar:
 
 
 @dataclass(frozen=True)
+class PartitionProgress:
+    """One partition of a topic: the ``offset`` of the next record that is read, and the
+    ``end`` of the partition. An ``idle`` one got no record for a while; Spark's
+    watermark, unlike Arroyo's, does not wait for it."""
+
+    number: int
+    offset: int
+    end: int
+    idle: bool = False
+
+    @property
+    def lag(self) -> int:
+        """How many records are still to be read; offsets without a record count."""
+        return self.end - self.offset
+
+
+@dataclass(frozen=True)
 class SourceProgress:
     """One source of the run: rows so far, newest event time, pace.
 
     One that is ``looked_up`` has no time; where it is asked by key, its rows are not
-    known, and ``dropped_rows`` counts those of the stream that met a bad record.
+    known, and ``dropped_rows`` counts those of the stream that met a bad record. Only a
+    topic has ``partitions``, ``rows_per_s``, and seconds for which its broker has been
+    away; ``rows`` are then those that were read, else those that were released.
     """
 
     name: str
@@ -72,6 +91,14 @@ class SourceProgress:
     dropped_rows: int = 0
     bad: tuple[str, ...] = ()
     looked_up: bool = False
+    partitions: tuple[PartitionProgress, ...] = ()
+    rows_per_s: float = 0.0
+    away_s: float = 0.0
+
+    @property
+    def lag(self) -> int:
+        """How many records of all partitions are still to be read."""
+        return sum(partition.lag for partition in self.partitions)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What happened, batch by batch: the one value that views and late-row ledgers read.
 
-Per batch: which chunks arrived, which watermark closed windows, which watermark
+Per batch: what was read, which watermark closed windows, which watermark
 decided what is late, and how many rows were put into each window. The counts come
 from Spark's observed metrics at the input of the window aggregate, so they are exact
 per row; Spark's own counter counts groups after pre-aggregation.
@@ -17,6 +17,7 @@ from datetime import datetime
 from threading import Lock
 
 from arroyo_nb.plan import nodes
+from arroyo_nb.run.feed import Stretches
 from arroyo_nb.run.snapshot import WindowBar, WindowState
 from arroyo_nb.run.tally import tally
 from arroyo_nb.schema import EPOCH, MICROSECOND
@@ -40,8 +41,8 @@ class TracedBatch:
     late_watermark
         The one below which a window's rows were dropped: that of the batch before, in
         the first one the epoch, where Spark's watermarks begin.
-    chunks
-        Per source, the chunk numbers [first, after last) that it read.
+    stretches
+        What it read of each source: of a tape the chunk numbers [first, after last).
     max_event_time
         Newest event time at the aggregate's input (or of the sources) so far.
     pane_rows
@@ -55,7 +56,7 @@ class TracedBatch:
     elapsed_s: float
     watermark: datetime | None
     late_watermark: datetime
-    chunks: Mapping[str, tuple[int, int]]
+    stretches: Stretches
     max_event_time: datetime | None
     pane_rows: Mapping[datetime, int] = field(default_factory=dict)
     exact: bool = True

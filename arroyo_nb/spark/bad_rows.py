@@ -1,20 +1,22 @@
 """Rows that cannot be used: they fail the query, or are counted and left out.
 
-Those whose computed event time is none, and those that met a record of a lookup table
-that cannot be read. (A recorder's own event time is looked at while it is recorded:
-:mod:`arroyo_nb.tape.window_times`.)
+Those whose computed event time is none, those that met a record of a lookup table that
+cannot be read, and records of a topic that cannot be. (A recorder's own event time is
+looked at while it is recorded: :mod:`arroyo_nb.tape.window_times`; that of a record
+while it is decoded: :mod:`arroyo_nb.spark.records`.)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from arroyo_nb.connectors import is_streamed
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.typing import is_nullable
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted, quoted_text
 from arroyo_nb.spark.windows import END_OF_TIME
-from arroyo_nb.tape import LAST_WINDOW
+from arroyo_nb.tape import LAST_WINDOW, UNREAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +26,20 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
 
 DROPPED = "dropped:"
-"""Observation of a table's rows whose event time cannot be used, or of those that met a
-record of it that cannot be read: a number, the table's name."""
+"""Observation of a table's rows whose event time cannot be used, of those that met a
+record of it that cannot be read, or of its records that cannot be: a number, the
+table's name."""
+
+
+def drops_records(table: ConnectorTable) -> bool:
+    """Whether the rows that are read of a source have
+    :data:`~arroyo_nb.tape.UNREAD`: Spark reads it itself, and its bad records are left
+    out."""
+    dropped = table.spec.options.get("bad_data") == "drop"
+    return dropped and is_streamed(table.connector)
+
+
+_Counted: TypeAlias = "ConnectorTable | nodes.LookupJoin | nodes.Source"
 
 
 @dataclass(frozen=True)
@@ -33,13 +47,13 @@ class BadRows:
     """What becomes of the bad rows of one plan.
 
     ``windowed`` is whether its rows get windows. ``again`` is whether they have been
-    read before: none is counted once more. ``counted`` has the tables and lookups that
-    are counted already: an observation has one name.
+    read before: none is counted once more. ``counted`` has the tables, sources and
+    lookups that are counted already: an observation has one name.
     """
 
     windowed: bool
     again: bool
-    counted: list[ConnectorTable | nodes.LookupJoin] = field(default_factory=list)
+    counted: list[_Counted] = field(default_factory=list)
 
     def of_usable_time(self, frame: DataFrame, node: nodes.Watermark) -> DataFrame:
         """The rows whose computed event time can be used."""
@@ -87,18 +101,23 @@ class BadRows:
     def readable(self, frame: DataFrame, node: nodes.LookupJoin) -> DataFrame:
         """What was asked for, less what an inner join finds no record for because it
         cannot be read."""
-        from arroyo_nb.spark.lookups import UNREAD
-
         if node.table.spec.options.get("bad_data") == "drop":
             frame = self._observed(frame, node, f"count({UNREAD})", f"min({UNREAD})")
             if node.how == "inner":
                 frame = frame.filter(f"{UNREAD} IS NULL")
         return frame.drop(UNREAD)
 
+    def of_records(self, frame: DataFrame, node: nodes.Source) -> DataFrame:
+        """A source's rows, less those that stand for bad records."""
+        if not drops_records(node.table):
+            return frame
+        frame = self._observed(frame, node, f"count({UNREAD})", f"min({UNREAD})")
+        return frame.filter(f"{UNREAD} IS NULL").drop(UNREAD)
+
     def _observed(
         self,
         frame: DataFrame,
-        of: ConnectorTable | nodes.LookupJoin,
+        of: _Counted,
         rows: str,
         sample: str,
     ) -> DataFrame:
@@ -107,7 +126,7 @@ class BadRows:
 
         if self.again or of in self.counted:
             return frame
-        table = of.table if isinstance(of, nodes.LookupJoin) else of
+        table = of.table if isinstance(of, nodes.Node) else of
         name = f"{DROPPED}{len(self.counted)}:{table.name}"
         self.counted.append(of)
         return frame.observe(

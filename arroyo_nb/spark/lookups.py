@@ -20,7 +20,7 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -33,18 +33,17 @@ from arroyo_nb.options import OptionValue
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.naming import free
 from arroyo_nb.plan.typing import type_of
-from arroyo_nb.schema import Schema, arrow_schema, quoted, spark_schema, spark_type
+from arroyo_nb.schema import Schema, arrow_schema, quoted, spark_type
 from arroyo_nb.spark.expressions import spark_sql
+from arroyo_nb.spark.held import held_schema
 from arroyo_nb.spark.lookup_cache import LookupCache
+from arroyo_nb.tape import UNREAD
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FOUND = "_found"
 """Whether a row of a table that is read whole was found; NULL where it was not."""
-
-UNREAD = "_unread"
-"""Of a row whose record in a store is bad and dropped: what is wrong with that."""
 
 KEY = "_key"
 """What is looked up, on its way to a worker."""
@@ -88,11 +87,11 @@ def broadcast(
 
 def static_frame(spark: SparkSession, rows: pa.Table, schema: Schema) -> DataFrame:
     """The rows of a table that is read whole."""
-    return spark.createDataFrame(rows.cast(_spark_arrow(schema)))
+    return spark.createDataFrame(rows.cast(held_schema(schema)))
 
 
 def asked(frame: DataFrame, node: nodes.LookupJoin, row_time: str) -> DataFrame:
-    """Each row with the columns of what was found, and :data:`UNREAD`; of an inner join
+    """Each row with the columns of what was found, and ``_unread``; of an inner join
     those that find something, if only a bad record.
 
     Parameters
@@ -153,7 +152,7 @@ def _worker(node: nodes.LookupJoin, names: Sequence[str]) -> Lookup:
         table.name,
         format_.name,
         spec.physical,
-        _spark_arrow(spec.physical),
+        held_schema(spec.physical),
         {name: value for name, value in spec.options.items() if name in wanted},
         table.cache_bytes,
         None if table.cache_ttl is None else table.cache_ttl.total_seconds(),
@@ -208,7 +207,7 @@ class Lookup:
             yield from self.looked_up(rows, cache).to_batches()
 
     def looked_up(self, rows: pa.Table, cache: LookupCache) -> pa.Table:
-        """The rows with what was found for their :data:`KEY`, and :data:`UNREAD`."""
+        """The rows with what was found for their :data:`KEY`, and ``_unread``."""
         keys = rows[KEY].combine_chunks()
         distinct = keys.unique().drop_null()
         texts = distinct.to_pylist()
@@ -294,12 +293,3 @@ class Lookup:
 
 _CACHES: OrderedDict[str, LookupCache] = OrderedDict()
 """Those of this process: it outlives a batch."""
-
-
-def _spark_arrow(schema: Schema) -> pa.Schema:
-    """The Arrow types that Spark's hold."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import StructType
-
-    columns: Any = StructType.fromDDL(spark_schema(schema))
-    return to_arrow_schema(columns, timezone="UTC")

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
 
 Read: TypeAlias = "Callable[[nodes.Source | nodes.LookupJoin], DataFrame]"
-"""Gives a source's physical columns, ``_timestamp`` and :func:`told_columns`, these and
-no others, streaming or not; of a lookup join whose table is read whole, its rows."""
+"""Gives a source's physical columns, ``_timestamp`` and :func:`told_columns`, where it
+:func:`~arroyo_nb.spark.bad_rows.drops_records` what is wrong with them, and no others,
+streaming or not; of a lookup join whose table is read whole, its rows."""
 
 _WATERMARK = "_watermark"
 _BEYOND = f"timestamp_micros({END_OF_TIME_US + 1}L)"
@@ -143,7 +144,7 @@ def _moment(node: nodes.Node) -> str:
 def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
     match node:
         case nodes.Source():
-            return lowering.read(node)
+            return lowering.bad_rows.of_records(lowering.read(node), node)
         case nodes.Watermark():
             return lower_watermark(node, lowering)
         case nodes.LatestRow():

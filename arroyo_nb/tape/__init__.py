@@ -1,4 +1,4 @@
-"""Recorded streams: every source that is not Kafka is a tape.
+"""Recorded streams: every source that Spark does not read itself is a tape.
 
 A tape is an ordered run of Arrow chunks, each row with its arrival time. A recorder
 makes the chunks of one source, vectorised and in arrival order; the conductor moves
@@ -24,6 +24,10 @@ KEPT_BAD_ROWS = 20
 
 SHOWN_CHARS = 200
 """How much of the text of one is kept."""
+
+UNREAD = "_unread"
+"""Hidden column of rows that Spark reads itself, or looks up: what is wrong with the
+bad record that a row stands for, or met, where such are dropped."""
 
 END_OF_TIME_US = 253_370_764_800_000_000
 """9999-01-01T00:00:00Z in microseconds: the ``_timestamp`` of the one row of an

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from arroyo_nb.run.snapshot import SourceProgress
+from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.words import NAME_CHARS, clock, count, duration, escaped
 
 MOST_SOURCES, MOST_BAD, BAD_CHARS = 12, 5, 200
+MOST_PARTITIONS = 16
+AWAY = "no broker answers"
 
 
 def listed(sources: Sequence[SourceProgress]) -> str:
-    """One line a source: rows, newest event time, delay, bad rows with a sample."""
+    """One line a source: rows, newest event time, delay, bad rows with a sample; of a
+    topic its partitions, how far they are behind, and which are idle."""
     if not sources:
         return ""
     made = "".join(_source(source) for source in sources[:MOST_SOURCES])
@@ -25,7 +28,7 @@ def listed(sources: Sequence[SourceProgress]) -> str:
 def _source(source: SourceProgress) -> str:
     if source.looked_up:
         return f"<div>{_named(source, ['looked up'])}</div>"
-    parts = [f"{count(source.rows, 'row')} released"]
+    parts = _of_topic(source) if source.partitions else _of_tape(source)
     if source.max_event_time is not None and source.max_event_time < END_OF_TIME:
         parts.append(f"newest {clock(source.max_event_time)}")
     parts.append(f"delay allowed {_delay(source.delay)}")
@@ -34,6 +37,53 @@ def _source(source: SourceProgress) -> str:
     elif source.paused:
         parts.append("paused")
     return f"<div>{_named(source, parts)}</div>"
+
+
+def _of_tape(source: SourceProgress) -> list[str]:
+    return [f"{count(source.rows, 'row')} released"]
+
+
+def _of_topic(source: SourceProgress) -> list[str]:
+    rate = f"{count(round(source.rows_per_s), 'row')}/s"
+    return [f"{count(source.rows, 'row')} read", rate, *map(_marked, behind(source))]
+
+
+def _marked(words: str) -> str:
+    return f'<span class="bad">{words}</span>' if words.startswith(AWAY) else words
+
+
+def behind(source: SourceProgress) -> list[str]:
+    """How far a topic's reader is behind, in plain words.
+
+    >>> from arroyo_nb.run.snapshot import PartitionProgress as P
+    >>> parts = (P(0, 5, 7), P(1, 3, 3, idle=True))
+    >>> behind(SourceProgress("q", 8, None, timedelta(), False, partitions=parts))
+    ['2 partitions, 2 records behind (0: 2)', 'idle: 1']
+    """
+    partitions = source.partitions
+    parts = [_lag(partitions, source.lag)]
+    idle = [partition.number for partition in partitions if partition.idle]
+    if idle:
+        parts.append(f"idle: {_numbers(idle)}")
+    if source.away_s >= 1:
+        length = duration(timedelta(seconds=int(source.away_s)))
+        parts.append(f"{AWAY} for {length}")
+    return parts
+
+
+def _lag(partitions: Sequence[PartitionProgress], lag: int) -> str:
+    """How many there are, and how far they are behind; each, where some are."""
+    told = f"{count(len(partitions), 'partition')}, {count(lag, 'record')} behind"
+    late = [partition for partition in partitions if partition.lag]
+    if len(partitions) == 1 or not late:
+        return told
+    each = ", ".join(f"{p.number}: {p.lag:,}" for p in late[:MOST_PARTITIONS])
+    return f"{told} ({each}{', …' if len(late) > MOST_PARTITIONS else ''})"
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:MOST_PARTITIONS]))
+    return f"{shown}{', …' if len(numbers) > MOST_PARTITIONS else ''}"
 
 
 def _named(source: SourceProgress, parts: list[str]) -> str:

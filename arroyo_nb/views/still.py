@@ -36,7 +36,7 @@ from arroyo_nb.views.panel import (
     told,
 )
 from arroyo_nb.views.rows import cell_texts, numeric_columns
-from arroyo_nb.views.sources import BAD_CHARS
+from arroyo_nb.views.sources import BAD_CHARS, behind
 from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
 from arroyo_nb.views.words import NAME_CHARS, count, escaped, instant, lines, plain
@@ -90,7 +90,14 @@ def text(snapshot: Snapshot) -> str:
 
 def _left_out(snapshot: Snapshot) -> list[str]:
     told = (not_written, rows_left_out, outputs_left_out, trace_left_out)
-    return [said for tell in told if (said := tell(snapshot))]
+    said = [said for tell in told if (said := tell(snapshot))]
+    return [*said, *_topics(snapshot)]
+
+
+def _topics(snapshot: Snapshot) -> list[str]:
+    """How far the run is behind each topic that it reads."""
+    topics = [source for source in snapshot.sources if source.partitions]
+    return [f"{source.name}: {' · '.join(behind(source))}" for source in topics]
 
 
 def _bad(snapshot: Snapshot) -> str:

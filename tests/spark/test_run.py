@@ -409,7 +409,7 @@ def test_late_rows_whose_chunks_are_gone_are_told(session):
     run = session.run(PATIENT.format(delay="30 minutes") + BY_HOUR, wait=True)
     late = run.late().num_rows
     batch = run.outputs[0].traces[0].late_batches[0]
-    ((first, _),) = batch.chunks.values()
+    ((first, _),) = batch.stretches.values()
     next(run.folder.rglob(f"chunk-{first + 1:08d}.parquet")).unlink()
     with pytest.warns(UserWarning, match="rows of 1 batches with late rows are gone"):
         assert 0 < run.late().num_rows < late

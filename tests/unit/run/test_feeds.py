@@ -1,7 +1,6 @@
 """What feeds a run: when it is asked before it has begun, and what it cannot do."""
 
 import threading
-from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -61,8 +60,8 @@ def claim(tmp_path):
 
 
 def released(one):
-    (source,) = one._folders.values()
-    return len(chunk_numbers(source))
+    (feed,) = one._feeds
+    return len(chunk_numbers(feed._folder))
 
 
 def test_what_is_asked_for_while_it_starts_is_done_when_it_has_started(
@@ -87,7 +86,8 @@ def test_a_slice_at_a_speed_is_what_a_tick_releases(
 ):
     one = feeds(speed=100.0, tick=timedelta(seconds=tick_s), rows=4)
     one.start(claim)
-    (conductor,) = one._conductors.values()
+    (feed,) = one._feeds
+    conductor = feed._conductor
 
     def is_drained():
         conductor.consumed(conductor.state.chunks)
@@ -159,7 +159,8 @@ def test_the_run_keeps_its_folder_while_a_source_hangs(
     plan = plan_script(IMPULSE.format(more="") + COUNTS, Catalog())
     run = Execution("r", plan, None, tmp_path, RunOptions(), None, temporary=True)
     source = Hanging()
-    run.feeds._feeds = tuple(replace(f, recorder=source) for f in run.feeds._feeds)
+    (feed,) = run.feeds._feeds
+    feed.recorder = source
     run._claim = claim = RunFolder(tmp_path / "state", plan_text="", name="r")
     run.feeds.start(claim)
     assert source.asked.wait(DEADLINE_S)
@@ -204,20 +205,20 @@ def test_chunks_that_are_gone_are_told(feeds, claim, eventually):
     one = feeds()
     one.start(claim)
     eventually(lambda: one.sources()[0].ended)
-    ((key, folder),) = one._folders.items()
-    (source,) = (feed.table for feed in one._feeds)
-    assert one.has_chunks({key: (0, 3)})
-    assert one.has_chunks({})
-    chunk_path(folder, 1).unlink()
-    assert one.has_chunks({key: (1, 3)})
-    assert not one.has_chunks({key: (0, 1)})
-    node = type("Node", (), {"table": source})()
+    (feed,) = one._feeds
+    key = feed.key
+    assert one.has({key: (0, 3)})
+    assert one.has({})
+    chunk_path(feed._folder, 1).unlink()
+    assert one.has({key: (1, 3)})
+    assert not one.has({key: (0, 1)})
+    node = type("Node", (), {"table": feed.table})()
     with pytest.raises(RunProblem, match="rows that 'ticks' gave are gone"):
-        one.read_chunks(None, {key: (0, 3)}, node)
+        one.read_again(None, {key: (0, 3)}, node)
 
 
 def test_chunks_of_a_run_that_reads_no_more_are_asked_for(feeds):
-    key = feeds().has_chunks
+    key = feeds().has
     assert key({})
     with pytest.raises(RunProblem, match="has not begun to read again"):
         key({"0-ticks": (0, 2)})

@@ -43,5 +43,5 @@ def test_beats_are_no_rows_of_the_input():
     sources = [source("0-flights", 40, 3), source("heartbeat", 2, 9)]
     progress = read_progress({"batchId": 1, "sources": sources})
     assert progress.input_rows == 40
-    assert progress.chunks == {"0-flights": 4}
-    assert progress.first_chunks == {"0-flights": 0}
+    assert progress.places == {"0-flights": 4}
+    assert progress.first_places == {"0-flights": 0}

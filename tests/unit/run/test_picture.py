@@ -143,7 +143,7 @@ def test_a_table_that_is_looked_up_is_told_where_records_were_left_out(tmp_path)
     assert run.snapshot().sources == ()
     for output, bad in zip(run.outputs, ("a", "b"), strict=True):
         observed = {"dropped:0:users": {"rows": 2, "bad": bad}}
-        output._take(Progress(0, 5, 1.0, None, observed=observed))
-        output._take(Progress(1, 5, 1.0, None, observed=observed))
+        output._take(Progress(0, 1.0, None, observed=observed))
+        output._take(Progress(1, 1.0, None, observed=observed))
     (told,) = run.snapshot().sources
     assert told == replace(users, dropped_rows=8, bad=("a", "b"))

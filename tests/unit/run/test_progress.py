@@ -52,8 +52,8 @@ def test_a_trigger_is_read_as_plain_numbers():
     assert progress.watermark == datetime(2013, 2, 8, 11, 12, tzinfo=UTC)
     assert progress.max_event_time == datetime(2013, 2, 8, 12, 21, tzinfo=UTC)
     # The slower of two readers of a folder; its rows count once.
-    assert progress.chunks == {"flights": 6, "weather": 0}
-    assert progress.first_chunks == {"flights": 5, "weather": 0}
+    assert progress.places == {"flights": 6, "weather": 0}
+    assert progress.first_places == {"flights": 5, "weather": 0}
     assert progress.observed == {"window:0": {"rows": 120}}
 
 
@@ -63,7 +63,7 @@ def test_the_epoch_is_no_watermark():
 
 
 def test_a_trigger_without_rows_is_read():
-    assert read_progress({"batchId": 0}).chunks == {}
+    assert read_progress({"batchId": 0}).places == {}
 
 
 def test_the_watermark_of_before_a_restart_is_in_the_offset_log(tmp_path):
@@ -77,11 +77,11 @@ def test_the_watermark_of_before_a_restart_is_in_the_offset_log(tmp_path):
 
 
 def batch(number):
-    return Progress(number, 0, 0.0, None)
+    return Progress(number, 0.0, None)
 
 
 def idle(next_number):
-    return Progress(next_number, 0, 0.0, None, ran=False)
+    return Progress(next_number, 0.0, None, ran=False)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_a_value_is_in_no_message_footer_or_picture(folder, bad_data):
     made = run(text, folder)
     claim = RunFolder(folder / "state", plan_text="", name="r")
     made.feeds.start(claim)
-    (conductor,) = made.feeds._conductors.values()
+    conductor = made.feeds._feeds[0]._conductor
     assert conductor.join(20)
     claim.release()
     (source,) = made.feeds.sources()

@@ -31,7 +31,7 @@ def batch(number, watermark, late_watermark, **panes):
         elapsed_s=number,
         watermark=watermark and aware(watermark),
         late_watermark=aware(late_watermark) if late_watermark else EPOCH,
-        chunks={},
+        stretches={},
         max_event_time=None,
         pane_rows={aware(int(hour[1:])): rows for hour, rows in panes.items()},
     )

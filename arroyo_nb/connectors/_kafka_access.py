@@ -1,0 +1,292 @@
+"""How clients reach the brokers of a table: librdkafka's words, and Java's.
+
+The dialect has librdkafka's names, as Arroyo's client is made of it. Two clients read
+them here: librdkafka asks the broker before and beside a run, and Spark's, which is
+Java's, reads the records. What only one of them knows is translated or left out by the
+tables below; what neither is known to need is refused, as it would be lost in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.options import OptionValue
+from arroyo_nb.registry import did_you_mean
+
+JAVA_NAMES: Mapping[str, str] = {
+    "fetch.wait.max.ms": "fetch.max.wait.ms",
+    "fetch.message.max.bytes": "max.partition.fetch.bytes",
+    "max.partition.fetch.bytes": "max.partition.fetch.bytes",
+    "socket.timeout.ms": "request.timeout.ms",
+    "socket.send.buffer.bytes": "send.buffer.bytes",
+    "socket.receive.buffer.bytes": "receive.buffer.bytes",
+    "topic.metadata.refresh.interval.ms": "metadata.max.age.ms",
+    "ssl.ca.location": "ssl.truststore.location",
+    "ssl.ca.pem": "ssl.truststore.certificates",
+    "ssl.certificate.pem": "ssl.keystore.certificate.chain",
+    "ssl.key.pem": "ssl.keystore.key",
+    **{
+        name: name
+        for name in (
+            *("check.crcs", "client.dns.lookup", "client.id", "client.rack"),
+            *("connections.max.idle.ms", "fetch.max.bytes"),
+            *("fetch.min.bytes", "metadata.max.age.ms", "reconnect.backoff.max.ms"),
+            *("reconnect.backoff.ms", "retry.backoff.max.ms", "retry.backoff.ms"),
+            *("security.protocol", "socket.connection.setup.timeout.ms"),
+            *("ssl.endpoint.identification.algorithm", "ssl.key.password"),
+        )
+    },
+}
+"""What a setting of librdkafka is called in Java."""
+
+LIBRDKAFKA_ONLY = frozenset(
+    (
+        *("api.version.request", "broker.address.family", "broker.address.ttl"),
+        *("broker.version.fallback", "debug", "fetch.error.backoff.ms"),
+        *("fetch.queue.backoff.ms", "log.connection.close", "log_level"),
+        *("max.in.flight", "message.max.bytes", "queued.max.messages.kbytes"),
+        *("queued.min.messages", "receive.message.max.bytes"),
+        *("socket.keepalive.enable", "socket.max.fails", "socket.nagle.disable"),
+        *("statistics.interval.ms", "topic.metadata.refresh.sparse"),
+    )
+)
+"""What tunes librdkafka itself: Spark reads the records, and has no such thing."""
+
+_FILES: Mapping[str, str] = {
+    "ssl.certificate.location": "ssl.keystore.certificate.chain",
+    "ssl.key.location": "ssl.keystore.key",
+}
+"""Files that Java is given the text of."""
+
+_LOGIN: Mapping[str, str] = {
+    "sasl.mechanism": "mechanism",
+    "sasl.mechanisms": "mechanism",
+    "sasl.username": "username",
+    "sasl.password": "password",
+}
+
+OWN_OPTIONS: Mapping[str, str] = {
+    "auto.offset.reset": "source.offset",
+    "bootstrap.servers": "bootstrap_servers",
+    "enable.auto.commit": "",
+    "enable.auto.offset.store": "",
+    "group.id": "source.group_id",
+    "isolation.level": "source.read_mode",
+    "metadata.broker.list": "bootstrap_servers",
+}
+"""What the table has options of its own for, or a run decides."""
+
+JAVA_LOGINS: Mapping[str, str] = {
+    "PLAIN": "plain.PlainLoginModule",
+    "SCRAM-SHA-256": "scram.ScramLoginModule",
+    "SCRAM-SHA-512": "scram.ScramLoginModule",
+}
+"""Java's class for each mechanism of SASL that takes a name and a password."""
+
+FETCH_WAIT_MS = 5
+"""How long a broker holds back an answer that has no records: by default half a second,
+which a record that comes then would wait for."""
+
+_FETCH_WAIT = "fetch.max.wait.ms"
+
+
+def parsed_configs(text: str) -> dict[str, str]:
+    """``client_configs``, of ``k=v`` with commas between.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is not that, or has a name that is not to be set there.
+
+    >>> parsed_configs("client.id=me, fetch.wait.max.ms=10")
+    {'client.id': 'me', 'fetch.wait.max.ms': '10'}
+    """
+    pairs = [part.strip() for part in text.split(",") if part.strip()]
+    found = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise CatalogProblem(
+                "invalid value for 'client_configs': expected pairs of a name and a "
+                "value, with commas between",
+                hint="write client_configs = 'client.id=me,fetch.min.bytes=1'",
+            )
+        _check_name(name)
+        found[name] = value.strip()
+        if _LOGIN.get(name) == "mechanism" and found[name] not in JAVA_LOGINS:
+            raise CatalogProblem(
+                f"the mechanism '{found[name]}' is not supported",
+                hint=f"supported: {', '.join(JAVA_LOGINS)}",
+            )
+    return found
+
+
+def _check_name(name: str) -> None:
+    if name in OWN_OPTIONS:
+        option = OWN_OPTIONS[name]
+        raise CatalogProblem(
+            f"'client_configs' cannot set '{name}'",
+            hint=f"set '{option}'" if option else "a run keeps its own offsets",
+        )
+    known = {*JAVA_NAMES, *LIBRDKAFKA_ONLY, *_FILES, *_LOGIN}
+    if name not in known:
+        raise CatalogProblem(
+            f"the client config '{name}' has no counterpart in the client of Spark",
+            hint=did_you_mean(name, known),
+        )
+
+
+@dataclass(frozen=True)
+class Login:
+    """Who logs in, by SASL.
+
+    Parameters
+    ----------
+    mechanism
+        A key of :data:`JAVA_LOGINS`.
+    protocol
+        ``SASL_PLAINTEXT`` or ``SASL_SSL``.
+    username, password
+        Shown nowhere.
+    """
+
+    mechanism: str
+    protocol: str
+    username: str = field(repr=False)
+    password: str = field(repr=False)
+
+    @property
+    def jaas(self) -> str:
+        """Java's way to write it down."""
+        module = f"org.apache.kafka.common.security.{JAVA_LOGINS[self.mechanism]}"
+        name, word = map(_in_quotes, (self.username, self.password))
+        return f"{module} required username={name} password={word};"
+
+
+def _in_quotes(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+@dataclass(frozen=True)
+class Access:
+    """How clients reach the brokers.
+
+    Parameters
+    ----------
+    servers
+        ``host:port``, with commas between.
+    login
+        None where there is none.
+    configs
+        Further settings, by librdkafka's names.
+    """
+
+    servers: str = field(repr=False)
+    login: Login | None = None
+    configs: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether it says who it is."""
+        return self.login is not None
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether it speaks TLS."""
+        return self._protocol.endswith("SSL")
+
+    @property
+    def _protocol(self) -> str:
+        given = self.configs.get("security.protocol", "PLAINTEXT")
+        return (self.login.protocol if self.login else given).upper()
+
+    def for_librdkafka(self) -> dict[str, str]:
+        """Settings of a client of librdkafka."""
+        settings = {
+            name: value for name, value in self.configs.items() if name not in _LOGIN
+        }
+        settings |= {
+            "bootstrap.servers": self.servers,
+            "security.protocol": self._protocol,
+        }
+        if self.login is not None:
+            settings |= {
+                "sasl.mechanism": self.login.mechanism,
+                "sasl.username": self.login.username,
+                "sasl.password": self.login.password,
+            }
+        return settings
+
+    def for_spark(self) -> dict[str, str]:
+        """Options of Spark's source, which hands them to a client of Java's.
+
+        Raises
+        ------
+        RunProblem
+            When a file of a certificate or a key cannot be read.
+        """
+        settings = {_FETCH_WAIT: str(FETCH_WAIT_MS)}
+        for name, value in self.configs.items():
+            if name in _FILES:
+                settings[_FILES[name]] = _text_of(name, value)
+            elif name in JAVA_NAMES:
+                settings[JAVA_NAMES[name]] = value
+        settings |= _java_stores(settings)
+        if settings.get("ssl.endpoint.identification.algorithm") == "none":
+            settings["ssl.endpoint.identification.algorithm"] = ""
+        settings |= {
+            "bootstrap.servers": self.servers,
+            "security.protocol": self._protocol,
+        }
+        if self.login is not None:
+            settings["sasl.mechanism"] = self.login.mechanism
+            settings["sasl.jaas.config"] = self.login.jaas
+        return {f"kafka.{name}": value for name, value in settings.items()}
+
+
+def _java_stores(names: Iterable[str]) -> dict[str, str]:
+    """That certificates and keys are texts: Java expects files of its own kind."""
+    stores = ("ssl.truststore", "ssl.keystore")
+    used = (store for store in stores if any(n.startswith(store) for n in names))
+    return {f"{store}.type": "PEM" for store in used}
+
+
+def _text_of(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        said = getattr(problem, "strerror", None) or "it is no text"
+        raise RunProblem(
+            f"the file of the client config '{name}' cannot be read: {said}"
+        ) from None
+
+
+def access(
+    options: Mapping[str, OptionValue], login: Login | None, configs: Mapping[str, str]
+) -> Access:
+    """How the clients of a table reach its brokers.
+
+    Parameters
+    ----------
+    options
+        Of the table, the variables in them resolved.
+    login
+        As its own options tell it.
+    configs
+        Its client configs, resolved too; they may have a login.
+    """
+    told = {_LOGIN[name]: value for name, value in configs.items() if name in _LOGIN}
+    if login is None and told:
+        protocol = configs.get("security.protocol", "SASL_PLAINTEXT").upper()
+        login = Login(
+            told.get("mechanism", "PLAIN"),
+            protocol,
+            told.get("username", ""),
+            told.get("password", ""),
+        )
+    return Access(str(options["bootstrap_servers"]), login, configs)

@@ -1,0 +1,270 @@
+"""Asks the brokers of a table about its topic, by librdkafka.
+
+Its client says why it fails by the way, in a callback: a question alone only times out,
+whether nobody is there or the password is wrong. So a check asks for a short while,
+again and again, and hears what is said meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.registry import did_you_mean
+
+if TYPE_CHECKING:
+    from arroyo_nb.connectors import Offsets
+    from arroyo_nb.connectors._kafka_access import Access
+
+CHECK_S = 3.5
+"""How long the brokers may take to answer before a run starts: what is wrong is told
+within five seconds."""
+
+SLICE_S = 0.25
+"""How long one question waits: who interrupts the check is heard in between."""
+
+ASK_S = 3.0
+"""How long later questions wait."""
+
+_log = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())
+
+
+class Broker:
+    """The brokers of one table; it connects when it is first asked.
+
+    Parameters
+    ----------
+    table, topic
+        Whose; for errors too.
+    shown
+        What errors call the brokers.
+    access
+        How they are reached.
+    committed_only
+        Whether the end of a partition is before the first open transaction.
+
+    Raises
+    ------
+    RunProblem
+        When the client is not installed, or refuses its settings.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        topic: str,
+        shown: str,
+        access: Access,
+        *,
+        committed_only: bool,
+    ) -> None:
+        try:
+            from confluent_kafka import KafkaException
+            from confluent_kafka.admin import AdminClient
+        except ImportError:
+            raise RunProblem(
+                f"the table '{table}' needs the package confluent-kafka",
+                hint="pip install 'arroyo-nb[kafka]'",
+            ) from None
+        self._table = table
+        self._topic = topic
+        self._shown = shown
+        self._access = access
+        self._committed_only = committed_only
+        self._said: list[int] = []
+        settings: dict[str, Any] = {
+            "log_level": 0,
+            **access.for_librdkafka(),
+            "error_cb": self._heard,
+        }
+        try:
+            self._client = AdminClient(settings, logger=_log)
+        except (KafkaException, ValueError) as problem:
+            raise RunProblem(
+                f"the client of '{table}' refuses its settings: {_reason(problem)}",
+                hint="look at 'client_configs'",
+            ) from None
+
+    def _heard(self, error: Any) -> None:
+        self._said.append(error.code())
+
+    def check(self) -> None:
+        """Find out whether the topic is there.
+
+        Raises
+        ------
+        RunProblem
+            When it is not, or the brokers do not answer, or refuse.
+        """
+        topics = self._topics()
+        if self._topic not in topics:
+            raise RunProblem(
+                f"the table '{self._table}' reads the topic '{self._topic}', which is "
+                f"not at {self._shown}",
+                hint=did_you_mean(self._topic, topics) or "create it first",
+            )
+
+    def _topics(self) -> Mapping[str, Any]:
+        from confluent_kafka import KafkaError, KafkaException
+
+        deadline = time.monotonic() + CHECK_S
+        while True:
+            try:
+                topics: Mapping[str, Any] = self._client.list_topics(
+                    timeout=SLICE_S
+                ).topics
+            except KafkaException:
+                self._client.poll(0)
+                refused = KafkaError._AUTHENTICATION in self._said
+                if refused or time.monotonic() > deadline:
+                    raise self._unreached() from None
+            else:
+                return topics
+
+    def _unreached(self) -> RunProblem:
+        """Why nobody answers, by what was said meanwhile."""
+        from confluent_kafka import KafkaError
+
+        start, said = f"the table '{self._table}'", set(self._said)
+        if KafkaError._AUTHENTICATION in said:
+            return RunProblem(
+                f"{start} is refused by the broker at {self._shown}: wrong credentials",
+                hint="look at the user's name, the password and the mechanism",
+            )
+        if KafkaError._RESOLVE in said:
+            return RunProblem(
+                f"{start} names a host that is not known: {self._shown}",
+                hint="look at 'bootstrap_servers'",
+            )
+        if KafkaError._SSL in said:
+            return RunProblem(
+                f"{start} cannot speak TLS with the broker at {self._shown}",
+                hint="look at its port, and at ssl.ca.location in 'client_configs'",
+            )
+        if self._is_listened_to():
+            way = "logs in" if self._access.logs_in else "does not log in"
+            return RunProblem(
+                f"{start} {way}, and the broker at {self._shown} hangs up",
+                hint="its port may be one for other clients: look at 'auth.type' and "
+                "'auth.protocol'",
+            )
+        return RunProblem(
+            f"{start} finds no broker at {self._shown}",
+            hint="start it, or look at 'bootstrap_servers'",
+        )
+
+    def _is_listened_to(self) -> bool:
+        """Whether a broker's port is open: then it is not by its absence that it does
+        not answer."""
+        import socket
+
+        for server in self._access.servers.split(","):
+            host, _, port = server.strip().rpartition(":")
+            try:
+                with socket.create_connection((host.strip("[]"), int(port)), SLICE_S):
+                    return True
+            except (OSError, ValueError):
+                continue
+        return False
+
+    def partitions(self) -> tuple[int, ...] | None:
+        """The numbers of the topic's partitions; None where there is no such topic.
+
+        Raises
+        ------
+        RunProblem
+            When the brokers do not say.
+        """
+        from confluent_kafka import KafkaError, KafkaException, TopicCollection
+
+        asked = self._client.describe_topics(
+            TopicCollection([self._topic]), request_timeout=ASK_S
+        )
+        try:
+            (found,) = (future.result(2 * ASK_S) for future in asked.values())
+        except KafkaException as problem:
+            if problem.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise self._unanswered() from None
+        return tuple(sorted(partition.id for partition in found.partitions))
+
+    def beginnings(self, partitions: tuple[int, ...]) -> Offsets:
+        """The oldest record that each partition still has."""
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._listed(partitions, OffsetSpec.earliest())
+
+    def ends(self, partitions: tuple[int, ...]) -> Offsets:
+        """The end of each partition."""
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._listed(partitions, OffsetSpec.latest())
+
+    def since(self, partitions: tuple[int, ...], at_ms: int) -> Offsets:
+        """The first record of each partition that is no older; where there is none, the
+        end."""
+        from confluent_kafka.admin import OffsetSpec
+
+        found = self._listed(partitions, OffsetSpec.for_timestamp(at_ms))
+        return self._or_ends(found)
+
+    def committed(self, partitions: tuple[int, ...], group: str) -> Offsets:
+        """Where a group of consumers stands; where it does not say, the end."""
+        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+        wanted = [TopicPartition(self._topic, number) for number in partitions]
+        with self._told():
+            asked = self._client.list_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=ASK_S
+            )
+            found = asked[group].result(2 * ASK_S).topic_partitions
+        return self._or_ends({place.partition: place.offset for place in found})
+
+    def _or_ends(self, found: Offsets) -> Offsets:
+        unknown = tuple(number for number, offset in found.items() if offset < 0)
+        return {**found, **(self.ends(unknown) if unknown else {})}
+
+    def _listed(self, partitions: tuple[int, ...], wanted: Any) -> Offsets:
+        from confluent_kafka import IsolationLevel, TopicPartition
+
+        level = IsolationLevel.READ_UNCOMMITTED
+        if self._committed_only:
+            level = IsolationLevel.READ_COMMITTED
+        places = {TopicPartition(self._topic, number): wanted for number in partitions}
+        with self._told():
+            asked = self._client.list_offsets(
+                places, isolation_level=level, request_timeout=ASK_S
+            )
+            return {
+                place.partition: future.result(2 * ASK_S).offset
+                for place, future in asked.items()
+            }
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        from concurrent.futures import TimeoutError as Late
+
+        from confluent_kafka import KafkaException
+
+        try:
+            yield
+        except (KafkaException, Late):
+            raise self._unanswered() from None
+
+    def _unanswered(self) -> RunProblem:
+        self._client.poll(0)
+        return RunProblem(
+            f"the broker at {self._shown} does not answer for '{self._table}'",
+            hint="it may be down, or on its way up",
+        )
+
+
+def _reason(problem: Exception) -> str:
+    error = problem.args[0] if problem.args else problem
+    said: Callable[[], str] | None = getattr(error, "str", None)
+    return said() if said is not None else str(error)

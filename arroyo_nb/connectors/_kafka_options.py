@@ -1,0 +1,235 @@
+"""The options of kafka's tables, and how they depend on each other.
+
+What is read by this program's own words beyond Arroyo's: ``source.start_timestamp`` and
+``source.start_offsets``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from arroyo_nb.connectors import Direction, TableSpec
+from arroyo_nb.connectors._kafka_access import JAVA_LOGINS, parsed_configs
+from arroyo_nb.connectors._kafka_stream import (
+    OFFSET,
+    OFFSETS,
+    TIMESTAMP,
+    start_offsets,
+    start_timestamp_ms,
+)
+from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
+from arroyo_nb.formats import payload_format
+from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
+from arroyo_nb.options import REFERENCE, Kind, Option, OptionValue
+
+SERVERS = Option(
+    "bootstrap_servers",
+    Kind.STRING,
+    "host:port of brokers, with commas between",
+    required=True,
+)
+
+SCHEMA_REGISTRY = (
+    Option(
+        "schema_registry.endpoint",
+        Kind.STRING,
+        "URL of the schema registry; to read JSON it is not asked",
+    ),
+    Option("schema_registry.api_key", Kind.STRING, "who asks the schema registry"),
+    Option(
+        "schema_registry.api_secret",
+        Kind.STRING,
+        "the password, best as '{{ VARIABLE }}'",
+    ),
+)
+
+AUTH = (
+    Option(
+        "auth.type",
+        Kind.ENUM,
+        "how a client says who it is",
+        default="none",
+        choices=("none", "sasl", "aws_msk_iam"),
+    ),
+    Option("auth.mechanism", Kind.ENUM, "of SASL: how", choices=tuple(JAVA_LOGINS)),
+    Option(
+        "auth.protocol",
+        Kind.ENUM,
+        "of SASL: with TLS or without",
+        choices=("SASL_PLAINTEXT", "SASL_SSL"),
+    ),
+    Option("auth.username", Kind.STRING, "of SASL: who"),
+    Option(
+        "auth.password", Kind.STRING, "of SASL: the password, best as '{{ VARIABLE }}'"
+    ),
+    Option("auth.region", Kind.STRING, "of aws_msk_iam: the region"),
+)
+
+TABLE = (
+    Option("topic", Kind.STRING, "the topic that is read or written", required=True),
+    Option(
+        OFFSET,
+        Kind.ENUM,
+        "where a new run begins: at the end, which is the default, at the beginning, "
+        "or where source.group_id stands",
+        choices=("latest", "earliest", "group"),
+        only="source",
+    ),
+    Option(
+        TIMESTAMP,
+        Kind.STRING,
+        "where a new run begins: at the first records that are no older, such as "
+        "'2024-02-08T12:00:00Z'; not in Arroyo",
+        only="source",
+    ),
+    Option(
+        OFFSETS,
+        Kind.STRING,
+        "where a new run begins in some partitions, such as '0:1200, 1:900'; in the "
+        "others it is as source.offset says; not in Arroyo",
+        only="source",
+    ),
+    Option(
+        "source.read_mode",
+        Kind.ENUM,
+        "whether records of open and aborted transactions are read",
+        default="read_uncommitted",
+        choices=("read_uncommitted", "read_committed"),
+        only="source",
+    ),
+    Option(
+        "source.group_id",
+        Kind.STRING,
+        "the group that the client names; a run keeps its offsets itself",
+        only="source",
+    ),
+    Option(
+        "source.group_id_prefix",
+        Kind.STRING,
+        "what the name of a group that is made up begins with",
+        only="source",
+    ),
+    Option(
+        "sink.commit_mode",
+        Kind.ENUM,
+        "whether records are written in transactions",
+        default="at_least_once",
+        choices=("at_least_once", "exactly_once"),
+        only="sink",
+    ),
+    Option(
+        "sink.timestamp_field",
+        Kind.FIELD,
+        "TIMESTAMP column that is the time of a record",
+        only="sink",
+    ),
+    Option(
+        "sink.key_field",
+        Kind.FIELD,
+        "TEXT column that is the key of a record",
+        only="sink",
+    ),
+    Option(
+        "client_configs",
+        Kind.STRING,
+        "further settings of the client by librdkafka's names: 'k=v,k2=v2'",
+    ),
+    Option(
+        "value.subject",
+        Kind.STRING,
+        "what the schema registry calls the schema of a record, to write it",
+    ),
+)
+
+_SASL = ("auth.mechanism", "auth.protocol", "auth.username", "auth.password")
+
+
+def table_problems(
+    spec: TableSpec, direction: Direction
+) -> Iterator[tuple[str, ArroyoError]]:
+    """What is wrong with the options of any table of Kafka's, each with its option."""
+    options = spec.options
+    if direction is Direction.SINK:
+        yield "type", Unsupported("writing to Kafka is not supported yet")
+        return
+    if TIMESTAMP in options and (OFFSET in options or OFFSETS in options):
+        other = OFFSET if OFFSET in options else OFFSETS
+        yield (
+            TIMESTAMP,
+            CatalogProblem(f"at most one of '{TIMESTAMP}' and '{other}' may be set"),
+        )
+    if options.get(OFFSET) == "group" and "source.group_id" not in options:
+        yield (
+            OFFSET,
+            CatalogProblem(
+                f"{OFFSET} = 'group' needs 'source.group_id'",
+                hint="write 'source.group_id' = '...', the group that stands somewhere",
+            ),
+        )
+    if "source.group_id" in options and "source.group_id_prefix" in options:
+        yield (
+            "source.group_id_prefix",
+            CatalogProblem(
+                "at most one of 'source.group_id' and 'source.group_id_prefix' may be "
+                "set"
+            ),
+        )
+    yield from _unreadable(options)
+    yield from _of_format(spec)
+
+
+_READERS: Mapping[str, Callable[[str], object]] = {
+    TIMESTAMP: start_timestamp_ms,
+    OFFSETS: start_offsets,
+    "client_configs": parsed_configs,
+}
+
+
+def _unreadable(
+    options: Mapping[str, OptionValue],
+) -> Iterator[tuple[str, ArroyoError]]:
+    for name, read in _READERS.items():
+        text = str(options.get(name, ""))
+        # A variable is read when the run starts, but for the names beside it.
+        if not text or (name != "client_configs" and REFERENCE.search(text)):
+            continue
+        try:
+            read(text)
+        except CatalogProblem as problem:
+            yield name, problem
+
+
+def _of_format(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
+    options = spec.options
+    problem = payload_format(str(options["format"])).payload_problem(spec.record)
+    if problem is not None:
+        yield "format", CatalogProblem(problem)
+    if options.get(REGISTRY) and options.get(INCLUDE_SCHEMA):
+        yield (
+            INCLUDE_SCHEMA,
+            CatalogProblem(
+                f"at most one of `{REGISTRY}` and `{INCLUDE_SCHEMA}` may be set"
+            ),
+        )
+
+
+def auth_problems(
+    options: Mapping[str, OptionValue],
+) -> Iterator[tuple[str, ArroyoError]]:
+    """What is wrong with how a client says who it is."""
+    kind = options["auth.type"]
+    wanted = {"sasl": _SASL, "aws_msk_iam": ("auth.region",)}.get(str(kind), ())
+    for name in (*_SASL, "auth.region"):
+        if name in wanted and name not in options:
+            yield "auth.type", CatalogProblem(f"required option '{name}' not set")
+        if name in options and name not in wanted:
+            yield (
+                name,
+                CatalogProblem(
+                    f"'{name}' is not for auth.type = '{kind}'",
+                    hint="write 'auth.type' = "
+                    + ("'aws_msk_iam'" if name == "auth.region" else "'sasl'"),
+                ),
+            )
+    if kind == "aws_msk_iam":
+        yield "auth.type", Unsupported("auth.type = 'aws_msk_iam' is not supported yet")

@@ -1,0 +1,224 @@
+"""A topic as Spark reads it, and where a run begins in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from arroyo_nb.connectors import Offsets, TableSpec
+from arroyo_nb.connectors._kafka_access import Access
+from arroyo_nb.connectors._kafka_broker import Broker
+from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.schema import EPOCH
+
+OFFSET, TIMESTAMP, OFFSETS = (
+    "source.offset",
+    "source.start_timestamp",
+    "source.start_offsets",
+)
+
+BATCH_RECORDS = 500_000
+"""Records that a micro-batch reads at most, of all partitions together: who reads a
+long topic from its beginning sees rows soon, and then all along."""
+
+METADATA: Mapping[str, str] = MappingProxyType(
+    {
+        "offset_id": "offset",
+        "partition": "partition",
+        "topic": "topic",
+        "timestamp": "unix_millis(timestamp)",
+        "key": "key",
+        "headers": "headers",
+    }
+)
+"""What Spark has for each key of METADATA FROM."""
+
+_PAIR = re.compile(r"\s*(\d+)\s*:\s*(\d+)\s*\Z")
+
+
+def start_offsets(text: str) -> Offsets:
+    """``partition:offset``, with commas between.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is not that.
+
+    >>> start_offsets("0:1200, 2:0")
+    {0: 1200, 2: 0}
+    """
+    found = {}
+    for part in text.split(","):
+        pair = _PAIR.match(part)
+        if pair is None:
+            raise CatalogProblem(
+                f"invalid value for '{OFFSETS}': `{text}`; expected a partition and an "
+                "offset, as in '0:1200, 1:900'"
+            )
+        found[int(pair[1])] = int(pair[2])
+    return found
+
+
+def start_timestamp_ms(text: str) -> int:
+    """An instant in milliseconds after the epoch; without a zone it is UTC.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is none.
+
+    >>> start_timestamp_ms("1970-01-01 00:00:01")
+    1000
+    """
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise CatalogProblem(
+            f"invalid value for '{TIMESTAMP}': `{text}`; expected a time",
+            hint="write one like '2024-02-08T12:00:00Z'",
+        ) from None
+    aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    return int((aware - EPOCH).total_seconds() * 1000)
+
+
+@dataclass(frozen=True)
+class KafkaStream:
+    """One table's topic.
+
+    Parameters
+    ----------
+    spec
+        The table, its variables resolved.
+    access
+        How the brokers are reached.
+    broker
+        Asks them.
+    """
+
+    spec: TableSpec
+    access: Access = field(repr=False)
+    broker: Broker = field(repr=False)
+
+    format = "kafka"
+    metadata = METADATA
+
+    @property
+    def topic(self) -> str:
+        """Its name."""
+        return str(self.spec.options["topic"])
+
+    def check(self) -> None:
+        """Find out whether it can be read.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot.
+        """
+        self.broker.check()
+
+    def begin(self) -> Offsets:
+        """Where a new run begins to read.
+
+        Raises
+        ------
+        RunProblem
+            When the brokers do not say, or an offset is asked for that is not there.
+        """
+        partitions = self._partitions()
+        found = dict(self._asked_for(partitions))
+        if OFFSETS in self.spec.options:
+            given = start_offsets(str(self.spec.options[OFFSETS]))
+            self._check_given(given, partitions)
+            found |= given
+        return found
+
+    def _asked_for(self, partitions: tuple[int, ...]) -> Offsets:
+        options = self.spec.options
+        if TIMESTAMP in options:
+            at_ms = start_timestamp_ms(str(options[TIMESTAMP]))
+            return self.broker.since(partitions, at_ms)
+        match options.get(OFFSET):
+            case "earliest":
+                return self.broker.beginnings(partitions)
+            case "group":
+                group = str(options["source.group_id"])
+                return self.broker.committed(partitions, group)
+            case _:
+                return self.broker.ends(partitions)
+
+    def _check_given(self, given: Offsets, partitions: tuple[int, ...]) -> None:
+        first = self.broker.beginnings(partitions)
+        last = self.broker.ends(partitions)
+        for number, offset in given.items():
+            if number not in last:
+                raise RunProblem(
+                    f"'{OFFSETS}' of '{self.spec.name}' names the partition {number}, "
+                    f"which the topic '{self.topic}' does not have",
+                    hint=f"its partitions are 0 to {max(last)}",
+                )
+            if not first[number] <= offset <= last[number]:
+                raise RunProblem(
+                    f"the topic '{self.topic}' of '{self.spec.name}' has no offset "
+                    f"{offset} in its partition {number}",
+                    hint=f"it has those from {first[number]} on, and ends at "
+                    f"{last[number]}",
+                )
+
+    def beginnings(self) -> Offsets:
+        """The oldest record that each partition still has."""
+        return self.broker.beginnings(self._partitions())
+
+    def ends(self) -> Offsets | None:
+        """The end of each partition; None where there is no such topic."""
+        partitions = self.broker.partitions()
+        return None if partitions is None else self.broker.ends(partitions)
+
+    def _partitions(self) -> tuple[int, ...]:
+        found = self.broker.partitions()
+        if found is None:
+            raise RunProblem(
+                f"the topic '{self.topic}' of '{self.spec.name}' is gone",
+                hint="create it first",
+            )
+        return found
+
+    def options(self, begin: Offsets) -> Mapping[str, str]:
+        """Spark's options for reading from there on."""
+        return {
+            **self._common(),
+            "subscribe": self.topic,
+            "startingOffsets": self._written(begin),
+            "maxOffsetsPerTrigger": str(BATCH_RECORDS),
+        }
+
+    def options_between(self, first: Offsets, after: Offsets) -> Mapping[str, str]:
+        """Spark's options for reading what lies between, once."""
+        return {
+            **self._common(),
+            "assign": json.dumps({self.topic: sorted(after)}),
+            "startingOffsets": self._written({n: first[n] for n in after}),
+            "endingOffsets": self._written(after),
+        }
+
+    def _common(self) -> dict[str, str]:
+        options = self.spec.options
+        level = str(options.get("source.read_mode", "read_uncommitted"))
+        found = {
+            **self.access.for_spark(),
+            "kafka.isolation.level": level,
+            "failOnDataLoss": "true",
+            "includeHeaders": str("headers" in self.spec.metadata.values()).lower(),
+        }
+        if "source.group_id" in options:
+            found["kafka.group.id"] = str(options["source.group_id"])
+        if "source.group_id_prefix" in options:
+            found["groupIdPrefix"] = str(options["source.group_id_prefix"])
+        return found
+
+    def _written(self, offsets: Offsets) -> str:
+        return json.dumps({self.topic: {str(n): o for n, o in offsets.items()}})

@@ -1,0 +1,109 @@
+"""What all connectors of Kafka have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
+from arroyo_nb.connectors._kafka_access import Login, access, parsed_configs
+from arroyo_nb.connectors._kafka_broker import Broker
+from arroyo_nb.connectors._kafka_options import table_problems
+from arroyo_nb.connectors._kafka_stream import KafkaStream
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.options import Option, OptionValue, substituted
+from arroyo_nb.schema import (
+    BIGINT,
+    BYTEA,
+    INT,
+    TEXT,
+    Field,
+    ListOf,
+    Schema,
+    StructOf,
+    Type,
+)
+from arroyo_nb.tape import Recorder
+
+HEADERS = ListOf(StructOf((Field("key", TEXT), Field("value", BYTEA))))
+
+
+class KafkaTable(Unasked):
+    """A connector of Kafka; what differs is how a client says who it is.
+
+    Parameters
+    ----------
+    name, doc
+        What it is called, and what it is.
+    options
+        What its tables take.
+    """
+
+    directions = frozenset({Direction.SOURCE, Direction.SINK})
+    typed = True
+    has_event_time = True
+    formats = ("json", "debezium_json", "raw_string", "raw_bytes")
+    metadata: Mapping[str, Type] = MappingProxyType(
+        {
+            "offset_id": BIGINT,
+            "partition": INT,
+            "topic": TEXT,
+            "timestamp": BIGINT,
+            "key": BYTEA,
+            "headers": HEADERS,
+        }
+    )
+
+    def __init__(self, name: str, doc: str, options: tuple[Option, ...]) -> None:
+        self.name = name
+        self.doc = doc
+        self.options = options
+
+    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:  # noqa: ARG002
+        """None: a topic does not say its columns."""
+        return None
+
+    def check(
+        self, spec: TableSpec, direction: Direction
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """What is wrong with the options."""
+        return table_problems(spec, direction)
+
+    def login(self, options: Mapping[str, OptionValue]) -> Login | None:  # noqa: ARG002
+        """How a client says who it is, the variables resolved; None: it does not."""
+        return None
+
+    def stream(self, spec: TableSpec) -> KafkaStream:
+        """How a topic is read.
+
+        Raises
+        ------
+        RunProblem
+            When the client is not installed, or refuses its settings.
+        """
+        declared = spec.options if spec.declared is None else spec.declared
+        # Pairs first, then their variables: a password may have a comma.
+        configs = {
+            name: substituted(value)
+            for name, value in parsed_configs(
+                str(declared.get("client_configs", ""))
+            ).items()
+        }
+        reached = access(spec.options, self.login(spec.options), configs)
+        broker = Broker(
+            spec.name,
+            str(spec.options["topic"]),
+            spec.shown("bootstrap_servers"),
+            reached,
+            committed_only=spec.options.get("source.read_mode") == "read_committed",
+        )
+        return KafkaStream(spec, reached, broker)
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """Refused."""
+        raise RunProblem(f"'{spec.name}' is a topic: Spark reads it itself")
+
+    def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
+        """Refused."""
+        raise RunProblem(f"'{spec.name}' is a topic: it cannot be written yet")

@@ -1,0 +1,52 @@
+"""``kafka``: the topics of Apache Kafka, read by Spark's own connector.
+
+Records are decoded in Arrow batches by Spark's Python workers
+(:mod:`arroyo_nb.spark.records`). The event time is the record's own where none is
+declared, and a record without a value, a tombstone, is none. Where a run stands is kept
+in its checkpoint. Source: arroyo-semantics b.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from arroyo_nb.connectors import Direction, TableSpec
+from arroyo_nb.connectors._kafka_access import Login
+from arroyo_nb.connectors._kafka_options import (
+    AUTH,
+    SCHEMA_REGISTRY,
+    SERVERS,
+    TABLE,
+    auth_problems,
+    table_problems,
+)
+from arroyo_nb.connectors._kafka_table import KafkaTable
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.options import OptionValue
+
+
+class Kafka(KafkaTable):
+    """The connector."""
+
+    def check(
+        self, spec: TableSpec, direction: Direction
+    ) -> Iterator[tuple[str, ArroyoError]]:
+        """What is wrong with the options."""
+        yield from auth_problems(spec.options)
+        yield from table_problems(spec, direction)
+
+    def login(self, options: Mapping[str, OptionValue]) -> Login | None:
+        """How a client says who it is; None: it does not."""
+        if options["auth.type"] != "sasl":
+            return None
+        return Login(
+            str(options["auth.mechanism"]),
+            str(options["auth.protocol"]),
+            str(options["auth.username"]),
+            str(options["auth.password"]),
+        )
+
+
+CONNECTOR = Kafka(
+    "kafka", "topics of Apache Kafka", (SERVERS, *AUTH, *SCHEMA_REGISTRY, *TABLE)
+)

@@ -1,0 +1,87 @@
+"""Payloads that are the value of a row's one column, as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from arroyo_nb.formats import DecodedPayloads, PayloadDecoder
+from arroyo_nb.options import Option, OptionValue
+from arroyo_nb.schema import Primitive, Schema, arrow_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_VALUE = "value"
+
+
+class RawFormat:
+    """A format of one column.
+
+    Parameters
+    ----------
+    name, doc
+        What it is called, and what it is.
+    type_
+        Of the column ``value``.
+    """
+
+    updating = False
+    options: tuple[Option, ...] = ()
+    payload_options: tuple[Option, ...] = ()
+
+    def __init__(self, name: str, doc: str, type_: Primitive) -> None:
+        self.name = name
+        self.doc = doc
+        self._type = type_
+
+    def payload_problem(self, schema: Schema) -> str | None:
+        """That there is another column than ``value``, or one of another type."""
+        if [(field.name, field.type) for field in schema] == [(_VALUE, self._type)]:
+            return None
+        return (
+            f"{self.name} format requires a schema with a single field called "
+            f"`{_VALUE}` of type {self._type}"
+        )
+
+    def payload_decoder(
+        self,
+        schema: Schema,  # noqa: ARG002
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+        event_time: str | None,  # noqa: ARG002
+        primary_key: tuple[str, ...] = (),  # noqa: ARG002
+    ) -> PayloadDecoder:
+        """A reader of such payloads."""
+        return RawPayloads(self._type)
+
+
+class RawPayloads:
+    """Reads payloads as they are; a text must be UTF-8."""
+
+    def __init__(self, type_: Primitive) -> None:
+        self._type = type_
+
+    def decode(self, payloads: pa.Array) -> DecodedPayloads:
+        """Read a batch of payloads."""
+        import pyarrow as pa
+
+        bad: tuple[tuple[int, str], ...] = ()
+        numbers = pa.array(range(len(payloads)), pa.int64())
+        try:
+            values = payloads.cast(arrow_type(self._type))
+        except pa.ArrowInvalid:
+            bad = _not_text(payloads)
+            wrong = {number for number, _ in bad}
+            numbers = pa.array(n for n in range(len(payloads)) if n not in wrong)
+            values = payloads.take(numbers).cast(arrow_type(self._type))
+        return DecodedPayloads(pa.table({_VALUE: values}), numbers, bad)
+
+
+def _not_text(payloads: pa.Array) -> tuple[tuple[int, str], ...]:
+    found = []
+    for number, payload in enumerate(payloads.to_pylist()):
+        try:
+            payload.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            found.append((number, f"not UTF-8 at byte {problem.start + 1}"))
+    return tuple(found)

@@ -1,0 +1,131 @@
+"""One source of a run, however its rows come.
+
+There are two kinds. A :class:`~arroyo_nb.run.tapes.TapeFeed` plays a tape into a
+folder that Spark watches; a :class:`~arroyo_nb.run.topics.TopicFeed` lets Spark read,
+and looks on. What a run asks of either is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from arroyo_nb.catalog import ConnectorTable
+    from arroyo_nb.connectors import Offsets
+    from arroyo_nb.errors import ArroyoError
+    from arroyo_nb.plan import nodes
+    from arroyo_nb.run.folder import RunFolder
+    from arroyo_nb.run.snapshot import SourceProgress
+
+Place: TypeAlias = "int | Offsets"
+"""How far a source has been read: of a tape its chunks, of a topic its offsets."""
+
+Places: TypeAlias = Mapping[str, Place]
+"""The same of each source, by :attr:`Feed.key`."""
+
+Stretches: TypeAlias = Mapping[str, tuple[Place, Place]]
+"""What a batch has read of each source: from where, up to where."""
+
+
+def topic_key(topic: str) -> str:
+    """The key of every source that reads a topic: Spark's progress names it alone."""
+    return f"topic {topic}"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far one query has read a source, and how many rows of it; None before it
+    has begun."""
+
+    place: Place | None = None
+    rows: int = 0
+
+
+class Feed(Protocol):
+    """One source table of a run.
+
+    Every method but those that are given a session may be called from any thread.
+    """
+
+    @property
+    def key(self) -> str:
+        """What Spark's progress knows it by."""
+
+    @property
+    def table(self) -> ConnectorTable:
+        """The source."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it ends by itself."""
+
+    @property
+    def played(self) -> bool:
+        """Whether it can be paused, stepped and played at a speed."""
+
+    def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:
+        """Take its place in a run's folder; nothing is released yet.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot be told where to begin.
+        """
+
+    def start(self) -> None:
+        """Begin."""
+
+    def read_stream(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
+        """Its rows as a stream."""
+
+    def read_again(
+        self,
+        spark: SparkSession,
+        source: nodes.Source,
+        stretch: tuple[Place, Place] | None,
+    ) -> DataFrame:
+        """Its rows of a stretch that was read before; None has none.
+
+        Raises
+        ------
+        RunProblem
+            When some of them are gone.
+        """
+
+    def has(self, stretch: tuple[Place, Place]) -> bool:
+        """Whether they are all there, for :meth:`read_again`."""
+
+    def consumed(self, reaches: Sequence[Reach]) -> None:
+        """Take note of how far each query that reads it has come."""
+
+    def is_read(self, place: Place | None) -> bool:
+        """Whether a query that stands there has read all there will ever be."""
+
+    def ends_read(self, place: Place) -> int:
+        """How many of the rows up to there only end the stream."""
+
+    def pause(self) -> None:
+        """Release nothing more until :meth:`resume` or :meth:`step`."""
+
+    def resume(self) -> None:
+        """Release rows again."""
+
+    def step(self) -> None:
+        """Release a little and nothing more."""
+
+    def close(self) -> None:
+        """Release nothing more at all; waits for nobody."""
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait until nothing is done any more, after :meth:`close`; True when so."""
+
+    @property
+    def error(self) -> ArroyoError | None:
+        """What ended it early."""
+
+    def progress(self) -> SourceProgress | None:
+        """Where it stands; None before it is open."""

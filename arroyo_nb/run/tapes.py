@@ -1,0 +1,213 @@
+"""A source that is a tape: a conductor plays it into a folder that Spark watches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.feed import Place, Reach
+from arroyo_nb.run.snapshot import SourceProgress, naive
+from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
+from arroyo_nb.spark.lower import told_columns
+from arroyo_nb.tape.conductor import Conductor
+from arroyo_nb.tape.format import chunk_path
+from arroyo_nb.tape.pace import Pace
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from arroyo_nb.catalog import ConnectorTable
+    from arroyo_nb.errors import ArroyoError
+    from arroyo_nb.plan import nodes
+    from arroyo_nb.run.folder import RunFolder
+    from arroyo_nb.tape import Recorder
+
+FILES_REMEMBERED = "1000s"
+"""How many chunks Spark remembers to have read, each a second of their modification
+times. Later ones are always newer, so none that is not read is ever passed over."""
+
+
+class TapeFeed:
+    """A source that is recorded; its chunks are let go when every query has read them.
+
+    Parameters
+    ----------
+    key
+        Names its folder, and is a plain word.
+    table
+        The source.
+    recorder
+        Makes its chunks.
+    pace
+        How fast they are released.
+    """
+
+    played = True
+
+    def __init__(
+        self, key: str, table: ConnectorTable, recorder: Recorder, pace: Pace
+    ) -> None:
+        self.key = key
+        self.table = table
+        self.recorder = recorder
+        self._pace = pace
+        self._folder: Path | None = None
+        self._conductor: Conductor | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the stream ends by itself."""
+        return self.recorder.bounded
+
+    def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:
+        """Take its place in the run's folder."""
+        self._folder = folder.source(self.key)
+        conductor = Conductor(
+            self.recorder,
+            self._folder,
+            schema=self.table.physical,
+            source=self.table.name,
+            pace=self._pace,
+            paused=paused,
+        )
+        conductor.step(steps)
+        self._conductor = conductor
+
+    def start(self) -> None:
+        """Start to record."""
+        self._playing.start()
+
+    @property
+    def _playing(self) -> Conductor:
+        assert self._conductor is not None, "it is open"
+        return self._conductor
+
+    def read_stream(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
+        """Its rows, one chunk one micro-batch."""
+        assert self._folder is not None, "it is open"
+        reader = spark.readStream.schema(_stored_columns(source))
+        reader = reader.option("maxFilesPerTrigger", 1)
+        reader = reader.option("maxFileAge", FILES_REMEMBERED)
+        return reader.parquet(self._folder.as_uri())
+
+    def read_again(
+        self,
+        spark: SparkSession,
+        source: nodes.Source,
+        stretch: tuple[Place, Place] | None,
+    ) -> DataFrame:
+        """Its rows of the chunks [first, after last), counted from 0.
+
+        Raises
+        ------
+        RunProblem
+            When one of them is gone; :meth:`has` tells before.
+        """
+        paths = () if stretch is None else self._paths(stretch)
+        if not all(path.exists() for path in paths):
+            raise RunProblem(
+                f"rows that '{self.table.name}' gave are gone: a run keeps the newest"
+            )
+        columns = _stored_columns(source)
+        if not paths:
+            return spark.createDataFrame([], columns)
+        return spark.read.schema(columns).parquet(*(path.as_uri() for path in paths))
+
+    def has(self, stretch: tuple[Place, Place]) -> bool:
+        """Whether all these chunks are still there."""
+        return all(path.exists() for path in self._paths(stretch))
+
+    def _paths(self, stretch: tuple[Place, Place]) -> tuple[Path, ...]:
+        numbers = range(*map(_chunks, stretch))
+        if numbers and self._folder is None:
+            raise RunProblem(
+                "the run has not begun to read again: what it read before it was "
+                "resumed can be listed once it does"
+            )
+        return tuple(chunk_path(self._folder or Path(), n + 1) for n in numbers)
+
+    def consumed(self, reaches: Sequence[Reach]) -> None:
+        """Let chunks go that every query has read."""
+        count = min(_chunks(reach.place) for reach in reaches)
+        if count:
+            self._playing.consumed(count)
+
+    def is_read(self, place: Place | None) -> bool:
+        """Whether a query that stands there has read all there will ever be."""
+        state = self._playing.state
+        return state.ended and _chunks(place) >= state.chunks
+
+    def ends_read(self, place: Place) -> int:
+        """How many of the end-of-stream rows have been read."""
+        # A resumed run remembers what it read before its sources have started.
+        if self._conductor is None:
+            return 0
+        state = self._conductor.state
+        return max(0, _chunks(place) - (state.chunks - state.end_chunks))
+
+    def pause(self) -> None:
+        """Release nothing more until :meth:`resume` or :meth:`step`."""
+        if self._conductor is not None:
+            self._conductor.pause()
+
+    def resume(self) -> None:
+        """Release chunks again."""
+        if self._conductor is not None:
+            self._conductor.resume()
+
+    def step(self) -> None:
+        """Release one chunk and nothing more."""
+        if self._conductor is None:
+            return
+        if not self._conductor.state.paused:
+            self._conductor.pause()
+        self._conductor.step()
+
+    def close(self) -> None:
+        """Release nothing more at all; what is released stays."""
+        if self._conductor is not None:
+            self._conductor.stop()
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait until nothing is written any more, after :meth:`close`; True when so."""
+        return self._conductor is None or self._conductor.join(timeout_s)
+
+    @property
+    def error(self) -> ArroyoError | None:
+        """What ended it early."""
+        return None if self._conductor is None else self._conductor.error
+
+    def progress(self) -> SourceProgress | None:
+        """Where it stands; None before it is open."""
+        if self._conductor is None:
+            return None
+        table, state = self.table, self._conductor.state
+        newest = None if generated_time(table) else state.max_event_time
+        return SourceProgress(
+            name=table.name,
+            rows=state.rows,
+            max_event_time=naive(newest),
+            delay=table.watermark.delay,
+            bounded=self.bounded,
+            ended=state.ended,
+            paused=state.paused,
+            dropped_rows=state.dropped_rows,
+            bad=tuple(map(str, state.bad)),
+        )
+
+
+def generated_time(table: ConnectorTable) -> str | None:
+    """The event time where the recorder does not know it."""
+    return table.watermark.column if table.spec.event_time is None else None
+
+
+def _chunks(place: Place | None) -> int:
+    assert place is None or isinstance(place, int), "of a tape"
+    return place or 0
+
+
+def _stored_columns(source: nodes.Source) -> str:
+    told = "".join(f", {name} bigint" for name in told_columns(source))
+    return f"{spark_schema(source.schema)}, {quoted(TIMESTAMP)} timestamp{told}"

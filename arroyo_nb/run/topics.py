@@ -1,0 +1,316 @@
+"""A source that Spark reads itself: where it begins, and how far it lags behind.
+
+Spark's progress says where a batch ended; only the broker knows where the topic ends
+now. So a thread asks it, beside the run, and sees too when the broker is away or the
+topic gone. Nothing that is read goes this way.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.feed import Place, Reach, topic_key
+from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from arroyo_nb.catalog import ConnectorTable
+    from arroyo_nb.connectors import Offsets, Stream
+    from arroyo_nb.errors import ArroyoError
+    from arroyo_nb.plan import nodes
+    from arroyo_nb.run.folder import RunFolder
+
+LOOK_S = 1.0
+"""How often the broker is asked."""
+
+IDLE_S = 10.0
+"""A partition to which nothing came for so long is idle."""
+
+GONE_LOOKS = 3
+"""How often a topic must be missing to be gone: a broker that has just come back may
+not know it yet."""
+
+RATE_S = 2.0
+"""The time over which the rate is taken."""
+
+_TICK_S = 0.1
+_BEGIN = "_begin.json"
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What the broker said last.
+
+    Parameters
+    ----------
+    ends
+        The end of each partition.
+    moved_s
+        When that moved last, on the monotonic clock.
+    away_s
+        Since when there is no answer; None: there is.
+    missing_looks
+        How often in a row there was no such topic.
+    """
+
+    ends: Offsets = field(default_factory=dict)
+    moved_s: Mapping[int, float] = field(default_factory=dict)
+    away_s: float | None = None
+    missing_looks: int = 0
+
+    def found(self, ends: Offsets, now_s: float) -> Looked:
+        """After an answer."""
+        moved = {
+            number: self.moved_s[number] if self.ends.get(number) == end else now_s
+            for number, end in ends.items()
+        }
+        return Looked(ends, moved)
+
+    def missed(self) -> Looked:
+        """After an answer that there is no such topic."""
+        return replace(self, missing_looks=self.missing_looks + 1, away_s=None)
+
+    def unanswered(self, now_s: float) -> Looked:
+        """After none."""
+        return replace(self, away_s=now_s if self.away_s is None else self.away_s)
+
+
+class TopicFeed:
+    """A topic that Spark reads.
+
+    Parameters
+    ----------
+    folder
+        Names its folder, and is a plain word.
+    table
+        The source.
+    stream
+        How it is read.
+    windowed
+        Whether its rows get windows.
+
+    Raises
+    ------
+    RunProblem
+        When it cannot be read.
+    """
+
+    bounded = False
+    played = False
+
+    def __init__(
+        self, folder: str, table: ConnectorTable, stream: Stream, *, windowed: bool
+    ) -> None:
+        stream.check()
+        self._folder = folder
+        self.key = topic_key(stream.topic)
+        self.table = table
+        self._stream = stream
+        self._windowed = windowed
+        self._begin: Offsets | None = None
+        self._reach = Reach()
+        self._rates: deque[tuple[float, int]] = deque()
+        self._looked = Looked()
+        self._error: RunProblem | None = None
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:  # noqa: ARG002
+        """Find out where to begin; a run that is resumed began where it did before.
+
+        Raises
+        ------
+        RunProblem
+            When the broker does not say.
+        """
+        kept = folder.source(self._folder) / _BEGIN
+        if not kept.exists():
+            _write(kept, self._stream.begin())
+        # A partition that was added meanwhile is read from its oldest record.
+        begun = {int(n): o for n, o in json.loads(kept.read_text()).items()}
+        self._begin = {**self._stream.beginnings(), **begun}
+
+    def start(self) -> None:
+        """Begin to look."""
+        thread = threading.Thread(
+            target=self._look_on, name=f"topic {self._stream.topic}", daemon=True
+        )
+        thread.start()
+        self._thread = thread
+
+    @property
+    def _begun(self) -> Offsets:
+        if self._begin is None:
+            raise RunProblem(
+                "the run has not begun to read again: what it read before it was "
+                "resumed can be listed once it does"
+            )
+        return self._begin
+
+    def read_stream(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
+        """Its rows as a stream."""
+        reader = spark.readStream.format(self._stream.format)
+        return self._rows(reader, self._stream.options(self._begun), source)
+
+    def read_again(
+        self,
+        spark: SparkSession,
+        source: nodes.Source,
+        stretch: tuple[Place, Place] | None,
+    ) -> DataFrame:
+        """Its rows of a stretch of offsets.
+
+        Raises
+        ------
+        RunProblem
+            When some of them are gone; :meth:`has` tells before.
+        """
+        first, after = self._stretch(stretch or (self._begun, self._begun))
+        reader = spark.read.format(self._stream.format)
+        return self._rows(reader, self._stream.options_between(first, after), source)
+
+    def _rows(
+        self, reader: Any, options: Mapping[str, str], source: nodes.Source
+    ) -> DataFrame:
+        from arroyo_nb.spark.topics import decoded
+
+        records = reader.options(**options).load()
+        return decoded(records, self._stream, source, windowed=self._windowed)
+
+    def has(self, stretch: tuple[Place, Place]) -> bool:
+        """Whether the topic still keeps all these records."""
+        first, after = self._stretch(stretch)
+        oldest = self._stream.beginnings()
+        return all(
+            first[number] == end or oldest.get(number, end) <= first[number]
+            for number, end in after.items()
+        )
+
+    def _stretch(self, stretch: tuple[Place, Place]) -> tuple[Offsets, Offsets]:
+        """The stretch, each partition with its first offset: of the first batch Spark
+        does not tell it, nor of a partition that was added."""
+        first, after = map(_offsets, stretch)
+        begun = self._begun
+        return {n: first.get(n, begun.get(n, 0)) for n in after}, after
+
+    def consumed(self, reaches: Sequence[Reach]) -> None:
+        """Take note of how far the slowest query has come."""
+        places = [_offsets(reach.place) for reach in reaches]
+        known = set.intersection(*(set(place) for place in places))
+        least = {n: min(place[n] for place in places) for n in known}
+        self._reach = Reach(least, min(reach.rows for reach in reaches))
+
+    def is_read(self, place: Place | None) -> bool:  # noqa: ARG002
+        """Never: more may come."""
+        return False
+
+    def ends_read(self, place: Place) -> int:  # noqa: ARG002
+        """None: it has no end."""
+        return 0
+
+    def pause(self) -> None:
+        """Nothing: :attr:`played` says that it cannot be."""
+
+    resume = step = pause
+
+    def close(self) -> None:
+        """Look no more; waits for nobody."""
+        self._stopping = True
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait until it does not look any more, after :meth:`close`; True when so."""
+        if self._thread is None:
+            return True
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    @property
+    def error(self) -> ArroyoError | None:
+        """That the topic is gone."""
+        return self._error
+
+    def _look_on(self) -> None:
+        # No Event: whoever sets it may be interrupted while it holds its lock.
+        next_s = time.monotonic()
+        while not self._stopping:
+            if time.monotonic() >= next_s:
+                self._look()
+                next_s = time.monotonic() + LOOK_S
+            time.sleep(_TICK_S)
+
+    def _look(self) -> None:
+        try:
+            ends = self._stream.ends()
+        except RunProblem:
+            self._looked = self._looked.unanswered(time.monotonic())
+            return
+        if ends is not None:
+            self._looked = self._looked.found(ends, time.monotonic())
+            return
+        self._looked = self._looked.missed()
+        if self._looked.missing_looks == GONE_LOOKS:
+            self._error = RunProblem(
+                f"the topic '{self._stream.topic}' of '{self.table.name}' was deleted",
+                hint="one of the same name is another topic: start afresh, with "
+                "another state folder",
+            )
+
+    def progress(self) -> SourceProgress | None:
+        """Where it stands; None before it is open."""
+        if self._begin is None:
+            return None
+        looked, now_s = self._looked, time.monotonic()
+        away_s = 0.0 if looked.away_s is None else now_s - looked.away_s
+        return SourceProgress(
+            name=self.table.name,
+            rows=self._reach.rows,
+            max_event_time=None,
+            delay=self.table.watermark.delay,
+            bounded=False,
+            partitions=tuple(self._partitions(looked, now_s)),
+            rows_per_s=self._rate(now_s),
+            away_s=away_s,
+        )
+
+    def _partitions(self, looked: Looked, now_s: float) -> Sequence[PartitionProgress]:
+        read = {**self._begun, **_offsets(self._reach.place)}
+        return [
+            PartitionProgress(
+                number,
+                offset,
+                # What was read is there, though the broker may have been asked before.
+                max(offset, looked.ends.get(number, offset)),
+                now_s - looked.moved_s.get(number, now_s) > IDLE_S,
+            )
+            for number, offset in sorted(read.items())
+        ]
+
+    def _rate(self, now_s: float) -> float:
+        """Rows a second, over the last looks at it."""
+        rates = self._rates
+        rates.append((now_s, self._reach.rows))
+        while len(rates) > 2 and now_s - rates[1][0] >= RATE_S:
+            rates.popleft()
+        first_s, first_rows = rates[0]
+        return (self._reach.rows - first_rows) / max(now_s - first_s, 1e-3)
+
+
+def _offsets(place: Place | None) -> Offsets:
+    assert not isinstance(place, int), "of a topic"
+    return place or {}
+
+
+def _write(path: Path, offsets: Offsets) -> None:
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(dict(offsets)))
+    draft.replace(path)

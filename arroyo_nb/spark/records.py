@@ -1,0 +1,191 @@
+"""What Spark's Python workers do to the records of a topic: payloads into rows.
+
+An Arrow batch is decoded at once; no record is looked at by itself but those that
+cannot be read with the others. The event time is checked here too, so that a bad one is
+told with its place, like any bad record.
+
+A worker loads this module, so it loads no planner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arroyo_nb.changelog import SEQUENCE, WEIGHT
+from arroyo_nb.changelog.keys import whole
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats import PayloadDecoder, payload_format
+from arroyo_nb.options import OptionValue
+from arroyo_nb.schema import EPOCH, TIMESTAMP, Schema
+from arroyo_nb.tape import LAST_WINDOW, SHOWN_CHARS, UNREAD, BadRow
+
+VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
+"""What Spark gives of a record."""
+
+_INSTANT = pa.timestamp("us", "UTC")
+
+
+class Rows(NamedTuple):
+    """What was made of a batch.
+
+    Attributes
+    ----------
+    rows
+        As the format decoded them.
+    numbers
+        Which record each is of.
+    times
+        Their event times.
+    bad
+        The other records, with the reason.
+    """
+
+    rows: pa.Table
+    numbers: pa.Array
+    times: pa.Array
+    bad: Sequence[tuple[int, str]]
+
+
+@dataclass(frozen=True)
+class Records:
+    """What a worker does to the records of a batch; pickled.
+
+    Parameters
+    ----------
+    topic
+        What places of records begin with.
+    format, record, options, event_time, primary_key
+        What a record is read with.
+    held
+        The columns of a row, with the types that Spark holds.
+    metadata
+        Those that are told of a record beside it, and what they are called on the way.
+    beside
+        The hidden columns of a row. Without :data:`UNREAD` a bad record is an error.
+    windowed
+        Whether rows get windows: a time that no window can hold is then bad data.
+    """
+
+    topic: str
+    format: str
+    record: Schema
+    held: pa.Schema
+    options: Mapping[str, OptionValue]
+    event_time: str | None
+    primary_key: tuple[str, ...]
+    metadata: Mapping[str, str]
+    beside: tuple[str, ...]
+    windowed: bool
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        decoder = payload_format(self.format).payload_decoder(
+            self.record, self.options, self.event_time, self.primary_key
+        )
+        for batch in batches:
+            records = pa.Table.from_batches([batch])
+            yield from self.made(records, decoder).to_batches()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns of a row are called until they are back in Spark, which
+        stumbles over dots and backticks in what Python gives."""
+        return (*(f"c_{number}" for number in range(len(self.held))), *self.beside)
+
+    def made(self, records: pa.Table, decoder: PayloadDecoder) -> pa.Table:
+        """The rows of a batch; behind them one for each bad record that is dropped.
+
+        Raises
+        ------
+        RunProblem
+            When a record is bad, and such are not dropped.
+        """
+        found = self._decoded(records, decoder)
+        if found.bad and UNREAD not in self.beside:
+            place, reason, _ = self._told(records, *min(found.bad))
+            raise RunProblem(
+                f"{place}: {reason}",
+                hint="bad_data = 'drop' leaves such records out and counts them",
+            )
+        rows = self._rows(records, found)
+        if not found.bad:
+            return rows
+        texts = [
+            str(BadRow(place, text, reason))
+            for place, reason, text in (self._told(records, *one) for one in found.bad)
+        ]
+        unread = pa.table({UNREAD: pa.array(texts, pa.string())})
+        return pa.concat_tables([rows, unread], promote_options="default")
+
+    def _decoded(self, records: pa.Table, decoder: PayloadDecoder) -> Rows:
+        decoded = decoder.decode(whole(records[VALUE]))
+        rows, numbers = decoded.rows, decoded.numbers
+        if self.event_time is None:
+            times = whole(records[TIME]).take(numbers).cast(_INSTANT)
+        else:
+            times = whole(rows[self.event_time]).cast(_INSTANT)
+        if not self.windowed:
+            return Rows(rows, numbers, times, decoded.bad)
+        first, last = (pa.scalar(edge, _INSTANT) for edge in (EPOCH, LAST_WINDOW))
+        held = pc.and_(pc.greater_equal(times, first), pc.less(times, last))
+        if pc.all(held, min_count=0).as_py():
+            return Rows(rows, numbers, times, decoded.bad)
+        others = pc.invert(held)
+        wrong = zip(
+            numbers.filter(others).to_pylist(),
+            map(_out_of_windows, times.filter(others).to_pylist()),
+            strict=True,
+        )
+        return Rows(
+            rows.filter(held),
+            numbers.filter(held),
+            times.filter(held),
+            (*decoded.bad, *dict(wrong).items()),
+        )
+
+    def _rows(self, records: pa.Table, found: Rows) -> pa.Table:
+        columns = []
+        for field in self.held:
+            if (given := self.metadata.get(field.name)) is not None:
+                column = whole(records[given]).take(found.numbers)
+            else:
+                column = found.rows[field.name]
+            columns.append(column.cast(field.type))
+        columns += (self._beside(name, records, found) for name in self.beside)
+        return pa.table(columns, names=list(self.names))
+
+    def _beside(self, name: str, records: pa.Table, found: Rows) -> pa.Array:
+        match name:
+            case str() if name == TIMESTAMP:
+                return found.times
+            case str() if name == WEIGHT:
+                return found.rows[WEIGHT]
+            case str() if name == SEQUENCE:
+                return _sequence(records, found)
+            case _:
+                return pa.nulls(found.rows.num_rows, pa.string())
+
+    def _told(self, records: pa.Table, number: int, reason: str) -> tuple[str, ...]:
+        """The place of a record, what is wrong with it, and its text."""
+        record = records.slice(number, 1).to_pylist()[0]
+        place = f"{self.topic}[{record[PARTITION]}] offset {record[OFFSET]}"
+        shown = record[VALUE][: 4 * SHOWN_CHARS].decode("utf-8", "replace").strip()
+        return place, reason, shown[:SHOWN_CHARS]
+
+
+def _out_of_windows(time: Any) -> str:
+    where = f"after the year {LAST_WINDOW.year - 1}" if time > EPOCH else "before 1970"
+    return f"its event time {time} lies {where}, where windows cannot be"
+
+
+def _sequence(records: pa.Table, found: Rows) -> pa.Array:
+    """The order in which changes were told: a document tells two at most, and those of
+    one key are in one partition."""
+    offsets = whole(records[OFFSET]).take(found.numbers).to_numpy()
+    appends = whole(found.rows[WEIGHT]).to_numpy() > 0
+    return pa.array(2 * offsets + appends.astype(np.int64))

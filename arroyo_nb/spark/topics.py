@@ -1,0 +1,89 @@
+"""The records of a topic as the rows of a source.
+
+::
+
+    records --mapInArrow: payloads are decoded in Python workers-->
+            the source's columns, the event time, and what is wrong with a record
+
+No record goes through the driver. One without a value, a tombstone, is no row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arroyo_nb.connectors import CONNECTORS, format_options
+from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
+from arroyo_nb.spark.bad_rows import drops_records
+from arroyo_nb.spark.held import held_schema
+from arroyo_nb.spark.lower import told_columns
+from arroyo_nb.spark.records import OFFSET, PARTITION, TIME, VALUE, Records
+from arroyo_nb.tape import UNREAD
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from arroyo_nb.connectors import Stream
+    from arroyo_nb.plan import nodes
+
+_TYPES = {TIMESTAMP: "timestamp", UNREAD: "string"}
+
+
+def decoded(
+    records: DataFrame, stream: Stream, source: nodes.Source, *, windowed: bool
+) -> DataFrame:
+    """The rows of a source, as :data:`arroyo_nb.spark.lower.Read` gives them.
+
+    Parameters
+    ----------
+    records
+        As Spark gives them.
+    stream
+        What they are read from.
+    source
+        What they are read for.
+    windowed
+        Whether rows get windows.
+    """
+    spec = source.table.spec
+    worker = _worker(stream.topic, source, windowed=windowed)
+    given = (
+        f"{stream.metadata[spec.metadata[column]]} AS {word}"
+        for column, word in worker.metadata.items()
+    )
+    payloads = records.filter(f"{VALUE} IS NOT NULL").selectExpr(
+        VALUE, TIME, PARTITION, OFFSET, *given
+    )
+    types = [spark_type(field.type) for field in spec.physical]
+    types += (_TYPES.get(name, "bigint") for name in worker.beside)
+    columns = ", ".join(
+        f"{quoted(name)} {type_}"
+        for name, type_ in zip(worker.names, types, strict=True)
+    )
+    named = (
+        f"{quoted(word)} AS {quoted(name)}"
+        for word, name in zip(
+            worker.names, (*spec.physical.names, *worker.beside), strict=True
+        )
+    )
+    return payloads.mapInArrow(worker, columns).selectExpr(*named)
+
+
+def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
+    table, spec = source.table, source.table.spec
+    connector, format_ = CONNECTORS.get(table.connector), str(table.format)
+    # Some of the others are secrets.
+    wanted = {option.name for option in format_options(connector, format_)}
+    drops = (UNREAD,) if drops_records(table) else ()
+    return Records(
+        topic,
+        format_,
+        spec.record,
+        held_schema(spec.physical),
+        {name: value for name, value in spec.options.items() if name in wanted},
+        spec.event_time,
+        spec.primary_key,
+        {name: f"m_{number}" for number, name in enumerate(spec.metadata)},
+        (TIMESTAMP, *told_columns(source), *drops),
+        windowed,
+    )

@@ -1,0 +1,114 @@
+"""One broker, and one Spark that can read it, for all tests of Kafka."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from broker import TestBroker
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from arroyo_nb.engine import Engine
+from arroyo_nb.session import Session
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestBroker]:
+    """The broker that the tests share; one that stops it has its own."""
+    broker = TestBroker(tmp_path_factory.mktemp("broker"))
+    yield broker
+    broker.close()
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """An engine with Spark's Kafka connector, of ``ARROYO_NB_CONNECTOR_JARS``."""
+    folder = os.environ.get("ARROYO_NB_CONNECTOR_JARS")
+    if folder is None:
+        pytest.skip("ARROYO_NB_CONNECTOR_JARS names no folder with Spark's connector")
+    engine = Engine(jars=sorted(Path(folder).glob("*.jar")))
+    yield engine
+    engine.close()
+
+
+class Topic:
+    """A topic of a test's own."""
+
+    def __init__(self, broker: TestBroker, partitions: int) -> None:
+        self.broker = broker
+        self.name = f"topic-{next(_NUMBERS)}"
+        broker.create_topic(self.name, partitions)
+        settings = {"bootstrap.servers": broker.bootstrap_servers}
+        self.admin = AdminClient(settings)
+        self._producer = Producer(settings)
+
+    def send(self, *values: object, partition: int = 0, **given: object) -> None:
+        """Write records, and wait until they are there: bytes as they are, None a
+        tombstone, anything else as JSON."""
+        for value in values:
+            plain = value is None or isinstance(value, bytes)
+            payload = value if plain else json.dumps(value).encode()
+            self._producer.produce(self.name, payload, partition=partition, **given)
+        assert self._producer.flush(20) == 0
+
+    def add_partitions(self, count: int) -> None:
+        """Let it have so many partitions."""
+        added = self.admin.create_partitions([NewPartitions(self.name, count)])
+        added[self.name].result(20)
+
+    def delete(self) -> None:
+        """Delete it."""
+        self.admin.delete_topics([self.name])[self.name].result(20)
+
+    def delete_records(self, partition: int, before: int) -> None:
+        """Delete what is older than an offset, as retention does."""
+        place = TopicPartition(self.name, partition, before)
+        self.admin.delete_records([place])[place].result(20)
+
+    def declared(self, columns: str, name: str = "t", **options: object) -> str:
+        """CREATE TABLE over it; options with a dot are written with ``__``."""
+        given = {
+            "connector": "kafka",
+            "bootstrap_servers": self.broker.bootstrap_servers,
+            "topic": self.name,
+            "type": "source",
+            "format": "json",
+            "source__offset": "earliest",
+            **options,
+        }
+        pairs = ", ".join(
+            f"'{key.replace('__', '.')}' = '{value}'"
+            for key, value in given.items()
+            if value is not None
+        )
+        return f"CREATE TABLE {name} ({columns}) WITH ({pairs});\n"
+
+
+@pytest.fixture
+def topic(broker: TestBroker):
+    """Makes topics."""
+    return lambda partitions=1: Topic(broker, partitions)
+
+
+@pytest.fixture
+def rows(session: Session, eventually):
+    """Runs a script until an output has so many rows, and gives them as tuples."""
+
+    def collect(script: str, count: int, **options: object) -> list[tuple[object, ...]]:
+        run = session.run(script, **options)
+        eventually(
+            lambda: run.state.ended or run.outputs[0].preview.total_rows >= count, 60
+        )
+        if run.error is not None:
+            raise run.error
+        run.stop().wait_quietly(30)
+        return [tuple(row.values()) for row in run.table().to_pylist()]
+
+    return collect

@@ -1,0 +1,187 @@
+"""What goes wrong: told at the start, outlived while running, never silent."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+from broker import PASSWORD, USER, TestBroker, free_ports
+
+from arroyo_nb.errors import RunProblem
+
+ALL = "SELECT id FROM t"
+TOLD_S = 5
+
+
+@pytest.fixture
+def refused(session):
+    """What a script is told at its start, within five seconds."""
+
+    def tell(script):
+        began_s = time.monotonic()
+        with pytest.raises(RunProblem) as told:
+            session.run(script, source="<cell>")
+        took_s = time.monotonic() - began_s
+        assert took_s < TOLD_S
+        text = str(told.value)
+        print(f"{took_s:.1f} s: {text}")
+        # Its place: the table, where the query names it.
+        assert text.startswith("<cell>:2:")
+        assert "the table 't'" in text
+        return text
+
+    return tell
+
+
+def test_a_topic_that_is_not_there(topic, refused):
+    made = topic()
+    script = made.declared("id INT", topic=made.name + "x") + ALL
+    text = refused(script)
+    assert f"reads the topic '{made.name}x', which is not at " in text
+    assert "did you mean 'topic-" in text
+
+
+def test_a_broker_that_is_not_there(topic, refused):
+    (port,) = free_ports(1)
+    script = topic().declared("id INT", bootstrap_servers=f"127.0.0.1:{port}") + ALL
+    assert f"finds no broker at 127.0.0.1:{port}" in refused(script)
+
+
+def test_a_host_that_is_not_known(topic, refused):
+    script = topic().declared("id INT", bootstrap_servers="no.such.host.:9092") + ALL
+    assert "names a host that is not known: no.such.host.:9092" in refused(script)
+
+
+@contextmanager
+def silent():
+    """The port of a server that lets everybody in and never says a word."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield server.getsockname()[1]
+
+
+def test_a_port_that_says_nothing(topic, refused):
+    with silent() as port:
+        script = topic().declared("id INT", bootstrap_servers=f"127.0.0.1:{port}")
+        assert "and the broker at" in refused(script + ALL)
+
+
+def login(made, password=PASSWORD, **options):
+    return made.declared(
+        "id INT",
+        **{
+            "bootstrap_servers": made.broker.sasl_servers,
+            "auth__type": "sasl",
+            "auth__mechanism": "PLAIN",
+            "auth__protocol": "SASL_PLAINTEXT",
+            "auth__username": USER,
+            "auth__password": password,
+            **options,
+        },
+    )
+
+
+def test_wrong_credentials(topic, refused):
+    text = refused(login(topic(), "canary-wrong") + ALL)
+    assert "wrong credentials" in text.split("\n")[0]
+
+
+def test_a_client_that_does_not_log_in(topic, refused):
+    made = topic()
+    servers = made.broker.sasl_servers
+    text = refused(made.declared("id INT", bootstrap_servers=servers) + ALL)
+    assert f"does not log in, and the broker at {servers} hangs up" in text
+    assert "auth.type" in text
+
+
+def test_a_client_that_logs_in_where_nobody_asks(topic, refused):
+    made = topic()
+    script = login(made, bootstrap_servers=made.broker.bootstrap_servers) + ALL
+    assert "logs in, and the broker at" in refused(script)
+
+
+def test_secrets_are_nowhere(topic, session, eventually, monkeypatch, tmp_path, engine):
+    made = topic()
+    made.send({"id": 1})
+    monkeypatch.setenv("KAFKA_WORD", PASSWORD)
+    monkeypatch.setenv("KAFKA_USER", USER)
+    monkeypatch.setenv("KAFKA_AT", made.broker.sasl_servers)
+    script = login(
+        made,
+        "{{ KAFKA_WORD }}",
+        auth__username="{{ KAFKA_USER }}",
+        bootstrap_servers="{{ KAFKA_AT }}",
+    )
+    run = session.run(script + ALL, state_dir=tmp_path)
+    eventually(lambda: run.state.ended or run.table().num_rows == 1, 60)
+    assert run.table()["id"].to_pylist() == [1]
+    texts = [run.explain(), repr(run), repr(run.plan), str(run.snapshot())]
+    run.stop().wait_quietly(30)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    files += (path for path in engine._work.rglob("*.log"))
+    assert len(files) > 5
+    texts += (path.read_bytes().decode("utf-8", "replace") for path in files)
+    assert not [text for text in texts if PASSWORD in text]
+    assert not [text for text in texts[:4] if made.broker.sasl_servers in text]
+
+
+def test_records_that_retention_took_are_told(topic, session, eventually, tmp_path):
+    made = topic(2)
+    made.send({"id": 1}, {"id": 2}, partition=1)
+    script = made.declared("id INT") + ALL
+    options = {"name": "r", "state_dir": tmp_path}
+    run = session.run(script, **options)
+    eventually(lambda: run.state.ended or run.rows_in == 2, 60)
+    run.stop().wait_quietly(30)
+    made.send(*({"id": n} for n in range(3, 9)), partition=1)
+    made.delete_records(1, before=6)
+    began_s = time.monotonic()
+    run = session.run(script, **options)
+    run.wait_quietly(60)
+    print(f"{time.monotonic() - began_s:.1f} s: {run.error}")
+    assert run.error is not None
+    text = str(run.error)
+    assert f"partition 1 of the topic '{made.name}'" in text
+    assert "offsets 2 to 5" in text
+
+
+def test_a_topic_that_is_deleted_ends_the_run(topic, session, eventually):
+    made = topic()
+    made.send({"id": 1})
+    run = session.run(made.declared("id INT") + ALL)
+    eventually(lambda: run.state.ended or run.rows_in == 1, 60)
+    made.delete()
+    began_s = time.monotonic()
+    run.wait_quietly(30)
+    print(f"{time.monotonic() - began_s:.1f} s: {run.error}")
+    assert f"the topic '{made.name}' of 't' was deleted" in str(run.error)
+    assert time.monotonic() - began_s < TOLD_S
+
+
+def test_a_broker_that_is_away_is_seen_and_outlived(tmp_path, session, eventually):
+    from conftest import Topic
+
+    broker = TestBroker(tmp_path)
+    try:
+        made = Topic(broker, 2)
+        made.send({"id": 1})
+        run = session.run(made.declared("id INT") + ALL)
+        eventually(lambda: run.state.ended or run.rows_in == 1, 60)
+        broker.stop()
+        eventually(lambda: run.snapshot().sources[0].away_s > 2, 15)
+        waited = threading.Event()
+        waited.wait(10)
+        assert run.state.value == "running"
+        broker.start()
+        up_s = time.monotonic()
+        made.send({"id": 2}, partition=1)
+        eventually(lambda: run.state.ended or run.rows_in == 2)
+        print(f"{time.monotonic() - up_s:.1f} s after the broker was up")
+        assert run.table()["id"].to_pylist() == [1, 2]
+        eventually(lambda: run.snapshot().sources[0].away_s == 0)
+    finally:
+        broker.close()

@@ -1,0 +1,136 @@
+"""Windows over a topic: the batch answer, late rows listed, and a run that goes on."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import duckdb
+import pytest
+
+HOUR = 3_600_000
+FIRST = 1_700_000_000_000 // HOUR * HOUR
+END = FIRST + 100 * HOUR
+COLUMNS = "id INT, kind TEXT, at TIMESTAMP(3), WATERMARK FOR at AS at - INTERVAL '1h'"
+COLUMNS = COLUMNS.replace("TIMESTAMP(3),", "TIMESTAMP(3) NOT NULL,")
+COUNTS = """SELECT tumble(INTERVAL '1 hour') AS w, kind, count(*) AS n, sum(id) AS ids
+FROM t GROUP BY w, kind"""
+ANSWER = """SELECT at // 3600000 AS w, kind, count(*) AS n, sum(id) AS ids
+FROM rows GROUP BY ALL"""
+
+
+def made_up(count, seed, *, spread_ms):
+    """Rows whose times go on, none later than the newest by more than the spread."""
+    rng = random.Random(seed)
+    return [
+        {
+            "id": n,
+            "kind": rng.choice("ab"),
+            "at": FIRST + n * 60_000 - rng.randrange(spread_ms),
+        }
+        for n in range(count)
+    ]
+
+
+def answer(rows):
+    import pandas as pd
+
+    with duckdb.connect() as db:
+        db.register("rows", pd.DataFrame(rows))
+        return Counter(db.execute(ANSWER).fetchall())
+
+
+def told(run):
+    found = []
+    for row in run.table().to_pylist():
+        start = int(row["w"]["start"].timestamp() * 1000)
+        found.append((start // HOUR, row["kind"], row["n"], row["ids"]))
+    return Counter(found)
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch):
+    import time
+
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_windows_have_the_batch_answer(topic, session, eventually):
+    made = topic(2)
+    rows = made_up(600, 1, spread_ms=HOUR // 2)
+    for n in range(0, len(rows), 50):
+        made.send(*rows[n : n + 50], partition=n // 50 % 2)
+    run = session.run(made.declared(COLUMNS) + COUNTS)
+    # What moves the watermark past all windows, and what closes them.
+    made.send({"id": 0, "kind": "a", "at": END})
+    eventually(lambda: run.rows_in == len(rows) + 1, 60)
+    made.send({"id": 0, "kind": "a", "at": END + 1})
+    expected = answer(rows)
+    eventually(lambda: run.table().num_rows == len(expected))
+    assert told(run) == expected
+    assert run.snapshot().late_rows == 0
+
+
+def test_late_rows_are_counted_and_listed(topic, session, eventually):
+    made = topic(2)
+    run = session.run(made.declared(COLUMNS) + COUNTS)
+    on_time = made_up(300, 2, spread_ms=1)
+    for part in (on_time[:150], on_time[150:]):
+        before = run.rows_in
+        made.send(*part, partition=0)
+        eventually(lambda n=before, p=part: run.rows_in == n + len(p), 60)
+    # In the next batch these are late, the rows of the newest hour are not.
+    made.send({"id": 300, "kind": "a", "at": on_time[-1]["at"]}, partition=1)
+    eventually(lambda: run.rows_in == 301)
+    late = [{**row, "id": 1000 + row["id"]} for row in on_time[:7]]
+    made.send(*late, partition=1)
+    eventually(lambda: run.rows_in == 308)
+    eventually(lambda: run.snapshot().late_rows == 7)
+    listed = run.late()
+    assert sorted(listed["id"].to_pylist()) == [1000 + n for n in range(7)]
+    assert set(listed.column_names) >= {"id", "event_time", "window_end", "late_by"}
+
+
+def test_a_run_goes_on_from_its_checkpoint(topic, session, eventually, tmp_path):
+    made = topic(2)
+    rows = made_up(400, 3, spread_ms=HOUR // 2)
+    script = made.declared(COLUMNS) + COUNTS
+    options = {"name": "hours", "state_dir": tmp_path, "keep": True}
+    made.send(*rows[:200])
+    run = session.run(script, **options)
+    eventually(lambda: run.rows_in == 200, 60)
+    run.stop().wait_quietly(30)
+    first = told(run)
+    # While nobody reads; "earliest" holds for a run that begins only.
+    made.send(*rows[200:], partition=1)
+    run = session.run(script, **options)
+    eventually(lambda: run.resumed and run.rows_in == 200, 60)
+    made.send({"id": 0, "kind": "a", "at": END})
+    eventually(lambda: run.rows_in == 201)
+    made.send({"id": 0, "kind": "a", "at": END + 1})
+    expected = answer(rows)
+    eventually(lambda: len(first | told(run)) == len(expected))
+    assert first + told(run) == expected
+
+
+def test_a_partition_that_is_added_is_read_from_its_beginning(
+    topic, session, eventually
+):
+    made = topic(1)
+    made.send({"id": 1})
+    run = session.run(
+        made.declared("id INT", source__offset="latest") + "SELECT id FROM t"
+    )
+    eventually(lambda: run.state.value == "running", 60)
+    made.add_partitions(3)
+    made.send({"id": 2}, partition=2)
+    made.send({"id": 3}, partition=0)
+    eventually(lambda: run.table().num_rows == 2)
+    assert sorted(run.table()["id"].to_pylist()) == [2, 3]
+    numbers = [p.number for p in run.snapshot().sources[0].partitions]
+    assert numbers[0] == 0
+    assert 2 in numbers

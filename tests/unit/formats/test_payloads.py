@@ -1,0 +1,209 @@
+"""Records that come each by itself: many at once, or one by one, to the same rows."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.formats import _payloads, payload_format
+from arroyo_nb.schema import (
+    BIGINT,
+    BYTEA,
+    DOUBLE,
+    INT,
+    TEXT,
+    Field,
+    Schema,
+    Timestamp,
+)
+
+ROW = Schema((Field("id", INT, nullable=False), Field("name", TEXT)))
+
+
+def decoder(name="json", schema=ROW, key=(), event_time=None, **options):
+    options = {k.replace("__", "."): v for k, v in options.items()}
+    return payload_format(name).payload_decoder(schema, options, event_time, key)
+
+
+def read(made, *payloads):
+    plain = [p if isinstance(p, bytes) else json.dumps(p).encode() for p in payloads]
+    return made.decode(pa.array(plain, pa.binary()))
+
+
+def rows(found):
+    return [tuple(row.values()) for row in found.rows.to_pylist()]
+
+
+def test_each_payload_is_a_row():
+    found = read(decoder(), {"id": 1, "name": "a"}, {"id": 2})
+    assert rows(found) == [(1, "a"), (2, None)]
+    assert found.numbers.to_pylist() == [0, 1]
+    assert found.bad == ()
+
+
+def test_no_payloads_are_no_rows():
+    assert read(decoder()).rows.num_rows == 0
+
+
+def test_a_payload_of_several_lines_is_one_row():
+    found = read(decoder(), b'{"id":\n 1,\n"name": "a"}', {"id": 2})
+    assert rows(found) == [(1, "a"), (2, None)]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"",
+        b" ",
+        b"no",
+        b'{"id": 1} {"id": 2}',
+        b'{"id": 1,',
+        b"[]",
+        b"\xff",
+        b'{"id": "x"}',
+        b'{"name": "a"}',
+    ],
+)
+def test_what_is_bad_is_told_by_its_number(bad):
+    found = read(decoder(), {"id": 1}, bad, {"id": 3})
+    assert found.numbers.to_pylist() == [0, 2]
+    assert [number for number, _ in found.bad] == [1]
+    assert "JSON" in found.bad[0][1]
+
+
+def test_halves_of_an_object_are_two_bad_payloads():
+    found = read(decoder(), b'{"id": 1,', b'"name": "a"}', b'{"id":', b'{"id": 1}}')
+    assert found.rows.num_rows == 0
+    assert [number for number, _ in found.bad] == [0, 1, 2, 3]
+
+
+def test_a_large_batch_is_read_in_pieces(monkeypatch):
+    monkeypatch.setattr(_payloads, "_LARGE_BYTES", 100)
+    monkeypatch.setattr(_payloads, "SMALL_BYTES", 50)
+    payloads = [{"id": n, "name": "x" * n} for n in range(40)]
+    payloads[17] = {"id": "no"}
+    found = read(decoder(), *payloads)
+    assert found.numbers.to_pylist() == [n for n in range(40) if n != 17]
+    assert [row[0] for row in rows(found)] == found.numbers.to_pylist()
+    assert [number for number, _ in found.bad] == [17]
+
+
+PAYLOADS = st.one_of(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "id": st.one_of(st.integers(-(2**33), 2**33), st.text(max_size=3)),
+            "name": st.one_of(st.none(), st.text(max_size=5), st.integers()),
+            "other": st.none(),
+        },
+    ).map(lambda document: json.dumps(document).encode()),
+    st.binary(max_size=12),
+    st.sampled_from([b"null", b'{"id":1}{"id":2}', b'{"id":', b"1}", b"\n", b"NaN"]),
+)
+
+
+@given(st.lists(PAYLOADS, max_size=12), st.sampled_from(["plain", "wrapped"]))
+def test_a_payload_is_read_alike_in_any_batch(payloads, kind):
+    if kind == "wrapped":
+        payloads = [b'{"schema": {}, "payload": ' + p + b"}" for p in payloads]
+    made = decoder(json__include_schema=kind == "wrapped")
+    found = read(made, *payloads)
+    alone = [read(made, payload) for payload in payloads]
+    assert rows(found) == [row for one in alone for row in rows(one)]
+    assert found.numbers.to_pylist() == [
+        n for n, one in enumerate(alone) if one.rows.num_rows
+    ]
+    assert dict(found.bad) == {
+        n: one.bad[0][1] for n, one in enumerate(alone) if one.bad
+    }
+    assert len(found.numbers) + len(found.bad) == len(payloads)
+
+
+WRAPPED = {"schema": {"type": "struct"}, "payload": {"id": 1, "name": "a"}}
+
+
+def test_a_row_lies_in_the_payload_beside_its_schema():
+    made = decoder(json__include_schema=True)
+    bare = {"id": 2}
+    found = read(made, WRAPPED, {"payload": {"id": 2}}, bare, {"payload": {}}, b"[]")
+    assert rows(found) == [(1, "a"), (2, None)]
+    assert [number for number, _ in found.bad] == [2, 3, 4]
+    assert "'payload' is missing" in found.bad[0][1]
+    assert "'id' is NOT NULL and is missing" in found.bad[1][1]
+    at_once = read(made, WRAPPED, WRAPPED)
+    assert rows(at_once) == [(1, "a")] * 2
+
+
+def test_the_number_of_a_schema_is_passed_over():
+    made = decoder(json__confluent_schema_registry=True)
+    framed = b"\0\0\0\0\x07" + b'{"id": 1}'
+    found = read(made, framed, b'{"id": 2}', b"\0\0", framed, b"\0\0\0\0\x07no")
+    assert rows(found) == [(1, None), (1, None)]
+    assert found.numbers.to_pylist() == [0, 3]
+    told = dict(found.bad)
+    assert set(told) == {1, 2, 4}
+    assert "the number of a schema" in told[1]
+    assert "invalid JSON" in told[4]
+
+
+def test_a_text_is_the_value():
+    value = Schema((Field("value", TEXT),))
+    found = read(decoder("raw_string", value), b"a\nb", b"", "é".encode())
+    assert rows(found) == [("a\nb",), ("",), ("é",)]
+    found = read(decoder("raw_string", value), b"a", b"\xff", b"b")
+    assert rows(found) == [("a",), ("b",)]
+    assert found.numbers.to_pylist() == [0, 2]
+    assert found.bad == ((1, "not UTF-8 at byte 1"),)
+
+
+def test_bytes_are_the_value():
+    value = Schema((Field("value", BYTEA),))
+    found = read(decoder("raw_bytes", value), b"\xff\0", b"")
+    assert rows(found) == [(b"\xff\0",), (b"",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "fits"),
+    [
+        ("raw_string", (Field("value", TEXT),), True),
+        ("raw_string", (Field("value", TEXT, nullable=False),), True),
+        ("raw_string", (Field("text", TEXT),), False),
+        ("raw_string", (Field("value", BYTEA),), False),
+        ("raw_bytes", (Field("value", BYTEA), Field("n", INT)), False),
+        ("raw_bytes", (Field("value", BYTEA),), True),
+        ("json", (Field("value", DOUBLE),), True),
+    ],
+)
+def test_raw_formats_have_one_column(name, columns, fits):
+    problem = payload_format(name).payload_problem(Schema(columns))
+    assert (problem is None) == fits
+    assert fits or "requires a schema with a single field called `value`" in problem
+
+
+ACCOUNT = Schema((Field("id", BIGINT), Field("at", Timestamp(3))))
+
+
+def change(op, before=None, after=None):
+    return {"before": before, "after": after, "op": op, "source": {"x": 1}}
+
+
+def test_changes_are_told_with_their_weights_and_numbers():
+    first, second = {"id": 1, "at": 1000}, {"id": 1, "at": 2000}
+    found = read(
+        decoder("debezium_json", ACCOUNT, ("id",)),
+        change("c", after=first),
+        b"null",
+        {"schema": {}, "payload": change("u", first, second)},
+        change("x"),
+        change("d", second),
+    )
+    assert found.numbers.to_pylist() == [0, 2, 2, 4]
+    assert found.rows[WEIGHT].to_pylist() == [1, -1, 1, -1]
+    assert found.rows.column_names == ["id", "at", WEIGHT]
+    assert [number for number, _ in found.bad] == [3]
+    assert "unexpected op value 'x'" in found.bad[0][1]
