@@ -191,16 +191,6 @@ class Access:
     configs: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
-    def logs_in(self) -> bool:
-        """Whether it says who it is."""
-        return self.login is not None
-
-    @property
-    def is_encrypted(self) -> bool:
-        """Whether it speaks TLS."""
-        return self._protocol.endswith("SSL")
-
-    @property
     def _protocol(self) -> str:
         given = self.configs.get("security.protocol", "PLAINTEXT")
         return (self.login.protocol if self.login else given).upper()

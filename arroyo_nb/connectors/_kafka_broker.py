@@ -76,7 +76,7 @@ class Broker:
         self._shown = shown
         self._access = access
         self._committed_only = committed_only
-        self._said: list[int] = []
+        self._said: dict[int, str] = {}
         settings: dict[str, Any] = {
             "log_level": 0,
             **access.for_librdkafka(),
@@ -91,7 +91,7 @@ class Broker:
             ) from None
 
     def _heard(self, error: Any) -> None:
-        self._said.append(error.code())
+        self._said[error.code()] = error.str()
 
     def check(self) -> None:
         """Find out whether the topic is there.
@@ -130,28 +130,32 @@ class Broker:
         """Why nobody answers, by what was said meanwhile."""
         from confluent_kafka import KafkaError
 
-        start, said = f"the table '{self._table}'", set(self._said)
+        start, said = f"the table '{self._table}'", self._said
+        if "handshake failed" in said.get(KafkaError._AUTHENTICATION, ""):
+            return RunProblem(
+                f"{start} logs in, which the broker at {self._shown} does not expect",
+                hint="look at its port, at 'auth.type' and at 'auth.mechanism'",
+            )
         if KafkaError._AUTHENTICATION in said:
             return RunProblem(
                 f"{start} is refused by the broker at {self._shown}: wrong credentials",
-                hint="look at the user's name, the password and the mechanism",
+                hint="look at the user's name and the password",
             )
         if KafkaError._RESOLVE in said:
             return RunProblem(
                 f"{start} names a host that is not known: {self._shown}",
                 hint="look at 'bootstrap_servers'",
             )
-        if KafkaError._SSL in said:
+        if KafkaError._SSL in said or "SSL" in said.get(KafkaError._TRANSPORT, ""):
             return RunProblem(
                 f"{start} cannot speak TLS with the broker at {self._shown}",
                 hint="look at its port, and at ssl.ca.location in 'client_configs'",
             )
         if self._is_listened_to():
-            way = "logs in" if self._access.logs_in else "does not log in"
             return RunProblem(
-                f"{start} {way}, and the broker at {self._shown} hangs up",
-                hint="its port may be one for other clients: look at 'auth.type' and "
-                "'auth.protocol'",
+                f"{start} gets no answer from {self._shown}, where somebody listens",
+                hint="it may be a port for clients that log in, or speak TLS: look at "
+                "'auth.type' and 'auth.protocol'",
             )
         return RunProblem(
             f"{start} finds no broker at {self._shown}",

@@ -283,7 +283,9 @@ class TopicFeed:
         )
 
     def _partitions(self, looked: Looked, now_s: float) -> Sequence[PartitionProgress]:
-        read = {**self._begun, **_offsets(self._reach.place)}
+        # One that was added is read from its beginning.
+        added = dict.fromkeys(looked.ends, 0)
+        read = {**added, **self._begun, **_offsets(self._reach.place)}
         return [
             PartitionProgress(
                 number,

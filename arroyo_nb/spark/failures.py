@@ -41,6 +41,7 @@ GONE = "the Spark process is gone"
 """What is told of any call that a JVM no longer answers."""
 
 _TRY_CAST = "write TRY_CAST to get NULL where a value cannot be converted"
+_LOST = "what is left can be read afresh, with another state folder"
 _STATE = "start with another state folder, or run the query as it was before"
 _RULES = (
     _Rule(
@@ -129,6 +130,27 @@ _RULES = (
     ),
 )
 _WORDLESS = (
+    _Rule(
+        "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
+        "records of partition {partition} of the topic '{topic}' were deleted before "
+        "they were read: the offsets from {first} up to {after} are not all there",
+        _LOST,
+        r"Could not read records in offset \[(?P<first>\d+), (?P<after>\d+)\)"
+        r" for topic partition (?P<topic>\S+)-(?P<partition>\d+)",
+    ),
+    _Rule(
+        "KAFKA_DATA_LOSS",
+        "records of a topic were deleted before they were read: {reason}",
+        _LOST,
+        r"Some data may have been lost(?s:.*?)Reason:\s*"
+        r"(?P<reason>[^\n]+?)\.?\s*(?:\n|$)",
+    ),
+    _Rule(
+        "no kafka",
+        "Spark has no Kafka connector",
+        "hand in a SparkSession that has the package spark-sql-kafka-0-10",
+        r"Failed to find (?:the )?data source: kafka",
+    ),
     _Rule(
         "python worker",
         "a Python worker of Spark ended by itself",

@@ -45,9 +45,9 @@ class Topic:
         self.broker = broker
         self.name = f"topic-{next(_NUMBERS)}"
         broker.create_topic(self.name, partitions)
-        settings = {"bootstrap.servers": broker.bootstrap_servers}
-        self.admin = AdminClient(settings)
-        self._producer = Producer(settings)
+        self._settings = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
+        self.admin = AdminClient(self._settings)
+        self._producer = Producer(self._settings)
 
     def send(self, *values: object, partition: int = 0, **given: object) -> None:
         """Write records, and wait until they are there: bytes as they are, None a
@@ -62,6 +62,7 @@ class Topic:
         """Let it have so many partitions."""
         added = self.admin.create_partitions([NewPartitions(self.name, count)])
         added[self.name].result(20)
+        self._producer = Producer(self._settings)
 
     def delete(self) -> None:
         """Delete it."""

@@ -3,4 +3,4 @@ CREATE TABLE x (a INT) WITH (connector = 'kafak')
 -- <cell>:1:30: Failed to create table x caused by Unknown connector 'kafak'
 --   CREATE TABLE x (a INT) WITH (connector = 'kafak')
 --                                ^^^^^^^^^^^^^^^^^^^
---   hint: known: blackhole, filesystem, impulse, redis, sample, single_file, stdout
+--   hint: did you mean 'kafka'?

@@ -1,5 +1,5 @@
 CREATE TABLE x (a INT) WITH (connector = 'single_file', path = '/r', type = 'source')
 -- error
--- <cell>:1:14: Failed to create table x caused by 'format' must be set for the connector 'single_file'
+-- <cell>:1:14: Failed to create table x caused by 'format' must be set for Single file connection
 --   CREATE TABLE x (a INT) WITH (connector = 'single_file', path = '/r', type = 'source')
 --                ^
