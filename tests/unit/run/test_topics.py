@@ -1,0 +1,189 @@
+"""A source that Spark reads itself: what is noted of it, without Spark or a broker."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.planner import plan_script
+from arroyo_nb.run import topics
+from arroyo_nb.run.feed import Reach, topic_key
+from arroyo_nb.run.feeds import Feeds
+from arroyo_nb.run.options import FLUSH
+from arroyo_nb.run.progress import read_progress, slower
+from arroyo_nb.run.topics import Looked, TopicFeed
+
+SCRIPT = """CREATE TABLE clicks (n INT) WITH (connector = 'kafka', topic = 't',
+bootstrap_servers = 'h:1', type = 'source', format = 'json');
+SELECT n FROM clicks"""
+
+
+class Stream:
+    """A topic of two partitions, as far as its broker tells."""
+
+    format = "kafka"
+    topic = "t"
+    metadata = {}  # noqa: RUF012
+
+    def __init__(self):
+        self.begun = {0: 5, 1: 7}
+        self.end = {0: 5, 1: 7}
+        self.oldest = {0: 0, 1: 0}
+
+    def check(self):
+        pass
+
+    def begin(self):
+        return self.begun
+
+    def beginnings(self):
+        return self.oldest
+
+    def ends(self):
+        if isinstance(self.end, Exception):
+            raise self.end
+        return self.end
+
+
+@pytest.fixture
+def stream():
+    return Stream()
+
+
+@pytest.fixture
+def feed(stream, tmp_path):
+    (sink,) = plan_script(SCRIPT, Catalog()).sinks
+    table = sink.input.input.input.table
+    feed = TopicFeed("0-clicks", table, stream, windowed=False)
+    feed.open(
+        SimpleNamespace(source=lambda name: tmp_path / name), paused=False, steps=0
+    )
+    return feed
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path):
+    (tmp_path / "0-clicks").mkdir()
+
+
+def test_a_run_that_is_resumed_began_where_it_did(feed, stream, tmp_path):
+    stream.begun = {0: 100, 1: 100}
+    # One was added meanwhile, and its oldest record is not its first.
+    stream.oldest = {0: 50, 1: 50, 2: 3}
+    folder = SimpleNamespace(source=lambda name: tmp_path / name)
+    feed.open(folder, paused=False, steps=0)
+    assert feed._begun == {0: 5, 1: 7, 2: 3}
+
+
+def test_how_far_it_lags_is_told_by_partition(feed, stream):
+    stream.end = {0: 9, 1: 7, 2: 4}
+    feed._look()
+    feed.consumed([Reach({0: 8, 1: 7}, rows=3), Reach({0: 6, 1: 7}, rows=1)])
+    source = feed.progress()
+    assert [(p.number, p.offset, p.lag) for p in source.partitions] == [
+        (0, 6, 3),
+        (1, 7, 0),
+        (2, 0, 4),
+    ]
+    assert (source.rows, source.lag, source.bounded) == (1, 7, False)
+
+
+def test_a_reader_is_not_ahead_of_what_the_broker_said_before(feed):
+    feed._look()
+    feed.consumed([Reach({0: 50, 1: 7})])
+    assert feed.progress().lag == 0
+
+
+def test_a_partition_without_new_records_is_idle_after_a_while(feed, stream):
+    looked = Looked().found({0: 5, 1: 7}, 100.0).found({0: 6, 1: 7}, 109.0)
+    now_s = 100.0 + topics.IDLE_S + 1
+    assert [p.idle for p in feed._partitions(looked, now_s)] == [False, True]
+
+
+def test_a_broker_that_is_away_is_told_until_it_is_back(feed, stream):
+    stream.end = RunProblem("no answer")
+    feed._look()
+    feed._look()
+    assert feed._looked.away_s is not None
+    assert feed.progress().away_s > 0
+    stream.end = {0: 5, 1: 7}
+    feed._look()
+    assert feed.progress().away_s == 0
+
+
+def test_a_topic_is_gone_once_it_is_missed_several_times(feed, stream):
+    stream.end = None
+    for _ in range(topics.GONE_LOOKS - 1):
+        feed._look()
+    assert feed.error is None
+    stream.end = {0: 5, 1: 7}
+    feed._look()
+    stream.end = None
+    for _ in range(topics.GONE_LOOKS):
+        feed._look()
+    assert "the topic 't' of 'clicks' was deleted" in feed.error.message
+
+
+def test_what_retention_took_cannot_be_read_again(feed, stream):
+    stream.oldest = {0: 6, 1: 0}
+    assert feed.has(({1: 7}, {1: 9}))
+    assert not feed.has(({}, {0: 8}))
+    assert feed.has(({0: 8}, {0: 8}))
+
+
+def test_of_the_first_batch_the_beginning_is_known(feed):
+    assert feed._stretch(({}, {0: 8, 1: 9, 2: 1})) == (
+        {0: 5, 1: 7, 2: 0},
+        {0: 8, 1: 9, 2: 1},
+    )
+
+
+def test_what_was_read_before_a_resume_is_not_known_yet(stream):
+    feed = TopicFeed("x", None, stream, windowed=False)
+    assert feed.progress() is None
+    with pytest.raises(RunProblem, match="has not begun to read again"):
+        feed.has(({}, {0: 8}))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"speed": 2.0, "stepping": False}, {"speed": "max", "stepping": True}],
+)
+def test_a_topic_is_not_played(monkeypatch, stream, options):
+    monkeypatch.setattr(
+        "arroyo_nb.connectors._kafka_table.KafkaTable.stream", lambda *_: stream
+    )
+    plan = plan_script(SCRIPT, Catalog())
+    with pytest.raises(RunProblem, match=r"'clicks' cannot be (played|paused)") as told:
+        Feeds(plan.sinks, tick=FLUSH, **options)
+    assert told.value.hint
+
+
+RAW = {
+    "batchId": 1,
+    "durationMs": {"addBatch": 1},
+    "sources": [
+        {
+            "description": "KafkaV2[Subscribe[my-topic]]",
+            "startOffset": {"my-topic": {"0": 3}},
+            "endOffset": {"my-topic": {"0": 9, "1": 2}},
+            "numInputRows": 8,
+        }
+    ],
+}
+
+
+def test_offsets_are_read_of_the_progress():
+    progress = read_progress(RAW)
+    key = topic_key("my-topic")
+    assert progress.places == {key: {0: 9, 1: 2}}
+    assert progress.first_places == {key: {0: 3}}
+    assert progress.source_rows == {key: 8}
+
+
+def test_of_two_readers_the_slower_counts():
+    assert slower(3, 2) == 2
+    assert slower({0: 5, 1: 1}, {0: 4, 1: 2, 2: 9}) == {0: 4, 1: 1}
