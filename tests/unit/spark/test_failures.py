@@ -135,3 +135,35 @@ def test_what_a_user_is_told(text, message, error_class):
 def test_an_error_of_ours_is_itself():
     ours = PlanProblem("no window here")
     assert run_problem(ours) is ours
+
+
+LOST = """An error occurred while calling o195.getResult.
+: org.apache.spark.SparkException: Exception thrown in awaitResult:
+Caused by: KafkaIllegalStateException: Some data may have been lost because they are
+not available in Kafka any more;
+either the data was aged out by Kafka or the topic may have been deleted before
+Reason: {reason}
+with consumer group spark-kafka-source-408a2c03-executor.
+"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        (
+            "Could not read records in offset [2, 8) for topic partition my-topic-0-1",
+            "records of partition 1 of the topic 'my-topic-0' were deleted before they "
+            "were read: the offsets from 2 up to 8 are not all there",
+        ),
+        (
+            "Partitions t-0 have been deleted.",
+            "records of a topic were deleted before they were read: Partitions t-0 "
+            "have been deleted",
+        ),
+    ],
+)
+def test_records_that_a_topic_lost_are_told(reason, told):
+    problem = run_problem(Exception(LOST.format(reason=reason)))
+    assert problem.message == told
+    assert problem.hint is not None
+    assert "another state folder" in problem.hint
