@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from arroyo_nb.connectors import Offsets
     from arroyo_nb.connectors._kafka_access import Access
 
-CHECK_S = 3.5
+CHECK_S = 3.0
 """How long the brokers may take to answer before a run starts: what is wrong is told
 within five seconds."""
 
-SLICE_S = 0.25
-"""How long one question waits: who interrupts the check is heard in between."""
+SLICE_S, LONGEST_SLICE_S = 0.25, 1.0
+"""How long the first question waits, and the later ones, each twice as long, at most:
+who interrupts the check is heard in between, and a broker far away is heard too."""
 
 ASK_S = 3.0
 """How long later questions wait."""
@@ -112,17 +113,18 @@ class Broker:
     def _topics(self) -> Mapping[str, Any]:
         from confluent_kafka import KafkaError, KafkaException
 
-        deadline = time.monotonic() + CHECK_S
+        deadline, slice_s = time.monotonic() + CHECK_S, SLICE_S
         while True:
             try:
                 topics: Mapping[str, Any] = self._client.list_topics(
-                    timeout=SLICE_S
+                    timeout=slice_s
                 ).topics
             except KafkaException:
                 self._client.poll(0)
                 refused = KafkaError._AUTHENTICATION in self._said
                 if refused or time.monotonic() > deadline:
                     raise self._unreached() from None
+                slice_s = min(2 * slice_s, LONGEST_SLICE_S)
             else:
                 return topics
 
@@ -189,12 +191,13 @@ class Broker:
         asked = self._client.describe_topics(
             TopicCollection([self._topic]), request_timeout=ASK_S
         )
-        try:
-            (found,) = (future.result(2 * ASK_S) for future in asked.values())
-        except KafkaException as problem:
-            if problem.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+        with self._told():
+            try:
+                found = asked[self._topic].result(2 * ASK_S)
+            except KafkaException as problem:
+                if problem.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
                 return None
-            raise self._unanswered() from None
         return tuple(sorted(partition.id for partition in found.partitions))
 
     def beginnings(self, partitions: tuple[int, ...]) -> Offsets:
@@ -251,13 +254,11 @@ class Broker:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        from concurrent.futures import TimeoutError as Late
-
         from confluent_kafka import KafkaException
 
         try:
             yield
-        except (KafkaException, Late):
+        except (KafkaException, TimeoutError):
             raise self._unanswered() from None
 
     def _unanswered(self) -> RunProblem:

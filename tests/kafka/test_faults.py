@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 from broker import PASSWORD, USER, TestBroker, free_ports
+from topics import Topic
 
 from arroyo_nb.errors import RunProblem
 
@@ -163,8 +164,6 @@ def test_a_topic_that_is_deleted_ends_the_run(topic, session, eventually):
 
 
 def test_a_broker_that_is_away_is_seen_and_outlived(tmp_path, session, eventually):
-    from conftest import Topic
-
     broker = TestBroker(tmp_path)
     try:
         made = Topic(broker, 2)

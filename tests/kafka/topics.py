@@ -1,0 +1,66 @@
+"""Topics of a test's own."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+from broker import TestBroker
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+_NUMBERS = itertools.count()
+
+
+class Topic:
+    """A topic of a test's own."""
+
+    def __init__(self, broker: TestBroker, partitions: int) -> None:
+        self.broker = broker
+        self.name = f"topic-{next(_NUMBERS)}"
+        broker.create_topic(self.name, partitions)
+        self._settings = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
+        self.admin = AdminClient(self._settings)
+        self._producer = Producer(self._settings)
+
+    def send(self, *values: object, partition: int = 0, **given: object) -> None:
+        """Write records, and wait until they are there: bytes as they are, None a
+        tombstone, anything else as JSON."""
+        for value in values:
+            plain = value is None or isinstance(value, bytes)
+            payload = value if plain else json.dumps(value).encode()
+            self._producer.produce(self.name, payload, partition=partition, **given)
+        assert self._producer.flush(20) == 0
+
+    def add_partitions(self, count: int) -> None:
+        """Let it have so many partitions."""
+        added = self.admin.create_partitions([NewPartitions(self.name, count)])
+        added[self.name].result(20)
+        self._producer = Producer(self._settings)
+
+    def delete(self) -> None:
+        """Delete it."""
+        self.admin.delete_topics([self.name])[self.name].result(20)
+
+    def delete_records(self, partition: int, before: int) -> None:
+        """Delete what is older than an offset, as retention does."""
+        place = TopicPartition(self.name, partition, before)
+        self.admin.delete_records([place])[place].result(20)
+
+    def declared(self, columns: str, name: str = "t", **options: object) -> str:
+        """CREATE TABLE over it; options with a dot are written with ``__``."""
+        given = {
+            "connector": "kafka",
+            "bootstrap_servers": self.broker.bootstrap_servers,
+            "topic": self.name,
+            "type": "source",
+            "format": "json",
+            "source__offset": "earliest",
+            **options,
+        }
+        pairs = ", ".join(
+            f"'{key.replace('__', '.')}' = '{value}'"
+            for key, value in given.items()
+            if value is not None
+        )
+        return f"CREATE TABLE {name} ({columns}) WITH ({pairs});\n"
