@@ -68,7 +68,7 @@ $(VENV)/.user: pyproject.toml constraints.txt scripts/setup.sh
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt scripts/setup.sh
-	@$(SETUP) browser,redis,dev
+	@$(SETUP) browser,redis,kafka,dev
 	@touch $@ $(VENV)/.user
 
 clean:
