@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from arroyo_nb.engine import making
-from arroyo_nb.engine.jars import go_on
+from arroyo_nb.engine.jars import go_on, say_nothing
 from arroyo_nb.engine.java import find_java
 from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.kafka.server import Kit, Place, kit
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Make the archive if it is missing; the exit status is 0 if it is there now."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        parts = kit(find_java(), tell=making.say, check=go_on)
+        parts = kit(find_java(), tell=say_nothing, check=go_on)
     except EngineProblem as problem:
         making.say(f"no archive: {problem}")
         return 1
