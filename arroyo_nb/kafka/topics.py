@@ -6,21 +6,25 @@ Nothing here joins a group or commits an offset: nobody's reading is disturbed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.client import ANSWER_S, admin, library, problem, settings
+from arroyo_nb.kafka.client import (
+    ANSWER_S,
+    LOOK_S,
+    Check,
+    admin,
+    library,
+    offsets,
+    problem,
+    settings,
+)
 from arroyo_nb.registry import did_you_mean
-
-LOOK_S = 0.1
-"""How often who waits looks whether it should go on."""
 
 SAMPLE = 200
 """How many of a topic's newest records are looked at."""
-
-Check = Callable[[], None]
 
 
 class Partition(NamedTuple):
@@ -129,33 +133,12 @@ def _metadata(asker: Any, servers: str, check: Check) -> dict[str, Any]:
 def _with_offsets(asker: Any, names: dict[str, list[int]], check: Check) -> list[Topic]:
     spec = library("confluent_kafka.admin").OffsetSpec
     parts = [(name, number) for name in sorted(names) for number in sorted(names[name])]
-    first = _offsets(asker, parts, spec.earliest(), check)
-    last = _offsets(asker, parts, spec.latest(), check)
+    first = offsets(asker, parts, spec.earliest(), check)
+    last = offsets(asker, parts, spec.latest(), check)
     made: dict[str, list[Partition]] = {name: [] for name in sorted(names)}
     for (name, number), start, end in zip(parts, first, last, strict=True):
         made[name].append(Partition(number, start, end))
     return [Topic(name, tuple(partitions)) for name, partitions in made.items()]
-
-
-def _offsets(
-    asker: Any, parts: list[tuple[str, int]], which: Any, check: Check
-) -> list[int]:
-    if not parts:
-        return []
-    made = library().TopicPartition
-    places = [made(*part) for part in parts]
-    asked = asker.list_offsets(dict.fromkeys(places, which), request_timeout=ANSWER_S)
-    return [_waited(asked[place], check).offset for place in places]
-
-
-def _waited(future: Any, check: Check) -> Any:
-    while not future.done():
-        check()
-        time.sleep(LOOK_S / 10)
-    try:
-        return future.result()
-    except library().KafkaException as error:
-        raise problem("no answer from Kafka", error) from error
 
 
 def _newest(servers: str, topic: Topic, share: int, check: Check) -> Iterator[Record]:
