@@ -11,8 +11,9 @@ from contextlib import contextmanager
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.client import Check
 from arroyo_nb.kafka.guess import create_table, guess
-from arroyo_nb.kafka.topics import Check, sample, topics
+from arroyo_nb.kafka.topics import sample, topics
 from arroyo_nb.run.interrupts import Interrupted, held
 from arroyo_nb.views import topics as views
 from arroyo_nb.views.notebook import NotebookSlot, publish
