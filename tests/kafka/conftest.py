@@ -8,11 +8,23 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 
+from arroyo_nb.engine import EngineProblem
+from arroyo_nb.engine.jars import BROKER, CONNECTOR, resolve
 from arroyo_nb.kafka import LocalBroker
 
 FLUSH_S = 20
 
 _numbers = itertools.count()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def jars() -> None:
+    """What is downloaded once; where that is impossible there is no broker to test."""
+    try:
+        resolve(BROKER)
+        resolve(CONNECTOR)
+    except EngineProblem as problem:
+        pytest.skip(str(problem))
 
 
 @pytest.fixture(scope="session")
