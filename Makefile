@@ -11,7 +11,7 @@ COPIES := $(NOTEBOOKS:%=build/%)
 # at a time, also on two cores. Files that take long come first.
 BESIDE := -n 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo lab notebooks test test-long bench archive lint clean
+.PHONY: demo lab notebooks test test-long bench archive broker lint clean
 
 # Runs the quickstart notebook on recorded flights, and says where to look at it.
 demo: $(VENV)/.user archive
@@ -36,7 +36,7 @@ notebooks: $(VENV)/.user archive
 # Short-lived JVMs: the second compiler would cost more than it saves.
 test test-long: export ARROYO_NB_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
 test: $(VENV)/.dev
-	@$(MAKE) --no-print-directory -j 2 lint archive
+	@$(MAKE) --no-print-directory -j 2 lint archive broker
 	@sh scripts/chromium.sh
 	@sh scripts/redis.sh
 	$(BIN)/python -m pytest --doctest-modules arroyo_nb
@@ -44,13 +44,17 @@ test: $(VENV)/.dev
 		--nbmake --nbmake-timeout=300 $(NOTEBOOKS) tests
 
 test-long: $(VENV)/.dev
-	@$(MAKE) --no-print-directory archive
+	@$(MAKE) --no-print-directory archive broker
 	@sh scripts/chromium.sh
 	$(BIN)/python -m pytest -m long
 
 # What halves the start of Spark. Nothing needs it, and a first notebook makes it too.
 archive: $(VENV)/.user
 	-@$(BIN)/python -m arroyo_nb.engine.archive
+
+# Kafka, downloaded once, and what halves its start: only the tests want it unasked.
+broker: $(VENV)/.dev
+	-@$(BIN)/python -m arroyo_nb.kafka.archive
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -68,7 +72,7 @@ $(VENV)/.user: pyproject.toml constraints.txt scripts/setup.sh
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt scripts/setup.sh
-	@$(SETUP) browser,kafka,redis,dev
+	@$(SETUP) browser,redis,kafka,dev
 	@touch $@ $(VENV)/.user
 
 clean:

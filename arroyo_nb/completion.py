@@ -152,11 +152,10 @@ def _command(session: Session, line: str) -> Iterator[tuple[str, str]]:
     words = line.split()
     if len(words) + line.endswith(" ") <= 2:
         yield from ((name, "command") for name in flags.COMMANDS)
-    elif (command := flags.COMMANDS.get(words[1])) is not None and command.takes:
-        if command.takes != flags.KEYED:
+    elif (command := flags.COMMANDS.get(words[1])) is not None:
+        if command.runs:
             yield from ((name, "run") for name in session.runs)
-        if flags.ALL in command.takes:
-            yield flags.ALL, "option"
+        yield from ((word, "option") for word in command.words)
 
 
 def _body(catalog: Catalog, raw: str, whole: str) -> SimpleMatcherResult:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from arroyo_nb.errors import RunProblem, SyntaxProblem
@@ -93,6 +94,9 @@ FLAGS = (
 BY_NAME: Mapping[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
 
 
+ALL = "--all"
+
+
 @dataclass(frozen=True)
 class Command:
     """What ``%arroyo`` can be told to do.
@@ -104,13 +108,28 @@ class Command:
     doc
         One line of help.
     takes
-        What follows the word: nothing, ``NAME`` of a run, ``NAME|--all``, or
-        ``VARIABLE KEY...``.
+        What follows the word, as the help writes it.
+    said
+        The same as the end of a sentence.
+    least, most
+        How many words that is.
+    words
+        Those that have a meaning of their own.
+    only
+        Whether there are no others.
+    runs
+        Whether the others are names of runs.
     """
 
     name: str
     doc: str
     takes: str = ""
+    said: str = "nothing more"
+    least: int = 0
+    most: float = 0
+    words: tuple[str, ...] = ()
+    only: bool = False
+    runs: bool = False
 
     def check(self, rest: Sequence[str]) -> None:
         """Refuse words that do not fit.
@@ -118,39 +137,38 @@ class Command:
         Raises
         ------
         RunProblem
-            When there are too many, or too few.
+            When there are too many, too few, or others.
         """
-        if not self.takes and rest:
-            raise RunProblem(f"%arroyo {self.name} takes nothing more")
-        if self.takes == KEYED:
-            if len(rest) < 2 or any(word.startswith("-") for word in rest):
-                raise RunProblem(
-                    f"%arroyo {self.name} takes a variable and the columns of its key"
-                )
-            return
-        is_run = len(rest) == 1 and not rest[0].startswith("-")
-        if self.takes and not is_run and not self._is_all(rest):
-            raise RunProblem(f"%arroyo {self.name} takes the name of one run")
+        if not self.least <= len(rest) <= self.most or not all(map(self._fits, rest)):
+            raise RunProblem(f"%arroyo {self.name} takes {self.said}")
 
-    def _is_all(self, rest: Sequence[str]) -> bool:
-        return list(rest) == [ALL] and ALL in self.takes
+    def _fits(self, word: str) -> bool:
+        return word in self.words or not (self.only or word.startswith("-"))
 
-
-ALL = "--all"
-
-KEYED = "VARIABLE KEY..."
 
 COMMANDS: Mapping[str, Command] = {
     command.name: command
     for command in (
         Command("ps", "list the runs"),
         Command("tables", "list the tables"),
-        Command("lookup", "make a DataFrame a table to look rows up in", KEYED),
-        Command("explain", "show the plan of a run", "NAME"),
-        Command("resume", "go on with a run from its checkpoint", "NAME"),
-        Command("stop", "stop a run, or all", f"NAME|{ALL}"),
+        Command("lookup", "make a DataFrame a table to look rows up in",
+                "VARIABLE KEY...", "a variable and the columns of its key", 2, inf),
+        Command("explain", "show the plan of a run",
+                "NAME", "the name of one run", 1, 1, runs=True),
+        Command("resume", "go on with a run from its checkpoint",
+                "NAME", "the name of one run", 1, 1, runs=True),
+        Command("stop", "stop a run, or all",
+                f"NAME|{ALL}", "the name of one run", 1, 1, (ALL,), runs=True),
+        Command("kafka", "a local Kafka broker for this notebook",
+                "start|stop|status", "start, stop or status", 1, 1,
+                ("start", "stop", "status"), only=True),
+        Command("topics", "list the topics of the local broker, or of another",
+                "[HOST:PORT]", "at most the address of a broker", 0, 1),
+        Command("peek", "look into a topic, and guess a table for it",
+                "TOPIC [HOST:PORT]", "a topic, and perhaps the address of a broker",
+                1, 2),
     )
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

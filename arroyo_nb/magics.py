@@ -23,11 +23,19 @@ from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.run.interrupts import LOOK_S, STOP_S, Interrupts, held, imported
+from arroyo_nb.run.interrupts import (
+    LOOK_S,
+    STOP_S,
+    Interrupted,
+    Interrupts,
+    held,
+    imported,
+)
 from arroyo_nb.run.options import duration, instant, playing_speed
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
+    from arroyo_nb.kafka_lines import KafkaLines
     from arroyo_nb.run.run import Run
     from arroyo_nb.views.live import Panel
     from arroyo_nb.views.notebook import NotebookStage
@@ -46,13 +54,6 @@ class Times(NamedTuple):
 
 def _say(text: str) -> None:
     print(text)  # noqa: T201
-
-
-class Interrupted(KeyboardInterrupt):
-    """An interrupt that a notebook shows as one line."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [str(self)]
 
 
 def _documented(magic: Callable[..., None]) -> Any:
@@ -90,6 +91,7 @@ class ArroyoMagics(Magics):
         self._last: dict[str, str] = {}
         self._lines: dict[str, CellLine] = {}
         self._stage: NotebookStage | None = None
+        self._kafka: KafkaLines | None = None
 
     @no_var_expand
     @line_cell_magic("arroyo")
@@ -102,12 +104,16 @@ class ArroyoMagics(Magics):
             self._cell(flags.parse_line(line), cell)
 
     def close(self) -> None:
-        """Listen to the shell no more and stop all runs."""
+        """Listen to the shell no more, stop all runs and the broker."""
         if self._stage is not None:
             self._stage.close()
         if self in self._shell.configurables:
             self._shell.configurables.remove(self)
-        self.session.close()
+        try:
+            self.session.close()
+        finally:
+            if self._kafka is not None:
+                self._kafka.close()
 
     def _cell(self, line: CellLine, cell: str) -> None:
         if line.get("help"):
@@ -308,6 +314,21 @@ class ArroyoMagics(Magics):
         if slow:
             names = [run.name for run in slow]
             _say(f"stopping {', '.join(names)}: still at a micro-batch, or starting")
+
+    def _do_kafka(self, word: str) -> None:
+        self._kafka_lines().do(word)
+
+    def _do_topics(self, servers: str = "") -> None:
+        self._kafka_lines().topics(servers)
+
+    def _do_peek(self, topic: str, servers: str = "") -> None:
+        self._kafka_lines().peek(topic, servers)
+
+    def _kafka_lines(self) -> KafkaLines:
+        from arroyo_nb.kafka_lines import KafkaLines
+
+        self._kafka = self._kafka or KafkaLines()
+        return self._kafka
 
 
 def _times(line: CellLine) -> Times:

@@ -328,7 +328,19 @@ class Session:
 
         base = _folder(state_dir) or self._state_dir
         folder = self._temporary(name) if base is None else base / safe_name(name)
-        return Run(name, plan, self.engine, folder, options, temporary=base is None)
+        run = Run(name, plan, self.engine, folder, options, temporary=base is None)
+        if run.feeds.streamed:
+            self._have_connector()
+        return run
+
+    def _have_connector(self) -> None:
+        """See to it that Spark can read topics, if need be by starting it again."""
+        from arroyo_nb.engine.jars import CONNECTOR
+        from arroyo_nb.run.interrupts import held
+
+        live = [run.name for run in self._runs.values() if not run.state.ended]
+        with held() as interrupts:
+            self.engine.require(CONNECTOR, live=live, check=interrupts.check)
 
     def _started(self, run: Run) -> Run:
         # The worker ends the old one before it starts the new one.

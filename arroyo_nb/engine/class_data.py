@@ -1,23 +1,23 @@
-"""A class-data archive of Spark's JVM: halves the start, and is never needed.
+"""A class-data archive of a JVM: halves the start, and is never needed.
 
 Java 17 and 21 write one with -XX:ArchiveClassesAtExit, Java 25 an AOT cache with
 -XX:AOTCacheOutput. It is made once by a process of its own, at the lowest priority,
 and named after everything it depends on: another Spark, Java, class path or flag has
 another file. It is written under a temporary name and renamed, under a lock.
 
-:mod:`arroyo_nb.engine.archive` is that process.
+The module :mod:`arroyo_nb.engine.archive` is that process; a local Kafka broker has an
+archive too, which :mod:`arroyo_nb.kafka.archive` makes.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,6 +62,11 @@ class Archive(NamedTuple):
         except OSError:
             return not self.exists
 
+    @property
+    def lock(self) -> Path:
+        """What the process holds that makes it."""
+        return self.path.with_suffix(".lock")
+
     def use(self) -> list[str]:
         """Flags that use it, where it exists; one that fits no longer is ignored."""
         if not self.exists:
@@ -86,8 +91,17 @@ class Archive(NamedTuple):
 
 def archive_for(java: Java) -> Archive:
     """The archive that fits a Java, the installed Spark and the flags in use."""
+    jars = class_path(spark_home())
+    return archive_of("spark", spark_version(), java, jars, java_flags(java))
+
+
+def archive_of(
+    program: str, version: str, java: Java, jars: Sequence[Path], flags: Sequence[str]
+) -> Archive:
+    """The archive of a program that is started with this class path and these flags."""
     is_aot = java.major >= 25
-    name = f"spark-{spark_version()}-java-{java.version}-{_key(java)}"
+    key = _key(version, java, jars, flags)
+    name = f"{program}-{version}-java-{java.version}-{key}"
     suffix = ".aot" if is_aot else ".jsa"
     return Archive(cache_folder() / f"{name}{suffix}", is_aot)
 
@@ -101,12 +115,11 @@ def cache_folder() -> Path:
     return Path(base) / "arroyo_nb"
 
 
-def _key(java: Java) -> str:
-    jars = class_path(spark_home())
+def _key(version: str, java: Java, jars: Sequence[Path], flags: Sequence[str]) -> str:
     status = [jar.stat() for jar in jars]
     facts = [
-        *(spark_version(), java.build, str(java.home)),
-        *java_flags(java),
+        *(version, java.build, str(java.home)),
+        *flags,
         *(
             f"{jar} {stat.st_size} {stat.st_mtime_ns}"
             for jar, stat in zip(jars, status, strict=True)
@@ -115,10 +128,12 @@ def _key(java: Java) -> str:
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
 
 
-def start_builder() -> subprocess.Popen[bytes]:
-    """Make the archive in a process of its own; it ends when its stdin closes."""
+def start_builder(
+    module: str = "arroyo_nb.engine.archive",
+) -> subprocess.Popen[bytes]:
+    """Make an archive in a process of its own; it ends when its stdin closes."""
     return subprocess.Popen(
-        [sys.executable, "-m", "arroyo_nb.engine.archive", "--background"],
+        [sys.executable, "-m", module, "--background"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -126,28 +141,9 @@ def start_builder() -> subprocess.Popen[bytes]:
     )
 
 
-@contextmanager
-def lock(archive: Archive, *, wait: bool = False) -> Iterator[bool]:
-    """Hold the lock on making an archive; gives False when another process does.
-
-    Parameters
-    ----------
-    wait
-        Until the other process lets go, instead of giving False.
-    """
-    archive.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with archive.path.with_suffix(".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-        else:
-            yield True  # closing the file lets go, and so does the end of the process
-
-
 def remove_unused(folder: Path) -> None:
     """Delete archives that no start has used for a month, and torn ones."""
-    for path in folder.glob("spark-*"):
+    for path in (*folder.glob("spark-*"), *folder.glob("kafka-*")):
         torn = ".part" in path.name
         if not torn and path.suffix not in _SUFFIXES:
             continue

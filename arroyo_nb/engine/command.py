@@ -147,7 +147,7 @@ def java_command(
     280 jars make 30 kB: the file keeps the process list readable.
     """
     paths = os.pathsep.join(map(str, class_path(spark_home(), jars)))
-    logging = _write_logging(work)
+    logging = write_logging(work, "spark")
     arguments = [
         *("-cp", paths),
         # Before what the user asks for: of two such flags the last one counts.
@@ -177,8 +177,8 @@ rootLogger.level = {level}
 rootLogger.appenderRef.file.ref = file
 appender.file.type = RollingFile
 appender.file.name = file
-appender.file.fileName = {work}/spark.log
-appender.file.filePattern = {work}/spark-%i.log
+appender.file.fileName = {work}/{name}.log
+appender.file.filePattern = {work}/{name}-%i.log
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{yy/MM/dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
 appender.file.policies.type = Policies
@@ -189,8 +189,11 @@ appender.file.strategy.max = 1
 """
 
 
-def _write_logging(work: Path) -> Path:
+def write_logging(work: Path, name: str) -> Path:
+    """Settings of log4j that write ``name.log`` in the work folder."""
     level = os.environ.get("ARROYO_NB_LOG_LEVEL", "warn")
     file = work / "log4j2.properties"
-    file.write_text(_LOGGING.format(level=level, work=work), encoding="utf-8")
+    file.write_text(
+        _LOGGING.format(level=level, work=work, name=name), encoding="utf-8"
+    )
     return file

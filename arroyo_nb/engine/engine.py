@@ -13,13 +13,15 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arroyo_nb.engine import class_data, folders, gateway, given, launch, warm
 from arroyo_nb.engine.config import static_settings
+from arroyo_nb.engine.jars import Check, JarSet, Tell, go_on, resolve, say_nothing
 from arroyo_nb.engine.java import Java, find_java
 from arroyo_nb.engine.launch import Jvm
 from arroyo_nb.engine.problem import EngineProblem
@@ -64,30 +66,27 @@ class Engine:
         taken, where there is one, or a JVM is started.
     on_event
         Is told of every :class:`Event`, mostly on the worker thread.
-    jars
-        Further jars for the JVM's class path, such as a connector's.
 
     Attributes
     ----------
     worker
         The thread that makes all Spark calls.
     restarts
-        How often a dead JVM has been replaced: a session of an earlier number is dead.
+        How often a JVM has been replaced: a session of an earlier number is dead.
     """
 
     def __init__(
         self,
         spark: SparkSession | None = None,
         on_event: Callable[[Event], None] | None = None,
-        *,
-        jars: Iterable[Path] = (),
     ) -> None:
         self.worker = Worker()
         self.restarts = 0
         self._given = spark
         self._handed_in = spark is not None
         self._on_event = on_event
-        self._jars = tuple(jars)
+        self._jars: dict[str, tuple[Path, ...]] = {}
+        self._warmth: Generator[None, None, None] = (None for _ in ())
         self._jvm: Jvm | None = None
         self._work: Path | None = None
         self._session: SparkSession | None = None
@@ -164,12 +163,48 @@ class Engine:
                 self.worker.when_idle(folders.sweep)
         return self._session
 
+    def require(
+        self,
+        jars: JarSet,
+        *,
+        live: Iterable[str] = (),
+        tell: Tell = say_nothing,
+        check: Check = go_on,
+    ) -> None:
+        """See to it that the session has a set of jars, from the next time it is asked
+        for. A JVM of ours that runs without them is ended, to be started again.
+
+        Not for the worker thread, which a download would hold up.
+
+        Parameters
+        ----------
+        jars
+            The set. It is downloaded where it is needed and has not been yet.
+        live
+            Names of the runs that are live, to tell.
+        tell, check
+            See :func:`arroyo_nb.engine.jars.resolve`.
+
+        Raises
+        ------
+        EngineProblem
+            When they cannot be had, when something runs on the JVM that would have to
+            end, or when the session is the user's and has not got them.
+        """
+        if self.worker.call(self._has, jars, check=check):
+            return
+        names = tuple(live)
+        self.worker.call(self._refuse_if_live, jars, names, check=check)
+        files = resolve(jars, tell=tell, check=check)
+        self.worker.call(self._add, jars, files, names, check=check)
+
     def warm_up(self) -> None:
         """Start, then run a small stream, in the background; returns at once.
 
         What fails here fails again, and is then told, when a session is wanted.
         """
-        self.worker.when_idle(self._step, self._warming())
+        self._warmth = self._warming()
+        self.worker.when_idle(self._step, self._warmth)
 
     def close(self) -> None:
         """End everything that is ours. May be called on any thread, and again."""
@@ -215,7 +250,7 @@ class Engine:
             self._work,
             static_settings(self._work),
             archive_flags=archive_flags,
-            jars=self._jars,
+            jars=chain.from_iterable(self._jars.values()),
         )
         try:
             self._refuse_if_closed()  # who closed it before saw no JVM to end
@@ -242,6 +277,43 @@ class Engine:
         if self._closed:  # perhaps meanwhile, by another thread
             raise EngineProblem("the engine is closed")
 
+    def _has(self, jars: JarSet) -> bool:
+        """Whether the session that there is, or will be, has a set of jars."""
+        self._refuse_if_closed()
+        user = self._given
+        if user is None and self._session is None:
+            user = given.active_session()
+        if user is None or not given.is_on(user):
+            return jars.name in self._jars
+        given.check_has(user, jars)
+        return True
+
+    def _refuse_if_live(self, jars: JarSet, live: Sequence[str]) -> None:
+        """Refuse to end a JVM that streams; the warm-up's stream is no reason."""
+        if self._session is None or not self.alive:
+            return
+        self._warmth.close()
+        if live or self._session.streams.active:
+            ended = ", ".join(live) or "streaming queries of another session"
+            raise EngineProblem(
+                f"spark must start again to have {jars.what}, which would end {ended}",
+                hint="stop it first: %arroyo stop --all, or stop() of each run",
+            )
+
+    def _add(self, jars: JarSet, files: tuple[Path, ...], live: Sequence[str]) -> None:
+        """Have a set of jars from the next start on; one that runs is ended for it."""
+        self._refuse_if_live(jars, live)
+        self._jars[jars.name] = files
+        if self._jvm is None or self._session is None or not self.alive:
+            return  # the next start is still to come
+        self._session = None
+        self.restarts += 1
+        self._cancel_build()  # the next warm-up asks for it again
+        self._jvm.kill()
+        gateway.forget()
+        self._tell("starting", f"starting again with {jars.what}")
+        self.warm_up()
+
     def _bury(self) -> None:
         """Make everyone forget a session whose JVM, or context, is gone."""
         if self._handed_in:
@@ -262,7 +334,7 @@ class Engine:
             gateway.forget()
         self._tell("died", f"{why}; starting a new engine")
 
-    def _warming(self) -> Iterator[None]:
+    def _warming(self) -> Generator[None, None, None]:
         """Warm-up in steps, between which the worker serves others."""
         session = self.session
         yield
@@ -276,7 +348,7 @@ class Engine:
         shutil.rmtree(folder, ignore_errors=True)
         self._cancel_build = self.worker.every(_BUILD_AFTER_S, self._start_builder)
 
-    def _step(self, steps: Iterator[None]) -> None:
+    def _step(self, steps: Generator[None, None, None]) -> None:
         if self._closed:
             return
         try:

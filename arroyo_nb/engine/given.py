@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine.config import sql_settings
+from arroyo_nb.engine.jars import JarSet
 from arroyo_nb.engine.problem import EngineProblem
 
 if TYPE_CHECKING:
@@ -38,6 +39,34 @@ def derive(session: SparkSession) -> SparkSession:
     for key, value in settings.items():
         ours.conf.set(key, value)
     return ours
+
+
+def check_has(session: SparkSession, jars: JarSet) -> None:
+    """Refuse a session without a set of jars: only its user can start it again.
+
+    Raises
+    ------
+    EngineProblem
+        When its Spark cannot load the set's class.
+    """
+    if _can_load(session, jars.provider):
+        return
+    raise EngineProblem(
+        f"the SparkSession of this kernel lacks {jars.what}",
+        hint=f'make it with .config("spark.jars.packages", "{jars.own}"), or make '
+        "none: one of ours is then started",
+    )
+
+
+def _can_load(session: SparkSession, name: str) -> bool:
+    from py4j.protocol import Py4JJavaError
+
+    jvm: Any = session.sparkContext._jvm
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(name)
+    except Py4JJavaError:
+        return False
+    return True
 
 
 def is_on(session: SparkSession) -> bool:

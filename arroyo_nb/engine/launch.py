@@ -21,6 +21,7 @@ from arroyo_nb.engine import command
 from arroyo_nb.engine.config import LOOPBACK
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.engine.program import tail
 
 # Spark and PySpark read these; one left over from the user's shell changes the mode.
 _FOREIGN = (
@@ -106,15 +107,9 @@ class Jvm:
         hint = f"the end of its log, {self._log}:\n{tail}" if tail else None
         return EngineProblem(message + ended, hint=hint)
 
-    def tail(self, lines: int = 15) -> str:
+    def tail(self) -> str:
         """The last lines of what the JVM and Spark have logged."""
-        kept: list[str] = []
-        for path in (self._spark_log, self._log):
-            with suppress(OSError), path.open("rb") as file:
-                file.seek(max(0, path.stat().st_size - 20_000))
-                text = file.read().decode("utf-8", "replace")
-                kept += text.splitlines()[-lines:]
-        return "\n".join(kept)
+        return tail(self._spark_log, self._log)
 
     def close(self, timeout_s: float = 2.5) -> None:
         """End it politely by closing its stdin, then by force."""

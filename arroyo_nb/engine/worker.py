@@ -116,6 +116,7 @@ class Worker:
         work: Callable[..., T],
         *args: Any,
         timeout: float | None = None,
+        check: Callable[[], None] | None = None,
     ) -> T:
         """Run ``work(*args)`` on the thread and wait for what it returns.
 
@@ -126,6 +127,8 @@ class Worker:
         ----------
         timeout
             Seconds to wait; for ever by default.
+        check
+            Is called while it waits; what it raises ends that.
 
         Raises
         ------
@@ -140,6 +143,8 @@ class Worker:
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
             while not task.finished.acquire(timeout=_left(deadline)):
+                if check is not None:
+                    check()
                 if deadline is not None and time.monotonic() >= deadline:
                     raise TimeoutError(f"the engine did not answer in {timeout:g} s")
                 if not self._thread.is_alive():

@@ -201,6 +201,11 @@ class Feeds:
                 feed.step()
 
     @property
+    def streamed(self) -> bool:
+        """Whether Spark itself reads one of them, and needs its connector."""
+        return any(isinstance(feed, TopicFeed) for feed in self._feeds)
+
+    @property
     def played(self) -> bool:
         """Whether all of them can be paused and stepped."""
         return all(feed.played for feed in self._feeds)

@@ -22,6 +22,13 @@ STOP_S = 0.4
 """How long who was interrupted waits for the run to end in good order."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """An interrupt that a notebook shows as one line."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
 class Interrupts:
     """What came while interrupts were held."""
 

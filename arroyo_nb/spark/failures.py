@@ -146,6 +146,12 @@ _WORDLESS = (
         r"(?P<reason>[^\n]+?)\.?\s*(?:\n|$)",
     ),
     _Rule(
+        "partition added",
+        "a partition was added to a topic while the run started",
+        "run it again",
+        r"you must specify all TopicPartitions",
+    ),
+    _Rule(
         "no kafka",
         "Spark has no Kafka connector",
         "hand in a SparkSession that has the package spark-sql-kafka-0-10",

@@ -22,7 +22,7 @@ RUN_COLUMNS = ("run", "state", "age", "rows in", "rows out", "late", "rows/s", "
 def runs(snapshots: Iterable[Snapshot]) -> dict[str, str]:
     """The runs as a MIME bundle, newest last."""
     rows = [_run(snapshot) for snapshot in snapshots]
-    return _listing(RUN_COLUMNS, rows, nothing="no run yet")
+    return listing(RUN_COLUMNS, rows, nothing="no run yet")
 
 
 def _run(snapshot: Snapshot) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def tables(catalog: Catalog) -> dict[str, str]:
         (name, _kind(table), str(table.schema))
         for name, table in sorted(catalog.tables.items())
     ]
-    return _listing(("table", "kind", "columns"), rows, nothing="no table yet")
+    return listing(("table", "kind", "columns"), rows, nothing="no table yet")
 
 
 def changes(before: Catalog, after: Catalog) -> str:
@@ -92,9 +92,16 @@ def _kind(table: Relation) -> str:
     return f"{table.connector} lookup" if isinstance(table, LookupTable) else "view"
 
 
-def _listing(
+def listing(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, nothing: str
 ) -> dict[str, str]:
+    """Rows of words as a MIME bundle: a table, and the same as text.
+
+    Parameters
+    ----------
+    nothing
+        What to say where there is no row.
+    """
     if not rows:
         return {"text/plain": nothing}
     head = "".join(f'<th style="{CELL}">{name}</th>' for name in columns)

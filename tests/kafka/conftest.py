@@ -1,53 +1,85 @@
-"""One broker, and one Spark that can read it, for all tests of Kafka."""
+"""One broker for the tests of a process, and topics of a test's own."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
+import itertools
+from collections.abc import Callable, Iterator
 
 import pytest
-from broker import TestBroker
-from topics import Topic
+from confluent_kafka import Producer
+from topics import PASSWORD, USER, Topic
 
-from arroyo_nb.engine import Engine
+from arroyo_nb.engine import EngineProblem
+from arroyo_nb.engine.jars import BROKER, CONNECTOR, resolve
+from arroyo_nb.kafka import LocalBroker
 from arroyo_nb.session import Session
 
+FLUSH_S = 20
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def jars() -> None:
+    """What is downloaded once; where that is impossible there is no broker to test."""
+    try:
+        resolve(BROKER)
+        resolve(CONNECTOR)
+    except EngineProblem as problem:
+        pytest.skip(str(problem))
+
 
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestBroker]:
-    """The broker that the tests share; one that stops it has its own."""
-    broker = TestBroker(tmp_path_factory.mktemp("broker"))
-    yield broker
-    broker.close()
-
-
-@pytest.fixture(scope="session")
-def engine() -> Iterator[Engine]:
-    """An engine with Spark's Kafka connector, of ``ARROYO_NB_CONNECTOR_JARS``."""
-    folder = os.environ.get("ARROYO_NB_CONNECTOR_JARS")
-    if folder is None:
-        pytest.skip("ARROYO_NB_CONNECTOR_JARS names no folder with Spark's connector")
-    engine = Engine(jars=sorted(Path(folder).glob("*.jar")))
-    yield engine
-    engine.close()
+def broker() -> Iterator[LocalBroker]:
+    """The broker of this process; tests that end one have one of their own."""
+    with LocalBroker({USER: PASSWORD}) as started:
+        yield started
 
 
 @pytest.fixture
-def topic(broker: TestBroker):
-    """Makes topics."""
+def topic(broker: LocalBroker) -> str:
+    """A new topic of two partitions."""
+    name = f"topic-{next(_numbers)}"
+    broker.create_topic(name, partitions=2)
+    return name
+
+
+Produce = Callable[..., None]
+
+
+@pytest.fixture
+def produce() -> Produce:
+    """Writes values to a topic; returns when the broker has them."""
+
+    def write(servers: str, topic: str, *values: bytes | None, **more: object) -> None:
+        producer = Producer({"bootstrap.servers": servers, "log_level": 0})
+        failed: list[object] = []
+        for value in values:
+            producer.produce(
+                topic, value, on_delivery=lambda error, _: failed.append(error), **more
+            )
+        assert producer.flush(FLUSH_S) == 0
+        assert failed == [None] * len(values)
+
+    return write
+
+
+@pytest.fixture
+def new_topic(broker: LocalBroker) -> Callable[..., Topic]:
+    """Makes topics of so many partitions."""
     return lambda partitions=1: Topic(broker, partitions)
 
 
 @pytest.fixture
-def rows(session: Session, eventually):
+def rows(
+    session: Session, eventually: Callable[..., None]
+) -> Callable[..., list[tuple[object, ...]]]:
     """Runs a script until an output has so many rows, and gives them as tuples."""
 
     def collect(script: str, count: int, **options: object) -> list[tuple[object, ...]]:
         run = session.run(script, **options)
-        eventually(
-            lambda: run.state.ended or run.outputs[0].preview.total_rows >= count, 60
-        )
+        preview = run.outputs[0].preview
+        eventually(lambda: run.state.ended or preview.total_rows >= count, 60)
         if run.error is not None:
             raise run.error
         run.stop().wait_quietly(30)

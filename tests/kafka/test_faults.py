@@ -8,10 +8,10 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from broker import PASSWORD, USER, TestBroker, free_ports
-from topics import Topic
+from topics import PASSWORD, USER, Topic
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka import LocalBroker
 
 ALL = "SELECT id FROM t"
 TOLD_S = 5
@@ -37,22 +37,26 @@ def refused(session):
     return tell
 
 
-def test_a_topic_that_is_not_there(topic, refused):
-    made = topic()
+def test_a_topic_that_is_not_there(new_topic, refused):
+    made = new_topic()
     script = made.declared("id INT", topic=made.name + "x") + ALL
     text = refused(script)
     assert f"reads the topic '{made.name}x', which is not at " in text
-    assert "did you mean 'topic-" in text
+    assert "did you mean 'read-" in text
 
 
-def test_a_broker_that_is_not_there(topic, refused):
-    (port,) = free_ports(1)
-    script = topic().declared("id INT", bootstrap_servers=f"127.0.0.1:{port}") + ALL
+def test_a_broker_that_is_not_there(new_topic, refused):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    script = new_topic().declared("id INT", bootstrap_servers=f"127.0.0.1:{port}") + ALL
     assert f"finds no broker at 127.0.0.1:{port}" in refused(script)
 
 
-def test_a_host_that_is_not_known(topic, refused):
-    script = topic().declared("id INT", bootstrap_servers="no.such.host.:9092") + ALL
+def test_a_host_that_is_not_known(new_topic, refused):
+    script = (
+        new_topic().declared("id INT", bootstrap_servers="no.such.host.:9092") + ALL
+    )
     assert "names a host that is not known: no.such.host.:9092" in refused(script)
 
 
@@ -65,9 +69,9 @@ def silent():
         yield server.getsockname()[1]
 
 
-def test_a_port_that_says_nothing(topic, refused):
+def test_a_port_that_says_nothing(new_topic, refused):
     with silent() as port:
-        script = topic().declared("id INT", bootstrap_servers=f"127.0.0.1:{port}")
+        script = new_topic().declared("id INT", bootstrap_servers=f"127.0.0.1:{port}")
         assert "gets no answer from" in refused(script + ALL)
 
 
@@ -86,27 +90,29 @@ def login(made, password=PASSWORD, **options):
     )
 
 
-def test_wrong_credentials(topic, refused):
-    text = refused(login(topic(), "canary-wrong") + ALL)
+def test_wrong_credentials(new_topic, refused):
+    text = refused(login(new_topic(), "canary-wrong") + ALL)
     assert "wrong credentials" in text.split("\n")[0]
 
 
-def test_a_client_that_does_not_log_in(topic, refused):
-    made = topic()
+def test_a_client_that_does_not_log_in(new_topic, refused):
+    made = new_topic()
     servers = made.broker.sasl_servers
     text = refused(made.declared("id INT", bootstrap_servers=servers) + ALL)
     assert f"gets no answer from {servers}, where somebody listens" in text
     assert "auth.type" in text
 
 
-def test_a_client_that_logs_in_where_nobody_asks(topic, refused):
-    made = topic()
+def test_a_client_that_logs_in_where_nobody_asks(new_topic, refused):
+    made = new_topic()
     script = login(made, bootstrap_servers=made.broker.bootstrap_servers) + ALL
     assert "logs in, which the broker at" in refused(script)
 
 
-def test_secrets_are_nowhere(topic, session, eventually, monkeypatch, tmp_path, engine):
-    made = topic()
+def test_secrets_are_nowhere(
+    new_topic, session, eventually, monkeypatch, tmp_path, engine
+):
+    made = new_topic()
     made.send({"id": 1})
     monkeypatch.setenv("KAFKA_WORD", PASSWORD)
     monkeypatch.setenv("KAFKA_USER", USER)
@@ -130,8 +136,8 @@ def test_secrets_are_nowhere(topic, session, eventually, monkeypatch, tmp_path, 
     assert not [text for text in texts[:4] if made.broker.sasl_servers in text]
 
 
-def test_records_that_retention_took_are_told(topic, session, eventually, tmp_path):
-    made = topic(2)
+def test_records_that_retention_took_are_told(new_topic, session, eventually, tmp_path):
+    made = new_topic(2)
     made.send({"id": 1}, {"id": 2}, partition=1)
     script = made.declared("id INT") + ALL
     options = {"name": "r", "state_dir": tmp_path}
@@ -150,8 +156,8 @@ def test_records_that_retention_took_are_told(topic, session, eventually, tmp_pa
     assert "offsets from 2 up to 8" in text
 
 
-def test_a_topic_that_is_deleted_ends_the_run(topic, session, eventually):
-    made = topic()
+def test_a_topic_that_is_deleted_ends_the_run(new_topic, session, eventually):
+    made = new_topic()
     made.send({"id": 1})
     run = session.run(made.declared("id INT") + ALL)
     eventually(lambda: run.state.ended or run.rows_in == 1, 60)
@@ -163,8 +169,8 @@ def test_a_topic_that_is_deleted_ends_the_run(topic, session, eventually):
     assert time.monotonic() - began_s < TOLD_S
 
 
-def test_a_broker_that_is_away_is_seen_and_outlived(tmp_path, session, eventually):
-    broker = TestBroker(tmp_path)
+def test_a_broker_that_is_away_is_seen_and_outlived(session, eventually):
+    broker = LocalBroker().start()
     try:
         made = Topic(broker, 2)
         made.send({"id": 1})

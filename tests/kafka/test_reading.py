@@ -14,8 +14,8 @@ from arroyo_nb.views.cuts import dropped_rows
 ALL = "SELECT * FROM t"
 
 
-def test_json_is_read_with_what_stands_beside_a_record(topic, rows):
-    made = topic(2)
+def test_json_is_read_with_what_stands_beside_a_record(new_topic, rows):
+    made = new_topic(2)
     made.send({"id": 1}, partition=0, key=b"k", timestamp=1_700_000_000_123)
     headers = [("trace", b"\x01"), ("empty", None)]
     made.send({"id": 2}, partition=1, headers=headers, timestamp=1_700_000_000_456)
@@ -33,8 +33,8 @@ def test_json_is_read_with_what_stands_beside_a_record(topic, rows):
     ]
 
 
-def test_a_generated_column_is_made_of_what_stands_beside(topic, rows):
-    made = topic()
+def test_a_generated_column_is_made_of_what_stands_beside(new_topic, rows):
+    made = new_topic()
     made.send({"id": 1}, {"id": 2})
     columns = """id INT, at BIGINT METADATA FROM 'offset_id',
         twice BIGINT GENERATED ALWAYS AS (at * 2 + id) STORED"""
@@ -45,18 +45,18 @@ def test_a_generated_column_is_made_of_what_stands_beside(topic, rows):
     ("format", "column", "value"),
     [("raw_string", "TEXT", "é\n"), ("raw_bytes", "BYTEA", b"\xff\0")],
 )
-def test_a_record_is_a_value(topic, rows, format, column, value):  # noqa: A002
-    made = topic()
+def test_a_record_is_a_value(new_topic, rows, format, column, value):  # noqa: A002
+    made = new_topic()
     made.send(value.encode() if isinstance(value, str) else value)
     assert rows(made.declared(f"value {column}", format=format) + ALL, 1) == [(value,)]
 
 
-def test_a_record_may_have_its_schema_in_front_or_beside(topic, rows):
-    made = topic()
+def test_a_record_may_have_its_schema_in_front_or_beside(new_topic, rows):
+    made = new_topic()
     made.send(b"\0\0\0\0\x07" + b'{"id": 5}')
     framed = made.declared("id INT", json__confluent_schema_registry="true")
     assert rows(framed + ALL, 1) == [(5,)]
-    made = topic()
+    made = new_topic()
     made.send({"schema": {"type": "struct"}, "payload": {"id": 6}})
     wrapped = made.declared("id INT", json__include_schema="true")
     assert rows(wrapped + ALL, 1) == [(6,)]
@@ -66,8 +66,8 @@ def change(op, before=None, after=None):
     return {"before": before, "after": after, "op": op}
 
 
-def test_changes_are_read_and_tombstones_passed_over(topic, session, eventually):
-    made = topic(2)
+def test_changes_are_read_and_tombstones_passed_over(new_topic, session, eventually):
+    made = new_topic(2)
     one, two, three = {"id": 1, "n": 5}, {"id": 2, "n": 7}, {"id": 1, "n": 6}
     made.send(change("c", after=one), change("u", one, three), partition=0)
     made.send(change("r", after=two), change("d", two), None, partition=1)
@@ -82,8 +82,8 @@ def test_changes_are_read_and_tombstones_passed_over(topic, session, eventually)
     eventually(lambda: run.table().num_rows == 0)
 
 
-def test_the_time_of_a_row_is_that_of_its_record(topic, rows):
-    made = topic()
+def test_the_time_of_a_row_is_that_of_its_record(new_topic, rows):
+    made = new_topic()
     instant = datetime(2024, 2, 3, 4, 5, 6, 789_000, tzinfo=UTC)
     made.send(None, {"id": 1}, timestamp=int(instant.timestamp() * 1000))
     script = made.declared("id INT") + "SELECT id, row_time() AS at FROM t"
@@ -108,8 +108,8 @@ def ids(*numbers):
         ),
     ],
 )
-def test_where_a_run_begins(topic, session, eventually, options, expected):
-    made = topic(2)
+def test_where_a_run_begins(new_topic, session, eventually, options, expected):
+    made = new_topic(2)
     for number, partition in ((1, 0), (2, 0), (3, 1), (4, 1)):
         made.send({"id": number}, partition=partition, timestamp=number * 1000)
     run = session.run(made.declared("id INT", **options) + ALL)
@@ -119,8 +119,8 @@ def test_where_a_run_begins(topic, session, eventually, options, expected):
     assert set(run.table()["id"].to_pylist()) == expected
 
 
-def test_a_run_begins_where_a_group_stands(topic, session, eventually):
-    made = topic(2)
+def test_a_run_begins_where_a_group_stands(new_topic, session, eventually):
+    made = new_topic(2)
     made.send(*ids(1, 2), partition=0)
     made.send(*ids(3, 4), partition=1)
     place = ConsumerGroupTopicPartitions("readers", [TopicPartition(made.name, 0, 1)])
@@ -134,8 +134,8 @@ def test_a_run_begins_where_a_group_stands(topic, session, eventually):
     assert set(run.table()["id"].to_pylist()) == {2, 9}
 
 
-def test_two_tables_of_one_topic_begin_where_each_says(topic, session, eventually):
-    made = topic()
+def test_two_tables_of_one_topic_begin_where_each_says(new_topic, session, eventually):
+    made = new_topic()
     made.send(*ids(1, 2))
     script = made.declared("id INT", "a") + made.declared(
         "value TEXT", "b", format="raw_string", source__offset="latest"
@@ -147,8 +147,8 @@ def test_two_tables_of_one_topic_begin_where_each_says(topic, session, eventuall
     assert run.table(1)["value"].to_pylist() == ['{"id": 3}']
 
 
-def test_only_what_is_committed_is_read(broker, topic, session, eventually):
-    made = topic()
+def test_only_what_is_committed_is_read(broker, new_topic, session, eventually):
+    made = new_topic()
     settings = {"bootstrap.servers": broker.bootstrap_servers}
     producer = Producer({**settings, "transactional.id": made.name})
     producer.init_transactions(20)
@@ -169,8 +169,8 @@ def test_only_what_is_committed_is_read(broker, topic, session, eventually):
     eventually(lambda: run.table()["id"].to_pylist() == [1, 3, 4])
 
 
-def test_bad_data_ends_the_run_with_its_place(topic, rows):
-    made = topic()
+def test_bad_data_ends_the_run_with_its_place(new_topic, rows):
+    made = new_topic()
     made.send({"id": 1}, b"{no", {"id": 3})
     with pytest.raises(RunProblem, match=r"offset 1: invalid JSON") as told:
         rows(made.declared("id INT") + ALL, 3)
@@ -178,8 +178,8 @@ def test_bad_data_ends_the_run_with_its_place(topic, rows):
     assert "bad_data = 'drop'" in told.value.hint
 
 
-def test_bad_data_is_left_out_counted_and_shown(topic, session, eventually):
-    made = topic(2)
+def test_bad_data_is_left_out_counted_and_shown(new_topic, session, eventually):
+    made = new_topic(2)
     made.send({"id": 1}, b"{no", {"id": 3}, partition=0)
     made.send({"id": "x"}, None, {"id": 4}, partition=1)
     run = session.run(made.declared("id INT", bad_data="drop") + ALL)
@@ -194,8 +194,8 @@ def test_bad_data_is_left_out_counted_and_shown(topic, session, eventually):
     assert any("offset 3: " in text for text in run.snapshot().sources[0].bad)
 
 
-def test_a_time_that_no_window_can_hold_is_bad_data(topic, session, eventually):
-    made = topic()
+def test_a_time_that_no_window_can_hold_is_bad_data(new_topic, session, eventually):
+    made = new_topic()
     made.send({"at": "1969-01-01T00:00:00Z"}, {"at": "2024-01-01T00:00:00Z"})
     made.send({"at": "2024-01-01T01:00:00Z"}, {"at": None})
     columns = "at TIMESTAMP, WATERMARK FOR at"
@@ -208,8 +208,8 @@ def test_a_time_that_no_window_can_hold_is_bad_data(topic, session, eventually):
     assert "lies before 1970, where windows cannot be" in bad
 
 
-def test_where_it_stands_is_told_for_each_partition(topic, session, eventually):
-    made = topic(3)
+def test_where_it_stands_is_told_for_each_partition(new_topic, session, eventually):
+    made = new_topic(3)
     made.send(*ids(1, 2, 3), partition=0)
     made.send(*ids(4), partition=2)
     run = session.run(made.declared("id INT") + ALL)
@@ -228,8 +228,8 @@ def test_where_it_stands_is_told_for_each_partition(topic, session, eventually):
     assert not run.snapshot().can_pause
 
 
-def test_a_record_is_seen_soon(topic, session, eventually):
-    made = topic()
+def test_a_record_is_seen_soon(new_topic, session, eventually):
+    made = new_topic()
     run = session.run(made.declared("id INT", source__offset="latest") + ALL)
     eventually(lambda: run.state.value == "running", 60)
     took = []

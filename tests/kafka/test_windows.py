@@ -64,8 +64,8 @@ def utc(monkeypatch):
     time.tzset()
 
 
-def test_windows_have_the_batch_answer(topic, session, eventually):
-    made = topic(2)
+def test_windows_have_the_batch_answer(new_topic, session, eventually):
+    made = new_topic(2)
     rows = made_up(600, 1, spread_ms=HOUR // 2)
     for n in range(0, len(rows), 50):
         made.send(*rows[n : n + 50], partition=n // 50 % 2)
@@ -80,8 +80,8 @@ def test_windows_have_the_batch_answer(topic, session, eventually):
     assert run.snapshot().late_rows == 0
 
 
-def test_late_rows_are_counted_and_listed(topic, session, eventually):
-    made = topic(2)
+def test_late_rows_are_counted_and_listed(new_topic, session, eventually):
+    made = new_topic(2)
     run = session.run(made.declared(COLUMNS) + COUNTS)
     on_time = made_up(300, 2, spread_ms=1)
     for part in (on_time[:150], on_time[150:]):
@@ -100,8 +100,8 @@ def test_late_rows_are_counted_and_listed(topic, session, eventually):
     assert set(listed.column_names) >= {"id", "event_time", "window_end", "late_by"}
 
 
-def test_a_run_goes_on_from_its_checkpoint(topic, session, eventually, tmp_path):
-    made = topic(2)
+def test_a_run_goes_on_from_its_checkpoint(new_topic, session, eventually, tmp_path):
+    made = new_topic(2)
     rows = made_up(400, 3, spread_ms=HOUR // 2)
     script = made.declared(COLUMNS) + COUNTS
     options = {"name": "hours", "state_dir": tmp_path, "keep": True}
@@ -123,18 +123,20 @@ def test_a_run_goes_on_from_its_checkpoint(topic, session, eventually, tmp_path)
 
 
 def test_a_partition_that_is_added_is_read_from_its_beginning(
-    topic, session, eventually
+    new_topic, session, eventually
 ):
-    made = topic(1)
+    made = new_topic(1)
     made.send({"id": 1})
     run = session.run(
         made.declared("id INT", source__offset="latest") + "SELECT id FROM t"
     )
     eventually(lambda: run.state.value == "running", 60)
+    made.send({"id": 4})
+    eventually(lambda: run.table().num_rows == 1)
     made.add_partitions(3)
     made.send({"id": 2}, partition=2)
     made.send({"id": 3}, partition=0)
-    eventually(lambda: run.table().num_rows == 2)
-    assert sorted(run.table()["id"].to_pylist()) == [2, 3]
+    eventually(lambda: run.table().num_rows == 3)
+    assert sorted(run.table()["id"].to_pylist()) == [2, 3, 4]
     eventually(lambda: [p.number for p in partitions(run)] == [0, 1, 2])
-    eventually(lambda: [p.offset for p in partitions(run)] == [2, 0, 1])
+    eventually(lambda: [p.offset for p in partitions(run)] == [3, 0, 1])

@@ -5,9 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 
-from broker import TestBroker
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
+
+from arroyo_nb.kafka import LocalBroker
+
+USER, PASSWORD = "alice", "wonder,land"
+"""Who may log in at the broker of the tests."""
 
 _NUMBERS = itertools.count()
 
@@ -15,9 +19,9 @@ _NUMBERS = itertools.count()
 class Topic:
     """A topic of a test's own."""
 
-    def __init__(self, broker: TestBroker, partitions: int) -> None:
+    def __init__(self, broker: LocalBroker, partitions: int) -> None:
         self.broker = broker
-        self.name = f"topic-{next(_NUMBERS)}"
+        self.name = f"read-{next(_NUMBERS)}"
         broker.create_topic(self.name, partitions)
         self._settings = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
         self.admin = AdminClient(self._settings)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from arroyo_nb.errors import SyntaxProblem
-from arroyo_nb.flags import FLAGS, help_text, parse_line
+from arroyo_nb.errors import RunProblem, SyntaxProblem
+from arroyo_nb.flags import COMMANDS, FLAGS, help_text, parse_line
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,33 @@ def test_says_what_is_wrong_in_one_line(line: str, said: str) -> None:
 
 def test_help_names_every_option() -> None:
     assert all(name in help_text() for flag in FLAGS for name in flag.names)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ps", "stop --all", "stop a", "lookup frame a b", "kafka status", "topics",
+     "topics host:1", "peek flights", "peek flights host:1"],
+)  # fmt: skip
+def test_a_command_takes_its_words(line: str) -> None:
+    name, *rest = line.split()
+    COMMANDS[name].check(rest)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("ps x", "%arroyo ps takes nothing more"),
+        ("stop", "%arroyo stop takes the name of one run"),
+        ("stop --al", "%arroyo stop takes the name of one run"),
+        ("explain --all", "%arroyo explain takes the name of one run"),
+        ("lookup frame", "%arroyo lookup takes a variable and the columns of its key"),
+        ("kafka", "%arroyo kafka takes start, stop or status"),
+        ("kafka restart", "%arroyo kafka takes start, stop or status"),
+        ("topics a b", "%arroyo topics takes at most the address of a broker"),
+        ("peek", "%arroyo peek takes a topic, and perhaps the address of a broker"),
+    ],
+)
+def test_a_command_says_which_words_it_takes(line: str, said: str) -> None:
+    name, *rest = line.split()
+    with pytest.raises(RunProblem, match=said):
+        COMMANDS[name].check(rest)

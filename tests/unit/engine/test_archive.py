@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from arroyo_nb.engine import archive, class_data
-from arroyo_nb.engine.class_data import archive_for, lock, remove_unused
+from arroyo_nb.engine import archive, class_data, making
+from arroyo_nb.engine.class_data import archive_for, remove_unused
 from arroyo_nb.engine.java import Java
+from arroyo_nb.engine.locks import lock
 
 JAVA_17 = Java(Path("/jdk"), "17.0.1", "Maker 17.0.1+1", frozenset())
 DAY_S = 86_400
@@ -103,9 +104,9 @@ def test_after_a_failure_it_is_tried_again_a_day_later() -> None:
 
 def test_only_one_holds_the_lock() -> None:
     found = archive_for(JAVA_17)
-    with lock(found) as first, lock(found) as second:
+    with lock(found.lock) as first, lock(found.lock) as second:
         assert (first, second) == (True, False)
-    with lock(found) as again:
+    with lock(found.lock) as again:
         assert again
 
 
@@ -120,8 +121,8 @@ class Maker:
         self.status: int | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         monkeypatch.setattr(archive, "find_java", lambda: JAVA_17)
-        monkeypatch.setattr(archive, "_build", lambda _, found, __: self._build(found))
-        monkeypatch.setattr(archive, "_say", self._say)
+        monkeypatch.setattr(making, "_build", lambda found, *_: self._build(found))
+        monkeypatch.setattr(making, "say", self._say)
 
     def _build(self, found: class_data.Archive) -> None:
         self.built.append(found)
@@ -135,7 +136,7 @@ class Maker:
 
     def behind(self, other: Callable[[], object]) -> None:
         """Run while another process makes it, which at last does ``other``."""
-        with lock(self.found):
+        with lock(self.found.lock):
             self._thread.start()
             assert self.has_said.wait(10)
             assert (self.status, self.built) == (None, [])

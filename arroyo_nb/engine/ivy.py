@@ -1,0 +1,145 @@
+"""Get jars from a repository, with the Ivy that lies among PySpark's jars.
+
+Ivy asks the repository that it knows by itself. It runs in a process of its own,
+which whoever waits for it can end at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterable
+from html import escape
+from pathlib import Path
+
+from arroyo_nb.engine.command import spark_home
+from arroyo_nb.engine.coordinates import Coordinates
+from arroyo_nb.engine.java import Java
+from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.engine.program import Program, tail
+
+LOOK_S = 0.05
+"""How often who waits looks whether it should go on."""
+
+# Java waits for ever by default.
+_FLAGS = (
+    "-Dsun.net.client.defaultConnectTimeout=10000",
+    "-Dsun.net.client.defaultReadTimeout=60000",
+)
+
+_ARRIVED = "[SUCCESSFUL ]"
+_NOT_FOUND = re.compile(r":: (\S+)#(\S+);(\S+): not found")
+
+
+def retrieve(
+    java: Java,
+    wanted: Iterable[Coordinates],
+    work: Path,
+    *,
+    without: Collection[str] | None,
+    check: Callable[[], None],
+    arrived: Callable[[int], None],
+) -> list[Path]:
+    """Get jars into a folder; returns where they are.
+
+    Parameters
+    ----------
+    java
+        What runs Ivy.
+    wanted
+        The jars.
+    work
+        An empty folder; it also gets what Ivy keeps for itself.
+    without
+        What they depend on comes too, except these artifacts. None: nothing comes, and
+        Ivy looks at no description or checksum: for jars whose checksums are known.
+    check
+        Is called again and again; what it raises ends the process.
+    arrived
+        Is told how many there are, when there are more.
+
+    Raises
+    ------
+    EngineProblem
+        When not all of them can be had; it says which.
+    """
+    settings, module = work / "settings.xml", work / "ivy.xml"
+    settings.write_text(_settings(alone=without is None), encoding="utf-8")
+    module.write_text(_module(wanted, without), encoding="utf-8")
+    out = work / "jars"
+    program = Program(
+        java,
+        "org.apache.ivy.Main",
+        *("-settings", str(settings), "-cache", str(work / "cache")),
+        *("-ivy", str(module), "-confs", "default", "-types", "jar", "bundle"),
+        *("-retrieve", f"{out}/[artifact]-[revision].[ext]"),
+        jars=(spark_home() / "jars").glob("ivy-*.jar"),
+        log=work / "ivy.log",
+        flags=(*_FLAGS, *os.environ.get("ARROYO_NB_JAVA_OPTS", "").split()),
+    )
+    _watch(program, check, arrived)
+    if program.status != 0:
+        raise EngineProblem(_what_failed(program))
+    return sorted(out.glob("*.jar"))
+
+
+def _watch(
+    program: Program, check: Callable[[], None], arrived: Callable[[int], None]
+) -> None:
+    told = 0
+    try:
+        while program.alive:
+            check()
+            if (count := _text(program).count(_ARRIVED)) > told:
+                told = count
+                arrived(count)
+            time.sleep(LOOK_S)
+    finally:
+        program.kill()
+
+
+def _what_failed(program: Program) -> str:
+    missing = sorted({":".join(found) for found in _NOT_FOUND.findall(_text(program))})
+    if missing:
+        return f"the repository has no {', '.join(missing)}, or cannot be reached"
+    last = tail(program.log, lines=1).strip()
+    return f"Ivy failed{': ' if last else ''}{last}"
+
+
+def _text(program: Program) -> str:
+    return program.log.read_text(encoding="utf-8", errors="replace")
+
+
+def _settings(*, alone: bool) -> str:
+    plain = ' usepoms="false" checksums="none"' if alone else ""
+    return f"""\
+<ivysettings>
+  <settings defaultResolver="default"/>
+  <resolvers><ibiblio name="default" m2compatible="true"{plain}/></resolvers>
+</ivysettings>
+"""
+
+
+def _module(wanted: Iterable[Coordinates], without: Collection[str] | None) -> str:
+    conf = 'transitive="false"' if without is None else 'conf="default"'
+    lines = [
+        f'<dependency org="{group}" name="{artifact}" rev="{version}" {conf}/>'
+        for group, artifact, version in (map(escape, jar) for jar in wanted)
+    ]
+    lines += [f'<exclude module="{escape(name)}"/>' for name in without or ()]
+    listed = "\n    ".join(lines)
+    return f"""\
+<ivy-module version="2.0">
+  <info organisation="arroyo_nb" module="jars"/>
+  <dependencies>
+    {listed}
+  </dependencies>
+</ivy-module>
+"""
+
+
+def shipped() -> list[str]:
+    """The artifacts that PySpark has."""
+    names = (jar.stem for jar in (spark_home() / "jars").glob("*.jar"))
+    return sorted({re.sub(r"-\d.*", "", name) for name in names})

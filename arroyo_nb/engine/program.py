@@ -1,0 +1,105 @@
+"""A Java program beside Spark's JVM: what resolves jars, a broker.
+
+It ends with this process, also by kill -9: its stdin is a pipe that only this process
+holds, and ``Leash.java`` halts it when that closes. It is a session of its own, so
+that Ctrl-C in a terminal and Jupyter's interrupt do not reach it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from arroyo_nb.engine.java import Java
+
+LEASH = Path(__file__).with_name("leash.jar")
+
+
+class Program:
+    """A running program.
+
+    Parameters
+    ----------
+    java
+        What runs it.
+    main
+        The class to run, and its arguments.
+    jars
+        Its class path.
+    log
+        Where its output goes, behind what is there.
+    flags
+        For the JVM.
+    """
+
+    def __init__(
+        self,
+        java: Java,
+        *main: str,
+        jars: Iterable[Path],
+        log: Path,
+        flags: Iterable[str] = (),
+    ) -> None:
+        paths = os.pathsep.join(map(str, (*jars, LEASH)))
+        command = [str(java.command), *flags, "-cp", paths, "arroyo_nb.Leash", *main]
+        self.log = log
+        with log.open("ab") as file:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is also its process group."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Does the process run?"""
+        return self._process.poll() is None
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status; negative: the signal that ended it; None: it runs."""
+        return self._process.poll()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for its end; whether it has come."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout_s)
+        return not self.alive
+
+    def stop(self, timeout_s: float) -> None:
+        """End it in good order by SIGTERM, then by force."""
+        self._process.terminate()
+        self.wait(timeout_s)
+        self.kill()
+
+    def kill(self) -> None:
+        """End it now; harmless when it has ended."""
+        if self.alive:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+
+
+def tail(*logs: Path, lines: int = 15) -> str:
+    """The last lines of each log."""
+    kept: list[str] = []
+    for path in logs:
+        with suppress(OSError), path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 20_000))
+            text = file.read().decode("utf-8", "replace")
+            kept += text.splitlines()[-lines:]
+    return "\n".join(kept)

@@ -1,0 +1,203 @@
+"""What a broker has: its topics, and a look into one of them.
+
+Nothing here joins a group or commits an offset: nobody's reading is disturbed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.client import (
+    ANSWER_S,
+    LOOK_S,
+    Check,
+    admin,
+    library,
+    offsets,
+    problem,
+    settings,
+)
+from arroyo_nb.registry import did_you_mean
+
+SAMPLE = 200
+"""How many of a topic's newest records are looked at."""
+
+
+class Partition(NamedTuple):
+    """A partition: its first offset, and the one that the next record will get."""
+
+    number: int
+    first: int
+    next: int
+
+    @property
+    def records(self) -> int:
+        """At most so many are there: what was compacted left a gap."""
+        return self.next - self.first
+
+
+class Topic(NamedTuple):
+    """A topic and its partitions."""
+
+    name: str
+    partitions: tuple[Partition, ...]
+
+    @property
+    def records(self) -> int:
+        """At most so many are there."""
+        return sum(partition.records for partition in self.partitions)
+
+
+class Record(NamedTuple):
+    """A record as the broker has it; ``timestamp_ms`` is since 1970, or None."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int | None
+    key: bytes | None
+    value: bytes | None
+
+
+def topics(servers: str, *, check: Check) -> list[Topic]:
+    """All topics but Kafka's own, by name.
+
+    Parameters
+    ----------
+    servers
+        Where the broker is.
+    check
+        Is called again and again; what it raises ends the wait.
+
+    Raises
+    ------
+    RunProblem
+        When the broker does not answer, or the client is not installed.
+    """
+    asker = admin(servers)
+    names = {
+        name: list(found.partitions)
+        for name, found in _metadata(asker, servers, check).items()
+        if not name.startswith("__")
+    }
+    return _with_offsets(asker, names, check)
+
+
+def sample(
+    servers: str, name: str, *, check: Check, most: int = SAMPLE
+) -> tuple[Topic, list[Record]]:
+    """A topic and its newest records, the oldest of them first.
+
+    Parameters
+    ----------
+    most
+        How many records, dealt out to its partitions.
+
+    Raises
+    ------
+    RunProblem
+        When there is no such topic, or the broker does not answer.
+    """
+    asker = admin(servers)
+    found = _metadata(asker, servers, check)
+    if name not in found:
+        names = [topic for topic in found if not topic.startswith("__")]
+        raise RunProblem(f"there is no topic '{name}'", hint=did_you_mean(name, names))
+    (topic,) = _with_offsets(asker, {name: list(found[name].partitions)}, check)
+    share = max(1, most // max(1, len(topic.partitions)))
+    return topic, sorted(_newest(servers, topic, share, check), key=_age)
+
+
+def _age(record: Record) -> tuple[int, int, int]:
+    return record.timestamp_ms or 0, record.partition, record.offset
+
+
+def _metadata(asker: Any, servers: str, check: Check) -> dict[str, Any]:
+    """What the broker says about its topics; asked in short calls, as none of them
+    hears an interrupt."""
+    deadline = time.monotonic() + ANSWER_S
+    while True:
+        check()
+        try:
+            topics: dict[str, Any] = asker.list_topics(timeout=5 * LOOK_S).topics
+        except library().KafkaException as error:
+            if time.monotonic() > deadline:
+                raise problem(f"no answer from Kafka at {servers}", error) from error
+        else:
+            return topics
+
+
+def _with_offsets(asker: Any, names: dict[str, list[int]], check: Check) -> list[Topic]:
+    spec = library("confluent_kafka.admin").OffsetSpec
+    parts = [(name, number) for name in sorted(names) for number in sorted(names[name])]
+    first = offsets(asker, parts, spec.earliest(), check)
+    last = offsets(asker, parts, spec.latest(), check)
+    made: dict[str, list[Partition]] = {name: [] for name in sorted(names)}
+    for (name, number), start, end in zip(parts, first, last, strict=True):
+        made[name].append(Partition(number, start, end))
+    return [Topic(name, tuple(partitions)) for name, partitions in made.items()]
+
+
+def _newest(servers: str, topic: Topic, share: int, check: Check) -> Iterator[Record]:
+    """The last records of each partition that has any."""
+    places = library().TopicPartition
+    begins = {
+        part.number: max(part.first, part.next - share)
+        for part in topic.partitions
+        if part.records
+    }
+    with _consumer(servers) as consumer:
+        consumer.assign([places(topic.name, *begin) for begin in begins.items()])
+        yield from _read(consumer, topic, set(begins), check)
+
+
+def _read(
+    consumer: Any, topic: Topic, left: set[int], check: Check
+) -> Iterator[Record]:
+    """Read partitions up to the ends that they had."""
+    ends = {part.number: part.next for part in topic.partitions}
+    deadline = time.monotonic() + ANSWER_S
+    while left and time.monotonic() < deadline:
+        check()
+        for message in consumer.consume(SAMPLE, LOOK_S):
+            number, offset = message.partition(), message.offset()
+            if message.error() is None and offset < ends[number]:
+                yield _record(message)
+            # What ends a transaction takes an offset, and is no record.
+            if message.error() is not None or offset >= ends[number] - 1:
+                left.discard(number)
+
+
+def _record(message: Any) -> Record:
+    kind, timestamp = message.timestamp()
+    known = kind != library().TIMESTAMP_NOT_AVAILABLE
+    return Record(
+        message.partition(),
+        message.offset(),
+        timestamp if known else None,
+        message.key(),
+        message.value(),
+    )
+
+
+@contextmanager
+def _consumer(servers: str) -> Iterator[Any]:
+    made = library().Consumer(
+        {
+            **settings(servers),
+            # The client wants one; it is never joined, and nothing is committed.
+            "group.id": "arroyo_nb-peek",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            # Says where a partition ends, in place of a record.
+            "enable.partition.eof": True,
+            "isolation.level": "read_uncommitted",
+        }
+    )
+    try:
+        yield made
+    finally:
+        made.close()

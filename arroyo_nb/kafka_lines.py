@@ -1,0 +1,117 @@
+"""``%arroyo kafka``, ``topics`` and ``peek``: the broker of a shell, and a look at it.
+
+Whatever takes long says so in an output that changes, and hears an interrupt.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.client import Check
+from arroyo_nb.kafka.guess import create_table, guess
+from arroyo_nb.kafka.topics import sample, topics
+from arroyo_nb.run.interrupts import Interrupted, held
+from arroyo_nb.views import topics as views
+from arroyo_nb.views.notebook import NotebookSlot, publish
+from arroyo_nb.views.words import plain
+
+LINE_CHARS = 400
+
+
+class KafkaLines:
+    """What a shell's lines do; it has the shell's broker."""
+
+    def __init__(self) -> None:
+        self._broker: LocalBroker | None = None
+
+    def close(self) -> None:
+        """End the broker; its data goes with it."""
+        broker, self._broker = self._broker, None
+        if broker is not None:
+            broker.close()
+
+    def do(self, word: str) -> None:
+        """Start the broker, stop it, or say whether there is one."""
+        progress = Progress()
+        if word == "start":
+            self._start(progress)
+        elif word == "stop":
+            there = self._is_up()
+            self.close()
+            progress.tell("stopped the local broker" if there else "there is none")
+        else:
+            progress.tell(self._status())
+
+    def topics(self, servers: str) -> None:
+        """List the topics of a broker, this shell's by default."""
+        with _interruptible() as check:
+            found = topics(self._servers(servers), check=check)
+        publish(views.topics(found))
+
+    def peek(self, topic: str, servers: str) -> None:
+        """Look into a topic, and guess a table for it."""
+        servers = self._servers(servers)
+        with _interruptible() as check:
+            found, records = sample(servers, topic, check=check)
+        guessed = guess((r.value for r in records), (r.key for r in records))
+        statement = create_table(servers, topic, guessed) if records else ""
+        publish(views.peek(found, records, guessed.format, statement))
+
+    def _start(self, progress: Progress) -> None:
+        if self._is_up():
+            progress.tell(self._status())
+            return
+        self.close()
+        broker, begun = LocalBroker(), time.monotonic()
+        with _interruptible() as check:
+            broker.start(tell=progress.tell, check=check)
+        self._broker = broker
+        progress.tell(f"{self._status()}, after {time.monotonic() - begun:.1f} s")
+
+    def _is_up(self) -> bool:
+        return self._broker is not None and self._broker.alive
+
+    def _status(self) -> str:
+        if self._broker is None:
+            return "there is no local broker: %arroyo kafka start"
+        if not self._broker.alive:
+            return "the local broker has ended: %arroyo kafka start makes a new one"
+        return f"Kafka is at {self._broker.bootstrap_servers}"
+
+    def _servers(self, given: str) -> str:
+        if given:
+            return given
+        if self._broker is None or not self._broker.alive:
+            raise RunProblem(
+                "there is no local broker to ask",
+                hint="%arroyo kafka start makes one; or add the host:port of another",
+            )
+        return self._broker.bootstrap_servers
+
+
+class Progress:
+    """One output that says how far something is."""
+
+    def __init__(self) -> None:
+        self._slot: NotebookSlot | None = None
+
+    def tell(self, text: str) -> None:
+        """Show a line in place of the one before."""
+        data = {"text/plain": plain(text, LINE_CHARS)}
+        if self._slot is None:
+            self._slot = NotebookSlot(data)
+        else:
+            self._slot.update(data)
+
+
+@contextmanager
+def _interruptible() -> Iterator[Check]:
+    try:
+        with held() as interrupts:
+            yield interrupts.check
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted") from None

@@ -1,0 +1,64 @@
+"""Resolve the pinned sets of jars anew and write their checksums down.
+
+Needs the repository; run it when a version below changes, and look at the difference::
+
+    python scripts/pin_jars.py
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from arroyo_nb.engine import ivy
+from arroyo_nb.engine.coordinates import PINS, Coordinates, parse_coordinates
+from arroyo_nb.engine.jars import BROKER, CONNECTOR, go_on
+from arroyo_nb.engine.java import find_java
+
+# Not the newest of each, but the newest that link with each other and with PySpark.
+CONNECTOR_JARS = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.1.0-preview1",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.13.1",
+)
+BROKER_JAR = "org.apache.kafka:kafka_2.13:4.3.1"
+
+
+def resolved(
+    wanted: tuple[str, ...], *, alone: bool
+) -> Iterator[tuple[Coordinates, str]]:
+    """The jars, what they depend on unless they go alone, and the SHA-256 of each."""
+    asked = [parse_coordinates(text) for text in wanted]
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        without = None if alone else ()
+        files = ivy.retrieve(
+            find_java(), asked, work, without=without, check=go_on, arrived=print
+        )
+        for file in files:
+            # Ivy's own folders tell the group: GROUP/ARTIFACT/jars/FILE.
+            kept = next((work / "cache").glob(f"*/*/*/{file.name}"))
+            artifact, group = kept.parts[-3], kept.parts[-4]
+            version = file.stem.removeprefix(f"{artifact}-")
+            digest = hashlib.sha256(file.read_bytes()).hexdigest()
+            yield Coordinates(group, artifact, version), digest
+
+
+def write(name: str, first: str, sums: Iterator[tuple[Coordinates, str]]) -> None:
+    """Write a file of pins; the jar that gives the set its version comes first."""
+    lines = sorted(f"{jar} {digest}" for jar, digest in sums)
+    lines.sort(key=lambda line: not line.startswith(first))
+    (PINS / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+def main() -> None:
+    """Write all of them."""
+    write(CONNECTOR.name, CONNECTOR_JARS[0], resolved(CONNECTOR_JARS, alone=True))
+    write(BROKER.name, BROKER_JAR, resolved((BROKER_JAR,), alone=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""The local broker: it serves, goes away, comes back, and outlives nobody."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from sockets import listeners, off_loopback
+
+from arroyo_nb.engine.folders import process_start
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka import LocalBroker
+
+Produce = Callable[..., None]
+ANSWER_S = 20
+GONE_S = 3
+BACK_S = 10
+"""After kill -9 the node's own session has to end first: a second, and some more."""
+
+
+@pytest.fixture
+def own() -> Iterator[LocalBroker]:
+    """A broker that the test may end."""
+    with LocalBroker({"ann": 'se"c\\ret'}) as started:
+        started.create_topic("kept")
+        yield started
+
+
+def values(servers: str, topic: str, number: int) -> list[bytes | None]:
+    """The first records of a topic's first partition."""
+    consumer = Consumer(
+        {"bootstrap.servers": servers, "group.id": "test", "log_level": 0}
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found = consumer.consume(number, ANSWER_S)
+    consumer.close()
+    return [message.value() for message in found]
+
+
+def test_what_is_written_can_be_read(broker: LocalBroker, produce: Produce) -> None:
+    broker.create_topic("one")
+    produce(broker.bootstrap_servers, "one", b"a", b"b")
+    assert values(broker.bootstrap_servers, "one", 2) == [b"a", b"b"]
+
+
+def test_a_topic_is_made_once(broker: LocalBroker) -> None:
+    broker.create_topic("twice")
+    with pytest.raises(RunProblem, match=r"cannot make the topic 'twice': .*exists"):
+        broker.create_topic("twice")
+
+
+def test_every_socket_is_on_loopback_and_the_folder_is_private(
+    broker: LocalBroker,
+) -> None:
+    assert broker.pid is not None
+    assert len(listeners([broker.pid])) >= 2  # for clients, and the controller
+    assert off_loopback([broker.pid]) == []
+    assert broker._place is not None
+    assert stat.S_IMODE(broker._place.work.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("end", [LocalBroker.stop, LocalBroker.kill])
+def test_it_comes_back_where_it_was_with_what_it_had(
+    own: LocalBroker, produce: Produce, end: Callable[[LocalBroker], None]
+) -> None:
+    servers = own.bootstrap_servers
+    produce(servers, "kept", b"before")
+    end(own)
+    assert not own.alive
+    begun = time.monotonic()
+    own.start()
+    produce(servers, "kept", b"after")
+    assert time.monotonic() - begun < BACK_S
+    assert own.bootstrap_servers == servers
+    assert values(servers, "kept", 2) == [b"before", b"after"]
+
+
+def error_of(servers: str, password: str) -> int | None:
+    """What a client that logs in is told; None when it is let in."""
+    told: list[int] = []
+    producer = Producer(
+        {
+            "bootstrap.servers": servers,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.username": "ann",
+            "sasl.password": password,
+            "log_level": 0,
+            "error_cb": lambda error: told.append(error.code()),
+        }
+    )
+    let_in: list[object] = []
+    producer.produce("kept", b"x", on_delivery=lambda error, _: let_in.append(error))
+    deadline = time.monotonic() + ANSWER_S
+    while not told and not let_in and time.monotonic() < deadline:
+        producer.poll(0.05)
+    producer.purge()
+    return told[0] if told else None
+
+
+def test_who_has_a_password_can_log_in(own: LocalBroker) -> None:
+    assert error_of(own.sasl_servers, 'se"c\\ret') is None
+    refused = KafkaError._AUTHENTICATION
+    assert error_of(own.sasl_servers, "wrong") == refused
+
+
+def test_what_is_closed_leaves_nothing_behind() -> None:
+    broker = LocalBroker().start()
+    assert broker._place is not None
+    work = broker._place.work
+    broker.close()
+    assert not broker.alive
+    assert not work.exists()
+    broker.close()
+
+
+KERNEL = """
+import threading
+from arroyo_nb.kafka import LocalBroker
+broker = LocalBroker().start()
+print(broker.pid, broker._place.work, flush=True)
+threading.Event().wait()
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM], ids=lambda s: s.name)
+def test_it_does_not_outlive_its_kernel(sent: signal.Signals) -> None:
+    kernel = subprocess.Popen(
+        [sys.executable, "-c", KERNEL],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"ARROYO_NB_ARCHIVE": "off"},
+    )
+    assert kernel.stdout is not None
+    with kernel.stdout, kernel:
+        pid, work = kernel.stdout.readline().split()
+        start = process_start(int(pid))
+        kernel.send_signal(sent)
+        kernel.wait()
+        deadline = time.monotonic() + GONE_S
+        while process_start(int(pid)) == start:
+            assert time.monotonic() < deadline, f"alive after {GONE_S} s"
+            time.sleep(0.02)
+    subprocess.run(
+        [sys.executable, "-c", "from arroyo_nb.engine.folders import sweep; sweep()"],
+        check=True,
+    )
+    assert not Path(work).exists()
+
+
+def test_a_start_that_is_given_up_leaves_no_process() -> None:
+    broker = LocalBroker()
+    asked = iter(range(10))
+
+    def check() -> None:
+        if next(asked, None) is None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broker.start(check=check)
+    assert not broker.alive
+    assert broker.bootstrap_servers == ""

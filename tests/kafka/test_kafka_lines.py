@@ -1,0 +1,140 @@
+"""``%arroyo kafka``, ``topics`` and ``peek`` in an IPython shell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+from arroyo_nb import kafka_lines
+from arroyo_nb.engine import Engine
+from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.magics import ArroyoMagics
+from arroyo_nb.run.interrupts import Interrupted
+from arroyo_nb.session import Session
+
+Produce = Callable[..., None]
+INTERRUPT_S = 1.0
+
+
+class Shell:
+    """A shell with the magics: runs a line, and says what it showed."""
+
+    def __init__(self, session: Session) -> None:
+        InteractiveShell.clear_instance()
+        self.shell = InteractiveShell.instance()
+        self.magics = ArroyoMagics(self.shell, session)
+        self.shell.register_magics(self.magics)
+        self.error: BaseException | None = None
+
+    def run(self, line: str) -> str:
+        with capture_output() as captured:
+            done = self.shell.run_cell(f"%arroyo {line}")
+        self.error = done.error_before_exec or done.error_in_exec
+        shown = [output.data.get("text/plain", "") for output in captured.outputs]
+        return "\n".join((captured.stdout, *shown)).strip()
+
+
+@pytest.fixture
+def shell(engine: Engine) -> Iterator[Shell]:
+    made = Shell(Session(engine=engine))
+    yield made
+    made.magics.close()
+    InteractiveShell.clear_instance()
+
+
+def test_a_broker_is_started_told_and_stopped(shell: Shell) -> None:
+    assert "there is no local broker" in shell.run("kafka status")
+    started = shell.run("kafka start").splitlines()[-1]
+    assert started.startswith("Kafka is at 127.0.0.1:")
+    status = shell.run("kafka status")
+    assert started.startswith(status)
+    assert shell.run("kafka start") == status
+    assert shell.run("topics") == "no topic yet"
+    assert shell.run("kafka stop") == "stopped the local broker"
+    assert shell.run("kafka stop") == "there is none"
+
+
+def test_a_broker_ends_with_the_extension(shell: Shell) -> None:
+    shell.run("kafka start")
+    lines = shell.magics._kafka
+    assert lines is not None
+    broker = lines._broker
+    assert broker is not None
+    assert broker.alive
+    shell.magics.close()
+    assert not broker.alive
+
+
+def test_topics_of_another_broker(shell: Shell, broker: LocalBroker) -> None:
+    broker.create_topic("listed", partitions=3)
+    lines = shell.run(f"topics {broker.bootstrap_servers}").splitlines()
+    assert ["listed", "3", "0"] in [line.split() for line in lines]
+
+
+def test_a_look_into_a_topic(
+    shell: Shell, broker: LocalBroker, topic: str, produce: Produce
+) -> None:
+    servers = broker.bootstrap_servers
+    produce(servers, topic, b'{"id": 1, "name": "a"}', b'{"id": 2, "name": null}')
+    produce(servers, topic, None, key=b"gone")
+    shown = shell.run(f"peek {topic} {servers}")
+    assert '{"id": 2, "name": null}' in shown
+    assert "it looks like json; as a table:" in shown
+    assert "    id BIGINT,\n    name TEXT\n)" in shown
+
+
+def test_a_topic_that_is_not_there(shell: Shell, broker: LocalBroker) -> None:
+    broker.create_topic("spelled")
+    shell.run(f"peek speled {broker.bootstrap_servers}")
+    assert str(shell.error) == (
+        "there is no topic 'speled'\n  hint: did you mean 'spelled'?"
+    )
+
+
+def test_without_a_broker_one_is_asked_for(shell: Shell) -> None:
+    shell.run("topics")
+    assert "there is no local broker to ask" in str(shell.error)
+
+
+def test_a_broker_that_does_not_answer_is_told(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arroyo_nb.kafka.topics.ANSWER_S", 0.1)
+    shell.run("topics 127.0.0.1:1")
+    assert str(shell.error).startswith("no answer from Kafka at 127.0.0.1:1: ")
+
+
+def test_an_interrupt_ends_the_wait_for_an_answer(shell: Shell) -> None:
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.3, interrupt)
+    timer.start()
+    shell.run("topics 127.0.0.1:1")
+    assert time.monotonic() - sent[0] < INTERRUPT_S
+    assert isinstance(shell.error, Interrupted)
+    timer.join()
+
+
+def test_an_interrupt_ends_a_start(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(_: LocalBroker, *, tell: object, check: Callable[[], None]) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        check()
+
+    monkeypatch.setattr(kafka_lines.LocalBroker, "start", start)
+    shell.run("kafka start")
+    assert isinstance(shell.error, Interrupted)
+    monkeypatch.undo()
+    assert "there is no local broker" in shell.run("kafka status")
