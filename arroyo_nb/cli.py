@@ -39,10 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = _read(arguments.file)
         status: int = arguments.do(arguments, text)
     except ArroyoError as error:
-        print(error, file=sys.stderr)
+        _say_aside(str(error))
         return FAILED
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _say_aside("interrupted")
         return INTERRUPTED
     return status
 
@@ -89,7 +89,9 @@ def _run(arguments: argparse.Namespace, script: Source) -> int:
     # A supervisor's stop is a stop with a final checkpoint, as an interrupt is.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     file = arguments.file
-    with Session(state_dir=arguments.state_dir, strict=arguments.strict) as session:
+    with Session(
+        state_dir=arguments.state_dir, strict=arguments.strict, tell=_say_aside
+    ) as session:
         try:
             with _status_line(session):
                 run = session.run(
@@ -106,6 +108,10 @@ def _run(arguments: argparse.Namespace, script: Source) -> int:
     if run is None:
         raise ArroyoError("The provided SQL does not contain a query")
     return FINISHED
+
+
+def _say_aside(text: str) -> None:
+    print(text, file=sys.stderr)
 
 
 @contextmanager
@@ -158,26 +164,24 @@ def _tell_notes(run: Run) -> None:
     """Say what the rows do not: where it began, what it left out, what to look at."""
     if run.resumed:
         went_on = f"'{run.name}' went on from its checkpoint in {run.folder}"
-        print(f"note: {went_on}", file=sys.stderr)
+        _say_aside(f"note: {went_on}")
     _tell_left_out(run)
     for hint in run.plan.hints:
-        print(f"note: {hint}", file=sys.stderr)
+        _say_aside(f"note: {hint}")
 
 
 def _tell_left_out(run: Run) -> None:
     """Say which rows came in and did not count."""
     for source in run.snapshot(0).sources:
         if source.dropped_rows:
-            print(
-                f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped",
-                file=sys.stderr,
+            _say_aside(
+                f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped"
             )
     groups = sum(output.late_groups for output in run.outputs)
     if groups:
-        print(
+        _say_aside(
             f"late: rows left out of {groups:,} groups of a window that had closed "
-            "(a notebook counts and shows each row)",
-            file=sys.stderr,
+            "(a notebook counts and shows each row)"
         )
 
 

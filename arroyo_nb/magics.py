@@ -371,7 +371,7 @@ def load(shell: Any, session: Session | None = None) -> None:
 
     if id(shell) in _LOADED:
         return
-    session = session or Session()
+    session = session or Session(tell=_say)
     loaded = Loaded(ArroyoMagics(shell, session), matcher(session))
     _LOADED[id(shell)] = loaded
     shell.register_magics(loaded.magics)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.folders import make_work_folder
+from arroyo_nb.engine.jars import CONNECTOR, Tell, say_nothing
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run.options import (
     FLUSH,
@@ -64,6 +65,9 @@ class Session:
         Refuse what Arroyo itself would refuse, though it could be run here.
     engine
         An engine to share with other sessions, in place of one of its own.
+    tell
+        Is told, a line at a time, what a script has to wait for before it can run, such
+        as the download of a connector.
 
     Examples
     --------
@@ -81,11 +85,13 @@ class Session:
         strict: bool = False,
         *,
         engine: Engine | None = None,
+        tell: Tell = say_nothing,
     ) -> None:
         self.catalog = Catalog()
         self.strict = strict
         self.engine = engine or Engine(spark)
         self._owns_engine = engine is None
+        self._tell = tell
         self._state_dir = _folder(state_dir)
         self._runs: dict[str, Run] = {}
         self._work: Path | None = None
@@ -335,12 +341,13 @@ class Session:
 
     def _have_connector(self) -> None:
         """See to it that Spark can read topics, if need be by starting it again."""
-        from arroyo_nb.engine.jars import CONNECTOR
         from arroyo_nb.run.interrupts import held
 
         live = [run.name for run in self._runs.values() if not run.state.ended]
         with held() as interrupts:
-            self.engine.require(CONNECTOR, live=live, check=interrupts.check)
+            self.engine.require(
+                CONNECTOR, live=live, tell=self._tell, check=interrupts.check
+            )
 
     def _started(self, run: Run) -> Run:
         # The worker ends the old one before it starts the new one.

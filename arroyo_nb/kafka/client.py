@@ -15,7 +15,10 @@ ANSWER_S = 5.0
 LOOK_S = 0.1
 """How often who waits looks whether it should go on."""
 
-_PASSING = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART")
+_PASSING = (
+    *("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART"),
+    "UNKNOWN_LEADER_EPOCH",
+)
 """What a broker says of a partition that it is just about to open."""
 
 Check: TypeAlias = Callable[[], None]
