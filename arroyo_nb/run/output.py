@@ -11,7 +11,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,7 +19,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer
+from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer, is_streamed
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
@@ -39,7 +38,7 @@ from arroyo_nb.run.snapshot import MarkPoint, before_end, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.bad_rows import DROPPED
-from arroyo_nb.spark.keeping import state_in_rocksdb
+from arroyo_nb.spark.keeping import CLOSING_IN_SILENCE, IN_ROCKSDB, query_settings
 from arroyo_nb.spark.lower import Read, lower, visible
 from arroyo_nb.spark.observe import read_observed
 from arroyo_nb.tape import KEPT_BAD_ROWS
@@ -183,14 +182,21 @@ class Output:
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
-        spark = rows.sparkSession
-        with state_in_rocksdb(spark) if self.is_stateful else nullcontext():
+        with query_settings(rows.sparkSession, self._settings):
             self._query = stream.start()
 
     @property
     def is_stateful(self) -> bool:
         """Whether it keeps the state of updating operators."""
         return any(isinstance(node, nodes.Stateful) for node in walk(self.sink))
+
+    @property
+    def _settings(self) -> Mapping[str, str]:
+        """What its query has for itself."""
+        sources = (n for n in walk(self.sink) if isinstance(n, nodes.Source))
+        streamed = any(is_streamed(source.table.connector) for source in sources)
+        silent = CLOSING_IN_SILENCE if streamed else {}
+        return {**silent, **(IN_ROCKSDB if self.is_stateful else {})}
 
     def poll(self) -> bool:
         """Take over what Spark did since the last poll; on the worker.

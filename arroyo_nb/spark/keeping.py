@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import BUCKETS
@@ -13,23 +14,45 @@ from arroyo_nb.changelog import BUCKETS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
-_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_STREAMING = "spark.sql.streaming."
+
+IN_ROCKSDB: Mapping[str, str] = MappingProxyType(
+    {
+        _STREAMING + "stateStore.providerClass": "org.apache.spark.sql.execution."
+        "streaming.state.RocksDBStateStoreProvider"
+    }
+)
+"""Settings of a query of updating operators. Python ones want it, and the windows of
+other queries are faster in memory."""
+
+CLOSING_IN_SILENCE: Mapping[str, str] = MappingProxyType(
+    {_STREAMING + "noDataMicroBatches.enabled": "true"}
+)
+"""Settings of a query whose source may fall silent: a window that the watermark has
+passed is then closed by a micro-batch without rows. Over tapes, such batches would come
+or not as time has it, and decide what is late."""
 
 
 @contextmanager
-def state_in_rocksdb(spark: SparkSession) -> Iterator[None]:
-    """The queries that are started meanwhile keep their state in RocksDB.
-
-    Python operators want it, and the windows of other queries are faster in memory: a
-    query takes along the settings it is started with.
-    """
-    before = spark.conf.get(_STATE_STORE)
-    spark.conf.set(_STATE_STORE, _ROCKSDB)
+def query_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """The queries that are started meanwhile have the settings: a query takes along
+    those that it is started with."""
+    before = {name: spark.conf.get(name) for name in settings}
+    _set(spark, settings)
     try:
         yield
     finally:
-        spark.conf.set(_STATE_STORE, before)
+        _set(spark, before)
+
+
+def _set(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+
+
+def state_in_rocksdb(spark: SparkSession) -> AbstractContextManager[None]:
+    """The queries that are started meanwhile keep their state in RocksDB."""
+    return query_settings(spark, IN_ROCKSDB)
 
 
 @dataclass(frozen=True)
