@@ -17,7 +17,7 @@ from random_queries import catalog
 
 from arroyo_nb.plan.nodes import Sink, is_updating
 from arroyo_nb.planner import plan_script
-from arroyo_nb.run.changes import ChangesPreview
+from arroyo_nb.run.changes import RELATION_ROWS, ChangesPreview
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.lower import lower, visible
 
@@ -103,8 +103,11 @@ def check(case: Case) -> None:
     for number, batch in enumerate(as_read(case.history)):
         if number in case.restarts:
             running.restart()
+        answer = next(expected)
+        if answer.total() > RELATION_ROWS:  # equal rows, joined again and again
+            return
         rows = told.take(running.after(batch), number)
-        assert rows == next(expected), f"after batch {number}"
+        assert rows == answer, f"after batch {number}"
 
 
 def fails(case: Case) -> bool:
