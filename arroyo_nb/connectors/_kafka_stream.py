@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import TypeVar
 
 from arroyo_nb.connectors import Offsets, TableSpec
 from arroyo_nb.connectors._kafka_access import Access
 from arroyo_nb.connectors._kafka_broker import Broker
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import EPOCH
+
+T = TypeVar("T")
 
 OFFSET, TIMESTAMP, OFFSETS = (
     "source.offset",
@@ -99,7 +102,8 @@ class KafkaStream:
         Asks them.
     """
 
-    spec: TableSpec
+    # What a traceback shows of it must not have secrets in it.
+    spec: TableSpec = field(repr=False)
     access: Access = field(repr=False)
     broker: Broker = field(repr=False)
 
@@ -132,7 +136,7 @@ class KafkaStream:
         partitions = self._partitions()
         found = dict(self._asked_for(partitions))
         if OFFSETS in self.spec.options:
-            given = start_offsets(str(self.spec.options[OFFSETS]))
+            given = self._read(OFFSETS, start_offsets)
             self._check_given(given, partitions)
             found |= given
         return found
@@ -140,16 +144,38 @@ class KafkaStream:
     def _asked_for(self, partitions: tuple[int, ...]) -> Offsets:
         options = self.spec.options
         if TIMESTAMP in options:
-            at_ms = start_timestamp_ms(str(options[TIMESTAMP]))
+            at_ms = self._read(TIMESTAMP, start_timestamp_ms)
             return self.broker.since(partitions, at_ms)
         match options.get(OFFSET):
             case "earliest":
                 return self.broker.beginnings(partitions)
             case "group":
-                group = str(options["source.group_id"])
-                return self.broker.committed(partitions, group)
+                return self._of_group(str(options["source.group_id"]), partitions)
             case _:
                 return self.broker.ends(partitions)
+
+    def _read(self, option: str, read: Callable[[str], T]) -> T:
+        """An option that the planner could not check, as the value of a variable."""
+        try:
+            return read(str(self.spec.options[option]))
+        except CatalogProblem as problem:
+            raise RunProblem(
+                f"'{option}' of '{self.spec.name}' cannot be read: "
+                f"`{self.spec.shown(option)}`",
+                hint=problem.hint,
+            ) from None
+
+    def _of_group(self, group: str, partitions: tuple[int, ...]) -> Offsets:
+        found = self.broker.committed(partitions, group)
+        for number, oldest in self.broker.beginnings(partitions).items():
+            if found[number] < oldest:
+                raise RunProblem(
+                    f"the topic '{self.topic}' of '{self.spec.name}' has lost what the "
+                    f"group has not read: its partition {number} begins at {oldest}, "
+                    f"the group stands at {found[number]}",
+                    hint=f"write '{OFFSET}' = 'earliest', or '{OFFSETS}'",
+                )
+        return found
 
     def _check_given(self, given: Offsets, partitions: tuple[int, ...]) -> None:
         first = self.broker.beginnings(partitions)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from datetime import timedelta
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +24,17 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import PayloadDecoder, payload_format
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import EPOCH, TIMESTAMP, Schema
-from arroyo_nb.tape import LAST_WINDOW, SHOWN_CHARS, UNREAD, BadRow
+from arroyo_nb.tape import END_OF_TIME_US, LAST_WINDOW, SHOWN_CHARS, UNREAD, BadRow
 
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
 """What Spark gives of a record."""
 
 _INSTANT = pa.timestamp("us", "UTC")
+
+# A record's own time is what its producer wrote.
+_TIMES = (-(2**63), END_OF_TIME_US)
+_WINDOWS = (0, (LAST_WINDOW - EPOCH) // timedelta(microseconds=1))
+"""The event times that a row may have, and one that gets a window: from, and before."""
 
 
 class Rows(NamedTuple):
@@ -129,16 +135,15 @@ class Records:
             times = whole(records[TIME]).take(numbers).cast(_INSTANT)
         else:
             times = whole(rows[self.event_time]).cast(_INSTANT)
-        if not self.windowed:
-            return Rows(rows, numbers, times, decoded.bad)
-        first, last = (pa.scalar(edge, _INSTANT) for edge in (EPOCH, LAST_WINDOW))
-        held = pc.and_(pc.greater_equal(times, first), pc.less(times, last))
+        first, after = _WINDOWS if self.windowed else _TIMES
+        us = times.cast(pa.int64())
+        held = pc.and_(pc.greater_equal(us, first), pc.less(us, after))
         if pc.all(held, min_count=0).as_py():
             return Rows(rows, numbers, times, decoded.bad)
         others = pc.invert(held)
         wrong = zip(
             numbers.filter(others).to_pylist(),
-            map(_out_of_windows, times.filter(others).to_pylist()),
+            map(_out_of_range, us.filter(others).to_pylist()),
             strict=True,
         )
         return Rows(
@@ -172,15 +177,19 @@ class Records:
 
     def _told(self, records: pa.Table, number: int, reason: str) -> tuple[str, ...]:
         """The place of a record, what is wrong with it, and its text."""
-        record = records.slice(number, 1).to_pylist()[0]
+        told = records.select([PARTITION, OFFSET, VALUE])
+        record = told.slice(number, 1).to_pylist()[0]
         place = f"{self.topic}[{record[PARTITION]}] offset {record[OFFSET]}"
         shown = record[VALUE][: 4 * SHOWN_CHARS].decode("utf-8", "replace").strip()
         return place, reason, shown[:SHOWN_CHARS]
 
 
-def _out_of_windows(time: Any) -> str:
-    where = f"after the year {LAST_WINDOW.year - 1}" if time > EPOCH else "before 1970"
-    return f"its event time {time} lies {where}, where windows cannot be"
+def _out_of_range(us: int) -> str:
+    """Why a time cannot be used. It may be none that Python can write."""
+    if us >= END_OF_TIME_US:
+        return "its event time lies after the year 9998"
+    where = f"after the year {LAST_WINDOW.year - 1}" if us > 0 else "before 1970"
+    return f"its event time lies {where}, where windows cannot be"
 
 
 def _sequence(records: pa.Table, found: Rows) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -196,7 +197,7 @@ class Answers:
     [
         ({}, [90, 90, 90]),
         ({"source__offset": "earliest"}, [10, 10, 10]),
-        ({"source__offset": "group", "source__group_id": "four"}, [4, 4, 4]),
+        ({"source__offset": "group", "source__group_id": "twelve chars"}, [12] * 3),
         ({"source__start_timestamp": "1970-01-01T00:00:00.050Z"}, [50, 50, 50]),
         ({"source__start_offsets": "1:33"}, [90, 33, 90]),
         (
@@ -223,6 +224,23 @@ def test_an_offset_that_is_not_there_is_told(offsets, message):
     spec = table(source__start_offsets=offsets).spec
     with pytest.raises(RunProblem, match=message):
         KafkaStream(spec, access(SERVERS, None, {}), Answers()).begin()
+
+
+def test_what_a_group_has_not_read_may_be_lost():
+    spec = table(source__offset="group", source__group_id="four").spec
+    with pytest.raises(RunProblem, match=r"begins at 10, the group stands at 4"):
+        KafkaStream(spec, access(SERVERS, None, {}), Answers()).begin()
+
+
+@pytest.mark.parametrize("option", ["source.start_offsets", "source.start_timestamp"])
+def test_the_value_of_a_variable_is_told_nobody(option):
+    spec = table().spec
+    declared = {**spec.options, option: "{{ START }}"}
+    spec = replace(spec, options={**declared, option: "canary"}, declared=declared)
+    made = KafkaStream(spec, access(SERVERS, None, {}), Answers())
+    with pytest.raises(RunProblem, match=r"\{\{ START \}\}") as raised:
+        made.begin()
+    assert "canary" not in str(raised.value) + repr(made)
 
 
 def test_starts_are_read():

@@ -92,6 +92,17 @@ def test_a_time_outside_of_all_windows_is_bad_only_where_there_are_any():
         rows(worker(windowed=True), batch)
 
 
+@pytest.mark.parametrize("windowed", [False, True])
+def test_a_time_after_the_end_of_time_is_bad(windowed):
+    far = pa.scalar(2**61, INSTANT)  # microseconds, where milliseconds were to be
+    batch = records(b'{"id": 1}', b'{"id": 2}', times=[far, NOON])
+    good, bad = rows(worker(UNREAD, windowed=windowed), batch)
+    assert good["c_0"] == 2
+    assert "t[3] offset 10: its event time lies after the year 9998" in bad[UNREAD]
+    with pytest.raises(RunProblem, match="after the year 9998"):
+        rows(worker(windowed=windowed), batch)
+
+
 def test_changes_have_the_order_of_their_records():
     made = worker(WEIGHT, SEQUENCE, format="debezium_json", key=("id",))
     update = b'{"before": {"id": 1}, "after": {"id": 2}, "op": "u"}'
