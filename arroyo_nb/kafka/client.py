@@ -12,12 +12,15 @@ from arroyo_nb.errors import RunProblem
 ANSWER_S = 5.0
 """How long a broker may take to answer."""
 
+LEADERS_S = 30.0
+"""How long a new topic may take to be there, on a busy machine."""
+
 LOOK_S = 0.1
 """How often who waits looks whether it should go on."""
 
 _PASSING = (
     *("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART"),
-    "UNKNOWN_LEADER_EPOCH",
+    *("UNKNOWN_LEADER_EPOCH", "_NOENT"),
 )
 """What a broker says of a partition that it is just about to open."""
 
@@ -71,11 +74,17 @@ def create_topic(
     except library().KafkaException as error:
         raise problem(f"cannot make the topic '{name}'", error) from error
     parts = [(name, number) for number in range(partitions)]
-    offsets(asker, parts, module.OffsetSpec.latest(), lambda: None)
+    latest = module.OffsetSpec.latest()
+    offsets(asker, parts, latest, lambda: None, within_s=LEADERS_S)
 
 
 def offsets(
-    asker: Any, parts: Sequence[tuple[str, int]], which: Any, check: Check
+    asker: Any,
+    parts: Sequence[tuple[str, int]],
+    which: Any,
+    check: Check,
+    *,
+    within_s: float = ANSWER_S,
 ) -> list[int]:
     """An offset of each partition.
 
@@ -89,6 +98,8 @@ def offsets(
         One of ``OffsetSpec``.
     check
         Is called again and again; what it raises ends the wait.
+    within_s
+        How long partitions may take that are just about to open.
 
     Raises
     ------
@@ -96,7 +107,7 @@ def offsets(
         When the broker does not tell.
     """
     passing = [getattr(library().KafkaError, name) for name in _PASSING]
-    deadline = time.monotonic() + ANSWER_S
+    deadline = time.monotonic() + within_s
     while True:
         try:
             return _asked(asker, parts, which, check)
@@ -104,6 +115,7 @@ def offsets(
             late = time.monotonic() > deadline
             if late or error.args[0].code() not in passing:
                 raise problem("no answer from Kafka", error) from error
+            time.sleep(LOOK_S / 10)
 
 
 def _asked(
