@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from arroyo_nb.engine.jars import Check
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import LocalBroker
-from arroyo_nb.kafka.client import Check
 from arroyo_nb.kafka.guess import create_table, guess
 from arroyo_nb.kafka.topics import sample, topics
 from arroyo_nb.run.interrupts import Interrupted, held

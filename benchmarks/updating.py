@@ -24,7 +24,7 @@ from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.planner import plan_script
 from arroyo_nb.session import Session
-from arroyo_nb.spark.keeping import state_in_rocksdb
+from arroyo_nb.spark.keeping import IN_ROCKSDB, query_settings
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.tape import Chunk
 from arroyo_nb.tape.format import Totals
@@ -114,7 +114,7 @@ def compare(report: Report, session: Session, folder: Path) -> None:
         return seconds(query, "update")
 
     def by_hand(data: Path) -> float:
-        with state_in_rocksdb(spark):
+        with query_settings(spark, IN_ROCKSDB):
             return seconds(lambda: by_key(read(spark, data, COLUMNS)))
 
     for keys, least in KEYS.items():
@@ -168,7 +168,7 @@ def _ours(spark: SparkSession, query: str, tables: Mapping[str, Path]) -> float:
         rows = lower(sink.input, lambda s: read(spark, tables[s.table.name], COLUMNS))
         return visible(rows, sink.input)
 
-    with state_in_rocksdb(spark):
+    with query_settings(spark, IN_ROCKSDB):
         return seconds(made)
 
 

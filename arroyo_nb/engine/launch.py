@@ -1,8 +1,7 @@
 """Start and end the JVM process; no py4j here.
 
-The JVM's stdin is a pipe that only this process holds: when the kernel is gone, even
-by kill -9, the pipe closes and Spark's gateway server exits. The child is a session
-of its own, so that Ctrl-C in a terminal and Jupyter's interrupt do not reach it.
+When the kernel is gone, even by kill -9, the JVM's stdin closes and Spark's gateway
+server exits.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import struct
-import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -21,7 +19,7 @@ from arroyo_nb.engine import command
 from arroyo_nb.engine.config import LOOPBACK
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.problem import EngineProblem
-from arroyo_nb.engine.program import tail
+from arroyo_nb.engine.program import Child, tail
 
 # Spark and PySpark read these; one left over from the user's shell changes the mode.
 _FOREIGN = (
@@ -34,7 +32,7 @@ _FOREIGN = (
 )
 
 
-class Jvm:
+class Jvm(Child):
     """A running JVM.
 
     Attributes
@@ -48,28 +46,10 @@ class Jvm:
     def __init__(self, arguments: list[str], work: Path, java: Java) -> None:
         self.port = 0
         self.secret = ""
-        self._log = work / "jvm.log"
         self._spark_log = work / "spark.log"
         self._answer = work / f"gateway-{time.monotonic_ns()}"
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                arguments,
-                env=_environment(os.environ, self._answer, java),
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    @property
-    def pid(self) -> int:
-        """Its process id, which is also its process group."""
-        return self._process.pid
-
-    @property
-    def alive(self) -> bool:
-        """Does the process run? Asked of the system, never over the gateway."""
-        return self._process.poll() is None
+        environment = _environment(os.environ, self._answer, java)
+        super().__init__(arguments, work / "jvm.log", environment)
 
     def wait_until_up(self, timeout_s: float = 60) -> None:
         """Wait for the gateway's port and secret.
@@ -101,21 +81,20 @@ class Jvm:
 
     def problem(self, message: str) -> EngineProblem:
         """An error that carries the end of the log."""
-        status = self._process.poll()
+        status = self.status
         ended = "" if status is None else f" ({_how_it_ended(status)})"
         tail = self.tail()
-        hint = f"the end of its log, {self._log}:\n{tail}" if tail else None
+        hint = f"the end of its log, {self.log}:\n{tail}" if tail else None
         return EngineProblem(message + ended, hint=hint)
 
     def tail(self) -> str:
         """The last lines of what the JVM and Spark have logged."""
-        return tail(self._spark_log, self._log)
+        return tail(self._spark_log, self.log)
 
     def close(self, timeout_s: float = 2.5) -> None:
         """End it politely by closing its stdin, then by force."""
-        self._close_stdin()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout_s)
+        self.close_stdin()
+        self.wait(timeout_s)
         self.kill()
 
     def kill(self) -> None:
@@ -123,12 +102,7 @@ class Jvm:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
-        self._close_stdin()
-
-    def _close_stdin(self) -> None:
-        if self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.close()
+        self.close_stdin()
 
 
 def start(

@@ -1,8 +1,9 @@
-"""A Java program beside Spark's JVM: what resolves jars, a broker.
+"""Processes that end with this one, also by kill -9: Spark's JVM, and Java programs
+beside it.
 
-It ends with this process, also by kill -9: its stdin is a pipe that only this process
-holds, and ``Leash.java`` halts it when that closes. It is a session of its own, so
-that Ctrl-C in a terminal and Jupyter's interrupt do not reach it.
+The stdin of each is a pipe that only this process holds, and it ends when that closes.
+Each is a session of its own, so that Ctrl-C in a terminal and Jupyter's interrupt do
+not reach it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,8 +20,66 @@ from arroyo_nb.engine.java import Java
 LEASH = Path(__file__).with_name("leash.jar")
 
 
-class Program:
-    """A running program.
+class Child:
+    """A running process.
+
+    Parameters
+    ----------
+    command
+        What to run.
+    log
+        Where its output goes, behind what is there.
+    environment
+        Its variables; None: those of this process.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.log = log
+        with log.open("ab") as file:
+            self._process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is also its process group."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Does the process run? Asked of the system."""
+        return self._process.poll() is None
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status; negative: the signal that ended it; None: it runs."""
+        return self._process.poll()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for its end; whether it has come."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout_s)
+        return not self.alive
+
+    def close_stdin(self) -> None:
+        """Let it go: it ends by itself."""
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+
+
+class Program(Child):
+    """A Java program; ``Leash.java`` halts it when its stdin closes.
 
     Parameters
     ----------
@@ -46,36 +105,7 @@ class Program:
     ) -> None:
         paths = os.pathsep.join(map(str, (*jars, LEASH)))
         command = [str(java.command), *flags, "-cp", paths, "arroyo_nb.Leash", *main]
-        self.log = log
-        with log.open("ab") as file:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=file,
-                stderr=file,
-                start_new_session=True,
-            )
-
-    @property
-    def pid(self) -> int:
-        """Its process id, which is also its process group."""
-        return self._process.pid
-
-    @property
-    def alive(self) -> bool:
-        """Does the process run?"""
-        return self._process.poll() is None
-
-    @property
-    def status(self) -> int | None:
-        """Its exit status; negative: the signal that ended it; None: it runs."""
-        return self._process.poll()
-
-    def wait(self, timeout_s: float) -> bool:
-        """Wait for its end; whether it has come."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout_s)
-        return not self.alive
+        super().__init__(command, log)
 
     def stop(self, timeout_s: float) -> None:
         """End it in good order by SIGTERM, then by force."""
@@ -89,9 +119,7 @@ class Program:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
             self._process.wait()
-        if self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.close()
+        self.close_stdin()
 
 
 def tail(*logs: Path, lines: int = 15) -> str:

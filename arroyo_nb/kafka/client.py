@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from arroyo_nb.engine.jars import Check
 from arroyo_nb.errors import RunProblem
 
 ANSWER_S = 5.0
@@ -23,8 +24,6 @@ _PASSING = (
     *("UNKNOWN_LEADER_EPOCH", "_NOENT"),
 )
 """What a broker says of a partition that it is just about to open."""
-
-Check: TypeAlias = Callable[[], None]
 
 
 def library(module: str = "confluent_kafka") -> Any:

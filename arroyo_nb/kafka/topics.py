@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from arroyo_nb.engine.jars import Check
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.client import (
     ANSWER_S,
     LOOK_S,
-    Check,
     admin,
     library,
     offsets,

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from arroyo_nb.errors import RunProblem
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -34,6 +36,14 @@ Stretches: TypeAlias = Mapping[str, tuple[Place, Place]]
 def topic_key(topic: str) -> str:
     """The key of every source that reads a topic: Spark's progress names it alone."""
     return f"topic {topic}"
+
+
+def not_begun() -> RunProblem:
+    """That a source cannot be read again before a resumed run has opened it."""
+    return RunProblem(
+        "the run has not begun to read again: what it read before it was "
+        "resumed can be listed once it does"
+    )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.feed import Place, Reach
+from arroyo_nb.run.feed import Place, Reach, not_begun
 from arroyo_nb.run.snapshot import SourceProgress, naive
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.spark.lower import told_columns
@@ -122,10 +122,7 @@ class TapeFeed:
     def _paths(self, stretch: tuple[Place, Place]) -> tuple[Path, ...]:
         numbers = range(*map(_chunks, stretch))
         if numbers and self._folder is None:
-            raise RunProblem(
-                "the run has not begun to read again: what it read before it was "
-                "resumed can be listed once it does"
-            )
+            raise not_begun()
         return tuple(chunk_path(self._folder or Path(), n + 1) for n in numbers)
 
     def consumed(self, reaches: Sequence[Reach]) -> None:

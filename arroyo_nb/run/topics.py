@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.feed import Place, Reach, topic_key
+from arroyo_nb.run.feed import Place, Reach, not_begun, topic_key
 from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ class TopicFeed:
         """
         kept = folder.source(self._folder) / _BEGIN
         if not kept.exists():
-            _write(kept, self._stream.begin())
+            self._begin = self._stream.begin()
+            _write(kept, self._begin)
+            return
         # A partition that was added meanwhile is read from its oldest record.
         begun = {int(n): o for n, o in json.loads(kept.read_text()).items()}
         self._begin = {**self._stream.beginnings(), **begun}
@@ -149,10 +151,7 @@ class TopicFeed:
     @property
     def _begun(self) -> Offsets:
         if self._begin is None:
-            raise RunProblem(
-                "the run has not begun to read again: what it read before it was "
-                "resumed can be listed once it does"
-            )
+            raise not_begun()
         return self._begin
 
     def read_stream(self, spark: SparkSession, source: nodes.Source) -> DataFrame:

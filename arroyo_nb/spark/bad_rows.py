@@ -16,7 +16,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.typing import is_nullable
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted, quoted_text
 from arroyo_nb.spark.windows import END_OF_TIME
-from arroyo_nb.tape import LAST_WINDOW, UNREAD
+from arroyo_nb.tape import LAST_WINDOW, UNREAD, outside_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,11 +92,10 @@ class BadRows:
             yield f"{time} IS NULL", "is NULL in a row"
         if self.windowed:
             before = f"{time} < timestamp_seconds(0)"
-            yield before, "lies before 1970, where windows cannot be"
+            yield before, f"lies {outside_windows(early=True)}, where windows cannot be"
             last_us = (LAST_WINDOW - EPOCH) // MICROSECOND
             after = f"{time} >= timestamp_micros({last_us}L) AND {time} < {END_OF_TIME}"
-            year = LAST_WINDOW.year - 1
-            yield after, f"lies after the year {year}, where windows cannot be"
+            yield after, f"lies {outside_windows(early=False)}, where windows cannot be"
 
     def readable(self, frame: DataFrame, node: nodes.LookupJoin) -> DataFrame:
         """What was asked for, less what an inner join finds no record for because it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
@@ -48,11 +48,6 @@ def query_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator
 def _set(spark: SparkSession, settings: Mapping[str, str]) -> None:
     for name, value in settings.items():
         spark.conf.set(name, value)
-
-
-def state_in_rocksdb(spark: SparkSession) -> AbstractContextManager[None]:
-    """The queries that are started meanwhile keep their state in RocksDB."""
-    return query_settings(spark, IN_ROCKSDB)
 
 
 @dataclass(frozen=True)

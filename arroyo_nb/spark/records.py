@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +22,15 @@ from arroyo_nb.changelog.keys import whole
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import PayloadDecoder, payload_format
 from arroyo_nb.options import OptionValue
-from arroyo_nb.schema import EPOCH, TIMESTAMP, Schema
-from arroyo_nb.tape import END_OF_TIME_US, LAST_WINDOW, SHOWN_CHARS, UNREAD, BadRow
+from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, Schema
+from arroyo_nb.tape import (
+    END_OF_TIME_US,
+    LAST_WINDOW,
+    SHOWN_CHARS,
+    UNREAD,
+    BadRow,
+    outside_windows,
+)
 
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
 """What Spark gives of a record."""
@@ -33,7 +39,7 @@ _INSTANT = pa.timestamp("us", "UTC")
 
 # A record's own time is what its producer wrote.
 _TIMES = (-(2**63), END_OF_TIME_US)
-_WINDOWS = (0, (LAST_WINDOW - EPOCH) // timedelta(microseconds=1))
+_WINDOWS = (0, (LAST_WINDOW - EPOCH) // MICROSECOND)
 """The event times that a row may have, and one that gets a window: from, and before."""
 
 
@@ -188,7 +194,7 @@ def _out_of_range(us: int) -> str:
     """Why a time cannot be used. It may be none that Python can write."""
     if us >= END_OF_TIME_US:
         return "its event time lies after the year 9998"
-    where = f"after the year {LAST_WINDOW.year - 1}" if us > 0 else "before 1970"
+    where = outside_windows(early=us < 0)
     return f"its event time lies {where}, where windows cannot be"
 
 

@@ -41,6 +41,12 @@ LAST_WINDOW = datetime(9700, 1, 1, tzinfo=UTC)
 """Rows of windows are older: with a wait for the window's end and one for the watermark
 they are told well before the end of time."""
 
+
+def outside_windows(*, early: bool) -> str:
+    """Where a time lies that no window can hold, in words."""
+    return "before 1970" if early else f"after the year {LAST_WINDOW.year - 1}"
+
+
 END_CHUNKS = 2
 """End-of-stream chunks of a bounded source. The first moves the watermark to the end of
 time, the second is the batch in which that watermark closes the windows: Spark runs no

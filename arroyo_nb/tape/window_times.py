@@ -24,6 +24,7 @@ from arroyo_nb.tape import (
     Chunk,
     Position,
     Recorder,
+    outside_windows,
 )
 
 
@@ -90,5 +91,4 @@ class WindowTimes:
 
 
 def _where(row: Mapping[str, Any]) -> str:
-    is_early = row[TIMESTAMP] < EPOCH
-    return "before 1970" if is_early else f"after the year {LAST_WINDOW.year - 1}"
+    return outside_windows(early=row[TIMESTAMP] < EPOCH)

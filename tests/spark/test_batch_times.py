@@ -10,7 +10,7 @@ import pyarrow as pa
 from microbatches import run_to_end, write_tables
 
 from arroyo_nb.changelog.state import Layout, State
-from arroyo_nb.spark.keeping import Keeping, state_in_rocksdb
+from arroyo_nb.spark.keeping import IN_ROCKSDB, Keeping, query_settings
 from arroyo_nb.spark.stateful import updated
 
 NUMBERS = pa.schema({"n": pa.int64()})
@@ -45,7 +45,7 @@ def test_is_the_logged_one_and_the_same_when_a_batch_is_run_again(engine, tmp_pa
         spark = engine.session
         reader = spark.readStream.schema("n bigint").option("maxFilesPerTrigger", 1)
         frame = updated(reader.parquet(str(folder)), clock(), Keeping(buckets=1))
-        with state_in_rocksdb(spark):
+        with query_settings(spark, IN_ROCKSDB):
             outcome = run_to_end(frame, state)
         return {batch: row["now"] for batch, row in outcome.rows}
 

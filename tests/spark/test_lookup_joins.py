@@ -23,7 +23,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.frames import lookup_table
 from arroyo_nb.plan import nodes
 from arroyo_nb.planner import plan_script
-from arroyo_nb.spark.keeping import state_in_rocksdb
+from arroyo_nb.spark.keeping import IN_ROCKSDB, query_settings
 from arroyo_nb.spark.lookups import static_frame
 from arroyo_nb.spark.lower import lower, visible
 
@@ -374,7 +374,7 @@ def test_updating_rows_find_the_same_when_they_are_taken_back(engine, tmp_path, 
                 return static_frame(spark, people.rows, people.schema)
             return stream(node)
 
-        with state_in_rocksdb(spark):
+        with query_settings(spark, IN_ROCKSDB):
             return run_to_end(visible(lower(plan, read), plan), tmp_path / "state")
 
     changes = engine.worker.call(work).rows

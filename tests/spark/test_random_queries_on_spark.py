@@ -17,7 +17,7 @@ from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.plan.nodes import is_updating
 from arroyo_nb.planner import plan_script
 from arroyo_nb.schema import quoted
-from arroyo_nb.spark.keeping import Keeping, state_in_rocksdb
+from arroyo_nb.spark.keeping import IN_ROCKSDB, Keeping, query_settings
 from arroyo_nb.spark.lower import lower, visible
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
@@ -73,7 +73,7 @@ def run(engine, folder, queries, batches, partitions):
             return reader(spark, folder / node.table.name)(node)
 
         keeping = Keeping(buckets=2)
-        with state_in_rocksdb(spark), shuffled(spark, partitions):
+        with query_settings(spark, IN_ROCKSDB), shuffled(spark, partitions):
             frames = [visible(lower(p, source, keeping=keeping), p) for p in plans]
             return run_to_end(united(frames), folder / "state")
 

@@ -17,7 +17,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.plan.nodes import is_updating
 from arroyo_nb.planner import plan_script
-from arroyo_nb.spark.keeping import state_in_rocksdb
+from arroyo_nb.spark.keeping import IN_ROCKSDB, query_settings
 from arroyo_nb.spark.lower import lower, visible
 
 TABLES = {"l": "k TEXT, g BIGINT, v DOUBLE", "r": "k TEXT, h INT, w DOUBLE"}
@@ -102,7 +102,7 @@ def changes(engine, tmp_path):
                 return reader(spark, tmp_path / source.table.name)(source)
 
             frame = visible(lower(plan, read), plan)
-            with state_in_rocksdb(spark):
+            with query_settings(spark, IN_ROCKSDB):
                 return run_to_end(frame, tmp_path / "state")
 
         outcome = engine.worker.call(work)

@@ -14,7 +14,7 @@ from microbatches import reader, run_to_end, write_chunks
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.planner import plan_script
-from arroyo_nb.spark.keeping import Keeping, state_in_rocksdb
+from arroyo_nb.spark.keeping import IN_ROCKSDB, Keeping, query_settings
 from arroyo_nb.spark.lower import lower, visible
 
 TABLE = """CREATE TABLE t (k TEXT, v BIGINT, s TEXT) WITH (
@@ -87,7 +87,7 @@ def changes(engine, tmp_path):
         (plan,) = plan_script(TABLE.format(folder) + query, Catalog()).sinks
 
         def work():
-            with state_in_rocksdb(engine.session):
+            with query_settings(engine.session, IN_ROCKSDB):
                 frame = lower(
                     plan, reader(engine.session, folder), keeping=Keeping(buckets=2)
                 )

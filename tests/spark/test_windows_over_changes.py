@@ -15,7 +15,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.planner import plan_script
 from arroyo_nb.run.output import window_assigners
 from arroyo_nb.schema import EPOCH
-from arroyo_nb.spark.keeping import Keeping, state_in_rocksdb
+from arroyo_nb.spark.keeping import IN_ROCKSDB, Keeping, query_settings
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.spark.observe import observed_input, read_observed
 
@@ -61,7 +61,7 @@ def sent(engine, tmp_path):
             def read(source):
                 return reader(spark, tmp_path / source.table.name)(source)
 
-            with state_in_rocksdb(spark):
+            with query_settings(spark, IN_ROCKSDB):
                 frame = lower(plan, read, observed=True, keeping=Keeping(buckets=2))
                 return run_to_end(visible(frame, plan), tmp_path / "state")
 
