@@ -290,6 +290,7 @@ class Session:
             temporary=old.temporary,
             outputs=old.outputs,
         )
+        self._make_ready(run)
         self._runs[name] = run
         return run.start()
 
@@ -335,16 +336,19 @@ class Session:
         base = _folder(state_dir) or self._state_dir
         folder = self._temporary(name) if base is None else base / safe_name(name)
         run = Run(name, plan, self.engine, folder, options, temporary=base is None)
-        if run.feeds.streamed:
-            self._have_connector()
+        self._make_ready(run)
         return run
 
-    def _have_connector(self) -> None:
-        """See to it that Spark can read topics, if need be by starting it again."""
+    def _make_ready(self, run: Run) -> None:
+        """See to it that Spark can read the topics of a run, if it has any; starts it
+        again if need be."""
         from arroyo_nb.run.interrupts import held
 
+        if not run.feeds.streamed:
+            return
         live = [run.name for run in self._runs.values() if not run.state.ended]
         with held() as interrupts:
+            run.check(interrupts.check)
             self.engine.require(
                 CONNECTOR, live=live, tell=self._tell, check=interrupts.check
             )

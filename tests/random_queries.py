@@ -59,6 +59,7 @@ def catalog() -> Catalog:
 def duckdb_text(query: str) -> str:
     """The same question to DuckDB."""
     text = query.replace(NO_KEY, "HAVING count(*) > 0")
+    text = text.replace("first_value(", "first(").replace("last_value(", "last(")
     # As Spark has it.
     return text.replace("BIGINT UNSIGNED", "DECIMAL(20, 0)")
 
@@ -204,7 +205,8 @@ class Grammar:
             argument = self.value(of.columns, kind)
         template, result = self._one_of([*_COUNTS, *_MEASURES.get(kind, [])])
         order = self._one_of(_DIRECTIONS)
-        text = template.format(argument, order=order)
+        beside = self.value(of.columns, "D", 0)
+        text = template.format(argument, beside, order=order)
         if self._int(0, 3) == 0:
             text += f" FILTER (WHERE {self.test(of.columns)})"
         return text, kind if result == "=" else result
@@ -327,6 +329,16 @@ _OPERATORS = {
 }
 _COUNTS = [("count(*)", "I"), ("count({})", "I"), ("count(DISTINCT {})", "I")]
 _EXTREMES = [("min({})", "="), ("max({})", "=")]
+_ENDS = [
+    (f"{place}_value({{0}} ORDER BY {{0}} {{order}})", "=")
+    for place in ("first", "last")
+]
+# What is not a number where a side is constant is left out: DuckDB has NaN there.
+_PAIRS = [
+    *((f"covar_{name}({{0}}, {{1}})", "R") for name in ("pop", "samp")),
+    *((f"regr_{name}({{1}}, {{0}})", "R") for name in ("avgx", "avgy", "count")),
+    *((f"regr_{name}({{0}}, {{1}})", "R") for name in ("sxx", "sxy", "syy")),
+]
 _LISTS = [
     ("array_agg({0} ORDER BY {0} {order})", "L"),
     ("array_agg(DISTINCT {0} ORDER BY {0} {order})", "L"),
@@ -334,12 +346,15 @@ _LISTS = [
 _MEASURES = {
     "T": [
         *_EXTREMES,
+        *_ENDS,
         *_LISTS,
         ("string_agg({0}, ',' ORDER BY {0} {order})", "T"),
         ("string_agg(DISTINCT {0}, ',' ORDER BY {0} {order})", "T"),
     ],
     "I": [
         *_EXTREMES,
+        *_ENDS,
+        *_PAIRS,
         *_LISTS,
         ("sum({})", "I"),
         ("sum(DISTINCT {})", "I"),
@@ -350,6 +365,8 @@ _MEASURES = {
     ],
     "D": [
         *_EXTREMES,
+        *_ENDS,
+        *_PAIRS,
         *_LISTS,
         ("sum({})", "D"),
         ("sum(DISTINCT {})", "D"),
@@ -358,10 +375,10 @@ _MEASURES = {
     ],
     "B": [("bool_and({})", "B"), ("bool_or({})", "B")],
     # Means of decimals are cut off, those of DuckDB are no decimals.
-    "C": [*_EXTREMES, ("sum({})", "R"), ("sum(DISTINCT {})", "R")],
+    "C": [*_EXTREMES, *_ENDS, ("sum({})", "R"), ("sum(DISTINCT {})", "R")],
     "U": [*_EXTREMES, ("sum({})", "R"), ("sum(DISTINCT {})", "R"), ("avg({})", "R")],
-    "A": _EXTREMES,
-    "M": _EXTREMES,
+    "A": [*_EXTREMES, *_ENDS],
+    "M": [*_EXTREMES, *_ENDS],
     "R": _EXTREMES,
     "N": [*_EXTREMES, ("sum({})", "R")],
 }

@@ -8,12 +8,12 @@ Spark reads it itself, where the connector is :class:`Streaming`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.formats import FORMATS, payload_format
@@ -142,6 +142,14 @@ Offsets: TypeAlias = Mapping[int, int]
 """Of each partition of a topic, the offset of the next record to be read."""
 
 
+class TopicOffsets(NamedTuple):
+    """Offsets in a topic. One that is made again under the name of another that was
+    deleted has another ``topic_id``, and its offsets mean other records."""
+
+    topic_id: str
+    offsets: Offsets
+
+
 class Stream(Protocol):
     """A topic that Spark reads itself, and what is asked of its broker meanwhile.
 
@@ -162,8 +170,13 @@ class Stream(Protocol):
     def metadata(self) -> Mapping[str, str]:
         """What each key of METADATA FROM is, as Spark SQL over what Spark gives."""
 
-    def check(self) -> None:
+    def check(self, look: Callable[[], None]) -> None:
         """Find out whether it can be read.
+
+        Parameters
+        ----------
+        look
+            Is called again and again; what it raises ends the wait.
 
         Raises
         ------
@@ -171,7 +184,7 @@ class Stream(Protocol):
             When it cannot: one sentence that tells why, and what to do.
         """
 
-    def begin(self) -> Offsets:
+    def begin(self) -> TopicOffsets:
         """Where a new run begins to read.
 
         Raises
@@ -180,7 +193,7 @@ class Stream(Protocol):
             When the broker does not say, or the table asks for what is not there.
         """
 
-    def beginnings(self) -> Offsets:
+    def beginnings(self) -> TopicOffsets:
         """The oldest record that each partition still has.
 
         Raises
@@ -189,7 +202,7 @@ class Stream(Protocol):
             When the broker does not say.
         """
 
-    def ends(self) -> Offsets | None:
+    def ends(self) -> TopicOffsets | None:
         """The end of each partition; None where there is no such topic.
 
         Raises

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.registry import did_you_mean
@@ -24,7 +24,7 @@ CHECK_S = 3.0
 """How long the brokers may take to answer before a run starts: what is wrong is told
 within five seconds."""
 
-SLICE_S, LONGEST_SLICE_S = 0.25, 1.0
+SLICE_S, LONGEST_SLICE_S = 0.25, 0.5
 """How long the first question waits, and the later ones, each twice as long, at most:
 who interrupts the check is heard in between, and a broker far away is heard too."""
 
@@ -33,6 +33,13 @@ ASK_S = 3.0
 
 _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())
+
+
+class Described(NamedTuple):
+    """A topic: what the brokers alone call it, and the numbers of its partitions."""
+
+    topic_id: str
+    partitions: tuple[int, ...]
 
 
 class Broker:
@@ -94,15 +101,20 @@ class Broker:
     def _heard(self, error: Any) -> None:
         self._said[error.code()] = error.str()
 
-    def check(self) -> None:
+    def check(self, look: Callable[[], None]) -> None:
         """Find out whether the topic is there.
+
+        Parameters
+        ----------
+        look
+            Is called again and again; what it raises ends the wait.
 
         Raises
         ------
         RunProblem
             When it is not, or the brokers do not answer, or refuse.
         """
-        topics = self._topics()
+        topics = self._topics(look)
         if self._topic not in topics:
             raise RunProblem(
                 f"the table '{self._table}' reads the topic '{self._topic}', which is "
@@ -110,11 +122,12 @@ class Broker:
                 hint=did_you_mean(self._topic, topics) or "create it first",
             )
 
-    def _topics(self) -> Mapping[str, Any]:
+    def _topics(self, look: Callable[[], None]) -> Mapping[str, Any]:
         from confluent_kafka import KafkaError, KafkaException
 
         deadline, slice_s = time.monotonic() + CHECK_S, SLICE_S
         while True:
+            look()
             try:
                 topics: Mapping[str, Any] = self._client.list_topics(
                     timeout=slice_s
@@ -178,8 +191,8 @@ class Broker:
                 continue
         return False
 
-    def partitions(self) -> tuple[int, ...] | None:
-        """The numbers of the topic's partitions; None where there is no such topic.
+    def described(self) -> Described | None:
+        """What the topic is made of; None where there is no such topic.
 
         Raises
         ------
@@ -198,7 +211,8 @@ class Broker:
                 if problem.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise
                 return None
-        return tuple(sorted(partition.id for partition in found.partitions))
+        numbers = sorted(partition.id for partition in found.partitions)
+        return Described(str(found.topic_id), tuple(numbers))
 
     def beginnings(self, partitions: tuple[int, ...]) -> Offsets:
         """The oldest record that each partition still has."""

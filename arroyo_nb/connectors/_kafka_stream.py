@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TypeVar
 
-from arroyo_nb.connectors import Offsets, TableSpec
+from arroyo_nb.connectors import Offsets, TableSpec, TopicOffsets
 from arroyo_nb.connectors._kafka_access import Access
-from arroyo_nb.connectors._kafka_broker import Broker
+from arroyo_nb.connectors._kafka_broker import Broker, Described
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import EPOCH
 
@@ -115,7 +115,7 @@ class KafkaStream:
         """Its name."""
         return str(self.spec.options["topic"])
 
-    def check(self) -> None:
+    def check(self, look: Callable[[], None]) -> None:
         """Find out whether it can be read.
 
         Raises
@@ -123,9 +123,9 @@ class KafkaStream:
         RunProblem
             When it cannot.
         """
-        self.broker.check()
+        self.broker.check(look)
 
-    def begin(self) -> Offsets:
+    def begin(self) -> TopicOffsets:
         """Where a new run begins to read.
 
         Raises
@@ -133,13 +133,13 @@ class KafkaStream:
         RunProblem
             When the brokers do not say, or an offset is asked for that is not there.
         """
-        partitions = self._partitions()
+        topic_id, partitions = self._described()
         found = dict(self._asked_for(partitions))
         if OFFSETS in self.spec.options:
             given = self._read(OFFSETS, start_offsets)
             self._check_given(given, partitions)
             found |= given
-        return found
+        return TopicOffsets(topic_id, found)
 
     def _asked_for(self, partitions: tuple[int, ...]) -> Offsets:
         options = self.spec.options
@@ -195,17 +195,20 @@ class KafkaStream:
                     f"{last[number]}",
                 )
 
-    def beginnings(self) -> Offsets:
+    def beginnings(self) -> TopicOffsets:
         """The oldest record that each partition still has."""
-        return self.broker.beginnings(self._partitions())
+        topic_id, partitions = self._described()
+        return TopicOffsets(topic_id, self.broker.beginnings(partitions))
 
-    def ends(self) -> Offsets | None:
+    def ends(self) -> TopicOffsets | None:
         """The end of each partition; None where there is no such topic."""
-        partitions = self.broker.partitions()
-        return None if partitions is None else self.broker.ends(partitions)
+        found = self.broker.described()
+        if found is None:
+            return None
+        return TopicOffsets(found.topic_id, self.broker.ends(found.partitions))
 
-    def _partitions(self) -> tuple[int, ...]:
-        found = self.broker.partitions()
+    def _described(self) -> Described:
+        found = self.broker.described()
         if found is None:
             raise RunProblem(
                 f"the topic '{self.topic}' of '{self.spec.name}' is gone",

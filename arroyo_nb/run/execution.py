@@ -111,6 +111,11 @@ class Execution:
         self._generation = -1
         self._rate: deque[tuple[float, int]] = deque(maxlen=RATE_LOOKS)
 
+    def check(self, look: Callable[[], None]) -> None:
+        """See :meth:`arroyo_nb.run.run.Run.check`."""
+        with _placed(self._plan):
+            self.feeds.check(look)
+
     def begin(self) -> None:
         """Ask the engine to start it. Its batches are written in the caller's context,
         by which a kernel knows the cell that a thread prints for."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.run.folder import RunFolder
+    from arroyo_nb.source import Span
 
 
 class Feeds:
@@ -65,7 +67,9 @@ class Feeds:
         if speed != "max":
             # A micro-batch reads one slice: one a tick keeps up with a trigger.
             pace = Pace(Clock.EVENT_TIME, float(speed), tick.total_seconds())
-        self._feeds = tuple(_feeds(sinks, pace))
+        fed = tuple(_feeds(sinks, pace))
+        self._feeds = tuple(feed for feed, _ in fed)
+        self._spans = tuple(span for _, span in fed)
         self._tables = StaticTables(sinks)
         # What was asked for before there was a conductor to hear it.
         self._lock = threading.Lock()
@@ -73,6 +77,24 @@ class Feeds:
         self._steps = 0
         if stepping:
             self._refuse_unplayed()
+
+    def check(self, look: Callable[[], None]) -> None:
+        """Find out whether what Spark reads itself can be read; asks for seconds.
+
+        Parameters
+        ----------
+        look
+            Is called again and again; what it raises ends the wait.
+
+        Raises
+        ------
+        RunProblem
+            When something cannot be read.
+        """
+        for feed, span in zip(self._feeds, self._spans, strict=True):
+            if isinstance(feed, TopicFeed):
+                with _used_at(span):
+                    feed.check(look)
 
     def start(self, folder: RunFolder) -> None:
         """Start to feed every source, in the run's folder.
@@ -83,8 +105,8 @@ class Feeds:
             When a lookup table cannot be read, or a source has no beginning.
         """
         self._tables.start(folder.lookups())
-        for feed in self._feeds:
-            with self._lock:
+        for feed, span in zip(self._feeds, self._spans, strict=True):
+            with self._lock, _used_at(span):
                 feed.open(folder, paused=self._paused, steps=self._steps)
         for feed in self._feeds:
             feed.start()
@@ -248,9 +270,11 @@ class Feeds:
         return (*filter(None, found), *self._tables.sources())
 
 
-def _feeds(sinks: Sequence[nodes.Sink], pace: Pace) -> Iterator[Feed]:
-    """One feed a table. A view may still read the table that its name meant before,
-    so two tables can have one name."""
+def _feeds(
+    sinks: Sequence[nodes.Sink], pace: Pace
+) -> Iterator[tuple[Feed, Span | None]]:
+    """One feed a table, and where that is used first. A view may still read the table
+    that its name meant before, so two tables can have one name."""
     first: list[nodes.Source] = []
     windowed: list[ConnectorTable] = []
     for sink in sinks:
@@ -263,11 +287,19 @@ def _feeds(sinks: Sequence[nodes.Sink], pace: Pace) -> Iterator[Feed]:
     for number, source in enumerate(first):
         word = re.sub(r"\W", "_", source.table.name, flags=re.ASCII)[:60]
         folder, has_window = f"{number}-{word}", source.table in windowed
-        try:
-            yield _feed(folder, source, pace, windowed=has_window)
-        except RunProblem as problem:
-            problem.span = problem.span or source.span
-            raise
+        with _used_at(source.span):
+            feed = _feed(folder, source, pace, windowed=has_window)
+        yield feed, source.span
+
+
+@contextmanager
+def _used_at(span: Span | None) -> Iterator[None]:
+    """Gives an error the place of the source that it is about."""
+    try:
+        yield
+    except RunProblem as problem:
+        problem.span = problem.span or span
+        raise
 
 
 def _feed(folder: str, source: nodes.Source, pace: Pace, *, windowed: bool) -> Feed:

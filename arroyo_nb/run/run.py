@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -118,6 +119,21 @@ class Run:
     def progress(self) -> Progress | None:
         """The newest micro-batch of the first output, as plain numbers."""
         return self.outputs[0].progress
+
+    def check(self, look: Callable[[], None]) -> None:
+        """Find out whether the topics that it reads are there; asks for seconds.
+
+        Parameters
+        ----------
+        look
+            Is called again and again; what it raises ends the wait.
+
+        Raises
+        ------
+        RunProblem
+            When one is not, or its broker does not answer.
+        """
+        self._execution.check(look)
 
     def start(self) -> Run:
         """Ask the engine to start it; returns at once.

@@ -11,10 +11,11 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.feed import Place, Reach, not_begun, topic_key
 from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
@@ -98,11 +99,6 @@ class TopicFeed:
         How it is read.
     windowed
         Whether its rows get windows.
-
-    Raises
-    ------
-    RunProblem
-        When it cannot be read.
     """
 
     bounded = False
@@ -111,18 +107,28 @@ class TopicFeed:
     def __init__(
         self, folder: str, table: ConnectorTable, stream: Stream, *, windowed: bool
     ) -> None:
-        stream.check()
         self._folder = folder
         self.key = topic_key(stream.topic)
         self.table = table
         self._stream = stream
         self._windowed = windowed
+        self._topic_id = ""
         self._begin: Offsets | None = None
         self._reach = Reach()
         self._rates: deque[tuple[float, int]] = deque()
         self._looked = Looked()
         self._error: RunProblem | None = None
         self._stopping = False
+
+    def check(self, look: Callable[[], None]) -> None:
+        """Find out whether it can be read.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot.
+        """
+        self._stream.check(look)
 
     def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:  # noqa: ARG002
         """Find out where to begin; a run that is resumed began where it did before.
@@ -134,12 +140,15 @@ class TopicFeed:
         """
         kept = folder.source(self._folder) / _BEGIN
         if not kept.exists():
-            self._begin = self._stream.begin()
-            _write(kept, self._begin)
-            return
-        # A partition that was added meanwhile is read from its oldest record.
-        begun = {int(n): o for n, o in json.loads(kept.read_text()).items()}
-        self._begin = {**self._stream.beginnings(), **begun}
+            begin = self._stream.begin()
+            _write(kept, begin)
+        else:
+            begun, oldest = _read(kept), self._stream.beginnings()
+            if begun.topic_id != oldest.topic_id:
+                raise self._deleted()
+            # A partition that was added meanwhile is read from its oldest record.
+            begin = TopicOffsets(begun.topic_id, {**oldest.offsets, **begun.offsets})
+        self._topic_id, self._begin = begin
 
     def start(self) -> None:
         """Begin to look."""
@@ -187,8 +196,8 @@ class TopicFeed:
     def has(self, stretch: tuple[Place, Place]) -> bool:
         """Whether the topic still keeps all these records."""
         first, after = self._stretch(stretch)
-        oldest = self._stream.beginnings()
-        return all(
+        topic_id, oldest = self._stream.beginnings()
+        return topic_id == self._topic_id and all(
             first[number] == end or oldest.get(number, end) <= first[number]
             for number, end in after.items()
         )
@@ -244,20 +253,25 @@ class TopicFeed:
 
     def _look(self) -> None:
         try:
-            ends = self._stream.ends()
+            found = self._stream.ends()
         except RunProblem:
             self._looked = self._looked.unanswered(time.monotonic())
             return
-        if ends is not None:
-            self._looked = self._looked.found(ends, time.monotonic())
-            return
-        self._looked = self._looked.missed()
-        if self._looked.missing_looks == GONE_LOOKS:
-            self._error = RunProblem(
-                f"the topic '{self._stream.topic}' of '{self.table.name}' was deleted",
-                hint="one of the same name is another topic: start afresh, with "
-                "another state folder",
-            )
+        if found is None:
+            self._looked = self._looked.missed()
+            is_gone = self._looked.missing_looks == GONE_LOOKS
+        else:
+            self._looked = self._looked.found(found.offsets, time.monotonic())
+            is_gone = found.topic_id != self._topic_id
+        if is_gone:
+            self._error = self._deleted()
+
+    def _deleted(self) -> RunProblem:
+        return RunProblem(
+            f"the topic '{self._stream.topic}' of '{self.table.name}' was deleted",
+            hint="one of the same name is another topic: start afresh, with another "
+            "state folder",
+        )
 
     def progress(self) -> SourceProgress | None:
         """Where it stands; None before it is open."""
@@ -306,7 +320,12 @@ def _offsets(place: Place | None) -> Offsets:
     return place or {}
 
 
-def _write(path: Path, offsets: Offsets) -> None:
+def _write(path: Path, begin: TopicOffsets) -> None:
     draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps(dict(offsets)))
+    draft.write_text(json.dumps([begin.topic_id, dict(begin.offsets)]))
     draft.replace(path)
+
+
+def _read(path: Path) -> TopicOffsets:
+    topic_id, offsets = json.loads(path.read_text())
+    return TopicOffsets(topic_id, {int(number): at for number, at in offsets.items()})

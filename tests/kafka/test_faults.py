@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import threading
 import time
@@ -73,6 +75,32 @@ def test_a_port_that_says_nothing(new_topic, refused):
     with silent() as port:
         script = new_topic().declared("id INT", bootstrap_servers=f"127.0.0.1:{port}")
         assert "gets no answer from" in refused(script + ALL)
+
+
+def test_who_waits_for_a_broker_may_interrupt(new_topic, session):
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        servers = f"127.0.0.1:{server.getsockname()[1]}"
+        script = new_topic().declared("id INT", bootstrap_servers=servers) + ALL
+        sent_s = []
+
+        def interrupt():
+            client, _ = server.accept()
+            with client:
+                sent_s.append(time.monotonic())
+                os.kill(os.getpid(), signal.SIGINT)
+                held.wait(10)
+
+        held = threading.Event()
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            session.run(script)
+        took_s = time.monotonic() - sent_s[0]
+        held.set()
+        thread.join(10)
+    assert took_s < 1
 
 
 def login(made, password=PASSWORD, **options):
@@ -167,6 +195,21 @@ def test_a_topic_that_is_deleted_ends_the_run(new_topic, session, eventually):
     print(f"{time.monotonic() - began_s:.1f} s: {run.error}")
     assert f"the topic '{made.name}' of 't' was deleted" in str(run.error)
     assert time.monotonic() - began_s < TOLD_S
+
+
+def test_a_topic_that_is_made_again_is_another(new_topic, session, eventually):
+    made = new_topic()
+    made.send({"id": 1})
+    script = made.declared("id INT") + ALL
+    run = session.run(script, name="again")
+    eventually(lambda: run.state.ended or run.rows_in == 1, 60)
+    run.stop().wait_quietly(30)
+    made.delete()
+    made.broker.create_topic(made.name, 1)
+    run = session.resume("again")
+    run.wait_quietly(30)
+    assert f"the topic '{made.name}' of 't' was deleted" in str(run.error)
+    assert "start afresh" in str(run.error)
 
 
 def test_a_broker_that_is_away_is_seen_and_outlived(session, eventually):

@@ -17,6 +17,7 @@ from arroyo_nb.connectors._kafka_access import (
     access,
     parsed_configs,
 )
+from arroyo_nb.connectors._kafka_broker import Described
 from arroyo_nb.connectors._kafka_stream import (
     KafkaStream,
     start_offsets,
@@ -176,8 +177,8 @@ def test_what_spark_is_told():
 class Answers:
     """A broker that knows three partitions."""
 
-    def partitions(self):
-        return (0, 1, 2)
+    def described(self):
+        return Described("id", (0, 1, 2))
 
     def beginnings(self, partitions):
         return dict.fromkeys(partitions, 10)
@@ -209,7 +210,7 @@ class Answers:
 def test_where_a_run_begins(options, begin):
     spec = table(**options).spec
     made = KafkaStream(spec, access(SERVERS, None, {}), Answers())
-    assert list(made.begin().values()) == begin
+    assert made.begin() == ("id", dict(enumerate(begin)))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.planner import plan_script
 from arroyo_nb.run import topics
@@ -32,20 +33,21 @@ class Stream:
         self.begun = {0: 5, 1: 7}
         self.end = {0: 5, 1: 7}
         self.oldest = {0: 0, 1: 0}
+        self.id = "first"
 
     def check(self):
         pass
 
     def begin(self):
-        return self.begun
+        return TopicOffsets(self.id, self.begun)
 
     def beginnings(self):
-        return self.oldest
+        return TopicOffsets(self.id, self.oldest)
 
     def ends(self):
         if isinstance(self.end, Exception):
             raise self.end
-        return self.end
+        return None if self.end is None else TopicOffsets(self.id, self.end)
 
 
 @pytest.fixture
@@ -125,6 +127,17 @@ def test_a_topic_is_gone_once_it_is_missed_several_times(feed, stream):
     for _ in range(topics.GONE_LOOKS):
         feed._look()
     assert "the topic 't' of 'clicks' was deleted" in feed.error.message
+
+
+def test_a_topic_that_was_made_again_is_another(feed, stream, tmp_path):
+    stream.id = "second"
+    assert not feed.has(({0: 5}, {0: 8}))
+    feed._look()
+    assert "the topic 't' of 'clicks' was deleted" in feed.error.message
+    folder = SimpleNamespace(source=lambda name: tmp_path / name)
+    again = TopicFeed("0-clicks", feed.table, stream, windowed=False)
+    with pytest.raises(RunProblem, match="the topic 't' of 'clicks' was deleted"):
+        again.open(folder, paused=False, steps=0)
 
 
 def test_what_retention_took_cannot_be_read_again(feed, stream):

@@ -1,0 +1,153 @@
+"""Records a second from a topic, against the same queries written by hand, and how long
+one record takes to a callback.
+
+Both ways read the same topic of the same broker in the same engine, in turn, from its
+beginning to its end, in micro-batches of the same size, and write to a sink that
+discards rows. By hand the payloads are decoded by ``from_json``, which is silent about
+what it cannot read; ours tells each bad record.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+from confluent_kafka import Producer
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.connectors import CONNECTORS, Streaming
+from arroyo_nb.connectors._kafka_stream import BATCH_RECORDS
+from arroyo_nb.engine.jars import CONNECTOR
+from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.plan import nodes
+from arroyo_nb.planner import plan_script
+from arroyo_nb.session import Session
+from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.spark.topics import decoded
+from benchmarks.report import Report, main
+from benchmarks.streams import seconds
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RECORDS, PARTITIONS = 1_000_000, 2
+WARM_UP, ROUNDS = 2, 5
+TOPIC = "events"
+COLUMNS = "k BIGINT, v BIGINT, name STRING, amount DOUBLE, ts TIMESTAMP"
+"""As Spark has them; the event time may not be NULL."""
+
+TABLE = """
+CREATE TABLE events (
+    k BIGINT, v BIGINT, name TEXT, amount DOUBLE, ts TIMESTAMP NOT NULL,
+    WATERMARK FOR ts AS ts - INTERVAL '10 seconds'
+) WITH (
+    connector = 'kafka', bootstrap_servers = '{servers}', topic = '{topic}',
+    type = 'source', format = 'json', 'source.offset' = 'earliest'
+);
+"""
+QUERIES = {
+    "json to columns": "SELECT k, v, name, amount, ts FROM events",
+    "windowed count": (
+        "SELECT tumble(INTERVAL '10 seconds') AS window, k, count(*) AS n "
+        "FROM events GROUP BY window, k"
+    ),
+}
+
+
+def produce(servers: str) -> None:
+    """Events of ten minutes, some 120 bytes each, up to five seconds out of order."""
+    random = np.random.default_rng(7)
+    late_ms = random.integers(0, 5_000, RECORDS)
+    keys, values = random.integers(0, 1000, (2, RECORDS)).tolist()
+    base = np.datetime64("2024-01-01T00:00:00", "ms")
+    times = base + np.arange(RECORDS) * 600_000 // RECORDS - late_ms
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 50})
+    for number, (k, v, ts) in enumerate(
+        zip(keys, values, times.astype(str), strict=True)
+    ):
+        event = {"k": k, "v": v, "name": f"customer {k}", "amount": v / 4, "ts": ts}
+        # Its queue is bounded: what is delivered makes room.
+        if number % 10_000 == 0:
+            producer.flush()
+        payload = json.dumps(event).encode()
+        producer.produce(TOPIC, payload, partition=number % PARTITIONS)
+    producer.flush()
+
+
+def by_hand(name: str, servers: str) -> DataFrame:
+    """The query as an experienced PySpark author writes it."""
+    from pyspark.sql import SparkSession
+    from pyspark.sql import functions as F  # noqa: N812
+
+    spark = SparkSession.getActiveSession()
+    assert spark is not None
+    reader = spark.readStream.format("kafka").options(
+        **{
+            "kafka.bootstrap.servers": servers,
+            "subscribe": TOPIC,
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": BATCH_RECORDS,
+        }
+    )
+    record = F.from_json(F.col("value").cast("string"), COLUMNS)
+    rows = reader.load().select(record.alias("record")).select("record.*")
+    rows = rows.withWatermark("ts", "10 seconds")
+    if name == "json to columns":
+        return rows
+    window = F.window("ts", "10 seconds")
+    return rows.groupBy(window.alias("window"), "k").agg(F.count("*").alias("n"))
+
+
+def planned(query: str, servers: str) -> DataFrame:
+    """The query as this project runs it."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession()
+    assert spark is not None
+    script = TABLE.format(servers=servers, topic=TOPIC) + query
+    (sink,) = plan_script(script, Catalog()).sinks
+
+    def read(source: nodes.Source) -> DataFrame:
+        connector = CONNECTORS.get(source.table.connector)
+        assert isinstance(connector, Streaming)
+        stream = connector.stream(source.table.spec.resolved())
+        options = stream.options(stream.begin().offsets)
+        records = spark.readStream.format(stream.format).options(**options).load()
+        return decoded(records, stream, source, windowed="GROUP BY" in query)
+
+    return visible(lower(sink.input, read), sink.input)
+
+
+def compare(report: Report, servers: str) -> None:
+    """Measure each query both ways, in turn."""
+    for name, query in QUERIES.items():
+        ways = (
+            lambda query=query: seconds(lambda: planned(query, servers)),
+            lambda name=name: seconds(lambda: by_hand(name, servers)),
+        )
+        times: list[list[float]] = [[], []]
+        for turn in range(WARM_UP + ROUNDS):
+            order = (0, 1) if turn % 2 else (1, 0)
+            for way in order:
+                took = ways[way]()
+                if turn >= WARM_UP:
+                    times[way].append(took)
+        ours, theirs = map(min, times)
+        report.add(f"{name}: planned", RECORDS / ours, "records/s")
+        report.add(f"{name}: by hand", RECORDS / theirs, "records/s")
+        report.add(f"{name}: ratio", theirs / ours, "x", target=0.97, at_most=False)
+
+
+def measure(report: Report) -> None:
+    """Fill a topic, then measure."""
+    with LocalBroker() as broker, Session() as session:
+        broker.create_topic(TOPIC, partitions=PARTITIONS)
+        produce(broker.bootstrap_servers)
+        session.engine.require(CONNECTOR)
+        session.engine.worker.call(compare, report, broker.bootstrap_servers)
+
+
+if __name__ == "__main__":
+    sys.exit(main(measure))
