@@ -236,7 +236,11 @@ class Broker:
 
     def committed(self, partitions: tuple[int, ...], group: str) -> Offsets:
         """Where a group of consumers stands; where it does not say, the end."""
-        from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+        from confluent_kafka import (
+            ConsumerGroupTopicPartitions,
+            KafkaException,
+            TopicPartition,
+        )
 
         wanted = [TopicPartition(self._topic, number) for number in partitions]
         with self._told():
@@ -244,6 +248,10 @@ class Broker:
                 [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=ASK_S
             )
             found = asked[group].result(2 * ASK_S).topic_partitions
+            # One that fails has no offset either, and would seem not to say.
+            for place in found:
+                if place.error is not None:
+                    raise KafkaException(place.error)
         return self._or_ends({place.partition: place.offset for place in found})
 
     def _or_ends(self, found: Offsets) -> Offsets:

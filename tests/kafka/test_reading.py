@@ -124,7 +124,13 @@ def test_a_run_begins_where_a_group_stands(new_topic, session, eventually):
     made.send(*ids(1, 2), partition=0)
     made.send(*ids(3, 4), partition=1)
     place = ConsumerGroupTopicPartitions("readers", [TopicPartition(made.name, 0, 1)])
-    made.admin.alter_consumer_group_offsets([place])["readers"].result(20)
+
+    def is_committed():
+        # A broker that has just made the topic of all groups refuses for a moment.
+        told = made.admin.alter_consumer_group_offsets([place])["readers"].result(20)
+        return all(each.error is None for each in told.topic_partitions)
+
+    eventually(is_committed)
     options = {"source__offset": "group", "source__group_id": "readers"}
     run = session.run(made.declared("id INT", **options) + ALL)
     eventually(lambda: run.state.value == "running", 60)
