@@ -7,9 +7,10 @@ let go. Batches come on Spark's callback thread and are read from any other.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arroyo_nb.run.snapshot import Change
 from arroyo_nb.schema import TIMESTAMP, WINDOW_STRUCT, Schema, arrow_schema
@@ -17,6 +18,9 @@ from arroyo_nb.schema import TIMESTAMP, WINDOW_STRUCT, Schema, arrow_schema
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+OnRows: TypeAlias = "Callable[[pa.Table, int], object]"
+"""Is given rows as they come, and the number of their batch."""
 
 PREVIEW_ROWS = 10_000
 """Newest rows kept of an output, as Arroyo's own preview does."""
@@ -43,6 +47,7 @@ class Preview:
         self._batches: deque[tuple[int, pa.Table]] = deque()
         self._newest = (-1, 0)
         self._lock = Lock()
+        self._callbacks: tuple[OnRows, ...] = ()
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Take one micro-batch; a replayed one takes the place of its first try."""
@@ -64,6 +69,13 @@ class Preview:
             if rows.num_rows:
                 self._batches.append((batch_id, rows))
             self._cut()
+        for callback in self._callbacks if rows.num_rows else ():
+            callback(rows, batch_id)
+
+    def call(self, callback: OnRows) -> None:
+        """Have a function called with the rows of each batch from now on, and with the
+        number of the batch; what it raises ends the query."""
+        self._callbacks = (*self._callbacks, callback)
 
     def close(self) -> None:
         """Nothing is held open; the rows stay readable."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arroyo_nb.engine import Engine
     from arroyo_nb.plan import Plan
     from arroyo_nb.run.feeds import Feeds
-    from arroyo_nb.run.preview import Preview
+    from arroyo_nb.run.preview import OnRows, Preview
     from arroyo_nb.run.progress import Progress
 
 LOOK_S = 0.02
@@ -200,6 +200,26 @@ class Run:
     def changelog(self, output: int = 0) -> pa.Table:
         """The newest changes of an output: op, batch, before, after."""
         return self._kept(output).changelog()
+
+    def on_rows(self, callback: OnRows, output: int = 0) -> Run:
+        """Have a function called with the rows of an output as they come, from now on.
+
+        Parameters
+        ----------
+        callback
+            Called once a micro-batch that has rows, with an Arrow table of them and
+            the number of the batch, on a thread of the run's: the next batch waits for
+            it. Of an updating output the rows are changes: op, before, after; of a
+            large batch the newest of them. A batch may come again, under its number,
+            after a restart. What it raises fails the run.
+
+        Raises
+        ------
+        RunProblem
+            When the output's rows go to its sink and none are kept.
+        """
+        self._kept(output).call(callback)
+        return self
 
     def late(self, output: int = 0) -> pa.Table:
         """Each late row: its columns, event time, window, and how late.

@@ -260,6 +260,27 @@ def test_a_failing_run_tells_why_once_and_keeps_its_rows(session):
     assert run.table().num_rows == 0
 
 
+def test_rows_are_handed_on_as_they_come(session, eventually):
+    run = session.run(FLIGHTS + "SELECT flight FROM flights", step=True)
+    came = []
+    run.on_rows(lambda rows, batch: came.append((batch, rows["flight"].to_pylist())))
+    for chunk in (1, 2):
+        run.step()
+        eventually(lambda chunk=chunk: len(came) == chunk, 60)
+    run.stop().wait(10)
+    assert [batch for batch, _ in came] == [0, 1]
+    flights = [flight for _, some in came for flight in some]
+    assert flights == run.table()["flight"].to_pylist()
+
+
+def test_what_a_callback_raises_fails_the_run(session):
+    run = session.run(FLIGHTS + "SELECT flight FROM flights", step=True)
+    run.on_rows(lambda rows, batch: rows["no such column"])
+    run.step()
+    with pytest.raises(RunProblem, match="no such column"):
+        run.wait(60)
+
+
 def test_two_sinks_share_one_source(session, tmp_path):
     target = tmp_path / "late.json"
     run = session.run(
