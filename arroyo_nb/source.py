@@ -7,12 +7,24 @@ token ends are inclusive, so :meth:`Span.of_token` is the one place that convert
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
 EXCERPT_CHARS = 200
 """Longest part of a line that an error shows."""
+
+_SECRET = r"(?:password|passwd|secret|token|credential|authorization|api_?key)"
+_SECRETS = re.compile(
+    # An option, 'auth.password' = '...'; or one of the pairs within an option.
+    rf"(?:[\w.]*{_SECRET}[\w.]*|[\w.]*\.(?:pem|jaas\.config))"
+    r"(?:[\"']?\s*=\s*'(?P<option>(?:[^']|'')*)|\s*=\s*(?P<pair>[^\s,'][^,']*))"
+    # The password of a URL.
+    r"|://[^\s/:@']*:(?P<url>[^\s/@']+)@",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"\s*\{\{\s*\w+\s*\}\}\s*")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,11 +78,17 @@ class Source:
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
+    @cached_property
+    def _shown(self) -> str:
+        """The text, asterisks in place of secrets: an excerpt is kept where the script
+        is not."""
+        return _SECRETS.sub(_masked, self.text)
+
     def excerpt(self, span: Span) -> str:
         """The span's first line with carets under it, two spaces in.
 
         Tabs are kept in the caret line, so the carets stay below their text. Of a
-        long line only what is near the span is shown.
+        long line only what is near the span is shown, and no secret.
 
         >>> print(Source("SELECT a, bb FROM t").excerpt(Span(10, 12)))
           SELECT a, bb FROM t
@@ -78,13 +96,23 @@ class Source:
         """
         line, column = self.line_and_column(span.start)
         start = self._line_starts[line - 1]
-        text = self.text[start:].split("\n", 1)[0].rstrip("\r")
+        text = self._shown[start:].split("\n", 1)[0].rstrip("\r")
         width = max(1, min(span.end, start + len(text)) - span.start)
         shown, first = _cut(text, column - 1)
         width = max(1, min(width, len(shown) - (column - 1 - first)))
         before = shown[: column - 1 - first]
         lead = "".join("\t" if char == "\t" else " " for char in before)
         return f"  {shown}\n  {lead}{'^' * width}"
+
+
+def _masked(found: re.Match[str]) -> str:
+    """What was found, of the same length; a reference to a variable is no secret."""
+    (name,) = (name for name, text in found.groupdict().items() if text is not None)
+    if _REFERENCE.fullmatch(found[name]):
+        return found[0]
+    start, end = (at - found.start() for at in found.span(name))
+    hidden = re.sub(r"[^\n]", "*", found[name])
+    return found[0][:start] + hidden + found[0][end:]
 
 
 def _cut(line: str, column: int) -> tuple[str, int]:

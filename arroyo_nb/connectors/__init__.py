@@ -71,10 +71,11 @@ class TableSpec:
 
     name: str
     physical: Schema
-    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    # Some are secrets.
+    options: Mapping[str, OptionValue] = field(default_factory=dict, repr=False)
     event_time: str | None = None
     primary_key: tuple[str, ...] = ()
-    declared: Mapping[str, OptionValue] | None = None
+    declared: Mapping[str, OptionValue] | None = field(default=None, repr=False)
     user: str = "another run"
     metadata: Mapping[str, str] = field(default_factory=dict)
 

@@ -60,6 +60,10 @@ class Plan:
     notes: tuple[str, ...]
     stages: tuple[Stage, ...]
 
+    def __repr__(self) -> str:
+        # All of it would be pages, and have the options of its tables in it.
+        return f"<Plan: {', '.join(sink.name for sink in self.sinks)}>"
+
     @property
     def updating_ttl(self) -> timedelta:
         """Processing time without an append after which an updating operator retracts

@@ -150,7 +150,6 @@ class Snapshot:
 
     name: str
     state: RunState
-    sql: str = ""
     note: str = ""
     error: str | None = None
     elapsed_s: float = 0.0

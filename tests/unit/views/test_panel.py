@@ -333,7 +333,6 @@ def with_payloads(texts: list[str]) -> Snapshot:
         name=next(text),
         note=next(text),
         error=next(text),
-        sql=next(text),
         window_text=next(text),
         state=RunState.FAILED,
         sources=(replace(TUMBLE.sources[0], name=next(text), bad=bad),),
