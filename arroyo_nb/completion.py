@@ -156,6 +156,7 @@ def _command(session: Session, line: str) -> Iterator[tuple[str, str]]:
         if command.runs:
             yield from ((name, "run") for name in session.runs)
         yield from ((word, "option") for word in command.words)
+        yield from ((name, "option") for flag in command.flags for name in flag.names)
 
 
 def _body(catalog: Catalog, raw: str, whole: str) -> SimpleMatcherResult:

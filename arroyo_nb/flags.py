@@ -16,10 +16,30 @@ from typing import Any
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.registry import did_you_mean
 
+BEGINS = ("latest", "earliest")
 VIEWS = ("table", "changelog", "windows", "watermark", "plan", "all")
 
 
 def _text(text: str) -> str:
+    return text
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not int(text[:18]) >= 1:
+        raise ValueError("is not a number from 1 on")
+    return int(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    found = tuple(filter(None, (name.strip() for name in text.split(","))))
+    if not found:
+        raise ValueError("names no field")
+    return found
+
+
+def _begin(text: str) -> str:
+    if text not in BEGINS:
+        raise ValueError(f"is neither {' nor '.join(BEGINS)}")
     return text
 
 
@@ -91,8 +111,24 @@ FLAGS = (
     Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
 
-BY_NAME: Mapping[str, Flag] = {name: flag for flag in FLAGS for name in flag.names}
 
+def _by_name(flags: Iterable[Flag]) -> Mapping[str, Flag]:
+    return {name: flag for flag in flags for name in flag.names}
+
+
+BY_NAME: Mapping[str, Flag] = _by_name(FLAGS)
+
+
+RECORD_FLAGS = (
+    Flag("path", ("-o", "--out"), "where the tape will be", "TAPE"),
+    Flag("stop_after", ("--for",), "for how long, 30s if not said", "TIME"),
+    Flag("most", ("--max",), "how many records at most, 100,000 if not said", "N",
+         _count),
+    Flag("redact", ("--redact",), "fields whose values are not to be kept", "A,B",
+         _names),
+    Flag("begin", ("--from",), "where to begin: latest or earliest", "latest|earliest",
+         _begin),
+)  # fmt: skip
 
 ALL = "--all"
 
@@ -119,6 +155,10 @@ class Command:
         Whether there are no others.
     runs
         Whether the others are names of runs.
+    flags
+        Options that may stand among the words.
+    needs
+        Keys of those that must.
     """
 
     name: str
@@ -130,6 +170,23 @@ class Command:
     words: tuple[str, ...] = ()
     only: bool = False
     runs: bool = False
+    flags: tuple[Flag, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    def parsed(self, rest: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+        """What follows the word: words, and options by their keys.
+
+        Raises
+        ------
+        ArroyoError
+            When it does not fit.
+        """
+        words, given = _parsed(rest, _by_name(self.flags), len(rest))
+        self.check(words)
+        for flag in self.flags:
+            if flag.key in self.needs and flag.key not in given:
+                raise RunProblem(f"%arroyo {self.name} takes {self.said}")
+        return words, given
 
     def check(self, rest: Sequence[str]) -> None:
         """Refuse words that do not fit.
@@ -167,6 +224,11 @@ COMMANDS: Mapping[str, Command] = {
         Command("peek", "look into a topic, and guess a table for it",
                 "TOPIC [HOST:PORT]", "a topic, and perhaps the address of a broker",
                 1, 2),
+        Command("record", "record a topic, or the topic of a table, onto a tape",
+                "TOPIC [HOST:PORT] -o TAPE [--for TIME] [--max N] [--redact A,B] "
+                "[--from latest|earliest]",
+                "a topic or a table, and -o with the place of the tape", 1, 2,
+                flags=RECORD_FLAGS, needs=("path",)),
     )
 }  # fmt: skip
 
@@ -199,18 +261,30 @@ def parse_line(line: str) -> CellLine:
         given["variable"] = _value(BY_NAME["-o"], "<<", words[0])
         given["name"] = words[0]
         words = words[2:]
-    while words:
-        name, _, glued = words.pop(0).partition("=")
-        flag = _flag(name)
+    return CellLine(given | _parsed(words, BY_NAME, 0)[1])
+
+
+def _parsed(
+    line: Sequence[str], known: Mapping[str, Flag], most: int
+) -> tuple[list[str], dict[str, Any]]:
+    """The words that are none of the options and have none's look, up to so many; and
+    the options."""
+    words, given, left = list[str](), dict[str, Any](), list(line)
+    while left:
+        name, _, glued = left.pop(0).partition("=")
+        if name not in known and len(words) < most and not (known and name[:1] == "-"):
+            words.append(f"{name}={glued}" if glued else name)
+            continue
+        flag = _flag(name, known)
         if flag.value is None:
             if glued:
                 raise SyntaxProblem(f"option '{name}' takes no value")
             given[flag.key] = flag.constant
             continue
-        if not glued and (not words or words[0] in BY_NAME):
+        if not glued and (not left or left[0] in known):
             raise SyntaxProblem(f"option '{name}' needs its {flag.value}: {flag.doc}")
-        given[flag.key] = _value(flag, name, glued or words.pop(0))
-    return CellLine(given)
+        given[flag.key] = _value(flag, name, glued or left.pop(0))
+    return words, given
 
 
 def split(line: str) -> list[str]:
@@ -227,12 +301,12 @@ def split(line: str) -> list[str]:
         raise SyntaxProblem(f"cannot read the options: {error}".lower()) from None
 
 
-def _flag(name: str) -> Flag:
-    if (flag := BY_NAME.get(name)) is not None:
+def _flag(name: str, known: Mapping[str, Flag]) -> Flag:
+    if (flag := known.get(name)) is not None:
         return flag
     if not name.startswith("-"):
         raise SyntaxProblem(f"'{name}' is not an option: SQL begins on the second line")
-    near = did_you_mean(name, BY_NAME)
+    near = did_you_mean(name, known)
     raise SyntaxProblem(f"unknown option '{name}': {near or 'see %%arroyo --help'}")
 
 

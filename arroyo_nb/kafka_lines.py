@@ -1,4 +1,5 @@
-"""``%arroyo kafka``, ``topics`` and ``peek``: the broker of a shell, and a look at it.
+"""``%arroyo kafka``, ``topics``, ``peek`` and ``record``: the broker of a shell, a look
+at it, and a recording of what it has.
 
 Whatever takes long says so in an output that changes, and hears an interrupt.
 """
@@ -8,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from arroyo_nb.engine.jars import Check
-from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import LocalBroker
 from arroyo_nb.kafka.guess import create_table, guess
 from arroyo_nb.kafka.topics import sample, topics
 from arroyo_nb.run.interrupts import Interrupted, held
+from arroyo_nb.session import Session
 from arroyo_nb.views import topics as views
 from arroyo_nb.views.notebook import NotebookSlot, publish
 from arroyo_nb.views.words import plain
@@ -23,14 +25,20 @@ LINE_CHARS = 400
 
 
 class KafkaLines:
-    """What a shell's lines do; it has the shell's broker."""
+    """What a shell's lines do.
 
-    def __init__(self) -> None:
-        self._broker: LocalBroker | None = None
+    Parameters
+    ----------
+    session
+        It has the broker that is started here.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def close(self) -> None:
         """End the broker; its data goes with it."""
-        broker, self._broker = self._broker, None
+        broker, self._session.broker = self._session.broker, None
         if broker is not None:
             broker.close()
 
@@ -49,17 +57,26 @@ class KafkaLines:
     def topics(self, servers: str) -> None:
         """List the topics of a broker, this shell's by default."""
         with _interruptible() as check:
-            found = topics(self._servers(servers), check=check)
+            found = topics(self._session.servers(servers), check=check)
         publish(views.topics(found))
 
     def peek(self, topic: str, servers: str) -> None:
         """Look into a topic, and guess a table for it."""
-        servers = self._servers(servers)
+        servers = self._session.servers(servers)
         with _interruptible() as check:
             found, records = sample(servers, topic, check=check)
         guessed = guess((r.value for r in records), (r.key for r in records))
         statement = create_table(servers, topic, guessed) if records else ""
         publish(views.peek(found, records, guessed.format, statement))
+
+    def record(self, topic: str, servers: str, path: str, **options: Any) -> None:
+        """Record a topic, and show a table for the tape."""
+        progress = Progress()
+        made = self._session.record(
+            topic, path, servers=servers, tell=progress.tell, **options
+        )
+        progress.tell(str(made))
+        publish(views.tape(made.statement))
 
     def _start(self, progress: Progress) -> None:
         if self._is_up():
@@ -69,28 +86,20 @@ class KafkaLines:
         broker, begun = LocalBroker(), time.monotonic()
         with _interruptible() as check:
             broker.start(tell=progress.tell, check=check)
-        self._broker = broker
+        self._session.broker = broker
         progress.tell(f"{self._status()}, after {time.monotonic() - begun:.1f} s")
 
     def _is_up(self) -> bool:
-        return self._broker is not None and self._broker.alive
+        broker = self._session.broker
+        return broker is not None and broker.alive
 
     def _status(self) -> str:
-        if self._broker is None:
+        broker = self._session.broker
+        if broker is None:
             return "there is no local broker: %arroyo kafka start"
-        if not self._broker.alive:
+        if not broker.alive:
             return "the local broker has ended: %arroyo kafka start makes a new one"
-        return f"Kafka is at {self._broker.bootstrap_servers}"
-
-    def _servers(self, given: str) -> str:
-        if given:
-            return given
-        if self._broker is None or not self._broker.alive:
-            raise RunProblem(
-                "there is no local broker to ask",
-                hint="%arroyo kafka start makes one; or add the host:port of another",
-            )
-        return self._broker.bootstrap_servers
+        return f"Kafka is at {broker.bootstrap_servers}"
 
 
 class Progress:

@@ -269,8 +269,8 @@ class ArroyoMagics(Magics):
         if word not in flags.COMMANDS:
             near = did_you_mean(word, flags.COMMANDS)
             raise SyntaxProblem(f"unknown command '%arroyo {word}': {near}")
-        flags.COMMANDS[word].check(rest)
-        getattr(self, f"_do_{word}")(*rest)
+        given, options = flags.COMMANDS[word].parsed(rest)
+        getattr(self, f"_do_{word}")(*given, **options)
 
     def _do_ps(self) -> None:
         from arroyo_nb.views.listing import runs
@@ -324,10 +324,13 @@ class ArroyoMagics(Magics):
     def _do_peek(self, topic: str, servers: str = "") -> None:
         self._kafka_lines().peek(topic, servers)
 
+    def _do_record(self, topic: str, servers: str = "", **options: Any) -> None:
+        self._kafka_lines().record(topic, servers, **options)
+
     def _kafka_lines(self) -> KafkaLines:
         from arroyo_nb.kafka_lines import KafkaLines
 
-        self._kafka = self._kafka or KafkaLines()
+        self._kafka = self._kafka or KafkaLines(self.session)
         return self._kafka
 
 

@@ -39,6 +39,11 @@ from arroyo_nb.run.options import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from arroyo_nb.catalog import ConnectorTable
+    from arroyo_nb.connectors._kafka_stream import KafkaStream
+    from arroyo_nb.engine.jars import Check
+    from arroyo_nb.kafka import LocalBroker
+    from arroyo_nb.kafka.recording import Recording
     from arroyo_nb.plan import Plan
     from arroyo_nb.run.run import Run
 
@@ -88,6 +93,8 @@ class Session:
         tell: Tell = say_nothing,
     ) -> None:
         self.catalog = Catalog()
+        self.broker: LocalBroker | None = None
+        """The broker whose topics are meant where no other is named."""
         self.strict = strict
         self.engine = engine or Engine(spark)
         self._owns_engine = engine is None
@@ -265,6 +272,108 @@ class Session:
         run = self._new_run(name or script_name(sql), plan, options, state_dir)
         self.catalog = plan.catalog
         return self._waited(run) if wait else self._started(run)
+
+    def record(
+        self,
+        topic: str,
+        path: str | Path,
+        *,
+        stop_after: str | timedelta = "30s",
+        most: int = 100_000,
+        redact: Sequence[str] = (),
+        begin: str | None = None,
+        servers: str = "",
+        tell: Tell | None = None,
+    ) -> Recording:
+        """Record a topic onto a tape, which ``connector = 'tape'`` plays.
+
+        Partitions, offsets, times, keys, headers and bytes are kept, and in which order
+        and when they came. Nobody's reading of the topic is disturbed.
+
+        Parameters
+        ----------
+        topic
+            The name of a topic; or of a table, whose topic is then recorded with the
+            table's access, from where the table begins.
+        path
+            Where the tape will be; it is there once it is whole.
+        stop_after, most
+            After which time it ends, and with how many records.
+        redact
+            Names of fields whose values must not be on the tape
+            (:mod:`arroyo_nb.tape.redaction`).
+        begin
+            ``"latest"``, which is what a topic without a table begins with, or
+            ``"earliest"``.
+        servers
+            ``host:port`` of the broker of a topic without a table, in place of
+            :attr:`broker`.
+        tell
+            Is told how far it is, in place of the session's.
+
+        Raises
+        ------
+        RunProblem
+            When nothing can be recorded, or no more: what came before is kept.
+        Interrupted
+            When it was interrupted: what came is kept.
+
+        Examples
+        --------
+        ::
+
+            made = session.record("orders", "orders.tape", stop_after="10s")
+            session.run(made.statement + "SELECT count(*) AS orders FROM orders")
+        """
+        from arroyo_nb.kafka.recording import Limits, Recorder
+        from arroyo_nb.run.interrupts import Interrupted, held
+        from arroyo_nb.tape.redaction import Redactor
+
+        length = duration(stop_after)
+        assert length is not None, "it is given"
+        limits, fields = Limits(length, most), Redactor(redact) if redact else None
+        with held() as interrupts:
+            table, stream = self._topic(topic, servers, begin, interrupts.check)
+            recorder = Recorder(stream, Path(path).expanduser(), limits, fields)
+            made = recorder.record(
+                tell=tell or self._tell, check=interrupts.check, table=table
+            )
+        if isinstance(made.error, KeyboardInterrupt):
+            raise Interrupted(f"stopped by interrupt; recorded {made}")
+        if made.error is not None:
+            raise RunProblem(f"{made.error}; recorded {made}")
+        return made
+
+    def _topic(
+        self, name: str, servers: str, begin: str | None, check: Check
+    ) -> tuple[ConnectorTable | None, KafkaStream]:
+        """What a name means: a table's topic, or one of a broker."""
+        from arroyo_nb.kafka import targets
+        from arroyo_nb.kafka.topics import partitions
+
+        table = None if servers else targets.topic_table(self.catalog, name)
+        if table is not None:
+            return table, targets.stream_of_table(table, begin)
+        servers = self.servers(servers)
+        partitions(servers, name, check=check)
+        return None, targets.stream_of_topic(servers, name, begin)
+
+    def servers(self, given: str = "") -> str:
+        """Where the broker is that is asked: :attr:`broker` where none is named.
+
+        Raises
+        ------
+        RunProblem
+            When there is none.
+        """
+        if given:
+            return given
+        if self.broker is None or not self.broker.alive:
+            raise RunProblem(
+                "there is no local broker to ask",
+                hint="%arroyo kafka start makes one; or add the host:port of another",
+            )
+        return self.broker.bootstrap_servers
 
     def resume(self, name: str) -> Run:
         """Go on with an ended run from its checkpoint, with the options it had.

@@ -25,6 +25,7 @@ from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema, Type
 from arroyo_nb.source import Span
 from arroyo_nb.tape import Recorder
+from arroyo_nb.tape.pace import Clock
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -235,6 +236,10 @@ class Connector(Protocol):
     else it is their arrival."""
     formats: tuple[str, ...]
     """Formats that ``format`` may name; empty: the option is unknown."""
+    payloads: bool
+    """Whether its records come each by itself, instead of as lines."""
+    clock: Clock
+    """The time by which a source of it plays at a speed."""
     options: tuple[Option, ...]
     metadata: Mapping[str, Type]
     """What ``METADATA FROM 'key'`` may name, with the type that it has."""
@@ -313,6 +318,8 @@ class Unasked:
 
     metadata = NO_METADATA
     has_event_time = False
+    payloads = False
+    clock = Clock.EVENT_TIME
 
     def key(
         self,
@@ -360,6 +367,6 @@ def is_streamed(connector: str) -> bool:
 def format_options(connector: Connector, name: str) -> tuple[Option, ...]:
     """The options that a format has in the tables of a connector."""
     options = FORMATS.get(name).options
-    if not isinstance(connector, Streaming):
+    if not connector.payloads:
         return options
     return (*options, *payload_format(name).payload_options)

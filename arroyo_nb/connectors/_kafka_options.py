@@ -175,7 +175,7 @@ def table_problems(
             ),
         )
     yield from _unreadable(options)
-    yield from _of_format(spec)
+    yield from format_problems(spec)
 
 
 _READERS: Mapping[str, Callable[[str], object]] = {
@@ -199,7 +199,8 @@ def _unreadable(
             yield name, problem
 
 
-def _of_format(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
+def format_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
+    """What is wrong with the format of a table's records."""
     options = spec.options
     problem = payload_format(str(options["format"])).payload_problem(spec.record)
     if problem is not None:

@@ -18,15 +18,23 @@ from arroyo_nb.schema import (
     BYTEA,
     INT,
     TEXT,
-    Field,
-    ListOf,
     Schema,
-    StructOf,
     Type,
 )
 from arroyo_nb.tape import Recorder
+from arroyo_nb.tape.records import HEADERS
 
-HEADERS = ListOf(StructOf((Field("key", TEXT), Field("value", BYTEA))))
+METADATA: Mapping[str, Type] = MappingProxyType(
+    {
+        "offset_id": BIGINT,
+        "partition": INT,
+        "topic": TEXT,
+        "timestamp": BIGINT,
+        "key": BYTEA,
+        "headers": HEADERS,
+    }
+)
+"""What METADATA FROM may name of a record."""
 
 
 class KafkaTable(Unasked):
@@ -43,17 +51,9 @@ class KafkaTable(Unasked):
     directions = frozenset({Direction.SOURCE, Direction.SINK})
     typed = True
     has_event_time = True
+    payloads = True
     formats = ("json", "debezium_json", "raw_string", "raw_bytes")
-    metadata: Mapping[str, Type] = MappingProxyType(
-        {
-            "offset_id": BIGINT,
-            "partition": INT,
-            "topic": TEXT,
-            "timestamp": BIGINT,
-            "key": BYTEA,
-            "headers": HEADERS,
-        }
-    )
+    metadata = METADATA
 
     def __init__(self, name: str, doc: str, options: tuple[Option, ...]) -> None:
         self.name = name

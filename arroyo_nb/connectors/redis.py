@@ -19,6 +19,7 @@ from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.schema import TEXT, Schema, Type
 from arroyo_nb.tape import Recorder
+from arroyo_nb.tape.pace import Clock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,6 +131,8 @@ class Redis:
     directions = frozenset({Direction.LOOKUP})
     typed = True
     has_event_time = False
+    payloads = False
+    clock = Clock.EVENT_TIME
     formats = ("json",)
     metadata: Mapping[str, Type] = MappingProxyType({"key": TEXT})
     options = (

@@ -11,8 +11,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from arroyo_nb.connectors import CONNECTORS, format_options
+from arroyo_nb.plan.written import (
+    PLAIN_NAME,
+    written_columns,
+    written_name,
+    written_text,
+)
 from arroyo_nb.schema import (
     BIGINT,
     BOOLEAN,
@@ -29,6 +36,9 @@ from arroyo_nb.schema import (
     Type,
 )
 
+if TYPE_CHECKING:
+    from arroyo_nb.catalog import ConnectorTable
+
 REGISTRY = b"\0"
 """Where a schema registry is used a record begins with this, and four bytes more."""
 
@@ -37,7 +47,6 @@ REGISTRY_BYTES = 5
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
-_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 _LONGS = range(-(2**63), 2**63)
 _WIDER: Mapping[frozenset[Type | None], Type] = {
     frozenset((BIGINT, DOUBLE)): DOUBLE,
@@ -187,7 +196,7 @@ def _type_of(value: Any) -> Type | None:
 def _struct(types: Mapping[str, Type | None]) -> Type | None:
     known = {name: type_ for name, type_ in types.items() if type_ is not None}
     # Within a struct there is no type for any JSON value, nor for an odd name.
-    if len(known) < len(types) or not all(map(_PLAIN_NAME.fullmatch, types)):
+    if len(known) < len(types) or not all(map(PLAIN_NAME.fullmatch, types)):
         return None
     return StructOf(tuple(Field(name, type_) for name, type_ in known.items()))
 
@@ -244,19 +253,45 @@ def create_table(servers: str, topic: str, found: Guess) -> str:
     found
         What it holds.
     """
-    columns = [_column(field, field.name in found.key) for field in found.fields]
     options = {
         "connector": "kafka",
         "bootstrap_servers": servers,
         "topic": topic,
         "type": "source",
         "source.offset": "earliest",
-        "format": found.format,
-        **found.options,
     }
+    return _declared(topic, options, found)
+
+
+def tape_table(topic: str, path: str, found: Guess) -> str:
+    """A statement that declares a recording of a topic as a source."""
+    options = {"connector": "tape", "path": path, "type": "source"}
+    return _declared(topic, options, found)
+
+
+def tape_table_like(table: ConnectorTable, path: str) -> str:
+    """A statement that declares a recording of a table's topic as that table was."""
+    options = {"connector": "tape", "path": path, "type": "source"}
+    connector, format_ = CONNECTORS.get("tape"), str(table.format)
+    names = ["format", *(o.name for o in format_options(connector, format_))]
+    for name in (*names, "bad_data"):
+        if (value := table.spec.options.get(name)) is not None:
+            options[name] = (
+                str(value).lower() if isinstance(value, bool) else str(value)
+            )
+    return _create(written_name(table.name), written_columns(table), options)
+
+
+def _declared(topic: str, options: Mapping[str, str], found: Guess) -> str:
+    columns = [_column(field, field.name in found.key) for field in found.fields]
+    options = {**options, "format": found.format, **found.options}
+    return _create(_table(topic), columns, options)
+
+
+def _create(name: str, columns: Sequence[str], options: Mapping[str, str]) -> str:
     listed = f" (\n{_lines(columns)}\n)" if columns else ""
-    given = [f"{_option(key)} = {_text(text)}" for key, text in options.items()]
-    return f"CREATE TABLE {_table(topic)}{listed} WITH (\n{_lines(given)}\n);"
+    given = [f"{_option(key)} = {written_text(text)}" for key, text in options.items()]
+    return f"CREATE TABLE {name}{listed} WITH (\n{_lines(given)}\n);"
 
 
 def _lines(parts: Sequence[str]) -> str:
@@ -265,13 +300,12 @@ def _lines(parts: Sequence[str]) -> str:
 
 def _column(field: Field, is_key: bool) -> str:
     # A changelog's row is known by its key, which is never NULL.
-    return (
-        f"{_name(field.name)} {field.type}{' NOT NULL PRIMARY KEY' if is_key else ''}"
-    )
+    ends = " NOT NULL PRIMARY KEY" if is_key else ""
+    return f"{written_name(field.name)} {field.type}{ends}"
 
 
 def _option(key: str) -> str:
-    return key if _PLAIN_NAME.fullmatch(key) else _text(key)
+    return key if PLAIN_NAME.fullmatch(key) else written_text(key)
 
 
 def _table(topic: str) -> str:
@@ -281,21 +315,4 @@ def _table(topic: str) -> str:
     'shop_orders_v2'
     """
     name = re.sub(r"\W", "_", topic.lower(), flags=re.ASCII)
-    return _name(name if not name[:1].isdigit() else f"_{name}")
-
-
-def _name(name: str) -> str:
-    """An identifier, quoted where it would be read as something else."""
-    from arroyo_nb.sql.ddl import StatementParser
-    from arroyo_nb.sql.dialect import Arroyo
-
-    begins = StatementParser.SCHEMA_UNNAMED_CONSTRAINTS
-    words = {word for phrase in begins for word in phrase.split()}
-    words.update(Arroyo.Tokenizer.KEYWORDS)
-    if _PLAIN_NAME.fullmatch(name) and name.upper() not in words:
-        return name
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return written_name(name if not name[:1].isdigit() else f"_{name}")

@@ -86,6 +86,23 @@ def topics(servers: str, *, check: Check) -> list[Topic]:
     return _with_offsets(asker, names, check)
 
 
+def partitions(servers: str, name: str, *, check: Check) -> Topic:
+    """A topic, with what each of its partitions has.
+
+    Raises
+    ------
+    RunProblem
+        When there is no such topic, or the broker does not answer.
+    """
+    asker = admin(servers)
+    found = _metadata(asker, servers, check)
+    if name not in found:
+        names = [topic for topic in found if not topic.startswith("__")]
+        raise RunProblem(f"there is no topic '{name}'", hint=did_you_mean(name, names))
+    (topic,) = _with_offsets(asker, {name: list(found[name].partitions)}, check)
+    return topic
+
+
 def sample(
     servers: str, name: str, *, check: Check, most: int = SAMPLE
 ) -> tuple[Topic, list[Record]]:
@@ -101,12 +118,7 @@ def sample(
     RunProblem
         When there is no such topic, or the broker does not answer.
     """
-    asker = admin(servers)
-    found = _metadata(asker, servers, check)
-    if name not in found:
-        names = [topic for topic in found if not topic.startswith("__")]
-        raise RunProblem(f"there is no topic '{name}'", hint=did_you_mean(name, names))
-    (topic,) = _with_offsets(asker, {name: list(found[name].partitions)}, check)
+    topic = partitions(servers, name, check=check)
     share = max(1, most // max(1, len(topic.partitions)))
     return topic, sorted(_newest(servers, topic, share, check), key=_age)
 

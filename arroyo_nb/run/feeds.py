@@ -11,10 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import CONNECTORS, Streaming
+from arroyo_nb.connectors import CONNECTORS, Connector, Streaming
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
@@ -24,6 +25,7 @@ from arroyo_nb.run.snapshot import SourceProgress
 from arroyo_nb.run.tapes import TapeFeed, generated_time
 from arroyo_nb.run.topics import TopicFeed
 from arroyo_nb.tape.pace import MAX, Clock, Pace
+from arroyo_nb.tape.quiet import Quiet
 from arroyo_nb.tape.window_times import WindowTimes
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class Feeds:
     sinks
         The plan's sinks; every source below them is fed.
     speed
-        ``"max"``, or a factor on event time.
+        ``"max"``, or a factor on event time, and of a recording on arrival time.
     tick
         At such a factor, the wall time between two releases.
     stepping
@@ -306,19 +308,28 @@ def _feed(folder: str, source: nodes.Source, pace: Pace, *, windowed: bool) -> F
     table, spec = source.table, source.table.spec.resolved(source.span)
     connector = CONNECTORS.get(table.connector)
     if pace.clock is not None:
+        pace = replace(pace, clock=connector.clock, whole=_is_recorded(connector))
         _refuse_pace(table)
     if isinstance(connector, Streaming):
         return TopicFeed(folder, table, connector.stream(spec), windowed=windowed)
     recorder = connector.recorder(spec)
     if windowed:
+        recorder = Quiet(recorder) if _is_recorded(connector) else recorder
         drop = spec.options.get("bad_data") == "drop"
         recorder = WindowTimes(recorder, table.name, drop=drop)
     return TapeFeed(folder, table, recorder, pace)
 
 
+def _is_recorded(connector: Connector) -> bool:
+    """Whether its rows come again when they came before, in the same chunks."""
+    return connector.clock is Clock.ARRIVAL
+
+
 def _refuse_pace(table: ConnectorTable) -> None:
     """A generated time is Spark's to compute: a recorder has only the arrival. What
     Spark reads itself comes as it comes."""
+    if _is_recorded(CONNECTORS.get(table.connector)):
+        return
     start = f"'{table.name}' cannot be played at a speed:"
     if isinstance(CONNECTORS.get(table.connector), Streaming):
         raise RunProblem(

@@ -11,8 +11,8 @@ import pandas  # noqa: F401
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
+import arroyo_nb.connectors._records
 import arroyo_nb.spark.processors
-import arroyo_nb.spark.records
 import arroyo_nb.spark.steps  # noqa: F401
 
 if __name__ == "__main__":

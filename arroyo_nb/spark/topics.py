@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, format_options
+from arroyo_nb.connectors._records import OFFSET, PARTITION, TIME, VALUE, Records
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.bad_rows import drops_records
 from arroyo_nb.spark.held import held_schema
 from arroyo_nb.spark.lower import told_columns
-from arroyo_nb.spark.records import OFFSET, PARTITION, TIME, VALUE, Records
 from arroyo_nb.tape import UNREAD
 
 if TYPE_CHECKING:

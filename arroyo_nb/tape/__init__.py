@@ -84,12 +84,20 @@ class Chunk:
         How many bad records were left out since the chunk before.
     bad
         A bounded sample of them.
+    quiet
+        Whether it is a batch though it has no rows; else it is none.
     """
 
     rows: pa.Table
     position: Position
     dropped_rows: int = 0
     bad: tuple[BadRow, ...] = field(default=())
+    quiet: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether no batch is made of it."""
+        return self.rows.num_rows == 0 and not self.quiet
 
 
 class Recorder(Protocol):

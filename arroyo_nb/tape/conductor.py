@@ -239,7 +239,7 @@ class Conductor:
         """Release all there is; False when the conductor was stopped."""
         with closing(released(self._recorder, self._pace, writer.last)) as pieces:
             for tick, piece in pieces:
-                if not self._admitted(tick, empty=piece.rows.num_rows == 0):
+                if not self._admitted(tick, empty=piece.empty):
                     return False
                 mark = writer.append(piece)
                 self._dropped(piece.bad, writer.dropped_rows)

@@ -2,7 +2,8 @@
 
 ::
 
-    _tape.json               version, schema, source, seed, bounded, made_by
+    _tape.json               version, schema, source, seed, bounded, made_by, and of a
+                             tape of records its chunks and what was redacted
     chunk-00000001.parquet   rows; the footer says where the recorder stood after them
     chunk-00000002.parquet
 
@@ -39,7 +40,8 @@ _KEY = "arroyo_nb."
 
 
 class TornChunk(RunProblem):
-    """A chunk file that is not Parquet: it was cut off while it was written."""
+    """A chunk file that is not Parquet: it was cut off while it was written, or is
+    damaged."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class Header:
     """What a tape says about itself.
 
     ``schema`` is the columns as the SQL that declares them, ``seed`` what its random
-    choices were made from, ``made_by`` the program that wrote it.
+    choices were made from, ``made_by`` the program that wrote it. A tape that somebody
+    keeps says how many ``chunks`` it has; the fields that were ``redacted`` are named.
     """
 
     schema: str
@@ -56,6 +59,8 @@ class Header:
     seed: int | None = None
     made_by: str = "arroyo_nb"
     version: int = VERSION
+    chunks: int | None = None
+    redacted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,27 +153,37 @@ def chunk_numbers(folder: Path) -> tuple[int, ...]:
     return tuple(sorted(int(match[1]) for match in found if match))
 
 
-def read_header(folder: Path) -> Header:
+def read_header(folder: Path, name: str = "") -> Header:
     """The header of a tape.
+
+    Parameters
+    ----------
+    folder
+        Where it lies.
+    name
+        What errors call it; empty: its path.
 
     Raises
     ------
     RunProblem
         When there is none, or it is not one that this version can read.
     """
+    name = name or str(folder)
     try:
         found = json.loads((folder / HEADER).read_text(encoding="utf-8"))
-        if found["version"] != VERSION:
-            raise RunProblem(
-                f"the tape '{folder}' has version {found['version']}, "
-                f"this program reads version {VERSION}",
-                hint="record it again",
-            )
-        return Header(**found)
+        version = found["version"]
+        if version == VERSION:
+            return Header(**{**found, "redacted": tuple(found.get("redacted", ()))})
     except OSError as problem:
-        raise RunProblem(f"'{folder}' is not a tape: no {HEADER}") from problem
+        raise RunProblem(f"'{name}' is not a tape: no {HEADER}") from problem
     except (ValueError, KeyError, TypeError) as problem:
-        raise RunProblem(f"'{folder}' is not a tape: bad {HEADER}") from problem
+        raise RunProblem(f"'{name}' is not a tape: bad {HEADER}") from problem
+    newer = isinstance(version, int) and version > VERSION
+    raise RunProblem(
+        f"the tape '{name}' has version {version}, this program reads version "
+        f"{VERSION}",
+        hint="a newer arroyo_nb wrote it" if newer else "record it again",
+    )
 
 
 def read_mark(folder: Path, number: int) -> Mark:
@@ -203,13 +218,20 @@ def read_chunk(folder: Path, number: int) -> tuple[Mark, pa.Table]:
 
     Raises
     ------
+    TornChunk
+        When the file is not whole, or other than it was written.
     RunProblem
-        When the file is not a chunk of a tape.
+        When it is not a chunk of a tape.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    mark = read_mark(folder, number)
-    table = pq.ParquetFile(chunk_path(folder, number)).read()
+    mark, path = read_mark(folder, number), chunk_path(folder, number)
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read()
+    except (OSError, pa.ArrowException) as problem:
+        raise TornChunk(f"'{path}' cannot be read: {problem}") from problem
     return mark, table.replace_schema_metadata(None)
 
 

@@ -9,7 +9,7 @@ clock did and wherever a killed run went on.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -49,11 +49,15 @@ class Pace:
         Seconds of stream time per second of wall time; above 0.
     tick_s
         Seconds of wall time between two slices.
+    whole
+        Whether a recorder's chunks are never cut, each due with its first row: any
+        speed then gives the same batches.
     """
 
     clock: Clock | None = None
     speed: float = 1.0
     tick_s: float = 0.25
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if self.speed <= 0 or self.tick_s <= 0:
@@ -87,6 +91,8 @@ class Pace:
         if newest_us is not None and self.clock is Clock.EVENT_TIME:
             times = np.maximum(times, newest_us)
         ticks = np.maximum.accumulate(times) // self.tick_us
+        if self.whole:
+            return [Slice(0, rows.num_rows, int(ticks[0]))]
         # The first row begins a slice whatever its tick is.
         starts = np.flatnonzero(np.diff(ticks, prepend=ticks[0] - 1))
         ends = np.append(starts[1:], rows.num_rows)
@@ -130,7 +136,7 @@ def released(
         newest_us = newest(newest_us, rows)
         rest = rows.slice(final.start)
         position = {"at": at, "skip": 0}
-        yield final.tick, Chunk(rest, position, chunk.dropped_rows, chunk.bad)
+        yield final.tick, replace(chunk, rows=rest, position=position)
 
 
 class Schedule:

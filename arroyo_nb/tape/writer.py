@@ -76,7 +76,7 @@ class TapeWriter:
         next one. Returns its footer."""
         self._dropped_rows += chunk.dropped_rows
         self._bad = (self._bad + chunk.bad)[:KEPT_BAD_ROWS]
-        if chunk.rows.num_rows == 0:
+        if chunk.empty:
             return None
         return self._write(chunk, self._totals.after(chunk.rows))
 
@@ -157,6 +157,8 @@ def write_chunk(
         torn,
         rows.schema,
         compression=compression,
+        # What is packed is kept for long, and goes through many hands.
+        write_page_checksum=compression != CODEC,
         # Numbers in a dictionary take three times as long to write.
         use_dictionary=texts,
         store_schema=False,

@@ -40,18 +40,25 @@ def peek(
     parts = [_partitions(topic)]
     if records:
         parts.append(_records(records[-RECORDS:]))
-        title = plain(f"it looks like {guessed}; as a table:")
-        statement_html = f"<pre>{lines(statement, STATEMENT_CHARS)}</pre>"
-        text = "\n".join(plain(line, STATEMENT_CHARS) for line in statement.split("\n"))
-        parts.append(
-            {
-                "text/html": f"<div>{escaped(title)}</div>{statement_html}",
-                "text/plain": f"{title}\n{text}",
-            }
-        )
+        parts.append(_statement(f"it looks like {guessed}; as a table:", statement))
     return {
         "text/html": "".join(part.get("text/html", "") for part in parts),
         "text/plain": "\n\n".join(part["text/plain"] for part in parts),
+    }
+
+
+def tape(statement: str) -> dict[str, str]:
+    """A table for a tape, as a MIME bundle."""
+    return _statement("as a table:", statement)
+
+
+def _statement(title: str, statement: str) -> dict[str, str]:
+    title = plain(title)
+    text = "\n".join(plain(line, STATEMENT_CHARS) for line in statement.split("\n"))
+    pre = f"<pre>{lines(statement, STATEMENT_CHARS)}</pre>"
+    return {
+        "text/html": f"<div>{escaped(title)}</div>{pre}",
+        "text/plain": f"{title}\n{text}",
     }
 
 

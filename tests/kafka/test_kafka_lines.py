@@ -63,9 +63,7 @@ def test_a_broker_is_started_told_and_stopped(shell: Shell) -> None:
 
 def test_a_broker_ends_with_the_extension(shell: Shell) -> None:
     shell.run("kafka start")
-    lines = shell.magics._kafka
-    assert lines is not None
-    broker = lines._broker
+    broker = shell.magics.session.broker
     assert broker is not None
     assert broker.alive
     shell.magics.close()

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
+from arroyo_nb.connectors._records import Records
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import INT, TIMESTAMP, Field, Schema, Timestamp
-from arroyo_nb.spark.records import Records
 from arroyo_nb.tape import UNREAD
 
 INSTANT = pa.timestamp("us", "UTC")

@@ -1,4 +1,7 @@
-"""What Spark's Python workers do to the records of a topic: payloads into rows.
+"""What becomes of the records of a topic: payloads into rows.
+
+Spark's Python workers do it to those that Spark reads, and a recorder to those of a
+tape: what a query gets of either is the same.
 
 An Arrow batch is decoded at once; no record is looked at by itself but those that
 cannot be read with the others. The event time is checked here too, so that a bad one is
@@ -24,6 +27,7 @@ from arroyo_nb.formats import PayloadDecoder, payload_format
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, Schema
 from arroyo_nb.tape import (
+    ARRIVAL,
     END_OF_TIME_US,
     LAST_WINDOW,
     SHOWN_CHARS,
@@ -66,7 +70,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Records:
-    """What a worker does to the records of a batch; pickled.
+    """What is done to the records of a batch; pickled, where a worker does it.
 
     Parameters
     ----------
@@ -96,12 +100,16 @@ class Records:
     windowed: bool
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        decoder = payload_format(self.format).payload_decoder(
-            self.record, self.options, self.event_time, self.primary_key
-        )
+        decoder = self.decoder()
         for batch in batches:
             records = pa.Table.from_batches([batch])
             yield from self.made(records, decoder).to_batches()
+
+    def decoder(self) -> PayloadDecoder:
+        """What reads the payloads."""
+        return payload_format(self.format).payload_decoder(
+            self.record, self.options, self.event_time, self.primary_key
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,22 +125,21 @@ class Records:
         RunProblem
             When a record is bad, and such are not dropped.
         """
-        found = self._decoded(records, decoder)
-        if found.bad and UNREAD not in self.beside:
-            place, reason, _ = self._told(records, *min(found.bad))
-            raise RunProblem(
-                f"{place}: {reason}",
-                hint="bad_data = 'drop' leaves such records out and counts them",
-            )
-        rows = self._rows(records, found)
-        if not found.bad:
+        rows, bad_rows, bad = self.apart(records, decoder)
+        if not bad_rows:
             return rows
-        texts = [
-            str(BadRow(place, text, reason))
-            for place, reason, text in (self._told(records, *one) for one in found.bad)
-        ]
-        unread = pa.table({UNREAD: pa.array(texts, pa.string())})
+        if UNREAD not in self.beside:
+            raise bad_record(next(bad))
+        unread = pa.table({UNREAD: pa.array(map(str, bad), pa.string())})
         return pa.concat_tables([rows, unread], promote_options="default")
+
+    def apart(
+        self, records: pa.Table, decoder: PayloadDecoder
+    ) -> tuple[pa.Table, int, Iterator[BadRow]]:
+        """The rows of a batch, how many of its records are bad, and which."""
+        found = self._decoded(records, decoder)
+        bad = (self._told(records, *one) for one in sorted(found.bad))
+        return self._rows(records, found), len(found.bad), bad
 
     def _decoded(self, records: pa.Table, decoder: PayloadDecoder) -> Rows:
         decoded = decoder.decode(whole(records[VALUE]))
@@ -178,16 +185,25 @@ class Records:
                 return found.rows[WEIGHT]
             case str() if name == SEQUENCE:
                 return _sequence(records, found)
+            case str() if name == ARRIVAL:
+                return whole(records[ARRIVAL]).take(found.numbers)
             case _:
                 return pa.nulls(found.rows.num_rows, pa.string())
 
-    def _told(self, records: pa.Table, number: int, reason: str) -> tuple[str, ...]:
-        """The place of a record, what is wrong with it, and its text."""
+    def _told(self, records: pa.Table, number: int, reason: str) -> BadRow:
         told = records.select([PARTITION, OFFSET, VALUE])
         record = told.slice(number, 1).to_pylist()[0]
         place = f"{self.topic}[{record[PARTITION]}] offset {record[OFFSET]}"
         shown = record[VALUE][: 4 * SHOWN_CHARS].decode("utf-8", "replace").strip()
-        return place, reason, shown[:SHOWN_CHARS]
+        return BadRow(place, shown[:SHOWN_CHARS], reason)
+
+
+def bad_record(bad: BadRow) -> RunProblem:
+    """That a record cannot be read, and is not to be left out."""
+    return RunProblem(
+        f"{bad.place}: {bad.reason}",
+        hint="bad_data = 'drop' leaves such records out and counts them",
+    )
 
 
 def _out_of_range(us: int) -> str:

@@ -1,0 +1,167 @@
+"""``tape``: a recording of a topic, played again.
+
+Its records are read by what reads those of the topic (see
+:mod:`arroyo_nb.connectors._records`), so a query gets the same of either: rows, times,
+bad records. A chunk of the tape is a micro-batch, so it is the same rows that are late,
+each time. Unlike the topic a tape ends, and with it every window that is still open.
+Not in Arroyo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from arroyo_nb.connectors import Direction, SourceOnly, TableSpec, format_options
+from arroyo_nb.connectors._kafka_options import format_problems
+from arroyo_nb.connectors._kafka_table import METADATA
+from arroyo_nb.connectors._refusals import refusals
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.formats import FORMATS
+from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
+from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Position, Recorder
+from arroyo_nb.tape.pace import Clock
+from arroyo_nb.tape.records import RecordTape, record_times
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from arroyo_nb.connectors._records import Records
+
+_BESIDE: Mapping[str, str] = MappingProxyType(
+    {
+        "offset_id": "offset",
+        "partition": "partition",
+        "topic": "topic",
+        "timestamp": "milliseconds",
+        "key": "key",
+        "headers": "headers",
+    }
+)
+"""What each key of METADATA FROM is of a record."""
+
+
+class TapeConnector(SourceOnly):
+    """The connector."""
+
+    name = "tape"
+    doc = "a recording of a topic, made by %arroyo record"
+    directions = frozenset({Direction.SOURCE})
+    typed = True
+    has_event_time = True
+    payloads = True
+    clock = Clock.ARRIVAL
+    formats: tuple[str, ...] = ("json", "debezium_json", "raw_string", "raw_bytes")
+    metadata = METADATA
+    options: tuple[Option, ...] = (
+        Option("path", Kind.STRING, "folder of the tape", required=True),
+    )
+
+    def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:  # noqa: ARG002
+        """None: bytes do not say their columns."""
+        return None
+
+    def check(
+        self,
+        spec: TableSpec,
+        direction: Direction,  # noqa: ARG002
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """What is wrong with the options."""
+        return format_problems(spec)
+
+    def recorder(self, spec: TableSpec) -> Recorder:
+        """Plays the tape.
+
+        Raises
+        ------
+        RunProblem
+            When it is no tape of records, or not whole.
+        """
+        name = spec.shown("path")
+        with refusals("read", name):
+            tape = RecordTape(Path(str(spec.options["path"])), name)
+        return TapeRecorder(tape, spec)
+
+
+class TapeRecorder:
+    """Plays a tape of records; a position is the number of a chunk.
+
+    Parameters
+    ----------
+    tape
+        It.
+    spec
+        The table that it is read as.
+    """
+
+    bounded = True
+    live = False
+
+    def __init__(self, tape: RecordTape, spec: TableSpec) -> None:
+        self._tape = tape
+        self._spec = spec
+        self._drop = spec.options.get("bad_data") == "drop"
+
+    def chunks(self, after: Position | None) -> Iterator[Chunk]:
+        """The tape's chunks as rows.
+
+        Raises
+        ------
+        RunProblem
+            When a chunk cannot be read, or a record is bad and not dropped.
+        """
+        from arroyo_nb.connectors._records import bad_record
+
+        reader = self._reader()
+        decoder = reader.decoder()
+        for number, found in self._tape.chunks(after["chunk"] if after else 0):
+            records = self._records(found)
+            made, bad_rows, bad = reader.apart(records, decoder)
+            if bad_rows and not self._drop:
+                raise bad_record(next(bad))
+            names = (*self._spec.physical.names, *reader.beside)
+            sample = tuple(islice(bad, KEPT_BAD_ROWS))
+            rows = made.rename_columns(list(names))
+            yield Chunk(rows, {"chunk": number}, bad_rows, sample)
+
+    def _reader(self) -> Records:
+        from arroyo_nb.changelog import SEQUENCE, WEIGHT
+        from arroyo_nb.connectors._records import Records
+
+        spec, format_ = self._spec, str(self._spec.options["format"])
+        told = (WEIGHT, SEQUENCE) if FORMATS.get(format_).updating else ()
+        wanted = {option.name for option in format_options(CONNECTOR, format_)}
+        return Records(
+            self._tape.topic,
+            format_,
+            spec.record,
+            arrow_schema(spec.physical),
+            {name: value for name, value in spec.options.items() if name in wanted},
+            spec.event_time,
+            spec.primary_key,
+            {name: _BESIDE[key] for name, key in spec.metadata.items()},
+            (*told, ARRIVAL, TIMESTAMP),
+            windowed=False,
+        )
+
+    def _records(self, found: pa.Table) -> pa.Table:
+        """The records that have a value, as Spark would give them: the others are
+        tombstones."""
+        import pyarrow as pa
+
+        records = found.filter(found["value"].is_valid())
+        milliseconds = records["timestamp"].combine_chunks()
+        at = records.column_names.index("timestamp")
+        records = records.set_column(at, "timestamp", record_times(milliseconds))
+        topic = pa.repeat(self._tape.topic, len(records))
+        beside = {"milliseconds": milliseconds, "topic": topic}
+        for name, column in beside.items():
+            records = records.append_column(name, column)
+        return records
+
+
+CONNECTOR = TapeConnector()

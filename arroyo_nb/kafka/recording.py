@@ -1,0 +1,312 @@
+"""Recording a topic: what comes to it, onto a tape.
+
+Records are read by a client of its own, which joins no group and commits nothing, and
+are taken down as they come: their bytes are looked at only to redact them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.connectors._kafka_access import FETCH_WAIT_MS
+from arroyo_nb.engine.jars import Check, Tell
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.client import LOOK_S, library
+from arroyo_nb.kafka.guess import guess, tape_table, tape_table_like
+from arroyo_nb.kafka.topics import SAMPLE
+from arroyo_nb.tape.records import NO_TIME, Record, RecordWriter
+from arroyo_nb.tape.redaction import EMPTIED, Redactor
+
+if TYPE_CHECKING:
+    from arroyo_nb.catalog import ConnectorTable
+    from arroyo_nb.connectors import Offsets
+    from arroyo_nb.connectors._kafka_stream import KafkaStream
+
+TELL_S = 0.25
+"""How often it is told how far it is."""
+
+QUEUED_KBYTES = 32 * 2**10
+"""What the client may hold that was not taken down yet."""
+
+_PASSING = ("_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT", "_TRANSPORT")
+"""What the client gets over by itself, once the broker is back."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a recording ends, whichever comes first.
+
+    Parameters
+    ----------
+    length
+        Wall time.
+    records
+        How many.
+    """
+
+    length: timedelta = timedelta(seconds=30)
+    records: int = 100_000
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A tape that was recorded.
+
+    Parameters
+    ----------
+    path, topic
+        Where it is, and of what.
+    records, partitions
+        How many there are, and of how many partitions they are.
+    seconds
+        How long it took.
+    size_bytes
+        What the tape takes on disk.
+    emptied
+        Values that could not be looked into, and of which nothing was kept.
+    error
+        What ended it before it was enough.
+    statement
+        A CREATE TABLE that reads it.
+    """
+
+    path: Path
+    topic: str
+    records: int
+    partitions: int
+    seconds: float
+    size_bytes: int
+    emptied: int
+    error: BaseException | None = field(repr=False)
+    statement: str = field(repr=False)
+
+    def __str__(self) -> str:
+        said = (
+            f"{counted(self.records, 'record')} of "
+            f"{counted(self.partitions, 'partition')} of '{self.topic}' in "
+            f"{self.seconds:.1f} s: {counted(self.size_bytes, 'byte')} in "
+            f"'{self.path}'"
+        )
+        if self.emptied:
+            said += (
+                f"; {counted(self.emptied, 'value')} of no JSON object, in which no "
+                "field can be redacted, left empty"
+            )
+        return said
+
+
+class Recorder:
+    """Records one topic, once.
+
+    Parameters
+    ----------
+    stream
+        The topic, how it is reached, and where to begin.
+    path
+        Where the tape will be.
+    limits
+        When it ends.
+    redact
+        Replaces what is not to be kept; None: everything is.
+    """
+
+    def __init__(
+        self,
+        stream: KafkaStream,
+        path: Path,
+        limits: Limits,
+        redact: Redactor | None = None,
+    ) -> None:
+        self._stream = stream
+        self._path = path
+        self._limits = limits
+        self._redact = redact
+        self._sample: list[Record] = []
+        self._partitions: set[int] = set()
+
+    def record(
+        self, *, tell: Tell, check: Check, table: ConnectorTable | None = None
+    ) -> Recording:
+        """Record until it is enough, or something ends it: what came is kept.
+
+        Parameters
+        ----------
+        tell
+            Is told how far it is.
+        check
+            Is called again and again; the interrupt that it raises ends the recording.
+        table
+            The table that the tape is declared like; None: as it seems to be.
+
+        Raises
+        ------
+        RunProblem
+            When the tape cannot be written, or the broker does not say where to begin.
+        """
+        begin = self._stream.begin()
+        arrivals = Arrivals(self._stream.ends() or {})
+        fields = sorted(self._redact.fields) if self._redact else ()
+        with (
+            RecordWriter(self._path, self._stream.topic, redacted=fields) as writer,
+            assigned(self._stream, begin) as consumer,
+        ):
+            began_s = time.monotonic()
+            error: BaseException | None = None
+            try:
+                for _ in self._going_on(writer, began_s, tell, check):
+                    writer.rest(arrivals.now_us())
+                    record = self._heard(consumer.poll(LOOK_S))
+                    if record is not None:
+                        writer.append(record, arrivals(record))
+            except (KeyboardInterrupt, Unreadable) as problem:
+                error = problem
+            size_bytes = writer.finish()
+            return Recording(
+                self._path,
+                self._stream.topic,
+                writer.records,
+                len(self._partitions),
+                time.monotonic() - began_s,
+                size_bytes,
+                self._redact.emptied if self._redact else 0,
+                error,
+                self._statement(table),
+            )
+
+    def _statement(self, table: ConnectorTable | None) -> str:
+        topic, path = self._stream.topic, str(self._path)
+        if table is not None:
+            return tape_table_like(table, path)
+        guessed = guess(
+            (record.value for record in self._sample if record.value != EMPTIED),
+            (record.key for record in self._sample),
+        )
+        return tape_table(topic, path, guessed)
+
+    def _going_on(
+        self, writer: RecordWriter, began_s: float, tell: Tell, check: Check
+    ) -> Iterator[None]:
+        """Until it is enough; says how far it is meanwhile."""
+        length_s = self._limits.length.total_seconds()
+        told_s = began_s - TELL_S
+        while writer.records < self._limits.records:
+            now_s = time.monotonic()
+            if now_s - began_s >= length_s:
+                return
+            check()
+            if now_s - told_s >= TELL_S:
+                told_s = now_s
+                tell(
+                    f"recording '{self._stream.topic}': "
+                    f"{counted(writer.records, 'record')} of at most "
+                    f"{self._limits.records:,}, {now_s - began_s:.0f} s of {length_s:g}"
+                )
+            yield
+
+    def _heard(self, message: Any) -> Record | None:
+        """What a message is; None: nothing that is kept.
+
+        Raises
+        ------
+        Unreadable
+            When no more will come.
+        """
+        if message is None:
+            return None
+        if (error := message.error()) is not None:
+            codes = library().KafkaError
+            if error.code() in [getattr(codes, name) for name in _PASSING]:
+                return None
+            raise Unreadable(
+                f"the topic '{self._stream.topic}' cannot be read any more: "
+                f"{error.str()}"
+            )
+        kind, timestamp_ms = message.timestamp()
+        known = kind != library().TIMESTAMP_NOT_AVAILABLE
+        record = Record(
+            message.partition(),
+            message.offset(),
+            timestamp_ms if known else NO_TIME,
+            message.key(),
+            message.value(),
+            message.headers(),
+        )
+        if self._redact is not None:
+            record = self._redact(record)
+        self._partitions.add(record.partition)
+        if len(self._sample) < SAMPLE:
+            self._sample.append(record)
+        return record
+
+
+class Unreadable(RunProblem):
+    """That the broker gives no more records."""
+
+
+class Arrivals:
+    """When records arrive, in microseconds after the epoch; it never goes back.
+
+    Parameters
+    ----------
+    ends
+        Where each partition ended when it began: what is before was there then.
+    """
+
+    def __init__(self, ends: Offsets) -> None:
+        self._ends = ends
+        # The clock on the wall may be set meanwhile.
+        self._offset_us = time.time_ns() // 1000 - time.monotonic_ns() // 1000
+        self._last_us = self.now_us()
+
+    def now_us(self) -> int:
+        """The instant."""
+        return self._offset_us + time.monotonic_ns() // 1000
+
+    def __call__(self, record: Record) -> int:
+        """When a record arrived that is here now."""
+        if record.offset >= self._ends.get(record.partition, 0):
+            self._last_us = self.now_us()
+        return self._last_us
+
+
+@contextmanager
+def assigned(stream: KafkaStream, begin: Offsets) -> Iterator[Any]:
+    """A client that reads a topic from there on."""
+    committed = stream.spec.options.get("source.read_mode") == "read_committed"
+    client = library()
+    consumer = client.Consumer(
+        {
+            "log_level": 0,
+            **stream.access.for_librdkafka(),
+            # The client wants one; it is never joined, and nothing is committed.
+            "group.id": "arroyo_nb-record",
+            "enable.auto.commit": False,
+            # What is gone is told, not passed over.
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed" if committed else "read_uncommitted",
+            "fetch.wait.max.ms": FETCH_WAIT_MS,
+            "queued.max.messages.kbytes": QUEUED_KBYTES,
+        }
+    )
+    try:
+        consumer.assign(
+            [client.TopicPartition(stream.topic, *place) for place in begin.items()]
+        )
+        yield consumer
+    finally:
+        consumer.close()
+
+
+def counted(number: int, word: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "record"), counted(1200, "record")
+    ('1 record', '1,200 records')
+    """
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

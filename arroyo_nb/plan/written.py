@@ -1,0 +1,75 @@
+"""A checked table back as text: the columns of its CREATE TABLE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+
+from arroyo_nb.catalog import ConnectorTable
+from arroyo_nb.schema import MICROSECOND, Field
+
+PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
+
+
+def written_columns(table: ConnectorTable) -> list[str]:
+    """The columns of a table in declared order, then its watermark, as they would be
+    written."""
+    return [*_columns(table), *_watermark(table)]
+
+
+def written_name(name: str) -> str:
+    """An identifier, quoted where it would be read as something else."""
+    from arroyo_nb.sql.ddl import StatementParser
+    from arroyo_nb.sql.dialect import Arroyo
+
+    begins = StatementParser.SCHEMA_UNNAMED_CONSTRAINTS
+    words = {word for phrase in begins for word in phrase.split()}
+    words.update(Arroyo.Tokenizer.KEYWORDS)
+    if PLAIN_NAME.fullmatch(name) and name.upper() not in words:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def written_text(text: str) -> str:
+    """A text literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _columns(table: ConnectorTable) -> Iterator[str]:
+    from arroyo_nb.sql.dialect import Arroyo
+
+    made = {generated.column.name: generated for generated in table.generated}
+    for name in table.order:
+        if (generated := made.get(name)) is not None:
+            computed = generated.expression.sql(Arroyo)
+            column = f"{written_name(name)} {generated.column.type}"
+            yield f"{column} GENERATED ALWAYS AS ({computed}) STORED"
+            continue
+        yield _physical(table, table.physical[name])
+
+
+def _physical(table: ConnectorTable, field: Field) -> str:
+    words = [written_name(field.name), str(field.type)]
+    if not field.nullable:
+        words.append("NOT NULL")
+    if field.name in table.spec.primary_key:
+        words.append("PRIMARY KEY")
+    if (key := table.spec.metadata.get(field.name)) is not None:
+        words.append(f"METADATA FROM {written_text(key)}")
+    return " ".join(words)
+
+
+def _watermark(table: ConnectorTable) -> Iterator[str]:
+    from arroyo_nb.sql.dialect import Arroyo
+
+    mark = table.watermark
+    if mark.column is None:
+        return
+    name = written_name(mark.column)
+    follows = name
+    if mark.expression is not None:
+        follows = mark.expression.sql(Arroyo)
+    elif mark.delay > timedelta():
+        follows = f"{name} - INTERVAL '{mark.delay // MICROSECOND} microseconds'"
+    yield f"WATERMARK FOR {name} AS {follows}"

@@ -1,0 +1,291 @@
+"""Tapes of records: what came to a topic, byte by byte, in the order in which it came.
+
+::
+
+    partition, offset, timestamp (ms), key, headers, value | _arrival, _timestamp
+
+What arrived within a quarter of a second is a chunk, and so a micro-batch of whoever
+reads the tape: about what a query on the topic was given at once. What a topic already
+had when somebody began to record it arrived, all of it, at that moment.
+
+A tape is written beside its place and moved there when it is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.schema import (
+    BIGINT,
+    BYTEA,
+    INT,
+    TEXT,
+    TIMESTAMP,
+    Field,
+    ListOf,
+    Schema,
+    StructOf,
+    arrow_type,
+)
+from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US, Chunk
+from arroyo_nb.tape.format import (
+    Header,
+    TornChunk,
+    chunk_numbers,
+    read_chunk,
+    read_header,
+)
+from arroyo_nb.tape.writer import TapeWriter, write_header
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+HEADERS = ListOf(StructOf((Field("key", TEXT), Field("value", BYTEA))))
+
+RECORDS = Schema(
+    (
+        Field("partition", INT, nullable=False),
+        Field("offset", BIGINT, nullable=False),
+        Field("timestamp", BIGINT, nullable=False),
+        Field("key", BYTEA),
+        Field("headers", HEADERS),
+        Field("value", BYTEA),
+    )
+)
+"""The columns of a record; ``timestamp`` is in milliseconds after the epoch."""
+
+TOGETHER_US = 250_000
+"""What arrives within so long of the first record of a chunk is of that chunk."""
+
+CHUNK_RECORDS, CHUNK_BYTES = 500_000, 64 * 2**20
+"""More than that is several chunks: a query on a topic reads no more at once, and
+nobody holds more in memory."""
+
+PACKED = "zstd"
+
+RECORD_BYTES = 100
+"""What a record takes beside its bytes, about."""
+
+NO_TIME = -1
+"""The time of a record that has none, as Kafka and Spark have it."""
+
+_Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
+
+
+class Record(NamedTuple):
+    """A record as a topic has it.
+
+    Attributes
+    ----------
+    timestamp_ms
+        Its own time, after the epoch; :data:`NO_TIME` where it has none.
+    value
+        None is a tombstone.
+    headers
+        Their names and values; None where there are none.
+    """
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: _Headers | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of its key, its value and its headers."""
+        beside = sum(len(n) + len(value or b"") for n, value in self.headers or ())
+        return len(self.key or b"") + len(self.value or b"") + beside
+
+
+class RecordWriter:
+    """Writes one tape of records; a context manager that leaves nothing half written.
+
+    Parameters
+    ----------
+    path
+        Where the tape will be; folders above it are made.
+    topic
+        Where its records are from, and what places of them begin with.
+    redacted
+        The fields whose values were replaced, for the header.
+
+    Raises
+    ------
+    RunProblem
+        When something is there already, or nothing can be written there.
+    """
+
+    def __init__(self, path: Path, topic: str, *, redacted: Sequence[str] = ()) -> None:
+        self.path = path
+        self.records = 0
+        self._header = Header(str(RECORDS), topic, bounded=True, redacted=(*redacted,))
+        self._kept: list[tuple[Record, int]] = []
+        self._kept_bytes = 0
+        if path.exists():
+            raise RunProblem(
+                f"there is something at '{path}' already",
+                hint="a tape is never written over: delete it, or name another",
+            )
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._draft = Path(
+                tempfile.mkdtemp(".part", f".{path.name}.", dir=path.parent)
+            )
+            self._writer = TapeWriter(self._draft, self._header, compression=PACKED)
+        except OSError as problem:
+            raise self._unwritten(problem) from None
+
+    def __enter__(self) -> RecordWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave nothing behind of a tape that was not finished."""
+        shutil.rmtree(self._draft, ignore_errors=True)
+
+    def append(self, record: Record, arrival_us: int) -> None:
+        """Take a record that arrived then; instants never go back."""
+        self.rest(arrival_us)
+        self._kept.append((record, arrival_us))
+        self._kept_bytes += record.size_bytes + RECORD_BYTES
+        self.records += 1
+        if len(self._kept) >= CHUNK_RECORDS or self._kept_bytes >= CHUNK_BYTES:
+            self._write()
+
+    def rest(self, now_us: int) -> None:
+        """Write what is there, if what comes now is of another chunk."""
+        if self._kept and now_us - self._kept[0][1] >= TOGETHER_US:
+            self._write()
+
+    def finish(self) -> int:
+        """Move the tape to its place; returns its size in bytes.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot be, as where something has come there meanwhile.
+        """
+        if self._kept:
+            self._write()
+        last = self._writer.last
+        header = replace(self._header, chunks=last.number if last else 0)
+        try:
+            write_header(self._draft, header)
+            size_bytes = sum(entry.stat().st_size for entry in os.scandir(self._draft))
+            # Of two that finish at once, one finds a folder that is not empty.
+            self._draft.rename(self.path)
+        except OSError as problem:
+            raise self._unwritten(problem) from None
+        return size_bytes
+
+    def _write(self) -> None:
+        kept, self._kept, self._kept_bytes = self._kept, [], 0
+        try:
+            self._writer.append(Chunk(_table(kept), {}))
+        except OSError as problem:
+            raise self._unwritten(problem) from None
+
+    def _unwritten(self, problem: OSError) -> RunProblem:
+        said = problem.strerror or str(problem)
+        return RunProblem(f"the tape '{self.path}' cannot be written: {said}")
+
+
+def _table(kept: Sequence[tuple[Record, int]]) -> pa.Table:
+    import pyarrow as pa
+
+    records = [record for record, _ in kept]
+    headers = [
+        None if r.headers is None else [{"key": n, "value": v} for n, v in r.headers]
+        for r in records
+    ]
+    columns = {
+        "partition": [record.partition for record in records],
+        "offset": [record.offset for record in records],
+        "timestamp": [record.timestamp_ms for record in records],
+        "key": [record.key for record in records],
+        "headers": headers,
+        "value": [record.value for record in records],
+    }
+    made = {
+        field.name: pa.array(columns[field.name], arrow_type(field.type))
+        for field in RECORDS
+    }
+    made[ARRIVAL] = pa.array([us for _, us in kept], pa.timestamp("us", "UTC"))
+    made[TIMESTAMP] = record_times(made["timestamp"])
+    return pa.table(made)
+
+
+def record_times(timestamps: pa.Array) -> pa.Array:
+    """Times of records as instants; what Arrow cannot hold is the end of time, which is
+    bad data."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    last_ms = END_OF_TIME_US // 1000
+    held = pc.min_element_wise(pc.max_element_wise(timestamps, -last_ms), last_ms)
+    return pc.multiply(held, 1000).cast(pa.timestamp("us", "UTC"))
+
+
+class RecordTape:
+    """A tape of records on disk, opened for reading.
+
+    Parameters
+    ----------
+    folder
+        Where it lies.
+    name
+        What messages call it.
+
+    Raises
+    ------
+    RunProblem
+        When it is no such tape, or not whole.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        header = read_header(folder, name)
+        if header.schema != str(RECORDS):
+            raise RunProblem(
+                f"the tape '{name}' does not hold records of a topic",
+                hint="write one with %arroyo record, or session.record",
+            )
+        self.topic = header.source
+        self.redacted = header.redacted
+        self._chunks = header.chunks or 0
+        found = chunk_numbers(folder)
+        if header.chunks is None or found != tuple(range(1, header.chunks + 1)):
+            raise self._damaged("some of its chunks are missing")
+
+    def chunks(self, after: int = 0) -> Iterator[tuple[int, pa.Table]]:
+        """Its records in chunks, with their numbers, those above ``after``.
+
+        Raises
+        ------
+        RunProblem
+            When one cannot be read.
+        """
+        for number in range(after + 1, self._chunks + 1):
+            try:
+                _, records = read_chunk(self._folder, number)
+            except TornChunk:
+                raise self._damaged(f"its chunk {number} is") from None
+            yield number, records
+
+    def _damaged(self, what: str) -> RunProblem:
+        return RunProblem(f"the tape '{self._name}' is damaged: {what}")

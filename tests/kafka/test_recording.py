@@ -1,0 +1,188 @@
+"""A topic recorded onto a tape: what is kept; a query gets the same of both."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+HOUR = 3_600_000
+NOW = int(time.time() * 1000)
+"""Older records are deleted while a test runs."""
+FIRST = NOW // HOUR * HOUR - 200 * HOUR
+
+
+@pytest.fixture
+def record(broker, session, tmp_path):
+    """Records what a topic has, so many records, and gives the recording."""
+    session.broker = broker
+
+    def make(topic, most, **options):
+        options = {"begin": "earliest", "stop_after": "60s", **options}
+        return session.record(topic, tmp_path / "a.tape", most=most, **options)
+
+    return make
+
+
+@pytest.fixture
+def recorded(session, tmp_path, eventually):
+    """Records live, on a thread, beside what a test does."""
+    threads = []
+
+    def start(broker, topic, most, path):
+        done = []
+
+        def work():
+            done.append(
+                session.record(
+                    topic,
+                    path,
+                    most=most,
+                    stop_after="60s",
+                    servers=broker.bootstrap_servers,
+                )
+            )
+
+        thread = threading.Thread(target=work)
+        threads.append(thread)
+        thread.start()
+        return done
+
+    yield start
+    for thread in threads:
+        thread.join()
+
+
+def table(rows, ignore=()):
+    return Counter(
+        tuple((name, str(value)) for name, value in row.items() if name not in ignore)
+        for row in rows.to_pylist()
+    )
+
+
+def as_tape(script, made):
+    """The same script with the tape in place of the topic."""
+    _, columns_and_more = script.split("CREATE TABLE t (", 1)
+    columns, rest = columns_and_more.split(") WITH (", 1)
+    options, query = rest.split(");\n", 1)
+    kept = [
+        pair
+        for pair in options.split(", ")
+        if not pair.startswith(("'connector'", "'bootstrap", "'topic'", "'source."))
+    ]
+    options = ", ".join(["connector = 'tape'", f"path = '{made.path}'", *kept])
+    return f"CREATE TABLE t ({columns}) WITH ({options});\n{query}"
+
+
+def test_a_stateless_query_gets_the_same(new_topic, session, record, eventually):
+    made = new_topic(3)
+    made.send({"id": 1}, b"{no", {"id": 2}, partition=0, key=b"k", timestamp=NOW)
+    made.send(None, {"id": "x"}, {"id": 3}, partition=1, headers=[("h", b"\x01")])
+    made.send({"id": 4}, b"", partition=2)
+    columns = """id INT, part INT METADATA FROM 'partition',
+        at BIGINT METADATA FROM 'offset_id', name TEXT METADATA FROM 'topic',
+        ms BIGINT METADATA FROM 'timestamp', key BYTEA METADATA FROM 'key',
+        headers STRUCT<key TEXT, value BYTEA>[] METADATA FROM 'headers'"""
+    script = made.declared(columns, bad_data="drop")
+    script += "SELECT *, row_time() AS t FROM t"
+    live = session.run(script)
+    eventually(lambda: live.state.ended or live.table().num_rows == 4, 60)
+    eventually(lambda: live.snapshot().sources[0].dropped_rows == 3)
+    replay = session.run(as_tape(script, record(made.name, 8)), wait=True)
+    assert table(replay.table()) == table(live.table())
+    (of_topic,), (of_tape,) = live.snapshot().sources, replay.snapshot().sources
+    assert of_tape.dropped_rows == 3
+    assert set(of_topic.bad) <= set(of_tape.bad)
+
+
+COUNTS = """SELECT tumble(INTERVAL '1 hour') AS w, kind, count(*) AS n, sum(id) AS ids
+FROM t GROUP BY w, kind"""
+TIMED = "id INT, kind TEXT, at TIMESTAMP(3) NOT NULL, WATERMARK FOR at"
+END = {"id": 0, "kind": "a", "at": FIRST + 100 * HOUR}
+
+
+def closed(run):
+    """The windows that the last row closed: its own is closed where a tape ends."""
+    found = table(run.table())
+    return Counter({row: n for row, n in found.items() if ("kind", "a") not in row})
+
+
+def rounds():
+    """Rows that come together: each time some are on time, and some late."""
+    for number in range(4):
+        first = FIRST + number * 10 * HOUR
+        on_time = [
+            {"id": 100 * number + n, "kind": "b", "at": first + n * HOUR // 3}
+            for n in range(20)
+        ]
+        yield on_time
+        yield [{**row, "id": 1000 + row["id"]} for row in on_time[:number]]
+
+
+def test_the_same_rows_are_late(
+    new_topic, broker, session, recorded, eventually, tmp_path
+):
+    made, path = new_topic(2), tmp_path / "a.tape"
+    sent = [*rounds(), [END]]
+    done = recorded(broker, made.name, sum(map(len, sent)), path)
+    script = made.declared(TIMED) + COUNTS
+    live = session.run(script)
+    draft = f".{path.name}.*.part"
+    # It knows then where it begins.
+    eventually(lambda: [*tmp_path.glob(draft)])
+    rows = chunks = 0
+    for number, part in enumerate(filter(None, sent)):
+        made.send(*part, partition=number % 2)
+        rows, chunks = rows + len(part), chunks + 1
+        eventually(lambda n=rows: live.state.ended or live.rows_in == n, 60)
+        eventually(
+            lambda n=chunks: done or len([*tmp_path.glob(f"{draft}/chunk-*")]) == n
+        )
+    eventually(lambda: done)
+    eventually(lambda: live.snapshot().late_rows == 6)
+    late = sorted(live.late()["id"].to_pylist())
+    expected = closed(live)
+    live.stop()
+    for options in ({}, {"speed": 30}):
+        replay = session.run(as_tape(script, done[0]), wait=True, **options)
+        assert sorted(replay.late()["id"].to_pylist()) == late
+        assert closed(replay) == expected
+    assert replay.outputs[0].progress.batch_id + 1 >= chunks
+
+
+def test_changes_are_the_same(new_topic, session, record, eventually):
+    def change(op, before=None, after=None):
+        return {"before": before, "after": after, "op": op}
+
+    made = new_topic(3)
+    state = {}
+    for number in range(300):
+        key, row = number % 7, {"id": number % 7, "n": number % 5}
+        before, state[key] = state.get(key), row
+        op = "c" if before is None else "u"
+        gone = number % 11 == 10
+        send = [change(op, before, row), *([change("d", row), None] if gone else [])]
+        if gone:
+            del state[key]
+        made.send(*send, partition=key % 3)
+    made.send(b"[]", partition=1)
+    script = made.declared(
+        "id INT PRIMARY KEY, n BIGINT", format="debezium_json", bad_data="drop"
+    )
+    script += "SELECT n, count(*) AS ids, sum(id) AS s FROM t GROUP BY n"
+    live = session.run(script)
+    records = sum(p.records for p in made_partitions(made))
+    eventually(lambda: live.snapshot().sources[0].lag == 0 and live.rows_in, 60)
+    replay = session.run(as_tape(script, record(made.name, records)), wait=True)
+    eventually(lambda: table(live.table()) == table(replay.table()))
+    assert live.table().num_rows
+    assert replay.snapshot().sources[0].dropped_rows == 1
+
+
+def made_partitions(made):
+    from arroyo_nb.kafka.topics import partitions
+
+    servers = made.broker.bootstrap_servers
+    return partitions(servers, made.name, check=lambda: None).partitions
