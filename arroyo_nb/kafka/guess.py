@@ -17,6 +17,7 @@ from arroyo_nb.connectors import CONNECTORS, format_options
 from arroyo_nb.plan.written import (
     PLAIN_NAME,
     written_columns,
+    written_event_time,
     written_name,
     written_text,
 )
@@ -271,7 +272,12 @@ def tape_table(topic: str, path: str, found: Guess) -> str:
 
 def tape_table_like(table: ConnectorTable, path: str) -> str:
     """A statement that declares a recording of a table's topic as that table was."""
-    options = {"connector": "tape", "path": path, "type": "source"}
+    options = {
+        "connector": "tape",
+        "path": path,
+        "type": "source",
+        **written_event_time(table),
+    }
     connector, format_ = CONNECTORS.get("tape"), str(table.format)
     names = ["format", *(o.name for o in format_options(connector, format_))]
     for name in (*names, "bad_data"):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
-from arroyo_nb.catalog import ConnectorTable
+from arroyo_nb.catalog import DEFAULT_DELAY, ConnectorTable
 from arroyo_nb.schema import MICROSECOND, Field
 
 PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
@@ -14,8 +14,16 @@ PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
 def written_columns(table: ConnectorTable) -> list[str]:
     """The columns of a table in declared order, then its watermark, as they would be
-    written."""
+    written; and see :func:`written_event_time`."""
     return [*_columns(table), *_watermark(table)]
+
+
+def written_event_time(table: ConnectorTable) -> Mapping[str, str]:
+    """The options that declare the event time where the watermark is the usual one:
+    WATERMARK FOR would take no column that may be NULL then."""
+    mark = table.watermark
+    usual = mark.expression is None and mark.delay == DEFAULT_DELAY
+    return {"event_time_field": mark.column} if usual and mark.column else {}
 
 
 def written_name(name: str) -> str:
@@ -64,12 +72,12 @@ def _watermark(table: ConnectorTable) -> Iterator[str]:
     from arroyo_nb.sql.dialect import Arroyo
 
     mark = table.watermark
-    if mark.column is None:
+    if mark.column is None or written_event_time(table):
         return
     name = written_name(mark.column)
-    follows = name
+    follows = ""
     if mark.expression is not None:
-        follows = mark.expression.sql(Arroyo)
+        follows = f" AS {mark.expression.sql(Arroyo)}"
     elif mark.delay > timedelta():
-        follows = f"{name} - INTERVAL '{mark.delay // MICROSECOND} microseconds'"
-    yield f"WATERMARK FOR {name} AS {follows}"
+        follows = f" AS {name} - INTERVAL '{mark.delay // MICROSECOND} microseconds'"
+    yield f"WATERMARK FOR {name}{follows}"
