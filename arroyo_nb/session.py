@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from arroyo_nb.engine.jars import Check
     from arroyo_nb.kafka import LocalBroker
     from arroyo_nb.kafka.recording import Recording
+    from arroyo_nb.kafka.targets import Destination, Wish
     from arroyo_nb.plan import Plan
+    from arroyo_nb.run.emission import Emission
     from arroyo_nb.run.run import Run
 
 CLOSE_S = 10.0
@@ -101,6 +103,7 @@ class Session:
         self._tell = tell
         self._state_dir = _folder(state_dir)
         self._runs: dict[str, Run] = {}
+        self._emissions: list[Emission] = []
         self._work: Path | None = None
         # It holds the session: also the runs of one that nobody holds are ended well.
         self._at_exit = partial(_leave, self, pid=os.getpid())
@@ -344,6 +347,95 @@ class Session:
             raise RunProblem(f"{made.error}; recorded {made}")
         return made
 
+    def emit(
+        self,
+        target: str | Path,
+        rows: Any,
+        *,
+        rate: float | None = None,
+        key: str | None = None,
+        timestamp: str | None = None,
+        columns: Sequence[str] = (),
+        servers: str = "",
+        wait: bool | None = None,
+    ) -> Emission:
+        """Send rows to a topic or onto a tape: a notebook that feeds its own stream.
+
+        Parameters
+        ----------
+        target
+            The name of a table, whose topic or tape then gets its rows as the table's
+            format has them; else of a topic, which a local :attr:`broker` makes if need
+            be; or the path of a tape: a :class:`~pathlib.Path`, or a text that ends
+            with ``.tape`` or has a slash. A tape is there once all rows are on it.
+        rows
+            A DataFrame of pandas, pyarrow, Polars or Spark, or any iterable, also one
+            without end: of mappings, of tuples, and where nothing is declared of texts
+            and bytes, which are values as they are.
+        rate
+            How many rows a second; None: as fast as they come and are taken.
+        key, timestamp
+            The columns that are a record's key and time; else those that a sink
+            declares.
+        columns
+            Names of the values of tuples, where no table has any.
+        servers
+            ``host:port`` of the broker of a topic without a table, in place of
+            :attr:`broker`.
+        wait
+            Return when all is sent; None: where the rows are all there and have no
+            rate. An interrupt stops it.
+
+        Returns
+        -------
+        Emission
+            It goes on by itself, until it or the session is ended.
+
+        Raises
+        ------
+        RunProblem
+            When nothing can be sent; with ``wait`` also when a row could not be.
+
+        Examples
+        --------
+        ::
+
+            session.emit("orders", [{"id": 1, "price": 9.5}])
+            ticks = session.emit("ticks", ({"n": n} for n in itertools.count()), rate=5)
+            ticks.stop()
+        """
+        from arroyo_nb.kafka.outgoing import incoming
+        from arroyo_nb.kafka.targets import Wish
+        from arroyo_nb.run.emission import Emission, Pace
+        from arroyo_nb.run.interrupts import held
+
+        wish = Wish(_rate(rate), key, timestamp, tuple(columns))
+        source, there = incoming(rows)
+        with held() as interrupts:
+            place = self._destination(target, wish, servers, interrupts.check)
+            pace = Pace(wish.rate, there, held_back=not (there and place.is_tape))
+            emission = Emission(place.name, source, place.made, place.target, pace)
+            going = (e for e in self._emissions if not e.state.ended)
+            self._emissions = [*going, emission.start()]
+            if (there and rate is None) if wait is None else wait:
+                emission.wait_for(interrupts.check)
+        return emission
+
+    def _destination(
+        self, target: str | Path, wish: Wish, servers: str, check: Check
+    ) -> Destination:
+        """Where rows go that are emitted to a name or a path."""
+        from arroyo_nb.kafka import targets
+
+        if isinstance(target, Path):
+            return targets.to_tape(target, wish)
+        if not servers and target in self.catalog:
+            return targets.to_table(self.catalog.get(target), wish)
+        if not servers and targets.looks_like_path(target):
+            return targets.to_tape(Path(target), wish)
+        local = self.broker if not servers else None
+        return targets.to_topic(self.servers(servers), target, wish, local, check)
+
     def _topic(
         self, name: str, servers: str, begin: str | None, check: Check
     ) -> tuple[ConnectorTable | None, KafkaStream]:
@@ -420,14 +512,20 @@ class Session:
         return self._runs[name]
 
     def close(self) -> None:
-        """Stop every run, then the engine (one that was handed in goes on)."""
+        """Stop every run and emission, then the engine (one that was handed in goes
+        on)."""
         atexit.unregister(self._at_exit)
         runs, self._runs = self._runs, {}
+        emissions, self._emissions = self._emissions, []
         try:
+            for emission in emissions:
+                emission.stop()
             for run in runs.values():
                 with suppress(ArroyoError):  # a shared engine, closed before
                     run.discard()
             deadline = time.monotonic() + CLOSE_S
+            for emission in emissions:
+                emission.wait_quietly(max(0.0, deadline - time.monotonic()))
             for run in runs.values():
                 run.wait_quietly(max(0.0, deadline - time.monotonic()))
         finally:
@@ -494,6 +592,15 @@ def _leave(session: Session, *, pid: int) -> None:
     # A child that was forked must not end what is its parent's.
     if os.getpid() == pid:
         session.close()
+
+
+def _rate(rate: float | None) -> float | None:
+    if rate is not None and not 0 < rate < float("inf"):
+        raise RunProblem(
+            f"the rate {rate} is not a positive number of rows a second",
+            hint="leave it out to send as fast as can be",
+        )
+    return rate
 
 
 def script_name(sql: str) -> str:

@@ -5,19 +5,31 @@ A topic without a table is reached as a table that declares nothing but it would
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.catalog import Catalog, ConnectorTable
-from arroyo_nb.connectors import CONNECTORS, TableSpec
+from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
+from arroyo_nb.connectors import CONNECTORS, Direction, TableSpec
 from arroyo_nb.connectors._kafka_stream import OFFSET, OFFSETS, TIMESTAMP
 from arroyo_nb.connectors._kafka_table import KafkaTable
+from arroyo_nb.engine.jars import Check
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats._payload_writer import DeclaredPayloads, plain_payload
+from arroyo_nb.kafka.outgoing import RowRecords, TapeTarget, Target, TopicTarget
+from arroyo_nb.kafka.topics import names
 from arroyo_nb.options import OptionValue
-from arroyo_nb.schema import Schema
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import TEXT, Schema
 
 if TYPE_CHECKING:
     from arroyo_nb.connectors._kafka_stream import KafkaStream
+    from arroyo_nb.kafka.broker import LocalBroker
+
+TAPE = "tape"
+KEY_FIELD, TIMESTAMP_FIELD = "sink.key_field", "sink.timestamp_field"
 
 
 def topic_table(catalog: Catalog, name: str) -> ConnectorTable | None:
@@ -80,3 +92,134 @@ def stream_of_topic(servers: str, topic: str, begin: str | None = None) -> Kafka
     connector = CONNECTORS.get("kafka")
     assert isinstance(connector, KafkaTable), "it is the one of Kafka"
     return connector.stream(TableSpec(topic, Schema(), options))
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How rows are to be emitted.
+
+    Parameters
+    ----------
+    rate
+        Rows a second; None: as they come.
+    key, timestamp
+        The columns that are a record's key and time; None: what the table says.
+    columns
+        Names of the values of tuples, where no table has any.
+    """
+
+    rate: float | None = None
+    key: str | None = None
+    timestamp: str | None = None
+    columns: tuple[str, ...] = ()
+
+    def plain(self) -> RowRecords:
+        """Makes records of rows that nobody declared."""
+        return RowRecords(_plain, self.columns, self.key, self.timestamp)
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where emitted rows go, and what makes records of them."""
+
+    name: str
+    target: Target
+    made: RowRecords
+    is_tape: bool = False
+
+
+def _plain(rows: Sequence[Any]) -> list[bytes]:
+    return [plain_payload(row) for row in rows]
+
+
+def looks_like_path(target: str) -> bool:
+    """Whether it is the path of a tape: a topic's name has no slash.
+
+    >>> looks_like_path("here/orders"), looks_like_path("orders.v2")
+    (True, False)
+    """
+    return "/" in target or os.sep in target or target.endswith(".tape")
+
+
+def to_tape(path: Path, wish: Wish) -> Destination:
+    """A tape that no table declares."""
+    path = path.expanduser()
+    return Destination(str(path), TapeTarget(path), wish.plain(), is_tape=True)
+
+
+def to_topic(
+    servers: str, topic: str, wish: Wish, local: LocalBroker | None, check: Check
+) -> Destination:
+    """A topic that no table declares.
+
+    Parameters
+    ----------
+    servers
+        Where its broker is.
+    local
+        The broker itself, where it is one of ours: it makes a topic that is missing.
+
+    Raises
+    ------
+    RunProblem
+        When there is no such topic, or the broker does not answer.
+    """
+    known = names(servers, check=check)
+    if topic not in known and local is None:
+        raise RunProblem(
+            f"there is no topic '{topic}'",
+            hint=did_you_mean(topic, known) or "create it first",
+        )
+    if topic not in known and local is not None:
+        local.create_topic(topic)
+    target = TopicTarget(topic, {"bootstrap.servers": servers})
+    return Destination(topic, target, wish.plain())
+
+
+def to_table(relation: Relation, wish: Wish) -> Destination:
+    """The topic, or the tape, of a table.
+
+    Raises
+    ------
+    RunProblem
+        When it has neither, or cannot be written.
+    """
+    connector = ""
+    if isinstance(relation, ConnectorTable):
+        connector = relation.connector
+        if isinstance(CONNECTORS.get(connector), KafkaTable):
+            stream = stream_of_table(relation)
+            target = TopicTarget(stream.topic, stream.access.for_librdkafka())
+            return Destination(relation.name, target, _declared(relation, wish))
+        if connector == TAPE:
+            path = Path(str(relation.spec.resolved().options["path"]))
+            made = _declared(relation, wish)
+            return Destination(relation.name, TapeTarget(path), made, is_tape=True)
+    raise RunProblem(
+        f"rows cannot be emitted to '{relation.name}', which is no topic and no tape",
+        hint="name a table of the connector 'kafka' or 'tape', or a topic",
+    )
+
+
+def _declared(table: ConnectorTable, wish: Wish) -> RowRecords:
+    """Makes records of the rows of a table."""
+    spec = table.spec
+    columns = spec.record
+    if not columns.names:  # a sink takes the columns that it is given
+        return wish.plain()
+    for name in filter(None, (wish.key, wish.timestamp)):
+        if name not in columns:
+            raise RunProblem(
+                f"the table '{table.name}' has no column '{name}' to be written",
+                hint=did_you_mean(name, columns.names),
+            )
+    own_key = columns.get(str(spec.options.get(KEY_FIELD, "")))
+    key = own_key.name if own_key is not None and own_key.type == TEXT else None
+    own_time = columns.get(str(spec.options.get(TIMESTAMP_FIELD, "")))
+    is_read = table.direction is Direction.SOURCE
+    return RowRecords(
+        DeclaredPayloads(table.name, columns, spec.options, read=is_read),
+        columns.names,
+        wish.key or key,
+        wish.timestamp or (own_time.name if own_time is not None else None),
+    )

@@ -86,6 +86,18 @@ def topics(servers: str, *, check: Check) -> list[Topic]:
     return _with_offsets(asker, names, check)
 
 
+def names(servers: str, *, check: Check) -> list[str]:
+    """The names of all topics but Kafka's own.
+
+    Raises
+    ------
+    RunProblem
+        When the broker does not answer, or the client is not installed.
+    """
+    found = _metadata(admin(servers), servers, check)
+    return [name for name in found if not name.startswith("__")]
+
+
 def partitions(servers: str, name: str, *, check: Check) -> Topic:
     """A topic, with what each of its partitions has.
 

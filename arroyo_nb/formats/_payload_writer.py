@@ -1,0 +1,301 @@
+"""Rows of Python as payloads of records, where there is no Spark to write them.
+
+A declared table's rows are written as its format writes them (see
+:mod:`arroyo_nb.formats._encode`): its columns take what Arrow can make of a value, and
+refuse the rest. What is declared nowhere is written as it is: a mapping as a JSON
+object, text and bytes as themselves.
+
+Python's own encoder would write NaN, has no word for a DECIMAL and none for a JSON text
+that is a value already: so texts are made here, a column at a time.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal as Number10
+from functools import partial
+from json.encoder import encode_basestring
+from typing import Any, TypeAlias
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats._encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT
+from arroyo_nb.formats._json_records import UNIT_NS, BadRecord, compact, parse
+from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
+from arroyo_nb.options import OptionValue
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import (
+    EPOCH,
+    MICROSECOND,
+    Decimal,
+    Field,
+    ListOf,
+    Primitive,
+    Schema,
+    StructOf,
+    Timestamp,
+    Type,
+    arrow_type,
+)
+
+Write: TypeAlias = Callable[[Any], str]
+"""The JSON text of a value that is not NULL."""
+
+Row: TypeAlias = Mapping[str, Any]
+
+
+class DeclaredPayloads:
+    """Writes the rows of a declared table.
+
+    Parameters
+    ----------
+    table
+        Its name, for errors.
+    schema
+        The columns of a record.
+    options
+        Those of the table, ``format`` among them.
+    read
+        Whether the table is a source: a time that is a number then has the unit that
+        its column has for whoever reads it, and else milliseconds.
+
+    Raises
+    ------
+    RunProblem
+        When its records have what cannot be written here.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        *,
+        read: bool,
+    ) -> None:
+        for name in (REGISTRY, INCLUDE_SCHEMA):
+            if options.get(name):
+                raise RunProblem(
+                    f"rows cannot be emitted to '{table}': records with '{name}' are "
+                    "only read"
+                )
+        self._table = table
+        self._schema = schema
+        self._format = str(options["format"])
+        writers = _Writers(options, read=read)
+        self._writers = [(f, writers.of(f.type)) for f in schema]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return self._schema.names
+
+    def __call__(self, rows: Sequence[Row]) -> list[bytes]:
+        """The payloads of some rows.
+
+        Raises
+        ------
+        RunProblem
+            When a row has another column, or a value that its column does not take.
+        """
+        for row in rows:
+            for name in row.keys() - {*self.names}:
+                raise RunProblem(
+                    f"the table '{self._table}' has no column '{name}' to be written",
+                    hint=did_you_mean(name, self.names),
+                )
+        columns = [self._column(rows, field) for field, _ in self._writers]
+        if self._format.startswith("raw_"):
+            return [_bytes(value) for value in columns[0]]
+        texts = [
+            ["null" if value is None else write(value) for value in column]
+            for column, (_, write) in zip(columns, self._writers, strict=True)
+        ]
+        leads = [f"{encode_basestring(name)}:" for name in self.names]
+        return [self._document(leads, parts) for parts in zip(*texts, strict=True)]
+
+    def _column(self, rows: Sequence[Row], field: Field) -> list[Any]:
+        """The values of a column, as its type has them."""
+        import pyarrow as pa
+
+        values = [row.get(field.name) for row in rows]
+        if field.type == Primitive("JSON"):
+            values = [None if value is None else _json(value) for value in values]
+        try:
+            found = pa.array(values, arrow_type(field.type), from_pandas=True)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
+            raise self._refused(field, f"{field.type}: {problem}") from None
+        if found.null_count and not field.nullable:
+            raise self._refused(field, "NOT NULL, and a row has none")
+        made: list[Any] = found.to_pylist()
+        return made
+
+    def _refused(self, field: Field, what: str) -> RunProblem:
+        return RunProblem(f"the column '{field.name}' of '{self._table}' is {what}")
+
+    def _document(self, leads: Sequence[str], parts: Sequence[str]) -> bytes:
+        inner = ",".join(map(str.__add__, leads, parts))
+        if self._format == "debezium_json":
+            return f'{{"before":null,"after":{{{inner}}},"op":"c"}}'.encode()
+        return f"{{{inner}}}".encode()
+
+
+class _Writers:
+    """How the values of each type are written, as a table's options say."""
+
+    def __init__(self, options: Mapping[str, OptionValue], *, read: bool) -> None:
+        self._decimals = str(options.get(DECIMAL_ENCODING, "number"))
+        style = str(options.get(TIMESTAMP_FORMAT, "")).lower()
+        self._counted = style.startswith("unix")
+        self._read = read
+
+    def of(self, type_: Type) -> Write:
+        """The JSON text of a value of a type, as Arrow gives it back."""
+        match type_:
+            case Timestamp(digits) if self._counted:
+                return partial(_count, UNIT_NS[digits if self._read else 3])
+            case Decimal() if self._decimals == "bytes":
+                return _unscaled
+            case Decimal() if self._decimals == "string":
+                return lambda value: f'"{value:f}"'
+            case ListOf(element):
+                return partial(_list, self.of(element))
+            case StructOf(fields):
+                return partial(_struct, [(f.name, self.of(f.type)) for f in fields])
+            case Primitive("JSON"):
+                return str
+            case Primitive("FLOAT"):
+                return _float
+            case _:
+                return json_text
+
+
+def _count(unit_ns: int, value: datetime) -> str:
+    return str((value.replace(tzinfo=UTC) - EPOCH) // MICROSECOND * 1000 // unit_ns)
+
+
+def _unscaled(value: Number10) -> str:
+    """Base64 of the number without its point, 16 bytes, big-endian."""
+    sign, digits, _ = value.as_tuple()
+    number = int("".join(map(str, digits))) * (-1 if sign else 1)
+    return f'"{base64.b64encode(number.to_bytes(16, signed=True)).decode()}"'
+
+
+def _list(write: Write, values: Sequence[Any]) -> str:
+    return f"[{','.join('null' if v is None else write(v) for v in values)}]"
+
+
+def _struct(writers: Sequence[tuple[str, Write]], value: Row) -> str:
+    parts = (
+        f"{encode_basestring(name)}:"
+        + ("null" if value[name] is None else write(value[name]))
+        for name, write in writers
+    )
+    return f"{{{','.join(parts)}}}"
+
+
+def _float(value: float) -> str:
+    import numpy as np
+
+    # The shortest text of a FLOAT; as a DOUBLE it has digits that nobody wrote.
+    return json_text(float(str(np.float32(value))))
+
+
+def _json(value: Any) -> str:
+    """A value of a JSON column: a text is JSON already."""
+    if not isinstance(value, str):
+        return json_text(value)
+    try:
+        return compact(parse(value.encode("utf-8", "replace")))
+    except BadRecord as problem:
+        raise RunProblem(f"a text for a column of JSON is {problem}") from None
+
+
+def _bytes(value: str | bytes | None) -> bytes:
+    if value is None:
+        raise RunProblem("a record of one value has one: it is NULL in a row")
+    return value if isinstance(value, bytes) else value.encode()
+
+
+def plain_payload(row: Any) -> bytes:
+    """The payload of a row that nobody declared.
+
+    Raises
+    ------
+    RunProblem
+        When it has no form in JSON.
+    """
+    if isinstance(row, bytes):
+        return row
+    return row.encode() if isinstance(row, str) else json_text(row).encode()
+
+
+def json_text(value: Any) -> str:
+    """The JSON text of a value by its own type, as a sink would write it.
+
+    >>> json_text({"at": datetime(2024, 1, 1, 12), "n": [1.0, float("nan")]})
+    '{"at":"2024-01-01T12:00:00","n":[1.0,null]}'
+
+    Raises
+    ------
+    RunProblem
+        When there is none.
+    """
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return encode_basestring(value)
+        case int():
+            return str(int(value))
+        case float():
+            return repr(float(value)) if math.isfinite(value) else "null"
+        case Mapping():
+            inner = (
+                f"{encode_basestring(str(name))}:{json_text(one)}"
+                for name, one in value.items()
+            )
+            return f"{{{','.join(inner)}}}"
+        case list() | tuple():
+            return f"[{','.join(map(json_text, value))}]"
+        case _:
+            return _other(value)
+
+
+def _other(value: Any) -> str:
+    # Of numpy; and pandas has values for what is missing that equal nothing.
+    if hasattr(value, "tolist"):
+        return json_text(value.tolist())
+    if type(value).__name__ in ("NaTType", "NAType"):
+        return "null"
+    match value:
+        case datetime():
+            aware = value if value.tzinfo is None else value.astimezone(UTC)
+            return f'"{aware.replace(tzinfo=None).isoformat(timespec=_digits(value))}"'
+        case time():
+            return f'"{value.replace(tzinfo=None).isoformat(timespec=_digits(value))}"'
+        case date():
+            return f'"{value.isoformat()}"'
+        case Number10():
+            return f"{value:f}" if value.is_finite() else "null"
+        case bytes() | bytearray() | memoryview():
+            return f'"{base64.b64encode(value).decode()}"'
+        case timedelta():
+            return json.dumps(str(value))
+        case _:
+            raise RunProblem(
+                f"a {type(value).__name__} has no form in JSON",
+                hint="make it a text, a number, a time, a list or a mapping",
+            )
+
+
+def _digits(value: datetime | time) -> str:
+    """How many digits of a second are written: none, 3 or 6."""
+    if not value.microsecond:
+        return "seconds"
+    return "microseconds" if value.microsecond % 1000 else "milliseconds"

@@ -1,0 +1,369 @@
+"""What emitted rows become, and where they go: to a topic, or onto a tape.
+
+Both take records in order and hold back whoever is faster than they are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats._payload_writer import plain_payload
+from arroyo_nb.frames import rows_of
+from arroyo_nb.kafka.client import LOOK_S, library
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import EPOCH
+from arroyo_nb.tape.records import Record, RecordWriter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS = 1_000
+"""How many rows of a DataFrame are made rows of Python at once."""
+
+FLUSH_S = 5.0
+"""How long one that is stopped waits for what it has handed on."""
+
+MILLISECOND = timedelta(milliseconds=1)
+ANY_PARTITION = -1
+
+SETTINGS: Mapping[str, Any] = {
+    "log_level": 0,
+    # The partition of a key is that of Java's clients, and so of Spark's sink.
+    "partitioner": "murmur2_random",
+    # Nothing comes twice, and nothing before what was sent before it.
+    "enable.idempotence": True,
+    "queue.buffering.max.messages": 100_000,
+    "queue.buffering.max.kbytes": 64 * 2**10,
+    # By default ten seconds: a broker that is back is found sooner.
+    "reconnect.backoff.max.ms": 1000,
+}
+
+
+class Outgoing(NamedTuple):
+    """A record on its way.
+
+    Attributes
+    ----------
+    timestamp_ms
+        Its own time; None: when it is sent.
+    arrival_us
+        When a tape is to say that it came, after the epoch.
+    """
+
+    value: bytes
+    key: bytes | None
+    timestamp_ms: int | None
+    arrival_us: int
+
+
+Made: TypeAlias = tuple[bytes, bytes | None, int | None]
+"""What a row makes: the value, the key and the time of a record."""
+
+
+class RowRecords:
+    """Makes records of rows.
+
+    Parameters
+    ----------
+    payloads
+        Makes their values.
+    names
+        The columns of rows that come without names; empty: none may.
+    key, timestamp
+        The columns that are a record's key and its time; None: it has none.
+    """
+
+    def __init__(
+        self,
+        payloads: Callable[[Sequence[Any]], list[bytes]],
+        names: Sequence[str] = (),
+        key: str | None = None,
+        timestamp: str | None = None,
+    ) -> None:
+        self._payloads = payloads
+        self._names = names
+        self._key = key
+        self._timestamp = timestamp
+
+    def __call__(self, rows: Sequence[Any]) -> list[Made]:
+        """The records of some rows.
+
+        Raises
+        ------
+        RunProblem
+            When a row makes none.
+        """
+        named = [self._named(row) for row in rows]
+        return [
+            (value, self._key_of(row), self._time_of(row))
+            for value, row in zip(self._payloads(named), named, strict=True)
+        ]
+
+    def _named(self, row: Any) -> Any:
+        if isinstance(row, str | bytes) and self._names == ("value",):
+            return {"value": row}
+        if not isinstance(row, tuple | list):
+            return row
+        names = getattr(row, "_fields", self._names)
+        if len(names) != len(row):
+            raise RunProblem(
+                f"a row has {len(row)} values, and {len(names)} columns have names",
+                hint="emit mappings, or name the columns: columns=('id', 'at')",
+            )
+        return dict(zip(names, row, strict=True))
+
+    def _key_of(self, row: Any) -> bytes | None:
+        if self._key is None:
+            return None
+        value = self._value(row, self._key)
+        return None if value is None else plain_payload(value)
+
+    def _time_of(self, row: Any) -> int | None:
+        if self._timestamp is None:
+            return None
+        value = self._value(row, self._timestamp)
+        if isinstance(value, datetime):
+            aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+            value = (aware - EPOCH) // MILLISECOND
+        if value is None:
+            return None
+        # The client takes what is not after 1970 for no time at all.
+        if not isinstance(value, int) or value <= 0:
+            raise RunProblem(
+                f"'{self._timestamp}' is {value!r}, which is no time of a record",
+                hint="it is a datetime, or milliseconds after 1970",
+            )
+        return value
+
+    def _value(self, row: Any, name: str) -> Any:
+        if not isinstance(row, Mapping) or name not in row:
+            names = row if isinstance(row, Mapping) else ()
+            raise RunProblem(
+                f"a row has no column '{name}'", hint=did_you_mean(name, names)
+            )
+        return row[name]
+
+
+def incoming(rows: Any) -> tuple[Iterable[Any], bool]:
+    """The rows of what was handed in, one by one, and whether they are all there.
+
+    Raises
+    ------
+    RunProblem
+        When it has none.
+    """
+    if isinstance(rows, str | bytes | Mapping) or not _has_rows(rows):
+        raise RunProblem(
+            f"a {type(rows).__name__} has no rows",
+            hint="emit a DataFrame, or a list or an iterator of mappings",
+        )
+    if _is_frame(rows):
+        return _rows_of(rows_of(rows)), True
+    return rows, isinstance(rows, Sized)
+
+
+def _has_rows(rows: Any) -> bool:
+    return _is_frame(rows) or isinstance(rows, Iterable)
+
+
+def _is_frame(rows: Any) -> bool:
+    return hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "toArrow")
+
+
+def _rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    for batch in table.to_batches(max_chunksize=ROWS):
+        yield from batch.to_pylist()
+
+
+class Target(Protocol):
+    """Takes records; a context manager, entered by who sends them."""
+
+    @property
+    def rows(self) -> int:
+        """How many have arrived."""
+
+    def __enter__(self) -> Target:
+        """Begin.
+
+        Raises
+        ------
+        RunProblem
+            When nothing can be sent.
+        """
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Let go of what it holds."""
+
+    def send(self, records: Iterable[Outgoing], stopped: Callable[[], bool]) -> None:
+        """Take some, as soon as there is room for them, or until it is stopped.
+
+        Raises
+        ------
+        RunProblem
+            When one could not be sent.
+        """
+
+    def finish(self, stopped: Callable[[], bool], *, failed: bool = False) -> None:
+        """See to it that all have arrived; not for long once it is stopped.
+
+        Parameters
+        ----------
+        failed
+            Whether there were to be more, of which one was bad.
+
+        Raises
+        ------
+        RunProblem
+            When one has not.
+        """
+
+
+class TopicTarget:
+    """A topic.
+
+    Parameters
+    ----------
+    topic
+        It.
+    settings
+        How its broker is reached, by librdkafka's names.
+    """
+
+    def __init__(self, topic: str, settings: Mapping[str, Any]) -> None:
+        self._topic = topic
+        self._settings = settings
+        self._failed: Any = None
+        self.rows = 0
+
+    def __enter__(self) -> TopicTarget:
+        client = library()
+        try:
+            self._producer = client.Producer(
+                {**SETTINGS, **self._settings, "on_delivery": self._delivered}
+            )
+        except (client.KafkaException, ValueError):
+            raise RunProblem(
+                f"the client of the topic '{self._topic}' refuses its settings",
+                hint="look at 'client_configs'",
+            ) from None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # What could not be sent by now never will be: without this, the client goes
+        # on trying for minutes.
+        with suppress(library().KafkaException):
+            self._producer.purge()
+        self._producer.poll(0)
+
+    def send(self, records: Iterable[Outgoing], stopped: Callable[[], bool]) -> None:
+        """Hand records to the client, which sends them in the background."""
+        produce = self._producer.produce
+        for value, key, timestamp_ms, _ in records:
+            while not stopped():
+                try:
+                    produce(
+                        self._topic,
+                        value,
+                        key,
+                        ANY_PARTITION,
+                        None,
+                        0 if timestamp_ms is None else timestamp_ms,
+                    )
+                except BufferError:
+                    self._producer.poll(LOOK_S)
+                else:
+                    break
+        self._producer.poll(0)
+        self._check()
+
+    def finish(
+        self,
+        stopped: Callable[[], bool],
+        *,
+        failed: bool = False,  # noqa: ARG002
+    ) -> None:
+        """Wait until the broker has all that was sent."""
+        last_s: float | None = None
+        while self._producer.flush(LOOK_S):
+            self._check()
+            if last_s is None and stopped():
+                last_s = time.monotonic() + FLUSH_S
+            if last_s is not None and time.monotonic() > last_s:
+                return
+        self._check()
+
+    def _delivered(self, error: Any, _message: Any) -> None:
+        if error is None:
+            self.rows += 1
+        self._failed = self._failed or error
+
+    def _check(self) -> None:
+        if self._failed is not None:
+            raise RunProblem(
+                f"the topic '{self._topic}' cannot be written: {self._failed.str()}"
+            )
+
+
+class TapeTarget:
+    """A tape, which is there once all is on it.
+
+    Parameters
+    ----------
+    path
+        Where it will be.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.rows = 0
+
+    def __enter__(self) -> TapeTarget:
+        self._writer = RecordWriter(self._path, self._path.stem)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._writer.__exit__(kind, error, traceback)
+
+    def send(self, records: Iterable[Outgoing], stopped: Callable[[], bool]) -> None:
+        """Write them down."""
+        for value, key, timestamp_ms, arrival_us in records:
+            if stopped():
+                return
+            at_ms = arrival_us // 1000 if timestamp_ms is None else timestamp_ms
+            record = Record(0, self._writer.records, at_ms, key, value)
+            self._writer.append(record, arrival_us)
+            self.rows += 1
+
+    def finish(
+        self,
+        stopped: Callable[[], bool],  # noqa: ARG002
+        *,
+        failed: bool = False,
+    ) -> None:
+        """Move it to its place; half a tape is none."""
+        if failed:
+            self.rows = 0
+        else:
+            self._writer.finish()
