@@ -31,7 +31,8 @@ FLUSH_S = 5.0
 """How long one that is stopped waits for what it has handed on."""
 
 MILLISECOND = timedelta(milliseconds=1)
-ANY_PARTITION = -1
+NOW = 0
+"""The client's word for a record without a time of its own."""
 
 SETTINGS: Mapping[str, Any] = {
     "log_level": 0,
@@ -282,9 +283,7 @@ class TopicTarget:
                         self._topic,
                         value,
                         key,
-                        ANY_PARTITION,
-                        None,
-                        0 if timestamp_ms is None else timestamp_ms,
+                        timestamp=NOW if timestamp_ms is None else timestamp_ms,
                     )
                 except BufferError:
                     self._producer.poll(LOOK_S)

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -18,6 +19,7 @@ from arroyo_nb.kafka import LocalBroker
 from arroyo_nb.magics import ArroyoMagics
 from arroyo_nb.run.interrupts import Interrupted
 from arroyo_nb.session import Session
+from arroyo_nb.tape.records import RecordTape
 
 Produce = Callable[..., None]
 INTERRUPT_S = 1.0
@@ -136,3 +138,54 @@ def test_an_interrupt_ends_a_start(
     assert isinstance(shell.error, Interrupted)
     monkeypatch.undo()
     assert "there is no local broker" in shell.run("kafka status")
+
+
+def test_a_topic_is_recorded_and_its_tape_read(
+    shell: Shell,
+    broker: LocalBroker,
+    topic: str,
+    produce: Produce,
+    tmp_path: Path,
+) -> None:
+    servers = broker.bootstrap_servers
+    produce(servers, topic, *(b'{"id": %d, "who": "canary"}' % n for n in range(3)))
+    tape = tmp_path / "a.tape"
+    shown = shell.run(
+        f"record {topic} {servers} --for 60s --max 3 --from earliest "
+        f"--redact who,other -o {tape}"
+    )
+    assert shell.error is None
+    assert shown.splitlines()[0].startswith(f"recording '{topic}': ")
+    assert f"3 records of 2 partitions of '{topic}' in " in shown
+    assert "as a table:" in shown
+    assert not any(b"canary" in file.read_bytes() for file in tape.iterdir())
+    statement = shown[shown.index("CREATE TABLE") :]
+    name = topic.replace("-", "_")
+    run = shell.magics.session.run(
+        f"{statement} SELECT id, who FROM {name};", wait=True
+    )
+    assert run is not None
+    rows = run.table().to_pylist()
+    assert sorted(row["id"] for row in rows) == [0, 1, 2]
+    assert len({row["who"] for row in rows}) == 1
+
+
+def test_an_interrupt_ends_a_recording_and_what_came_is_kept(
+    shell: Shell, broker: LocalBroker, topic: str, produce: Produce, tmp_path: Path
+) -> None:
+    produce(broker.bootstrap_servers, topic, b"one")
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(1.5, interrupt)
+    timer.start()
+    line = f"record {topic} {broker.bootstrap_servers} --from earliest -o {tmp_path}/a"
+    shell.run(line)
+    timer.join()
+    assert time.monotonic() - sent[0] < INTERRUPT_S
+    assert isinstance(shell.error, Interrupted)
+    assert "stopped by interrupt; recorded 1 record of 1 partition" in str(shell.error)
+    assert len(list(RecordTape(tmp_path / "a", "a").chunks())) == 1
