@@ -150,7 +150,7 @@ class Recorder:
             When the tape cannot be written, or the broker does not say where to begin.
         """
         begin = self._stream.begin()
-        arrivals = Arrivals(self._stream.ends() or {})
+        arrivals = Arrivals(begin, self._stream.ends() or {})
         fields = sorted(self._redact.fields) if self._redact else ()
         with (
             RecordWriter(self._path, self._stream.topic, redacted=fields) as writer,
@@ -160,10 +160,11 @@ class Recorder:
             error: BaseException | None = None
             try:
                 for _ in self._going_on(writer, began_s, tell, check):
-                    writer.rest(arrivals.now_us())
                     record = self._heard(consumer.poll(LOOK_S))
                     if record is not None:
                         writer.append(record, arrivals(record))
+                    elif arrivals.are_live:
+                        writer.rest(arrivals.now_us())
             except (KeyboardInterrupt, Unreadable) as problem:
                 error = problem
             size_bytes = writer.finish()
@@ -254,12 +255,14 @@ class Arrivals:
 
     Parameters
     ----------
-    ends
-        Where each partition ended when it began: what is before was there then.
+    begin, ends
+        Where each partition is read from, and where it ended when that began: what is
+        between was there then, however long it takes to be read.
     """
 
-    def __init__(self, ends: Offsets) -> None:
+    def __init__(self, begin: Offsets, ends: Offsets) -> None:
         self._ends = ends
+        self._left = {n for n, end in ends.items() if begin.get(n, end) < end}
         # The clock on the wall may be set meanwhile.
         self._offset_us = time.time_ns() // 1000 - time.monotonic_ns() // 1000
         self._last_us = self.now_us()
@@ -268,9 +271,18 @@ class Arrivals:
         """The instant."""
         return self._offset_us + time.monotonic_ns() // 1000
 
+    @property
+    def are_live(self) -> bool:
+        """Whether all that was there has been read. A partition that ends with what is
+        no record, as a transaction does, is not known to be."""
+        return not self._left
+
     def __call__(self, record: Record) -> int:
         """When a record arrived that is here now."""
-        if record.offset >= self._ends.get(record.partition, 0):
+        end = self._ends.get(record.partition, 0)
+        if record.offset >= end - 1:
+            self._left.discard(record.partition)
+        if record.offset >= end:
             self._last_us = self.now_us()
         return self._last_us
 

@@ -7,6 +7,11 @@ import time
 from collections import Counter
 
 import pytest
+from topics import PASSWORD, USER
+
+from arroyo_nb.connectors._kafka_stream import KafkaStream
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.tape.records import RecordTape
 
 HOUR = 3_600_000
 NOW = int(time.time() * 1000)
@@ -186,3 +191,100 @@ def made_partitions(made):
 
     servers = made.broker.bootstrap_servers
     return partitions(servers, made.name, check=lambda: None).partitions
+
+
+def test_a_tape_is_played_on_from_a_checkpoint(
+    new_topic, session, record, eventually, monkeypatch, tmp_path
+):
+    made = new_topic(2)
+    made.send(*({"id": n} for n in range(50)), partition=0)
+    made.send(*({"id": n} for n in range(50, 80)), partition=1)
+    # Chunks of ten records: the run is stopped between them.
+    monkeypatch.setattr("arroyo_nb.tape.records.CHUNK_RECORDS", 10)
+    tape = record(made.name, 80)
+    script = as_tape(made.declared("id INT") + "SELECT id FROM t", tape)
+    options = {"name": "on", "state_dir": tmp_path / "state", "keep": True}
+    run = session.run(script, step=True, **options)
+    run.step()
+    run.step()
+    eventually(lambda: run.state.ended or run.table().num_rows == 20, 60)
+    run.stop().wait_quietly(30)
+    first = run.table()["id"].to_pylist()
+    again = session.run(script, wait=True, **options)
+    assert again.resumed
+    rest = again.table()["id"].to_pylist()
+    assert sorted(first + rest) == list(range(80))
+    assert len(first) < 80
+
+
+def test_a_table_is_recorded_with_its_access_and_declared_again(
+    new_topic, broker, session, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("WORD", PASSWORD)
+    made = new_topic(2)
+    made.send({"id": 1, "n": "1.50"}, partition=1)
+    columns = (
+        "id INT NOT NULL, n DECIMAL(9, 2), \"AT\" BIGINT METADATA FROM 'offset_id'"
+    )
+    login = {
+        "auth__type": "sasl",
+        "auth__mechanism": "PLAIN",
+        "auth__protocol": "SASL_PLAINTEXT",
+        "auth__username": USER,
+        "auth__password": "{{ WORD }}",
+        "bootstrap_servers": broker.sasl_servers,
+    }
+    script = made.declared(columns, json__decimal_encoding="string", **login)
+    session.run(script)
+    path = tmp_path / "a.tape"
+    tape = session.record("t", path, most=1, stop_after="60s")
+    assert (tape.records, tape.partitions) == (1, 1)
+    kept = b"".join(file.read_bytes() for file in path.iterdir())
+    assert PASSWORD.encode() not in kept + tape.statement.encode()
+    run = session.run(tape.statement + ' SELECT id, n, "AT" FROM t;', wait=True)
+    (row,) = run.table().to_pylist()
+    assert (row["id"], str(row["n"]), row["AT"]) == (1, "1.50", 0)
+    session.run(script)
+    monkeypatch.setenv("WORD", "canary-word")
+    with pytest.raises(RunProblem, match="wrong credentials") as told:
+        session.record("t", tmp_path / "b.tape")
+    assert "canary" not in str(told.value)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.tape"]
+
+
+def test_a_recording_ends_with_its_time_and_may_be_empty(new_topic, session, record):
+    made = new_topic()
+    made.send({"id": 1})
+    tape = record(made.name, 5, begin="latest", stop_after="300ms")
+    assert (tape.records, tape.partitions) == (0, 0)
+    assert str(tape).startswith(f"0 records of 0 partitions of '{made.name}' in 0.")
+    script = as_tape(made.declared("id INT") + "SELECT id FROM t", tape)
+    assert session.run(script, wait=True).table().num_rows == 0
+
+
+def test_records_that_are_gone_are_told_and_the_others_kept(
+    new_topic, session, record, tmp_path, monkeypatch
+):
+    made = new_topic(2)
+    made.send({"id": 1}, {"id": 2}, partition=0)
+    made.send({"id": 3}, partition=1)
+    made.delete_records(0, 1)
+    # Retention has its way between the question and the reading.
+    monkeypatch.setattr(KafkaStream, "begin", lambda _: {0: 0, 1: 0})
+    with pytest.raises(RunProblem, match=r"cannot be read any more: .*; recorded "):
+        record(made.name, 5)
+    kept = RecordTape(tmp_path / "a.tape", "a")
+    assert sum(len(rows) for _, rows in kept.chunks()) <= 2
+
+
+def test_what_cannot_be_recorded_is_told_before(new_topic, session, record, tmp_path):
+    made = new_topic()
+    with pytest.raises(RunProblem, match="there is no topic 'not-there'"):
+        record("not-there", 1)
+    (tmp_path / "a.tape").mkdir()
+    with pytest.raises(RunProblem, match=r"there is something at .*a\.tape' already"):
+        record(made.name, 1)
+    session.broker = None
+    with pytest.raises(RunProblem, match="there is no local broker to ask"):
+        session.record(made.name, tmp_path / "b.tape")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.tape"]

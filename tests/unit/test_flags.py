@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pytest
 
-from arroyo_nb.errors import RunProblem, SyntaxProblem
+from arroyo_nb.errors import ArroyoError, RunProblem, SyntaxProblem
 from arroyo_nb.flags import COMMANDS, FLAGS, help_text, parse_line
+from arroyo_nb.session import Session
 
 
 @pytest.mark.parametrize(
@@ -86,3 +89,54 @@ def test_a_command_says_which_words_it_takes(line: str, said: str) -> None:
     name, *rest = line.split()
     with pytest.raises(RunProblem, match=said):
         COMMANDS[name].check(rest)
+
+
+def test_options_may_stand_among_the_words_of_a_command() -> None:
+    line = "--for 5s orders --max=10 -o a.tape host:1 --redact who,,name --from latest"
+    words, given = COMMANDS["record"].parsed(line.split())
+    assert words == ["orders", "host:1"]
+    assert given == {
+        "stop_after": "5s",
+        "most": 10,
+        "path": "a.tape",
+        "redact": ("who", "name"),
+        "begin": "latest",
+    }
+
+
+def test_an_option_has_the_keyword_of_the_method() -> None:
+    parameters = signature(Session.record).parameters
+    assert {flag.key for flag in COMMANDS["record"].flags} <= set(parameters)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "record orders",
+            "%arroyo record takes a topic or a table, and -o with the pla",
+        ),
+        (
+            "record -o a",
+            "%arroyo record takes a topic or a table, and -o with the place",
+        ),
+        (
+            "record a b c -o d",
+            "%arroyo record takes a topic or a table, and -o with the",
+        ),
+        ("record a -o", "option '-o' needs its TAPE: where the tape will be"),
+        (
+            "record a -o b --redcat x",
+            "unknown option '--redcat': did you mean '--redac",
+        ),
+        ("record a -o b --max 0", "--max '0' is not a number from 1 on"),
+        ("record a -o b --redact ,", "--redact ',' names no field"),
+        ("record a -o b --from now", "--from 'now' is neither latest nor earliest"),
+        ("ps --for 5s", "%arroyo ps takes nothing more"),
+    ],
+)
+def test_a_command_says_which_options_it_takes(line: str, said: str) -> None:
+    name, *rest = line.split()
+    with pytest.raises(ArroyoError) as caught:
+        COMMANDS[name].parsed(rest)
+    assert str(caught.value).startswith(said)
