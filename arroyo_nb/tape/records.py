@@ -38,12 +38,11 @@ from arroyo_nb.schema import (
 from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US, Chunk
 from arroyo_nb.tape.format import (
     Header,
-    TornChunk,
     chunk_numbers,
     read_chunk,
     read_header,
 )
-from arroyo_nb.tape.writer import TapeWriter, write_header
+from arroyo_nb.tape.writer import TapeWriter, stored, write_header
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -280,11 +279,14 @@ class RecordTape:
         RunProblem
             When one cannot be read.
         """
+        expected = stored(_table([])).schema
         for number in range(after + 1, self._chunks + 1):
             try:
                 _, records = read_chunk(self._folder, number)
-            except TornChunk:
+            except (RunProblem, ValueError):  # a name may be no UTF-8 any more
                 raise self._damaged(f"its chunk {number} is") from None
+            if not records.schema.equals(expected):
+                raise self._damaged(f"its chunk {number} is")
             yield number, records
 
     def _damaged(self, what: str) -> RunProblem:

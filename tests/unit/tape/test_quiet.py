@@ -30,7 +30,7 @@ def played(quiet, after=None):
     return [(chunk.rows.num_rows, chunk.quiet) for chunk in quiet.chunks(after)]
 
 
-SOME = Chunks([0, 10], [9 + QUIET_US], [9 + 3 * QUIET_US], [], [9 + 5 * QUIET_US])
+SOME = Chunks([0, 10], [9 + QUIET_US], [9 + 2 * QUIET_US], [], [9 + 3 * QUIET_US])
 
 
 def test_a_silence_is_a_batch_without_rows():
