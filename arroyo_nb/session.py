@@ -404,7 +404,7 @@ class Session:
             ticks = session.emit("ticks", ({"n": n} for n in itertools.count()), rate=5)
             ticks.stop()
         """
-        from arroyo_nb.kafka.outgoing import incoming
+        from arroyo_nb.kafka.rows import incoming
         from arroyo_nb.kafka.targets import Wish
         from arroyo_nb.run.emission import Emission, Pace
         from arroyo_nb.run.interrupts import held

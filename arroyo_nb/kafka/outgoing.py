@@ -1,4 +1,4 @@
-"""What emitted rows become, and where they go: to a topic, or onto a tape.
+"""Where emitted rows go: to a topic, or onto a tape.
 
 Both take records in order and hold back whoever is faster than they are.
 """
@@ -6,31 +6,19 @@ Both take records in order and hold back whoever is faster than they are.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats._payload_writer import plain_payload
-from arroyo_nb.frames import rows_of
 from arroyo_nb.kafka.client import LOOK_S, library
-from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import EPOCH
 from arroyo_nb.tape.records import Record, RecordWriter
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-ROWS = 1_000
-"""How many rows of a DataFrame are made rows of Python at once."""
 
 FLUSH_S = 5.0
 """How long one that is stopped waits for what it has handed on."""
 
-MILLISECOND = timedelta(milliseconds=1)
 NOW = 0
 """The client's word for a record without a time of its own."""
 
@@ -62,125 +50,6 @@ class Outgoing(NamedTuple):
     key: bytes | None
     timestamp_ms: int | None
     arrival_us: int
-
-
-Made: TypeAlias = tuple[bytes, bytes | None, int | None]
-"""What a row makes: the value, the key and the time of a record."""
-
-
-class RowRecords:
-    """Makes records of rows.
-
-    Parameters
-    ----------
-    payloads
-        Makes their values.
-    names
-        The columns of rows that come without names; empty: none may.
-    key, timestamp
-        The columns that are a record's key and its time; None: it has none.
-    """
-
-    def __init__(
-        self,
-        payloads: Callable[[Sequence[Any]], list[bytes]],
-        names: Sequence[str] = (),
-        key: str | None = None,
-        timestamp: str | None = None,
-    ) -> None:
-        self._payloads = payloads
-        self._names = names
-        self._key = key
-        self._timestamp = timestamp
-
-    def __call__(self, rows: Sequence[Any]) -> list[Made]:
-        """The records of some rows.
-
-        Raises
-        ------
-        RunProblem
-            When a row makes none.
-        """
-        named = [self._named(row) for row in rows]
-        return [
-            (value, self._key_of(row), self._time_of(row))
-            for value, row in zip(self._payloads(named), named, strict=True)
-        ]
-
-    def _named(self, row: Any) -> Any:
-        if isinstance(row, str | bytes) and self._names == ("value",):
-            return {"value": row}
-        if not isinstance(row, tuple | list):
-            return row
-        names = getattr(row, "_fields", self._names)
-        if len(names) != len(row):
-            raise RunProblem(
-                f"a row has {len(row)} values, and {len(names)} columns have names",
-                hint="emit mappings, or name the columns: columns=('id', 'at')",
-            )
-        return dict(zip(names, row, strict=True))
-
-    def _key_of(self, row: Any) -> bytes | None:
-        if self._key is None:
-            return None
-        value = self._value(row, self._key)
-        return None if value is None else plain_payload(value)
-
-    def _time_of(self, row: Any) -> int | None:
-        if self._timestamp is None:
-            return None
-        value = self._value(row, self._timestamp)
-        if isinstance(value, datetime):
-            aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-            value = (aware - EPOCH) // MILLISECOND
-        if value is None:
-            return None
-        # The client takes what is not after 1970 for no time at all.
-        if not isinstance(value, int) or value <= 0:
-            raise RunProblem(
-                f"'{self._timestamp}' is {value!r}, which is no time of a record",
-                hint="it is a datetime, or milliseconds after 1970",
-            )
-        return value
-
-    def _value(self, row: Any, name: str) -> Any:
-        if not isinstance(row, Mapping) or name not in row:
-            names = row if isinstance(row, Mapping) else ()
-            raise RunProblem(
-                f"a row has no column '{name}'", hint=did_you_mean(name, names)
-            )
-        return row[name]
-
-
-def incoming(rows: Any) -> tuple[Iterable[Any], bool]:
-    """The rows of what was handed in, one by one, and whether they are all there.
-
-    Raises
-    ------
-    RunProblem
-        When it has none.
-    """
-    if isinstance(rows, str | bytes | Mapping) or not _has_rows(rows):
-        raise RunProblem(
-            f"a {type(rows).__name__} has no rows",
-            hint="emit a DataFrame, or a list or an iterator of mappings",
-        )
-    if _is_frame(rows):
-        return _rows_of(rows_of(rows)), True
-    return rows, isinstance(rows, Sized)
-
-
-def _has_rows(rows: Any) -> bool:
-    return _is_frame(rows) or isinstance(rows, Iterable)
-
-
-def _is_frame(rows: Any) -> bool:
-    return hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "toArrow")
-
-
-def _rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
-    for batch in table.to_batches(max_chunksize=ROWS):
-        yield from batch.to_pylist()
 
 
 class Target(Protocol):

@@ -18,7 +18,8 @@ from arroyo_nb.connectors._kafka_table import KafkaTable
 from arroyo_nb.engine.jars import Check
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats._payload_writer import DeclaredPayloads, plain_payload
-from arroyo_nb.kafka.outgoing import RowRecords, TapeTarget, Target, TopicTarget
+from arroyo_nb.kafka.outgoing import TapeTarget, Target, TopicTarget
+from arroyo_nb.kafka.rows import RowRecords
 from arroyo_nb.kafka.topics import names
 from arroyo_nb.options import OptionValue
 from arroyo_nb.registry import did_you_mean

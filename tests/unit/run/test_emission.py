@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.outgoing import RowRecords
+from arroyo_nb.kafka.rows import RowRecords
 from arroyo_nb.run import emission as of_emission
 from arroyo_nb.run.emission import Emission, Pace
 from arroyo_nb.run.snapshot import RunState
