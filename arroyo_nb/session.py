@@ -430,7 +430,7 @@ class Session:
         if isinstance(target, Path):
             return targets.to_tape(target, wish)
         if not servers and target in self.catalog:
-            return targets.to_table(self.catalog.get(target), wish)
+            return targets.to_table(self.catalog.get(target), wish, check)
         if not servers and targets.looks_like_path(target):
             return targets.to_tape(Path(target), wish)
         local = self.broker if not servers else None
@@ -445,7 +445,7 @@ class Session:
 
         table = None if servers else targets.topic_table(self.catalog, name)
         if table is not None:
-            return table, targets.stream_of_table(table, begin)
+            return table, targets.stream_of_table(table, check, begin)
         servers = self.servers(servers)
         partitions(servers, name, check=check)
         return None, targets.stream_of_topic(servers, name, begin)

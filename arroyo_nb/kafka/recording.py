@@ -149,8 +149,9 @@ class Recorder:
         RunProblem
             When the tape cannot be written, or the broker does not say where to begin.
         """
-        begin = self._stream.begin()
-        arrivals = Arrivals(begin, self._stream.ends() or {})
+        begin = self._stream.begin().offsets
+        ends = self._stream.ends()
+        arrivals = Arrivals(begin, ends.offsets if ends is not None else {})
         fields = sorted(self._redact.fields) if self._redact else ()
         with (
             RecordWriter(self._path, self._stream.topic, redacted=fields) as writer,

@@ -42,13 +42,17 @@ def topic_table(catalog: Catalog, name: str) -> ConnectorTable | None:
     return table if isinstance(table, ConnectorTable) and is_topic else None
 
 
-def stream_of_table(table: ConnectorTable, begin: str | None = None) -> KafkaStream:
+def stream_of_table(
+    table: ConnectorTable, check: Check, begin: str | None = None
+) -> KafkaStream:
     """The topic of a table, with the table's access.
 
     Parameters
     ----------
     table
         One of :func:`topic_table`.
+    check
+        Is called again and again; what it raises ends the wait.
     begin
         Where to begin, ``latest`` or ``earliest``; None: as the table says.
 
@@ -65,7 +69,7 @@ def stream_of_table(table: ConnectorTable, begin: str | None = None) -> KafkaStr
         kept = {key: v for key, v in spec.options.items() if key not in others}
         spec = replace(spec, options={**kept, OFFSET: begin})
     stream = connector.stream(spec)
-    stream.check()
+    stream.check(check)
     return stream
 
 
@@ -177,7 +181,7 @@ def to_topic(
     return Destination(topic, target, wish.plain())
 
 
-def to_table(relation: Relation, wish: Wish) -> Destination:
+def to_table(relation: Relation, wish: Wish, check: Check) -> Destination:
     """The topic, or the tape, of a table.
 
     Raises
@@ -189,7 +193,7 @@ def to_table(relation: Relation, wish: Wish) -> Destination:
     if isinstance(relation, ConnectorTable):
         connector = relation.connector
         if isinstance(CONNECTORS.get(connector), KafkaTable):
-            stream = stream_of_table(relation)
+            stream = stream_of_table(relation, check)
             target = TopicTarget(stream.topic, stream.access.for_librdkafka())
             return Destination(relation.name, target, _declared(relation, wish))
         if connector == TAPE:

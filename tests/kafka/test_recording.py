@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from topics import PASSWORD, USER
 
+from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.connectors._kafka_stream import KafkaStream
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.tape.records import RecordTape
@@ -270,7 +271,8 @@ def test_records_that_are_gone_are_told_and_the_others_kept(
     made.send({"id": 3}, partition=1)
     made.delete_records(0, 1)
     # Retention has its way between the question and the reading.
-    monkeypatch.setattr(KafkaStream, "begin", lambda _: {0: 0, 1: 0})
+    begin = TopicOffsets("", {0: 0, 1: 0})
+    monkeypatch.setattr(KafkaStream, "begin", lambda _: begin)
     with pytest.raises(RunProblem, match=r"cannot be read any more: .*; recorded "):
         record(made.name, 5)
     kept = RecordTape(tmp_path / "a.tape", "a")
