@@ -547,11 +547,11 @@ class Session:
         return run
 
     def _make_ready(self, run: Run) -> None:
-        """See to it that Spark can read the topics of a run, if it has any; starts it
-        again if need be."""
+        """See to it that Spark can read and write the topics of a run, if it has any;
+        starts it again if need be."""
         from arroyo_nb.run.interrupts import held
 
-        if not run.feeds.streamed:
+        if not (run.feeds.streamed or any(output.streamed for output in run.outputs)):
             return
         live = [run.name for run in self._runs.values() if not run.state.ended]
         with held() as interrupts:

@@ -68,6 +68,9 @@ class TableSpec:
         once :meth:`resolved` has put in the values; None: ``options`` are they.
     user
         Who reads or writes, for whoever meets them at the table's file.
+    settled
+        Of a sink, the columns that are the same whenever a micro-batch is computed
+        again (:mod:`arroyo_nb.plan.settled`); None: all of them.
     """
 
     name: str
@@ -79,6 +82,7 @@ class TableSpec:
     declared: Mapping[str, OptionValue] | None = field(default=None, repr=False)
     user: str = "another run"
     metadata: Mapping[str, str] = field(default_factory=dict)
+    settled: tuple[str, ...] | None = None
 
     @property
     def record(self) -> Schema:
@@ -309,6 +313,27 @@ class Streaming(Protocol):
         ------
         RunProblem
             When it can be told at once that it cannot be.
+        """
+
+
+@runtime_checkable
+class Reaching(Protocol):
+    """A connector that can find out, before a run starts, whether a sink is there."""
+
+    def reach(self, spec: TableSpec, look: Callable[[], None]) -> None:
+        """Find out whether it can be written; takes a few seconds at most.
+
+        Parameters
+        ----------
+        spec
+            The table, its variables resolved.
+        look
+            Is called again and again; what it raises ends the wait.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot: one sentence that tells why, and what to do.
         """
 
 

@@ -1,9 +1,10 @@
 """How clients reach the brokers of a table: librdkafka's words, and Java's.
 
 The dialect has librdkafka's names, as Arroyo's client is made of it. Two clients read
-them here: librdkafka asks the broker before and beside a run, and Spark's, which is
-Java's, reads the records. What only one of them knows is translated or left out by the
-tables below; what neither is known to need is refused, as it would be lost in silence.
+them here: librdkafka asks the broker before and beside a run, and writes what Spark
+cannot; Spark's, which is Java's, reads the records and writes the others. What only one
+of them knows is translated or left out by the tables below; what neither is known to
+need is refused, as it would be lost in silence.
 """
 
 from __future__ import annotations
@@ -15,6 +16,14 @@ from pathlib import Path
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.options import OptionValue
 from arroyo_nb.registry import did_you_mean
+
+_READ_ONLY = ("fetch.", "queued.", "max.partition.fetch.bytes", "check.crcs")
+"""What the names begin with that only mean something to who reads."""
+
+
+def _is_read_only(name: str) -> bool:
+    return name.startswith(_READ_ONLY)
+
 
 JAVA_NAMES: Mapping[str, str] = {
     "fetch.wait.max.ms": "fetch.max.wait.ms",
@@ -55,6 +64,35 @@ LIBRDKAFKA_ONLY = frozenset(
 )
 """What tunes librdkafka itself: Spark reads the records, and has no such thing."""
 
+JAVA_WRITER_NAMES: Mapping[str, str] = {
+    **{ours: java for ours, java in JAVA_NAMES.items() if not _is_read_only(ours)},
+    "compression.codec": "compression.type",
+    "message.max.bytes": "max.request.size",
+    "message.send.max.retries": "retries",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "queue.buffering.max.ms": "linger.ms",
+    "request.required.acks": "acks",
+    **{
+        name: name
+        for name in (
+            *("acks", "batch.size", "compression.type", "delivery.timeout.ms"),
+            *("enable.idempotence", "linger.ms", "retries"),
+            "max.in.flight.requests.per.connection",
+        )
+    },
+}
+"""The same, of a client that writes."""
+
+LIBRDKAFKA_WRITER_ONLY = frozenset(
+    (
+        *(name for name in LIBRDKAFKA_ONLY if not _is_read_only(name)),
+        *("batch.num.messages", "queue.buffering.max.kbytes"),
+        *("queue.buffering.max.messages", "sticky.partitioning.linger.ms"),
+        "transaction.timeout.ms",
+    )
+) - set(JAVA_WRITER_NAMES)
+"""The same, of a client that writes."""
+
 _FILES: Mapping[str, str] = {
     "ssl.certificate.location": "ssl.keystore.certificate.chain",
     "ssl.key.location": "ssl.keystore.key",
@@ -76,6 +114,8 @@ OWN_OPTIONS: Mapping[str, str] = {
     "group.id": "source.group_id",
     "isolation.level": "source.read_mode",
     "metadata.broker.list": "bootstrap_servers",
+    "partitioner": "",
+    "transactional.id": "",
 }
 """What the table has options of its own for, or a run decides."""
 
@@ -93,8 +133,15 @@ which a record that comes then would wait for."""
 _FETCH_WAIT = "fetch.max.wait.ms"
 
 
-def parsed_configs(text: str) -> dict[str, str]:
+def parsed_configs(text: str, *, writes: bool = False) -> dict[str, str]:
     """``client_configs``, of ``k=v`` with commas between.
+
+    Parameters
+    ----------
+    text
+        The option's value.
+    writes
+        Whether it is a sink's.
 
     Raises
     ------
@@ -115,7 +162,7 @@ def parsed_configs(text: str) -> dict[str, str]:
                 "value, with commas between",
                 hint="write client_configs = 'client.id=me,fetch.min.bytes=1'",
             )
-        _check_name(name)
+        _check_name(name, writes)
         found[name] = value.strip()
         if _LOGIN.get(name) == "mechanism" and found[name] not in JAVA_LOGINS:
             raise CatalogProblem(
@@ -125,14 +172,17 @@ def parsed_configs(text: str) -> dict[str, str]:
     return found
 
 
-def _check_name(name: str) -> None:
+def _check_name(name: str, writes: bool) -> None:
     if name in OWN_OPTIONS:
         option = OWN_OPTIONS[name]
         raise CatalogProblem(
             f"'client_configs' cannot set '{name}'",
-            hint=f"set '{option}'" if option else "a run keeps its own offsets",
+            hint=f"set '{option}'" if option else "that is for the run to decide",
         )
-    known = {*JAVA_NAMES, *LIBRDKAFKA_ONLY, *_FILES, *_LOGIN}
+    ours = (JAVA_NAMES, LIBRDKAFKA_ONLY)
+    if writes:
+        ours = (JAVA_WRITER_NAMES, LIBRDKAFKA_WRITER_ONLY)
+    known = {*ours[0], *ours[1], *_FILES, *_LOGIN}
     if name not in known:
         raise CatalogProblem(
             f"the client config '{name}' has no counterpart in the client of Spark",
@@ -212,20 +262,21 @@ class Access:
             }
         return settings
 
-    def for_spark(self) -> dict[str, str]:
-        """Options of Spark's source, which hands them to a client of Java's.
+    def for_spark(self, *, writes: bool = False) -> dict[str, str]:
+        """Options of Spark's source, or sink, which hands them to a client of Java's.
 
         Raises
         ------
         RunProblem
             When a file of a certificate or a key cannot be read.
         """
-        settings = {_FETCH_WAIT: str(FETCH_WAIT_MS)}
+        settings = {} if writes else {_FETCH_WAIT: str(FETCH_WAIT_MS)}
+        names = JAVA_WRITER_NAMES if writes else JAVA_NAMES
         for name, value in self.configs.items():
             if name in _FILES:
                 settings[_FILES[name]] = _text_of(name, value)
-            elif name in JAVA_NAMES:
-                settings[JAVA_NAMES[name]] = value
+            elif name in names:
+                settings[names[name]] = value
         settings |= _java_stores(settings)
         if settings.get("ssl.endpoint.identification.algorithm") == "none":
             settings["ssl.endpoint.identification.algorithm"] = ""

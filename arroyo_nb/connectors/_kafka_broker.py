@@ -101,13 +101,18 @@ class Broker:
     def _heard(self, error: Any) -> None:
         self._said[error.code()] = error.str()
 
-    def check(self, look: Callable[[], None]) -> None:
+    def check(self, look: Callable[[], None], *, verb: str = "reads") -> None:
         """Find out whether the topic is there.
+
+        Also one that is only written: a broker may make it when it is first named, as
+        it makes one of each name that is misspelt.
 
         Parameters
         ----------
         look
             Is called again and again; what it raises ends the wait.
+        verb
+            What the table does to it, for the error.
 
         Raises
         ------
@@ -117,7 +122,7 @@ class Broker:
         topics = self._topics(look)
         if self._topic not in topics:
             raise RunProblem(
-                f"the table '{self._table}' reads the topic '{self._topic}', which is "
+                f"the table '{self._table}' {verb} the topic '{self._topic}', which is "
                 f"not at {self._shown}",
                 hint=did_you_mean(self._topic, topics) or "create it first",
             )

@@ -7,9 +7,11 @@ What is read by this program's own words beyond Arroyo's: ``source.start_timesta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.connectors._kafka_access import JAVA_LOGINS, parsed_configs
+from arroyo_nb.connectors._kafka_records import KEY_FIELD, TIMESTAMP_FIELD
 from arroyo_nb.connectors._kafka_stream import (
     OFFSET,
     OFFSETS,
@@ -21,6 +23,10 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
 from arroyo_nb.options import REFERENCE, Kind, Option, OptionValue
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import Timestamp
+
+COMMIT_MODE = "sink.commit_mode"
 
 SERVERS = Option(
     "bootstrap_servers",
@@ -110,7 +116,7 @@ TABLE = (
         only="source",
     ),
     Option(
-        "sink.commit_mode",
+        COMMIT_MODE,
         Kind.ENUM,
         "whether records are written in transactions",
         default="at_least_once",
@@ -118,15 +124,15 @@ TABLE = (
         only="sink",
     ),
     Option(
-        "sink.timestamp_field",
+        TIMESTAMP_FIELD,
         Kind.FIELD,
         "TIMESTAMP column that is the time of a record",
         only="sink",
     ),
     Option(
-        "sink.key_field",
+        KEY_FIELD,
         Kind.FIELD,
-        "TEXT column that is the key of a record",
+        "TEXT column that is the key of a record; one of another type is none",
         only="sink",
     ),
     Option(
@@ -149,9 +155,12 @@ def table_problems(
 ) -> Iterator[tuple[str, ArroyoError]]:
     """What is wrong with the options of any table of Kafka's, each with its option."""
     options = spec.options
+    yield from format_problems(spec, direction)
     if direction is Direction.SINK:
-        yield "type", Unsupported("writing to Kafka is not supported yet")
+        yield from _unreadable(options, _SINK_READERS)
+        yield from _sink_problems(spec)
         return
+    yield from _unreadable(options, _READERS)
     if TIMESTAMP in options and (OFFSET in options or OFFSETS in options):
         other = OFFSET if OFFSET in options else OFFSETS
         yield (
@@ -174,8 +183,6 @@ def table_problems(
                 "set"
             ),
         )
-    yield from _unreadable(options)
-    yield from format_problems(spec)
 
 
 _READERS: Mapping[str, Callable[[str], object]] = {
@@ -185,10 +192,15 @@ _READERS: Mapping[str, Callable[[str], object]] = {
 }
 
 
+_SINK_READERS: Mapping[str, Callable[[str], object]] = {
+    "client_configs": partial(parsed_configs, writes=True),
+}
+
+
 def _unreadable(
-    options: Mapping[str, OptionValue],
+    options: Mapping[str, OptionValue], readers: Mapping[str, Callable[[str], object]]
 ) -> Iterator[tuple[str, ArroyoError]]:
-    for name, read in _READERS.items():
+    for name, read in readers.items():
         text = str(options.get(name, ""))
         # A variable is read when the run starts, but for the names beside it.
         if not text or (name != "client_configs" and REFERENCE.search(text)):
@@ -199,11 +211,14 @@ def _unreadable(
             yield name, problem
 
 
-def format_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
+def format_problems(
+    spec: TableSpec, direction: Direction = Direction.SOURCE
+) -> Iterator[tuple[str, ArroyoError]]:
     """What is wrong with the format of a table's records."""
     options = spec.options
     problem = payload_format(str(options["format"])).payload_problem(spec.record)
-    if problem is not None:
+    inferred = direction is Direction.SINK and not spec.physical.names
+    if problem is not None and not inferred:
         yield "format", CatalogProblem(problem)
     if options.get(REGISTRY) and options.get(INCLUDE_SCHEMA):
         yield (
@@ -212,6 +227,32 @@ def format_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
                 f"at most one of `{REGISTRY}` and `{INCLUDE_SCHEMA}` may be set"
             ),
         )
+
+
+def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
+    for column, key in spec.metadata.items():
+        yield (
+            "type",
+            Unsupported(
+                f"'{column}' is METADATA FROM '{key}', which is told of a record that "
+                "is read",
+                hint=f"a sink has '{KEY_FIELD}' and '{TIMESTAMP_FIELD}'",
+            ),
+        )
+    types = {field.name: field.type for field in spec.physical}
+    for option, wanted in ((KEY_FIELD, ""), (TIMESTAMP_FIELD, " or not a timestamp")):
+        name = str(spec.options.get(option, ""))
+        if not name or not types:
+            continue
+        fits = not wanted or isinstance(types.get(name), Timestamp)
+        if name not in types or not fits:
+            yield (
+                option,
+                CatalogProblem(
+                    f"field {name} not found{wanted}",
+                    hint=did_you_mean(name, types),
+                ),
+            )
 
 
 def auth_problems(

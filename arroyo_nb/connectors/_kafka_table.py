@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
-from arroyo_nb.connectors._kafka_access import Login, access, parsed_configs
+from arroyo_nb.connectors._kafka_access import Access, Login, access, parsed_configs
 from arroyo_nb.connectors._kafka_broker import Broker
-from arroyo_nb.connectors._kafka_options import table_problems
+from arroyo_nb.connectors._kafka_options import COMMIT_MODE, table_problems
 from arroyo_nb.connectors._kafka_stream import KafkaStream
+from arroyo_nb.connectors._kafka_writer import topic_writer
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.options import Option, OptionValue, substituted
 from arroyo_nb.schema import (
@@ -82,28 +83,51 @@ class KafkaTable(Unasked):
         RunProblem
             When the client is not installed, or refuses its settings.
         """
+        reached = self._access(spec)
+        return KafkaStream(spec, reached, _broker(spec, reached))
+
+    def reach(self, spec: TableSpec, look: Callable[[], None]) -> None:
+        """Find out whether a topic can be written.
+
+        Raises
+        ------
+        RunProblem
+            When it is not there, the brokers do not answer, or refuse.
+        """
+        _broker(spec, self._access(spec)).check(look, verb="writes")
+
+    def _access(self, spec: TableSpec) -> Access:
         declared = spec.options if spec.declared is None else spec.declared
         # Pairs first, then their variables: a password may have a comma.
-        configs = {
-            name: substituted(value)
-            for name, value in parsed_configs(
-                str(declared.get("client_configs", ""))
-            ).items()
-        }
-        reached = access(spec.options, self.login(spec.options), configs)
-        broker = Broker(
-            spec.name,
-            str(spec.options["topic"]),
-            spec.shown("bootstrap_servers"),
-            reached,
-            committed_only=spec.options.get("source.read_mode") == "read_committed",
+        pairs = parsed_configs(
+            str(declared.get("client_configs", "")), writes=COMMIT_MODE in declared
         )
-        return KafkaStream(spec, reached, broker)
+        configs = {name: substituted(value) for name, value in pairs.items()}
+        return access(spec.options, self.login(spec.options), configs)
 
     def recorder(self, spec: TableSpec) -> Recorder:
         """Refused."""
         raise RunProblem(f"'{spec.name}' is a topic: Spark reads it itself")
 
-    def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
-        """Refused."""
-        raise RunProblem(f"'{spec.name}' is a topic: it cannot be written yet")
+    def writer(self, spec: TableSpec, state: Path) -> Writer:
+        """Writes records, as often as ``sink.commit_mode`` says.
+
+        Raises
+        ------
+        RunProblem
+            As of :meth:`reach`; and when the topic is not the one that was written
+            before.
+        """
+        reached = self._access(spec)
+        found = _broker(spec, reached).described()
+        return topic_writer(spec, reached, found, state)
+
+
+def _broker(spec: TableSpec, reached: Access) -> Broker:
+    return Broker(
+        spec.name,
+        str(spec.options["topic"]),
+        spec.shown("bootstrap_servers"),
+        reached,
+        committed_only=spec.options.get("source.read_mode") == "read_committed",
+    )

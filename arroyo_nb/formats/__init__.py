@@ -151,6 +151,10 @@ class PayloadFormat(Format, Protocol):
     ) -> PayloadDecoder:
         """A reader of payloads; parameters as of :meth:`LineFormat.decoder`."""
 
+    def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
+        """The rows' payloads, as a column named ``value``: text, or bytes; parameters
+        as of :meth:`LineFormat.encoded`."""
+
 
 FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")
 

@@ -11,6 +11,7 @@ from arroyo_nb.schema import Primitive, Schema, arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import Column
 
 _VALUE = "value"
 
@@ -53,6 +54,16 @@ class RawFormat:
     ) -> PayloadDecoder:
         """A reader of such payloads."""
         return RawPayloads(self._type)
+
+    def encoded(
+        self,
+        schema: Schema,  # noqa: ARG002
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Column:
+        """The value as it is; of none, an empty payload."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return F.expr(f"coalesce(CAST({_VALUE} AS BINARY), X'')").alias(_VALUE)
 
 
 class RawPayloads:

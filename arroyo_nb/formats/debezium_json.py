@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
+ROW = "row"
+"""What the JSON text of a row is called on its way into a document."""
+
 _DEFAULTS = {TIMESTAMP_FORMAT: "unix_millis", DECIMAL_ENCODING: "bytes"}
 
 
@@ -95,14 +98,26 @@ def changes_as_text(
     batch
         The columns of ``schema``, the weight and the row's id.
     """
-    import pyarrow.compute as pc
-
     from arroyo_nb.changelog.debezium import documents
 
-    row = f"{json_sql(schema, options)} AS row"
+    row = f"{json_sql(schema, options)} AS {ROW}"
     found = documents(batch.selectExpr(row, WEIGHT, ROW_ID).toArrow())
+    return document_texts(found)
+
+
+def document_texts(found: pa.Table) -> pa.ChunkedArray:
+    """The text of each of the documents.
+
+    Parameters
+    ----------
+    found
+        As :func:`arroyo_nb.changelog.debezium.documents` gives them; the images have
+        the JSON text of their row as :data:`ROW`.
+    """
+    import pyarrow.compute as pc
+
     before, after = (
-        pc.fill_null(pc.struct_field(found[image], "row"), "null")
+        pc.fill_null(pc.struct_field(found[image], ROW), "null")
         for image in ("before", "after")
     )
     parts = ('{"before":', before, ',"after":', after, ',"op":"', found["op"], '"}')

@@ -115,6 +115,8 @@ class Execution:
         """See :meth:`arroyo_nb.run.run.Run.check`."""
         with _placed(self._plan):
             self.feeds.check(look)
+            for output in self.outputs:
+                output.check(look)
 
     def begin(self) -> None:
         """Ask the engine to start it. Its batches are written in the caller's context,

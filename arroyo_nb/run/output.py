@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,9 +19,10 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import CONNECTORS, TableSpec, Writer, is_streamed
+from arroyo_nb.connectors import CONNECTORS, Reaching, TableSpec, Writer, is_streamed
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.settled import settled_columns
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.changes import ChangesPreview
 from arroyo_nb.run.feed import Places, Reach, Stretches
@@ -147,6 +148,29 @@ class Output:
         return {key: Reach(place, rows[key]) for key, place in self.places.items()}
 
     @property
+    def streamed(self) -> bool:
+        """Whether it may be Spark itself that writes to its table."""
+        return self._table is not None and is_streamed(self._table.connector)
+
+    def check(self, look: Callable[[], None]) -> None:
+        """Find out whether its table can be written; asks for seconds.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot.
+        """
+        if self._table is None:
+            return
+        connector, span = CONNECTORS.get(self._table.connector), self.sink.span
+        if isinstance(connector, Reaching):
+            try:
+                connector.reach(self._table.spec.resolved(span), look)
+            except RunProblem as problem:
+                problem.span = problem.span or span
+                raise
+
+    @property
     def unwritten(self) -> str:
         """The table of its INSERT, where rows are not written to it; else empty."""
         table = self.sink.table
@@ -269,7 +293,9 @@ class Output:
 
     def _make_writer(self, state: Path) -> Writer:
         if (table := self._table) is not None:
-            spec = replace(table.spec.resolved(self.sink.span), user=user_of(state))
+            spec = table.spec.resolved(self.sink.span)
+            settled = settled_columns(self.sink)
+            spec = replace(spec, user=user_of(state), settled=settled)
             writer = CONNECTORS.get(table.connector).writer(spec, state)
             return Tee(writer, self.preview) if self.preview is not None else writer
         if self._printed:

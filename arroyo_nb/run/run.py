@@ -121,7 +121,7 @@ class Run:
         return self.outputs[0].progress
 
     def check(self, look: Callable[[], None]) -> None:
-        """Find out whether the topics that it reads are there; asks for seconds.
+        """Find out whether the topics of its tables are there; asks for seconds.
 
         Parameters
         ----------

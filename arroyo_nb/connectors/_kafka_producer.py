@@ -1,0 +1,374 @@
+"""What Spark's Python workers do to the records of a sink: they send them.
+
+Each task has a producer of its own, made afresh: one that an earlier task left behind
+in this process may meanwhile have been fenced by a later one elsewhere.
+
+In a transaction, what a task sends appears as a whole or not at all, and together with
+it the broker keeps, for a group of the task's number, which batch is next. Whoever is
+given the batch again first fences the producer of before, which ends what it had open,
+and then asks: of a batch that is there nothing is sent. Design: *Transactional
+Messaging in Kafka*, and KIP-447, without consumers.
+
+A worker loads this module, so it loads no planner.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arroyo_nb.connectors._kafka_records import (
+    AT,
+    KEY,
+    PARTITION,
+    TIMESTAMP_FIELD,
+    VALUE,
+    Merged,
+)
+from arroyo_nb.errors import RunProblem
+
+PATIENCE_S = 600
+"""How long a batch waits for a broker that is away, and how long a transaction may be
+open: less than the quarter of an hour that brokers allow by default. So long too does
+who reads what is committed wait for a run that was killed, unless it is resumed."""
+
+ASK_S = 5.0
+"""How long one question waits; it is asked again."""
+
+ABORT_S = 10.0
+"""How long a task that has failed tries to say so to the broker."""
+
+SENT = "rows bigint"
+"""What a task tells: how many records it sent."""
+
+FULL_S = 0.1
+"""How long a task waits before it tries again to hand on a record, where the client has
+as many as it holds."""
+
+ANY_PARTITION, NOW, NO_OFFSET = -1, 0, -1001
+"""The client's words."""
+
+_T = TypeVar("_T")
+_MS = 1000
+
+_log = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())
+
+SETTINGS: Mapping[str, Any] = {
+    "log_level": 0,
+    # The partition of a key is that of Java's clients, and so of Spark's sink.
+    "partitioner": "murmur2_random",
+    "enable.idempotence": True,
+    "delivery.report.only.error": True,
+    "queue.buffering.max.messages": 500_000,
+    "queue.buffering.max.kbytes": 131_072,
+    # By default ten seconds: a broker that is back is found sooner.
+    "reconnect.backoff.max.ms": 1000,
+    "transaction.timeout.ms": PATIENCE_S * _MS,
+}
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """In whose name a batch is written.
+
+    Parameters
+    ----------
+    prefix
+        Begins the names of the producers and groups of a run's sink: the number of a
+        task follows.
+    batch_id
+        Which batch it is.
+    forgotten
+        Whether the batch was begun so long ago that the broker may have forgotten
+        that it was written.
+    """
+
+    prefix: str
+    batch_id: int
+    forgotten: bool = False
+
+    def name(self, task: int) -> str:
+        """The producer, and the group, of a task."""
+        return f"{self.prefix}-{task}"
+
+
+@dataclass(frozen=True)
+class Sender:
+    """What a worker does to the records that came to it; pickled.
+
+    Parameters
+    ----------
+    table, topic, shown
+        Whose records, where to, and what errors call the brokers.
+    settings
+        Of librdkafka's client, as the table has them.
+    merged
+        What makes records of changes; None: they are some.
+    transaction
+        None: as they come.
+    """
+
+    table: str
+    topic: str
+    shown: str
+    settings: Mapping[str, Any] = field(repr=False)
+    merged: Merged | None = None
+    transaction: Transaction | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if self.merged is not None:
+            batches = self.merged(batches)
+        some = (batch for batch in batches if batch.num_rows)
+        sent = 0
+        # Of a task without rows the broker hears nothing: it has none again, if it is
+        # run again.
+        if (first := next(some, None)) is not None:
+            records = chain([first], some)
+            with self._told():
+                if self.transaction is None:
+                    sent = self._send(records)
+                else:
+                    sent = self._commit(records, self.transaction)
+            # Spark's pipe wants to be read to its end.
+            for _ in some:
+                pass
+        yield pa.RecordBatch.from_pydict({"rows": [sent]})
+
+    def _send(self, batches: Iterable[pa.RecordBatch]) -> int:
+        """Send records; returns when the broker has them all."""
+        failed: list[Any] = []
+        producer = _producer(
+            {**self.settings, "on_delivery": lambda error, _: failed.append(error)}
+        )
+        sent = self._put(producer, batches, failed)
+        # Each ends, if only by its time: then it is among the failed.
+        while producer.flush(ASK_S):
+            pass
+        _raise(failed)
+        return sent
+
+    def _commit(
+        self, batches: Iterable[pa.RecordBatch], transaction: Transaction
+    ) -> int:
+        """Send records and take note of the batch, or neither."""
+        from confluent_kafka import TopicPartition
+        from pyspark import TaskContext
+
+        name = transaction.name(TaskContext.get().partitionId())
+        producer = _producer({**self.settings, "transactional.id": name})
+        _insist(lambda: producer.init_transactions(ASK_S))
+        with self._group(name) as group:
+            if self._is_written(group, transaction):
+                return 0
+            producer.begin_transaction()
+            try:
+                sent = self._put(producer, batches, ())
+                after = [TopicPartition(self.topic, 0, transaction.batch_id + 1)]
+                who = group.consumer_group_metadata()
+                _insist(lambda: producer.send_offsets_to_transaction(after, who, ASK_S))
+                _insist(producer.commit_transaction)
+            except BaseException:
+                with suppress(Exception):
+                    producer.abort_transaction(ABORT_S)
+                raise
+        return sent
+
+    @contextmanager
+    def _group(self, name: str) -> Iterator[Any]:
+        """A group of which nobody is a member: it keeps an offset."""
+        from confluent_kafka import Consumer
+
+        group = Consumer(
+            {
+                "log_level": 0,
+                **self.settings,
+                "group.id": name,
+                "enable.auto.commit": False,
+                # An offset whose transaction is about to end is waited for.
+                "isolation.level": "read_committed",
+            },
+            logger=_log,
+        )
+        try:
+            yield group
+        finally:
+            group.close()
+
+    def _is_written(self, group: Any, transaction: Transaction) -> bool:
+        from confluent_kafka import TopicPartition
+
+        place = [TopicPartition(self.topic, 0)]
+        (found,) = _insist(lambda: group.committed(place, ASK_S))
+        if found.offset == NO_OFFSET and transaction.forgotten:
+            raise RunProblem(
+                f"whether the batch {transaction.batch_id} of '{self.table}' was "
+                f"written before can no longer be told: the broker at {self.shown} has "
+                "forgotten the group of this run",
+                hint="compare the end of the topic with what the run computes, and "
+                "start with another state folder; 'offsets.retention.minutes' of the "
+                "broker says how soon a run must be resumed",
+            )
+        return bool(found.offset > transaction.batch_id)
+
+    def _put(
+        self, producer: Any, batches: Iterable[pa.RecordBatch], failed: Sequence[Any]
+    ) -> int:
+        """Hand records to the client, which sends them in the background."""
+        sent, topic, produce = 0, self.topic, producer.produce
+        for batch in batches:
+            _raise(failed)
+            for value, key, partition, at_ms in self._fields(batch):
+                while True:
+                    try:
+                        produce(topic, value, key, partition, None, at_ms)
+                    except BufferError:
+                        producer.poll(FULL_S)
+                    else:
+                        break
+            producer.poll(0)
+            sent += batch.num_rows
+        return sent
+
+    def _fields(self, batch: pa.RecordBatch) -> Iterable[tuple[Any, ...]]:
+        """Value, key, partition and time of each record, as the client wants them."""
+        times = batch.column(AT)
+        first = pc.min(times).as_py()
+        if first is not None and first <= 0:
+            raise RunProblem(
+                f"a row of '{self.table}' has a '{TIMESTAMP_FIELD}' that is not after "
+                "the beginning of 1970, which no record can have"
+            )
+        columns = (
+            batch.column(VALUE),
+            batch.column(KEY),
+            pc.fill_null(batch.column(PARTITION), ANY_PARTITION),
+            pc.fill_null(times, NOW),
+        )
+        return zip(*(column.to_pylist() for column in columns), strict=True)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What the client raises, in our words."""
+        from confluent_kafka import KafkaException
+
+        try:
+            yield
+        except KafkaException as problem:
+            raise _problem(self, problem.args[0]) from None
+
+
+def _producer(settings: Mapping[str, Any]) -> Any:
+    from confluent_kafka import Producer
+
+    # A record must not wait for longer than its transaction.
+    given = {**SETTINGS, **settings}
+    waits = {"message.timeout.ms": given["transaction.timeout.ms"]}
+    return Producer({**waits, **given}, logger=_log)
+
+
+def _insist(call: Callable[[], _T]) -> _T:
+    """What a call gives, once the broker is there to answer it."""
+    from confluent_kafka import KafkaException
+
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return call()
+        except KafkaException as problem:
+            if not _is_passing(problem.args[0]) or time.monotonic() > deadline:
+                raise
+
+
+def _is_passing(error: Any) -> bool:
+    return error.retriable() or (error.name() in _PASSING and not error.fatal())
+
+
+_PASSING = frozenset(
+    (
+        *("_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_WAIT_COORD", "_RESOLVE"),
+        *("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
+        *("COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT"),
+        "NETWORK_EXCEPTION",
+    )
+)
+"""What is said of a broker that is away or on its way up."""
+
+
+def _raise(failed: Sequence[Any]) -> None:
+    from confluent_kafka import KafkaException
+
+    if failed:
+        raise KafkaException(failed[0])
+
+
+class _Words(NamedTuple):
+    """What is told of an error; filled with the table, its topic and the brokers."""
+
+    errors: tuple[str, ...]
+    sentence: str
+    hint: str
+
+
+_FENCED = ("_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "FENCED_INSTANCE_ID")
+_AWAY = ("_MSG_TIMED_OUT", *sorted(_PASSING))
+_TOLD = (
+    _Words(
+        _FENCED,
+        "another process writes to the topic '{topic}' in the name of this run",
+        "it goes on from a copy of the state folder, or a transaction was open for "
+        "longer than the broker waits; go on from the checkpoint once it has ended",
+    ),
+    _Words(
+        ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED"),
+        "the broker at {shown} does not let the user of '{table}' write in "
+        "transactions",
+        "have the user allowed to write with transactional ids, and to read groups, "
+        "that begin with 'arroyo-'; or leave 'sink.commit_mode' = 'exactly_once' out",
+    ),
+    _Words(
+        ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"),
+        "the broker at {shown} does not let the user of '{table}' write to the topic "
+        "'{topic}'",
+        "have the user allowed to write to it",
+    ),
+    _Words(
+        ("INVALID_TRANSACTION_TIMEOUT",),
+        "the broker at {shown} does not allow a transaction of '{table}' to be open "
+        "for so long",
+        "write client_configs = 'transaction.timeout.ms=...', what the broker has as "
+        "transaction.max.timeout.ms; a batch must not take longer",
+    ),
+    _Words(
+        ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"),
+        "a record of '{table}' is larger than the topic '{topic}' takes",
+        "write client_configs = 'message.max.bytes=...', if the topic takes more",
+    ),
+    _Words(
+        ("_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION"),
+        "the topic '{topic}' of '{table}' is gone, or has lost partitions",
+        "one of the same name is another topic: start afresh, with another state "
+        "folder",
+    ),
+    _Words(
+        _AWAY,
+        "the broker at {shown} did not take the records of '{table}' in time",
+        "it may be down; go on from the checkpoint once it is up",
+    ),
+)
+
+
+def _problem(sender: Sender, error: Any) -> RunProblem:
+    words = {"table": sender.table, "topic": sender.topic, "shown": sender.shown}
+    for told in _TOLD:
+        if error.name() in told.errors:
+            return RunProblem(told.sentence.format(**words), hint=told.hint)
+    return RunProblem(f"the client of '{sender.table}' cannot write: {error.str()}")

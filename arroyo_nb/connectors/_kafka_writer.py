@@ -1,0 +1,241 @@
+"""How the micro-batches of a sink come to a topic: at least once, or exactly once.
+
+At least once they are written by Spark's own sink; where records have a time of their
+own, which that sink cannot give them, by producers in the executors. A batch that comes
+again after a crash is there twice then.
+
+Exactly once they are dealt out into a fixed number of parts, each written by a task in
+a transaction of its own (:mod:`arroyo_nb.connectors._kafka_producer`). How many, and in
+whose name, is noted before the first write and kept for ever after; so a batch that
+comes again has the same rows in the same part, and a part that is there is passed over.
+Who reads committed records may see one part of a batch before another.
+
+No row comes to the driver.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.connectors._kafka_options import COMMIT_MODE
+from arroyo_nb.connectors._kafka_producer import PATIENCE_S, SENT, Sender, Transaction
+from arroyo_nb.connectors._kafka_records import (
+    KEY,
+    PARTITION,
+    RECORD,
+    TIMESTAMP_FIELD,
+    VALUE,
+    Envelope,
+    Merged,
+    SinkRows,
+)
+from arroyo_nb.connectors._notes import Notes
+from arroyo_nb.errors import RunProblem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+
+    from arroyo_nb.connectors import TableSpec, Writer
+    from arroyo_nb.connectors._kafka_access import Access
+
+REMEMBERED_S = 24 * 3600
+"""The shortest time for which a broker keeps the offset of a group, by default: a day
+before Kafka 2.0, a week since."""
+
+PATIENT: Mapping[str, str] = {
+    "kafka.delivery.timeout.ms": str(PATIENCE_S * 1000),
+    "kafka.max.block.ms": str(PATIENCE_S * 1000),
+}
+"""Spark's sink waits too for a broker that is away."""
+
+
+class SparkWriter:
+    """Writes by Spark's own sink (see :class:`arroyo_nb.connectors.Writer`).
+
+    Parameters
+    ----------
+    rows
+        What becomes of rows.
+    options
+        Of Spark's sink.
+    """
+
+    native: str | None = None
+    timed = False
+
+    def __init__(self, rows: SinkRows, options: Mapping[str, str]) -> None:
+        self._rows = rows
+        self._options = {**PATIENT, **options}
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
+        """Write one micro-batch."""
+        if WEIGHT in batch.columns:
+            merged = Merged(self._rows.envelope)
+            records = self._rows.changed(batch).mapInArrow(merged, RECORD)
+        else:
+            records = self._rows.appended(batch)
+        records = records.select(VALUE, KEY, PARTITION)
+        records.write.format("kafka").options(**self._options).save()
+
+    def close(self) -> None:
+        """Spark's producers are its own."""
+
+
+class ProducerWriter:
+    """Writes by producers in the executors, as they come (see
+    :class:`arroyo_nb.connectors.Writer`).
+
+    Parameters
+    ----------
+    rows
+        What becomes of rows.
+    sender
+        What a task does with them.
+    """
+
+    native: str | None = None
+    timed = False
+
+    def __init__(self, rows: SinkRows, sender: Sender) -> None:
+        self._rows = rows
+        self._sender = sender
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
+        """Write one micro-batch."""
+        self._send(batch, self._sender, None)
+
+    def _send(self, batch: DataFrame, sender: Sender, tasks: int | None) -> None:
+        if WEIGHT in batch.columns:
+            sender = replace(sender, merged=Merged(self._rows.envelope))
+            records = self._rows.changed(batch, tasks)
+        else:
+            records = self._rows.appended(batch, tasks)
+        # One number for each task.
+        records.mapInArrow(sender, SENT).collect()
+
+    def close(self) -> None:
+        """Each task has let go of its producer."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What is noted of a sink when it is begun, and of one that is written exactly once
+    before each batch.
+
+    Parameters
+    ----------
+    prefix
+        Begins the names of its producers and groups.
+    partitions
+        How many the topic had: the place of a change is one of them, also when others
+        are added.
+    tasks
+        Into how many parts batches are dealt; 0 before the first.
+    batch_id, at_s
+        The newest batch of which any part may be there, and when it was first begun, in
+        seconds since 1970.
+    """
+
+    prefix: str
+    partitions: int
+    tasks: int = 0
+    batch_id: int = -1
+    at_s: float = 0.0
+
+    @classmethod
+    def noted(cls, notes: Notes, partitions: int) -> Begun:
+        """What the notes say; of a sink that is new it is noted."""
+        found = notes.read()
+        if found is not None:
+            return cls(**found)
+        begun = cls(f"arroyo-{secrets.token_hex(8)}", partitions)
+        notes.write(asdict(begun))
+        return begun
+
+    def with_batch(self, batch_id: int, slots: int, now_s: float) -> Begun:
+        """With a batch that is about to be written; one that was is as it was."""
+        if batch_id <= self.batch_id:
+            return self
+        # No more than the topic has partitions: fewer transactions, each of more rows.
+        tasks = self.tasks or max(1, min(slots, self.partitions))
+        return replace(self, tasks=tasks, batch_id=batch_id, at_s=now_s)
+
+
+class TransactionWriter(ProducerWriter):
+    """Writes in transactions (see :class:`arroyo_nb.connectors.Writer`).
+
+    Parameters
+    ----------
+    rows, sender
+        As of :class:`ProducerWriter`.
+    begun, notes
+        What is noted, and where.
+    """
+
+    def __init__(
+        self, rows: SinkRows, sender: Sender, begun: Begun, notes: Notes
+    ) -> None:
+        super().__init__(rows, sender)
+        self._begun = begun
+        self._notes = notes
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Write one micro-batch; of one that came before, what is missing."""
+        now_s = time.time()
+        slots = int(batch.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+        begun = self._begun.with_batch(batch_id, slots, now_s)
+        if begun != self._begun:
+            self._notes.write(asdict(begun))
+        forgotten = begun == self._begun and now_s - begun.at_s > REMEMBERED_S
+        self._begun = begun
+        transaction = Transaction(begun.prefix, batch_id, forgotten)
+        sender = replace(self._sender, transaction=transaction)
+        self._send(batch, sender, begun.tasks)
+
+
+def topic_writer(
+    spec: TableSpec, reached: Access, partitions: int, state: Path
+) -> Writer:
+    """How a table's rows are written.
+
+    Parameters
+    ----------
+    spec
+        The table, its variables resolved.
+    reached
+        How the brokers are.
+    partitions
+        How many the topic has.
+    state
+        Folder for the notes.
+
+    Raises
+    ------
+    RunProblem
+        When the topic is not the one that was written before, or what is needed of a
+        record's schema cannot be had.
+    """
+    topic = str(spec.options["topic"])
+    notes = Notes(state / "topic.json")
+    begun = Begun.noted(notes, partitions)
+    if partitions < begun.partitions:
+        raise RunProblem(
+            f"the topic '{topic}' of '{spec.name}' has {partitions} partitions, of "
+            f"{begun.partitions} that it had when this run first wrote to it",
+            hint="it is another topic: start with another state folder",
+        )
+    rows = SinkRows(spec, Envelope(), begun.partitions)
+    shown = spec.shown("bootstrap_servers")
+    sender = Sender(spec.name, topic, shown, reached.for_librdkafka())
+    if spec.options[COMMIT_MODE] == "exactly_once":
+        return TransactionWriter(rows, sender, begun, notes)
+    if TIMESTAMP_FIELD in spec.options:
+        return ProducerWriter(rows, sender)
+    return SparkWriter(rows, {**reached.for_spark(writes=True), "topic": topic})
