@@ -1,58 +1,257 @@
-"""What is written to a topic: each format, key and time, in both commit modes."""
+"""What is written to a topic: each format, keys, times and places, in both modes."""
 
 from __future__ import annotations
 
 import json
+import time
+from collections import Counter
+from datetime import UTC, datetime
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
-MODES = ("at_least_once", "exactly_once")
+from arroyo_nb.errors import RunProblem
+
+COLUMNS = "id INT, kind TEXT, price DOUBLE, at TIMESTAMP(3)"
+ROWS = tuple(
+    {
+        "id": n,
+        "kind": None if n % 17 == 0 else f"k{n % 13}",
+        "price": n / 7,
+        "at": None if n % 19 == 0 else f"2024-02-03T04:05:{n % 60:02}.{n:03}",
+    }
+    for n in range(300)
+)
+
+
+@pytest.fixture(params=["at_least_once", "exactly_once"])
+def mode(request):
+    return request.param
 
 
 @pytest.fixture
-def records():
-    """The committed records of a topic, as (partition, key, value, time)."""
+def table(tmp_path):
+    """Declares the rows of a file, which is read in a batch or two."""
 
-    def read(made):
-        consumer = Consumer(
-            {
-                "bootstrap.servers": made.broker.bootstrap_servers,
-                "group.id": "reader",
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "auto.offset.reset": "earliest",
-                "log_level": 0,
-            }
+    def declare(columns, *rows):
+        path = tmp_path / "rows.json"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return (
+            f"CREATE TABLE t ({columns}) WITH (connector = 'single_file', "
+            f"type = 'source', format = 'json', path = '{path}');\n"
         )
-        parts = consumer.list_topics(made.name, 20).topics[made.name].partitions
-        consumer.assign([TopicPartition(made.name, number, 0) for number in parts])
-        found, ended = [], set()
-        while len(ended) < len(parts):
-            message = consumer.poll(20)
-            assert message is not None
-            if message.error() is None:
-                found.append(message)
-            else:
-                ended.add(message.partition())
-        consumer.close()
-        return found
 
-    return read
+    return declare
 
 
-FLIGHTS = """CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '30 minutes')
-WITH (connector = 'sample', dataset = 'flights');
-"""
+@pytest.fixture
+def rows_table(table):
+    return table(COLUMNS, *ROWS)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_json(new_topic, session, records, mode):
+def values(made):
+    return [record.value() for record in made.records()]
+
+
+def documents(made):
+    return [json.loads(value) for value in values(made)]
+
+
+def as_rows(found):
+    return Counter(tuple(row.values()) for row in found)
+
+
+def folded(changes):
+    """The rows that changes leave, whatever the order of the changes of two rows."""
+    rows = Counter()
+    for change in changes:
+        for image, weight in (("before", -1), ("after", 1)):
+            if change[image]:
+                rows[tuple(change[image].values())] += weight
+    return {row: n for row, n in rows.items() if n}
+
+
+def test_rows_are_json(new_topic, session, mode, rows_table):
     made = new_topic(3)
-    sink = made.declared("flight INT, origin TEXT", "out", type="sink", sink__commit_mode=mode, source__offset=None)
-    session.run(FLIGHTS + sink + "INSERT INTO out SELECT flight, origin FROM flights WHERE flight < 50;", wait=True)
-    found = [json.loads(r.value()) for r in records(made)]
-    run = session.run(FLIGHTS + "SELECT flight, origin FROM flights WHERE flight < 50", wait=True)
-    key = lambda row: tuple(row.values())
-    assert sorted(found, key=key) == sorted(run.table().to_pylist(), key=key)
-    assert len(found) > 100
+    sink = made.sink("", sink__commit_mode=mode)
+    session.run(f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;", wait=True)
+    assert as_rows(documents(made)) == as_rows(ROWS)
+    assert {record.key() for record in made.records()} == {None}
+
+
+def test_a_value_is_what_it_is_and_without_one_empty(
+    new_topic, session, mode, rows_table
+):
+    text, data = new_topic(), new_topic()
+    sinks = text.sink(
+        "value TEXT", "a", format="raw_string", sink__commit_mode=mode
+    ) + data.sink("value BYTEA", "b", format="raw_bytes", sink__commit_mode=mode)
+    session.run(
+        f"""{rows_table}{sinks}
+        INSERT INTO a SELECT 'é' || kind AS value FROM t;
+        INSERT INTO b SELECT CAST(kind AS BYTEA) AS value FROM t;
+        """,
+        wait=True,
+    )
+    kinds = Counter((row["kind"] or "").encode() for row in ROWS)
+    assert Counter(values(data)) == kinds
+    assert Counter(v.removeprefix("é".encode()) for v in values(text)) == kinds
+    assert "ék1".encode() in values(text)
+
+
+def test_keys_are_in_the_partition_of_any_client(new_topic, session, mode, rows_table):
+    made = new_topic(4)
+    sink = made.sink("", sink__commit_mode=mode, sink__key_field="kind")
+    session.run(f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;", wait=True)
+    found = made.records()
+    assert len(found) == len(ROWS)
+    for record in found:
+        kind = json.loads(record.value())["kind"]
+        assert record.key() == (kind.encode() if kind else None)
+        if kind:
+            assert record.partition() == murmur2(record.key()) % 4
+
+
+def murmur2(data):
+    """As Java's clients have it, made positive."""
+    m, mask = 0x5BD1E995, 0xFFFFFFFF
+    h = 0x9747B28C ^ len(data)
+    for at in range(0, len(data) & ~3, 4):
+        k = int.from_bytes(data[at : at + 4], "little") * m & mask
+        k = (k ^ k >> 24) * m & mask
+        h = h * m & mask ^ k
+    rest = data[len(data) & ~3 :]
+    if rest:
+        h = (h ^ int.from_bytes(rest, "little")) * m & mask
+    h = (h ^ h >> 13) * m & mask
+    return (h ^ h >> 15) & 0x7FFFFFFF
+
+
+def test_rows_of_a_key_stay_in_order(new_topic, session, mode, eventually):
+    source, made = new_topic(3), new_topic(2)
+    for part in range(3):
+        rows = ({"k": f"{part}{n % 5}", "n": n} for n in range(2000))
+        source.send(*rows, partition=part)
+    script = source.declared("k TEXT, n INT") + made.sink(
+        "k TEXT, n INT", sink__key_field="k", sink__commit_mode=mode
+    )
+    session.run(f"{script}INSERT INTO out SELECT k, n FROM t;")
+    eventually(lambda: len(made.records()) == 6000, 60)
+    found = {}
+    for row in documents(made):
+        found.setdefault(row["k"], []).append(row["n"])
+    assert len(found) == 15
+    assert all(numbers == sorted(numbers) for numbers in found.values())
+
+
+def test_a_column_that_is_no_text_is_no_key(new_topic, session, mode, rows_table):
+    made = new_topic()
+    sink = made.sink("", sink__commit_mode=mode, sink__key_field="id")
+    session.run(f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;", wait=True)
+    assert {record.key() for record in made.records()} == {None}
+
+
+def test_the_time_of_a_record_is_that_of_its_row(new_topic, session, mode, rows_table):
+    made, began_ms = new_topic(2), time.time() * 1000
+    sink = made.sink("", sink__commit_mode=mode, sink__timestamp_field="at")
+    session.run(f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;", wait=True)
+    found = made.records()
+    assert len(found) == len(ROWS)
+    for record in found:
+        at, (_, time_ms) = json.loads(record.value())["at"], record.timestamp()
+        if at is None:
+            assert time_ms > began_ms - 1000
+        else:
+            instant = datetime.fromisoformat(f"{at}+00:00")
+            assert datetime.fromtimestamp(time_ms / 1000, UTC) == instant
+
+
+def test_a_time_before_1970_is_told(new_topic, session, mode, rows_table):
+    made = new_topic()
+    sink = made.sink("", sink__commit_mode=mode, sink__timestamp_field="at")
+    query = "SELECT id, TIMESTAMP '1969-12-31 23:59:59' AS at FROM t"
+    with pytest.raises(RunProblem, match=r"'out' has a 'sink.timestamp_field' that is"):
+        session.run(f"{rows_table}{sink}INSERT INTO out {query};", wait=True)
+    assert made.records() == []
+
+
+@pytest.mark.parametrize("key", [None, "kind"])
+def test_changes_are_read_back_as_the_table(new_topic, session, mode, key, eventually):
+    source, made = new_topic(2), new_topic(3)
+    script = source.declared(COLUMNS) + made.sink(
+        "", format="debezium_json", sink__key_field=key, sink__commit_mode=mode
+    )
+    counts = """SELECT coalesce(kind, '-') AS id, id % 2 AS odd, kind, count(*) AS n
+        FROM t GROUP BY kind, id % 2"""
+    session.run(f"{script}INSERT INTO out {counts};")
+    columns = "id TEXT PRIMARY KEY, odd INT PRIMARY KEY, kind TEXT, n BIGINT"
+    table = made.declared(columns, "back", format="debezium_json")
+    back = session.run(f"{table}SELECT * FROM back")
+    for known in (ROWS[:100], ROWS):
+        source.send(*known[-200:], partition=len(known) % 2)
+        groups = Counter((row["kind"], row["id"] % 2) for row in known)
+        answer = {(k or "-", odd, k, n): 1 for (k, odd), n in groups.items()}
+        eventually(lambda a=answer: as_rows(back.table().to_pylist()) == a, 60)
+    assert folded(documents(made)) == answer
+    assert {change["op"] for change in documents(made)} == {"c", "u"}
+    for record in made.records():
+        value = json.loads(record.value())["after"][key] if key else None
+        assert record.key() == (value.encode() if value else None)
+
+
+def test_rows_that_are_only_appended_are_created(new_topic, session, mode, rows_table):
+    made = new_topic()
+    sink = made.sink("", format="debezium_json", sink__commit_mode=mode)
+    session.run(f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;", wait=True)
+    assert {(c["before"], c["op"]) for c in documents(made)} == {(None, "c")}
+    assert as_rows(c["after"] for c in documents(made)).total() == len(ROWS)
+
+
+LATEST = """SELECT k, v FROM (
+    SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY n DESC) AS place FROM t
+) AS ranked WHERE place <= 1"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "key"), [("k TEXT, v TEXT", "k"), ("k TEXT PRIMARY KEY, v TEXT", None)]
+)
+def test_the_end_of_a_row_is_before_the_next_that_has_its_key(
+    new_topic, session, mode, columns, key, eventually
+):
+    source, made = new_topic(), new_topic(4)
+    options = {"format": "debezium_json", "sink__commit_mode": mode}
+    script = source.declared("k TEXT, v TEXT, n INT") + made.sink(
+        columns, sink__key_field=key, **options
+    )
+    # Rows that have no name but their values: each change is an end and a beginning.
+    run = session.run(f"{script}INSERT INTO out {LATEST};")
+    eventually(lambda: run.state.value == "running", 60)
+    for n in range(4):
+        source.send(*({"k": f"k{k}", "v": f"{k}-{n}", "n": n} for k in range(20)))
+        ends = {f"{k}-{n}" for k in range(20)}
+
+        def last(ends=ends):
+            rows = {}
+            for change in documents(made):
+                image = change["after"] or change["before"]
+                rows[image["k"]] = change["after"] and change["after"]["v"]
+            return set(rows.values()) == ends
+
+        eventually(last)
+
+
+def test_a_preview_lies_beside_what_is_written(new_topic, session, mode, rows_table):
+    made = new_topic()
+    sink = made.sink("", format="debezium_json", sink__commit_mode=mode)
+    query = "SELECT kind, count(*) AS n FROM t GROUP BY kind"
+    script = f"{rows_table}{sink}INSERT INTO out {query};"
+    run = session.run(script, wait=True, keep=True)
+    assert folded(documents(made)) == as_rows(run.table().to_pylist())
+
+
+def test_nothing_is_written_where_sinks_are_off(new_topic, session, mode, rows_table):
+    made = new_topic()
+    sink = made.sink("", sink__commit_mode=mode)
+    script = f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;"
+    run = session.run(script, wait=True, sinks=False)
+    assert run.table().num_rows == len(ROWS)
+    assert made.records() == []

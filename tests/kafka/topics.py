@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from arroyo_nb.kafka import LocalBroker
@@ -51,6 +51,32 @@ class Topic:
         place = TopicPartition(self.name, partition, before)
         self.admin.delete_records([place])[place].result(20)
 
+    def records(self) -> list[Message]:
+        """Its committed records, those of a partition in their order."""
+        settings = {
+            **self._settings,
+            "group.id": "test",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+        }
+        consumer, found = Consumer(settings), []
+        parts = set(consumer.list_topics(self.name, 20).topics[self.name].partitions)
+        consumer.assign([TopicPartition(self.name, number, 0) for number in parts])
+        while parts:
+            message = consumer.poll(20)
+            assert message is not None, "the broker is silent"
+            if message.error() is None:
+                found.append(message)
+            else:
+                parts.discard(message.partition())
+        consumer.close()
+        return found
+
+    def sink(self, columns: str, name: str = "out", **options: object) -> str:
+        """CREATE TABLE that writes to it; options as of :meth:`declared`."""
+        given = {"type": "sink", "source__offset": None, **options}
+        return self.declared(columns, name, **given)
+
     def declared(self, columns: str, name: str = "t", **options: object) -> str:
         """CREATE TABLE over it; options with a dot are written with ``__``."""
         given = {
@@ -67,4 +93,5 @@ class Topic:
             for key, value in given.items()
             if value is not None
         )
-        return f"CREATE TABLE {name} ({columns}) WITH ({pairs});\n"
+        listed = f"({columns}) " if columns else ""
+        return f"CREATE TABLE {name} {listed}WITH ({pairs});\n"
