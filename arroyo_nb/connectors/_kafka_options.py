@@ -19,6 +19,7 @@ from arroyo_nb.connectors._kafka_stream import (
     start_offsets,
     start_timestamp_ms,
 )
+from arroyo_nb.connectors._schema_registry import ENDPOINT
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
@@ -37,7 +38,7 @@ SERVERS = Option(
 
 SCHEMA_REGISTRY = (
     Option(
-        "schema_registry.endpoint",
+        ENDPOINT,
         Kind.STRING,
         "URL of the schema registry; to read JSON it is not asked",
     ),
@@ -230,6 +231,14 @@ def format_problems(
 
 
 def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
+    if spec.options.get(REGISTRY) and ENDPOINT not in spec.options:
+        yield (
+            REGISTRY,
+            CatalogProblem(
+                f"required option '{ENDPOINT}' not set",
+                hint="a sink registers the schema of its records there",
+            ),
+        )
     for column, key in spec.metadata.items():
         yield (
             "type",
@@ -250,7 +259,7 @@ def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
                 option,
                 CatalogProblem(
                     f"field {name} not found{wanted}",
-                    hint=did_you_mean(name, types),
+                    hint=None if name in types else did_you_mean(name, types),
                 ),
             )
 

@@ -15,6 +15,7 @@ No row comes to the driver.
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Mapping
@@ -35,7 +36,12 @@ from arroyo_nb.connectors._kafka_records import (
     SinkRows,
 )
 from arroyo_nb.connectors._notes import Notes
+from arroyo_nb.connectors._schema_registry import registered
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats import tells_changes
+from arroyo_nb.formats._payloads import PREFIX_BYTES
+from arroyo_nb.formats._told_schemas import changed, connect_schema, json_schema
+from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -231,7 +237,7 @@ def topic_writer(
             f"{begun.partitions} that it had when this run first wrote to it",
             hint="it is another topic: start with another state folder",
         )
-    rows = SinkRows(spec, Envelope(), begun.partitions)
+    rows = SinkRows(spec, _envelope(spec), begun.partitions)
     shown = spec.shown("bootstrap_servers")
     sender = Sender(spec.name, topic, shown, reached.for_librdkafka())
     if spec.options[COMMIT_MODE] == "exactly_once":
@@ -239,3 +245,17 @@ def topic_writer(
     if TIMESTAMP_FIELD in spec.options:
         return ProducerWriter(rows, sender)
     return SparkWriter(rows, {**reached.for_spark(writes=True), "topic": topic})
+
+
+def _envelope(spec: TableSpec) -> Envelope:
+    """What the options of JSON have put around each document."""
+    options, rows = spec.options, spec.physical
+    if tells_changes(str(options["format"])):
+        rows = changed(rows)
+    if options.get(INCLUDE_SCHEMA):
+        schema = json.dumps(connect_schema(rows, options), ensure_ascii=False)
+        return Envelope(f'{{"schema":{schema},"payload":'.encode(), b"}")
+    if options.get(REGISTRY):
+        number = registered(spec, json_schema(rows, options))
+        return Envelope(b"\0" + number.to_bytes(PREFIX_BYTES - 1, "big"))
+    return Envelope()
