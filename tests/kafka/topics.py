@@ -6,9 +6,10 @@ import itertools
 import json
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import AdminClient, NewPartitions, OffsetSpec
 
 from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.client import offsets
 
 USER, PASSWORD = "alice", "wonder,land"
 """Who may log in at the broker of the tests."""
@@ -71,6 +72,13 @@ class Topic:
                 parts.discard(message.partition())
         consumer.close()
         return found
+
+    def end(self) -> int:
+        """How far it goes, all partitions together."""
+        found = self.admin.list_topics(self.name, 20).topics[self.name].partitions
+        parts = [(self.name, number) for number in found]
+        latest = OffsetSpec.latest()
+        return sum(offsets(self.admin, parts, latest, lambda: None))
 
     def sink(self, columns: str, name: str = "out", **options: object) -> str:
         """CREATE TABLE that writes to it; options as of :meth:`declared`."""
