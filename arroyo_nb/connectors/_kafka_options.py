@@ -11,7 +11,6 @@ from functools import partial
 
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.connectors._kafka_access import JAVA_LOGINS, parsed_configs
-from arroyo_nb.connectors._kafka_records import KEY_FIELD, TIMESTAMP_FIELD
 from arroyo_nb.connectors._kafka_stream import (
     OFFSET,
     OFFSETS,
@@ -27,7 +26,11 @@ from arroyo_nb.options import REFERENCE, Kind, Option, OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Timestamp
 
-COMMIT_MODE = "sink.commit_mode"
+COMMIT_MODE, KEY_FIELD, TIMESTAMP_FIELD = (
+    "sink.commit_mode",
+    "sink.key_field",
+    "sink.timestamp_field",
+)
 
 SERVERS = Option(
     "bootstrap_servers",

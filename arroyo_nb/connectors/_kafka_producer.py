@@ -25,11 +25,11 @@ from typing import Any, NamedTuple, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arroyo_nb.connectors._kafka_options import TIMESTAMP_FIELD
 from arroyo_nb.connectors._kafka_records import (
     AT,
     KEY,
     PARTITION,
-    TIMESTAMP_FIELD,
     VALUE,
     Merged,
 )

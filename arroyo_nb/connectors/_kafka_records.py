@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.debezium import AFTER, BEFORE, OP, documents
+from arroyo_nb.connectors._kafka_options import KEY_FIELD, TIMESTAMP_FIELD
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats._encode import json_sql
 from arroyo_nb.formats.debezium_json import ROW, document_texts
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from arroyo_nb.connectors import TableSpec
-
-KEY_FIELD, TIMESTAMP_FIELD = "sink.key_field", "sink.timestamp_field"
 
 VALUE, KEY, AT, PARTITION = "value", "key", "at_ms", "partition"
 RECORD = f"{VALUE} binary, {KEY} string, {AT} bigint, {PARTITION} int"

@@ -11,7 +11,6 @@ from arroyo_nb.connectors._kafka_access import Access, Login, access, parsed_con
 from arroyo_nb.connectors._kafka_broker import Broker
 from arroyo_nb.connectors._kafka_options import COMMIT_MODE, table_problems
 from arroyo_nb.connectors._kafka_stream import KafkaStream
-from arroyo_nb.connectors._kafka_writer import topic_writer
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.options import Option, OptionValue, substituted
 from arroyo_nb.schema import (
@@ -118,6 +117,8 @@ class KafkaTable(Unasked):
             As of :meth:`reach`; and when the topic is not the one that was written
             before.
         """
+        from arroyo_nb.connectors._kafka_writer import topic_writer
+
         reached = self._access(spec)
         found = _broker(spec, reached).described()
         return topic_writer(spec, reached, found, state)

@@ -23,13 +23,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.connectors._kafka_options import COMMIT_MODE
+from arroyo_nb.connectors._kafka_options import COMMIT_MODE, TIMESTAMP_FIELD
 from arroyo_nb.connectors._kafka_producer import PATIENCE_S, SENT, Sender, Transaction
 from arroyo_nb.connectors._kafka_records import (
     KEY,
     PARTITION,
     RECORD,
-    TIMESTAMP_FIELD,
     VALUE,
     Envelope,
     Merged,

@@ -152,6 +152,21 @@ _WORDLESS = (
         r"you must specify all TopicPartitions",
     ),
     _Rule(
+        "kafka away",
+        "the broker did not take records in time: {reason}",
+        "it may be down, or the topic gone; go on from the checkpoint once it is there",
+        r"org\.apache\.kafka\.common\.errors\.TimeoutException: "
+        r"(?P<reason>(?:Expiring|Topic) [^\n]+?)\.?\s*(?:\n|$)",
+    ),
+    _Rule(
+        "kafka refuses",
+        "the broker does not take a record: {reason}",
+        "look at the topic's settings, and at what its user may do",
+        r"org\.apache\.kafka\.common\.errors\.(?:RecordTooLarge|TopicAuthorization"
+        r"|ClusterAuthorization|InvalidTopic)Exception: "
+        r"(?P<reason>[^\n]+?)\.?\s*(?:\n|$)",
+    ),
+    _Rule(
         "no kafka",
         "Spark has no Kafka connector",
         "hand in a SparkSession that has the package spark-sql-kafka-0-10",

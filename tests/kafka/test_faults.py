@@ -137,21 +137,26 @@ def test_a_client_that_logs_in_where_nobody_asks(new_topic, refused):
     assert "logs in, which the broker at" in refused(script)
 
 
+@pytest.mark.parametrize("mode", [None, "at_least_once", "exactly_once"])
 def test_secrets_are_nowhere(
-    new_topic, session, eventually, monkeypatch, tmp_path, engine
+    new_topic, session, eventually, monkeypatch, tmp_path, engine, mode
 ):
-    made = new_topic()
+    made, other = new_topic(), new_topic()
     made.send({"id": 1})
     monkeypatch.setenv("KAFKA_WORD", PASSWORD)
     monkeypatch.setenv("KAFKA_USER", USER)
     monkeypatch.setenv("KAFKA_AT", made.broker.sasl_servers)
-    script = login(
-        made,
-        "{{ KAFKA_WORD }}",
-        auth__username="{{ KAFKA_USER }}",
-        bootstrap_servers="{{ KAFKA_AT }}",
-    )
-    run = session.run(script + ALL, state_dir=tmp_path)
+    secrets = {
+        "auth__username": "{{ KAFKA_USER }}",
+        "bootstrap_servers": "{{ KAFKA_AT }}",
+    }
+    script = login(made, "{{ KAFKA_WORD }}", **secrets)
+    if mode is not None:
+        sink = {"name": "out", "type": "sink", "source__offset": None}
+        sink |= {"topic": other.name, "sink__commit_mode": mode}
+        script += login(other, "{{ KAFKA_WORD }}", **secrets, **sink)
+        script += "INSERT INTO out "
+    run = session.run(script + ALL, state_dir=tmp_path, keep=True)
     eventually(lambda: run.state.ended or run.table().num_rows == 1, 60)
     assert run.table()["id"].to_pylist() == [1]
     texts = [run.explain(), repr(run), repr(run.plan), str(run.snapshot())]
@@ -162,6 +167,55 @@ def test_secrets_are_nowhere(
     texts += (path.read_bytes().decode("utf-8", "replace") for path in files)
     assert not [text for text in texts if PASSWORD in text]
     assert not [text for text in texts[:4] if made.broker.sasl_servers in text]
+
+
+@pytest.fixture
+def sink_refused(session):
+    """What a script is told of its sink at its start, within five seconds."""
+
+    def tell(sink, **options):
+        rows = "CREATE TABLE t WITH (connector = 'sample', dataset = 'airlines');"
+        script = f"{rows}\n{sink}INSERT INTO out SELECT name FROM t"
+        began_s = time.monotonic()
+        with pytest.raises(RunProblem) as told:
+            session.run(script, source="<cell>", **options)
+        assert time.monotonic() - began_s < TOLD_S
+        text = str(told.value)
+        assert text.startswith("<cell>:3:")
+        assert "the table 'out'" in text
+        return text
+
+    return tell
+
+
+def test_a_topic_to_write_that_is_not_there(new_topic, sink_refused):
+    made = new_topic()
+    text = sink_refused(made.sink("", topic=made.name + "x"))
+    assert f"writes the topic '{made.name}x', which is not at " in text
+    assert "did you mean 'read-" in text
+    assert made.name + "x" not in made.admin.list_topics(timeout=20).topics
+
+
+def test_wrong_credentials_to_write(new_topic, sink_refused):
+    made = new_topic()
+    sink = made.sink(
+        "",
+        bootstrap_servers=made.broker.sasl_servers,
+        auth__type="sasl",
+        auth__mechanism="PLAIN",
+        auth__protocol="SASL_PLAINTEXT",
+        auth__username=USER,
+        auth__password="canary-wrong",
+    )
+    assert "wrong credentials" in sink_refused(sink).split("\n")[0]
+
+
+def test_a_broker_to_write_to_that_is_not_there(new_topic, sink_refused):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    sink = new_topic().sink("", bootstrap_servers=f"127.0.0.1:{port}")
+    assert f"finds no broker at 127.0.0.1:{port}" in sink_refused(sink)
 
 
 def test_records_that_retention_took_are_told(new_topic, session, eventually, tmp_path):

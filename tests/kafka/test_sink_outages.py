@@ -15,7 +15,7 @@ from topics import Topic
 from arroyo_nb.kafka import LocalBroker
 
 MODES = ("exactly_once", "at_least_once")
-RESUMED_S = 3
+RESUMED_S, STOPPED_S = 3, 5
 
 
 @contextmanager
@@ -90,6 +90,23 @@ def _grew(made, end):
 
 def test_a_broker_that_comes_back_is_written_on(session, eventually):
     check(session, eventually, (2, 20, 4))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_run_that_waits_for_a_broker_can_be_stopped(session, eventually, mode):
+    source = "CREATE TABLE t WITH (connector = 'impulse', event_rate = '200');\n"
+    with LocalBroker() as broker:
+        made = Topic(broker, 2)
+        sink = made.sink("", sink__commit_mode=mode)
+        run = session.run(f"{source}{sink}INSERT INTO out SELECT counter FROM t;")
+        eventually(lambda: made.end() > 0 or run.state.ended, 60)
+        broker.stop()
+        threading.Event().wait(2)
+        assert run.state.value == "running"
+        began_s = time.monotonic()
+        assert run.stop().wait_quietly(STOPPED_S)
+        print(f"{mode}: {time.monotonic() - began_s:.2f} s to stop")
+        assert (run.state.value, run.error) == ("stopped", None)
 
 
 @pytest.mark.long

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import threading
 import time
 from collections import Counter
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 
@@ -254,4 +258,76 @@ def test_nothing_is_written_where_sinks_are_off(new_topic, session, mode, rows_t
     script = f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;"
     run = session.run(script, wait=True, sinks=False)
     assert run.table().num_rows == len(ROWS)
+    assert made.records() == []
+
+
+def test_a_schema_lies_beside_the_row(new_topic, session, mode, rows_table, rows):
+    made = new_topic()
+    options = {"json__include_schema": "true"}
+    sink = made.sink("", sink__commit_mode=mode, **options)
+    query = "INSERT INTO out SELECT id, kind FROM t;"
+    session.run(f"{rows_table}{sink}{query}", wait=True)
+    fields = documents(made)[0]["schema"]["fields"]
+    assert [(f["field"], f["type"]) for f in fields] == [
+        *(("id", "int32"), ("kind", "string"))
+    ]
+    back = made.declared("id INT, kind TEXT", "back", **options)
+    found = rows(f"{back}SELECT * FROM back", len(ROWS))
+    assert Counter(found) == Counter((row["id"], row["kind"]) for row in ROWS)
+
+
+class Registry(BaseHTTPRequestHandler):
+    """A schema registry that gives every schema one number."""
+
+    asked: ClassVar[list[tuple[str, str | None, dict[str, str]]]] = []
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.append((self.path, self.headers["Authorization"], body))
+        known = "wrong" not in base64.b64decode(self.asked[-1][1].split()[1]).decode()
+        self.send_response(200 if known else 401)
+        self.end_headers()
+        self.wfile.write(b'{"id": 66051}')
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.fixture
+def registry():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Registry) as server:
+        threading.Thread(target=server.serve_forever).start()
+        Registry.asked.clear()
+        yield {
+            "json__confluent_schema_registry": "true",
+            "schema_registry__endpoint": f"http://127.0.0.1:{server.server_port}/",
+            "schema_registry__api_key": "me",
+        }
+        server.shutdown()
+
+
+def test_a_record_begins_with_the_number_of_its_schema(
+    new_topic, session, mode, rows_table, rows, registry
+):
+    made = new_topic()
+    options = {"format": "debezium_json", "sink__commit_mode": mode, **registry}
+    sink = made.sink("", schema_registry__api_secret="hush", **options)
+    query = "INSERT INTO out SELECT kind, count(*) AS n FROM t GROUP BY kind;"
+    session.run(f"{rows_table}{sink}{query}", wait=True)
+    assert {value[:5] for value in values(made)} == {b"\0\0\x01\x02\x03"}
+    documents = [json.loads(value[5:]) for value in values(made)]
+    assert sum(folded(documents).values()) == len({row["kind"] for row in ROWS})
+    ((path, login, body),) = Registry.asked
+    assert path == f"/subjects/{made.name}-value/versions"
+    assert base64.b64decode(login.split()[1]) == b"me:hush"
+    assert body["schemaType"] == "JSON"
+    assert list(json.loads(body["schema"])["properties"]) == ["before", "after", "op"]
+
+
+def test_a_registry_that_refuses_is_told(new_topic, session, rows_table, registry):
+    made = new_topic()
+    sink = made.sink("", schema_registry__api_secret="wrong", **registry)
+    script = f"{rows_table}{sink}INSERT INTO out SELECT * FROM t;"
+    with pytest.raises(RunProblem, match=r"'out' at http.* refuses: wrong credentials"):
+        session.run(script, wait=True)
     assert made.records() == []

@@ -21,7 +21,6 @@ CREATE TABLE h (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', top
 -- <cell>:2:154: Failed to create table b caused by field at not found or not a timestamp
 --   CREATE TABLE b (n INT, at TEXT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.key_field' = m, 'sink.timestamp_field' = at);
 --                                                                                                                                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: did you mean 'at'?
 -- <cell>:3:106: Failed to create table c caused by raw_string format requires a schema with a single field called `value` of type TEXT
 --   CREATE TABLE c (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'raw_string');
 --                                                                                                            ^^^^^^^^^^^^^^^^^^^^^

@@ -53,6 +53,21 @@ def test_what_a_worker_of_ours_says_is_said_with_its_hint(text):
             "CAST_INVALID_INPUT",
         ),
         (
+            STREAM.format(
+                "Aborted. org.apache.kafka.common.errors.TimeoutException: Expiring "
+                "3 record(s) for t-0:600 ms has passed since batch creation"
+            ),
+            "the broker did not take records in time: Expiring 3 record(s) for "
+            "t-0:600 ms has passed since batch creation",
+            None,
+        ),
+        (
+            "org.apache.kafka.common.errors.RecordTooLargeException: The message is 9 "
+            "bytes when serialized.",
+            "the broker does not take a record: The message is 9 bytes when serialized",
+            None,
+        ),
+        (
             "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide`. SQLSTATE: 22012",
             "an integer was divided by zero",
             "DIVIDE_BY_ZERO",

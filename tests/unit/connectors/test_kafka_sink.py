@@ -1,0 +1,198 @@
+"""The parts of kafka's sinks that need neither a broker nor Spark."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+
+from arroyo_nb.connectors import TableSpec
+from arroyo_nb.connectors._kafka_access import (
+    JAVA_WRITER_NAMES,
+    LIBRDKAFKA_WRITER_ONLY,
+    access,
+    parsed_configs,
+)
+from arroyo_nb.connectors._kafka_producer import (
+    SETTINGS,
+    Sender,
+    Transaction,
+    _insist,
+    _problem,
+)
+from arroyo_nb.connectors._kafka_records import Envelope, Merged
+from arroyo_nb.connectors._kafka_writer import Begun, topic_writer
+from arroyo_nb.connectors._notes import Notes
+from arroyo_nb.errors import RunProblem
+
+SENDER = Sender("out", "t", "h:1", {"sasl.password": "hush"})
+
+
+def changes(*rows):
+    """Rows of text, weight and id; the key is the text's first letter."""
+    texts, weights, ids = zip(*rows, strict=True)
+    return pa.table(
+        {
+            "row": pa.array([json.dumps({"v": text}) for text in texts]),
+            "key": pa.array([text[0] for text in texts]),
+            "at_ms": pa.array([None] * len(texts), pa.int64()),
+            "partition": pa.array([len(text) for text in texts], pa.int32()),
+            "_weight": pa.array(weights, pa.int64()),
+            "_row_id": pa.array(ids, pa.int64()),
+        }
+    )
+
+
+def test_changes_become_documents_the_deletes_first():
+    merged = Merged(Envelope(b"<", b">"))
+    table = merged.records(
+        changes(("a", 1, 1), ("bb", -1, 2), ("b", 1, 2), ("ccc", -1, 3), ("d", 1, None))
+    )
+    told = [
+        (json.loads(value[1:-1]), key, partition)
+        for value, key, partition in zip(
+            *(table[n].to_pylist() for n in ("value", "key", "partition")), strict=True
+        )
+    ]
+    assert told == [
+        ({"before": {"v": "ccc"}, "after": None, "op": "d"}, "c", 3),
+        ({"before": None, "after": {"v": "a"}, "op": "c"}, "a", 1),
+        ({"before": {"v": "bb"}, "after": {"v": "b"}, "op": "u"}, "b", 1),
+        ({"before": None, "after": {"v": "d"}, "op": "c"}, "d", 1),
+    ]
+    assert table["value"].type == pa.binary()
+
+
+def test_no_changes_are_no_records():
+    assert list(Merged(Envelope())(iter(()))) == []
+
+
+def test_what_is_begun_stays_as_it_was_begun(tmp_path):
+    notes = Notes(tmp_path / "topic.json")
+    begun = Begun.noted(notes, 3)
+    assert begun.prefix.startswith("arroyo-")
+    assert Begun.noted(notes, 5) == begun
+    first = begun.with_batch(0, slots=2, now_s=10.0)
+    assert (first.tasks, first.batch_id, first.at_s) == (2, 0, 10.0)
+    assert first.with_batch(0, slots=9, now_s=99.0) is first
+    second = first.with_batch(1, slots=9, now_s=20.0)
+    assert (second.tasks, second.batch_id, second.at_s) == (2, 1, 20.0)
+
+
+def test_there_are_no_more_tasks_than_partitions():
+    assert Begun("p", 1).with_batch(0, slots=8, now_s=0.0).tasks == 1
+
+
+def test_a_topic_that_has_lost_partitions_is_another(tmp_path):
+    Begun.noted(Notes(tmp_path / "topic.json"), 3)
+    spec = TableSpec("out", None, {"topic": "t"})
+    reached = access({"bootstrap_servers": "h:1"}, None, {})
+    with pytest.raises(RunProblem, match="has 2 partitions, of 3 that it had"):
+        topic_writer(spec, reached, 2, tmp_path)
+
+
+def test_settings_of_a_writer_are_translated():
+    configs = parsed_configs(
+        "compression.codec=lz4,message.max.bytes=9,queue.buffering.max.kbytes=7",
+        writes=True,
+    )
+    reached = access({"bootstrap_servers": "h:1"}, None, configs)
+    assert reached.for_spark(writes=True) == {
+        "kafka.bootstrap.servers": "h:1",
+        "kafka.security.protocol": "PLAINTEXT",
+        "kafka.compression.type": "lz4",
+        "kafka.max.request.size": "9",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*JAVA_WRITER_NAMES, *LIBRDKAFKA_WRITER_ONLY} - {"debug"})
+)
+def test_librdkafka_knows_each_name_of_a_writer(name):
+    said = ""
+    try:
+        Producer({name: "no-such-value"})
+    except KafkaException as problem:
+        said = str(problem)
+    assert "No such configuration" not in said
+
+
+def test_the_settings_of_a_writer_are_taken():
+    Producer({**SETTINGS, "transactional.id": "t", "message.timeout.ms": 600_000})
+    asked = {"enable.sparse.connections": False, "group.id": "g"}
+    Consumer({**asked, "isolation.level": "read_committed"}).close()
+
+
+def test_secrets_of_a_sender_are_in_no_picture():
+    assert "hush" not in repr(SENDER)
+
+
+class Places:
+    """A group, as the client would ask for it."""
+
+    def __init__(self, offset):
+        self.offset = offset
+
+    def committed(self, place, timeout_s):
+        (asked,) = place
+        assert (asked.topic, asked.partition) == ("t", 0)
+        return [self]
+
+
+@pytest.mark.parametrize(
+    ("offset", "is_written"), [(7, False), (8, True), (9, True), (-1001, False)]
+)
+def test_a_batch_is_written_when_the_next_is_waited_for(offset, is_written):
+    assert SENDER._is_written(Places(offset), Transaction("p", 7)) is is_written
+
+
+def test_what_a_broker_may_have_forgotten_is_told():
+    old = Transaction("p", 7, forgotten=True)
+    assert SENDER._is_written(Places(8), old)
+    assert not SENDER._is_written(Places(7), old)
+    with pytest.raises(RunProblem, match="batch 7 of 'out' was written before can no"):
+        SENDER._is_written(Places(-1001), old)
+
+
+def failing(*codes):
+    left = list(codes)
+
+    def call():
+        if left:
+            raise KafkaException(KafkaError(left.pop(0)))
+        return "done"
+
+    return call
+
+
+def test_who_is_on_the_way_up_is_asked_again():
+    passing = (KafkaError._TIMED_OUT, KafkaError.NOT_COORDINATOR)
+    assert _insist(failing(*passing)) == "done"
+    with pytest.raises(KafkaException, match="MSG_SIZE_TOO_LARGE"):
+        _insist(failing(KafkaError.MSG_SIZE_TOO_LARGE))
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (KafkaError._FENCED, "in the name of this run"),
+        (KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "write in transactions"),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "write to the topic 't'"),
+        (KafkaError.INVALID_TRANSACTION_TIMEOUT, "to be open for so long"),
+        (KafkaError.MSG_SIZE_TOO_LARGE, "is larger than the topic 't' takes"),
+        (KafkaError._UNKNOWN_TOPIC, "the topic 't' of 'out' is gone"),
+        (KafkaError._MSG_TIMED_OUT, "did not take the records of 'out' in time"),
+        (KafkaError.INVALID_CONFIG, "the client of 'out' cannot write: Broker: "),
+    ],
+)
+def test_what_the_client_says_is_told(code, words):
+    assert words in _problem(SENDER, KafkaError(code)).message
+
+
+def test_a_time_that_no_record_has_is_told():
+    columns = {"value": [b""], "key": [None], "partition": [None], "at_ms": [0]}
+    batch = pa.RecordBatch.from_pydict(columns)
+    with pytest.raises(RunProblem, match="not after the beginning of 1970"):
+        SENDER._fields(batch)
