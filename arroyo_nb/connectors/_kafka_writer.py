@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from arroyo_nb.connectors import TableSpec, Writer
     from arroyo_nb.connectors._kafka_access import Access
+    from arroyo_nb.connectors._kafka_broker import Described
 
 REMEMBERED_S = 24 * 3600
 """The shortest time for which a broker keeps the offset of a group, by default: a day
@@ -138,9 +139,11 @@ class Begun:
     ----------
     prefix
         Begins the names of its producers and groups.
+    topic_id
+        What the brokers alone call the topic.
     partitions
-        How many the topic had: the place of a change is one of them, also when others
-        are added.
+        How many it had: the place of a change is one of them, also when others are
+        added.
     tasks
         Into how many parts batches are dealt; 0 before the first.
     batch_id, at_s
@@ -149,18 +152,20 @@ class Begun:
     """
 
     prefix: str
+    topic_id: str
     partitions: int
     tasks: int = 0
     batch_id: int = -1
     at_s: float = 0.0
 
     @classmethod
-    def noted(cls, notes: Notes, partitions: int) -> Begun:
+    def noted(cls, notes: Notes, topic: Described) -> Begun:
         """What the notes say; of a sink that is new it is noted."""
         found = notes.read()
         if found is not None:
             return cls(**found)
-        begun = cls(f"arroyo-{secrets.token_hex(8)}", partitions)
+        prefix = f"arroyo-{secrets.token_hex(8)}"
+        begun = cls(prefix, topic.topic_id, len(topic.partitions))
         notes.write(asdict(begun))
         return begun
 
@@ -206,7 +211,7 @@ class TransactionWriter(ProducerWriter):
 
 
 def topic_writer(
-    spec: TableSpec, reached: Access, partitions: int, state: Path
+    spec: TableSpec, reached: Access, found: Described | None, state: Path
 ) -> Writer:
     """How a table's rows are written.
 
@@ -216,8 +221,8 @@ def topic_writer(
         The table, its variables resolved.
     reached
         How the brokers are.
-    partitions
-        How many the topic has.
+    found
+        The topic; None where there is none.
     state
         Folder for the notes.
 
@@ -229,13 +234,11 @@ def topic_writer(
     """
     topic = str(spec.options["topic"])
     notes = Notes(state / "topic.json")
-    begun = Begun.noted(notes, partitions)
-    if partitions < begun.partitions:
-        raise RunProblem(
-            f"the topic '{topic}' of '{spec.name}' has {partitions} partitions, of "
-            f"{begun.partitions} that it had when this run first wrote to it",
-            hint="it is another topic: start with another state folder",
-        )
+    if found is None:
+        raise _deleted(topic, spec.name)
+    begun = Begun.noted(notes, found)
+    if begun.topic_id != found.topic_id:
+        raise _deleted(topic, spec.name)
     rows = SinkRows(spec, _envelope(spec), begun.partitions)
     shown = spec.shown("bootstrap_servers")
     sender = Sender(spec.name, topic, shown, reached.for_librdkafka())
@@ -244,6 +247,14 @@ def topic_writer(
     if TIMESTAMP_FIELD in spec.options:
         return ProducerWriter(rows, sender)
     return SparkWriter(rows, {**reached.for_spark(writes=True), "topic": topic})
+
+
+def _deleted(topic: str, table: str) -> RunProblem:
+    return RunProblem(
+        f"the topic '{topic}' of '{table}' was deleted",
+        hint="one of the same name is another topic: start afresh, with another state "
+        "folder",
+    )
 
 
 def _envelope(spec: TableSpec) -> Envelope:

@@ -15,6 +15,7 @@ from arroyo_nb.connectors._kafka_access import (
     access,
     parsed_configs,
 )
+from arroyo_nb.connectors._kafka_broker import Described
 from arroyo_nb.connectors._kafka_producer import (
     SETTINGS,
     Sender,
@@ -71,9 +72,9 @@ def test_no_changes_are_no_records():
 
 def test_what_is_begun_stays_as_it_was_begun(tmp_path):
     notes = Notes(tmp_path / "topic.json")
-    begun = Begun.noted(notes, 3)
+    begun = Begun.noted(notes, Described("a", (0, 1, 2)))
     assert begun.prefix.startswith("arroyo-")
-    assert Begun.noted(notes, 5) == begun
+    assert Begun.noted(notes, Described("a", tuple(range(5)))) == begun
     first = begun.with_batch(0, slots=2, now_s=10.0)
     assert (first.tasks, first.batch_id, first.at_s) == (2, 0, 10.0)
     assert first.with_batch(0, slots=9, now_s=99.0) is first
@@ -82,15 +83,16 @@ def test_what_is_begun_stays_as_it_was_begun(tmp_path):
 
 
 def test_there_are_no_more_tasks_than_partitions():
-    assert Begun("p", 1).with_batch(0, slots=8, now_s=0.0).tasks == 1
+    assert Begun("p", "a", 1).with_batch(0, slots=8, now_s=0.0).tasks == 1
 
 
-def test_a_topic_that_has_lost_partitions_is_another(tmp_path):
-    Begun.noted(Notes(tmp_path / "topic.json"), 3)
+@pytest.mark.parametrize("found", [None, Described("b", (0,))])
+def test_a_topic_that_was_deleted_is_another(tmp_path, found):
+    Begun.noted(Notes(tmp_path / "topic.json"), Described("a", (0,)))
     spec = TableSpec("out", None, {"topic": "t"})
     reached = access({"bootstrap_servers": "h:1"}, None, {})
-    with pytest.raises(RunProblem, match="has 2 partitions, of 3 that it had"):
-        topic_writer(spec, reached, 2, tmp_path)
+    with pytest.raises(RunProblem, match="the topic 't' of 'out' was deleted"):
+        topic_writer(spec, reached, found, tmp_path)
 
 
 def test_settings_of_a_writer_are_translated():
