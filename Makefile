@@ -63,7 +63,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev
-	@status=0; for name in startup plan first_row throughput updating; do \
+	@status=0; for name in startup plan first_row throughput updating kafka; do \
 		$(BIN)/python -m benchmarks.$$name || status=1; done; exit $$status
 
 # Two stamps: what a user needs, and what the tests need on top.

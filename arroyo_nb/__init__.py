@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arroyo_nb.session import Session as Session
 
 __version__ = "0.1.0"
-__all__ = ["ArroyoError", "Session", "__version__"]
+__all__ = ["ArroyoError", "Session", "__version__", "active_session"]
 
 
 def __getattr__(name: str) -> Any:
@@ -26,6 +26,19 @@ def __getattr__(name: str) -> Any:
 
         return Session
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def active_session() -> Session:
+    """The session of this notebook's cells: all that they do, it does too.
+
+    Raises
+    ------
+    ArroyoError
+        Where ``%load_ext arroyo_nb`` has not been run.
+    """
+    from arroyo_nb import magics
+
+    return magics.active_session()
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

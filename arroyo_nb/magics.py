@@ -15,6 +15,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from IPython.core.getipython import get_ipython
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from traitlets import Bool, Enum, Integer, Unicode
 
@@ -358,6 +359,23 @@ class Loaded:
 
 _LOADED: dict[int, Loaded] = {}
 """By the id of a shell."""
+
+
+def active_session() -> Session:
+    """The session of this shell's cells.
+
+    Raises
+    ------
+    RunProblem
+        When it has none.
+    """
+    loaded = _LOADED.get(id(get_ipython()))
+    if loaded is None:
+        raise RunProblem(
+            "there are no %%arroyo cells here, and so no session of theirs",
+            hint="%load_ext arroyo_nb first, or make a Session",
+        )
+    return loaded.magics.session
 
 
 def load(shell: Any, session: Session | None = None) -> None:

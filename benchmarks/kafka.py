@@ -12,7 +12,10 @@ from __future__ import annotations
 import json
 import queue
 import sys
+import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,20 +27,21 @@ from arroyo_nb.connectors._kafka_stream import BATCH_RECORDS
 from arroyo_nb.engine.jars import CONNECTOR
 from arroyo_nb.kafka import LocalBroker
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tree import walk
 from arroyo_nb.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.spark.topics import decoded
 from benchmarks.report import Report, main
-from benchmarks.streams import seconds
+from benchmarks.streams import drained, seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RECORDS, PARTITIONS = 1_000_000, 2
-WARM_UP, ROUNDS = 2, 5
+WARM_UP, ROUNDS = 2, 3
 UNTIMED, SINGLES = 20, 200
-TOPIC, SINGLE = "events", "single"
+TOPIC, COPY, SINGLE = "events", "copy", "single"
 COLUMNS = "k BIGINT, v BIGINT, name STRING, amount DOUBLE, ts TIMESTAMP"
 """As Spark has them; the event time may not be NULL."""
 
@@ -49,6 +53,13 @@ CREATE TABLE events (
     connector = 'kafka', bootstrap_servers = '{servers}', topic = '{topic}',
     type = 'source', format = 'json', 'source.offset' = 'earliest'
 );
+"""
+SINK = """
+CREATE TABLE copy (k BIGINT, v BIGINT, name TEXT, amount DOUBLE, ts TIMESTAMP) WITH (
+    connector = 'kafka', bootstrap_servers = '{servers}', topic = '{topic}',
+    type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly_once'
+);
+INSERT INTO copy SELECT k, v, name, amount, ts FROM events
 """
 QUERIES = {
     "json to columns": "SELECT k, v, name, amount, ts FROM events",
@@ -100,10 +111,9 @@ def by_hand(spark: SparkSession, name: str, servers: str) -> DataFrame:
     return rows.groupBy(window.alias("window"), "k").agg(F.count("*").alias("n"))
 
 
-def planned(spark: SparkSession, query: str, servers: str) -> DataFrame:
+def planned(spark: SparkSession, sink: nodes.Sink) -> DataFrame:
     """The query as this project runs it."""
-    script = TABLE.format(servers=servers, topic=TOPIC) + query
-    (sink,) = plan_script(script, Catalog()).sinks
+    windowed = any(isinstance(node, nodes.WindowAggregate) for node in walk(sink))
 
     def read(source: nodes.Source) -> DataFrame:
         connector = CONNECTORS.get(source.table.connector)
@@ -111,30 +121,70 @@ def planned(spark: SparkSession, query: str, servers: str) -> DataFrame:
         stream = connector.stream(source.table.spec.resolved())
         options = stream.options(stream.begin().offsets)
         records = spark.readStream.format(stream.format).options(**options).load()
-        return decoded(records, stream, source, windowed="GROUP BY" in query)
+        return decoded(records, stream, source, windowed=windowed)
 
     return visible(lower(sink.input, read), sink.input)
+
+
+def _in_turn(*ways: Callable[[], float]) -> list[float]:
+    """The shortest that each way takes."""
+    times: list[list[float]] = [[] for _ in ways]
+    for turn in range(WARM_UP + ROUNDS):
+        for number in range(len(ways))[:: 1 if turn % 2 else -1]:
+            took = ways[number]()
+            if turn >= WARM_UP:
+                times[number].append(took)
+    return [min(each) for each in times]
 
 
 def compare(report: Report, session: Session, servers: str) -> None:
     """Measure each query both ways, in turn."""
     spark = session.engine.session
     for name, query in QUERIES.items():
-        ways = (
-            lambda query=query: seconds(lambda: planned(spark, query, servers)),
+        (sink,) = plan_script(
+            TABLE.format(servers=servers, topic=TOPIC) + query, Catalog()
+        ).sinks
+        ours, theirs = _in_turn(
+            lambda sink=sink: seconds(lambda: planned(spark, sink)),
             lambda name=name: seconds(lambda: by_hand(spark, name, servers)),
         )
-        times: list[list[float]] = [[], []]
-        for turn in range(WARM_UP + ROUNDS):
-            order = (0, 1) if turn % 2 else (1, 0)
-            for way in order:
-                took = ways[way]()
-                if turn >= WARM_UP:
-                    times[way].append(took)
-        ours, theirs = map(min, times)
         report.add(f"{name}: planned", RECORDS / ours, "records/s")
         report.add(f"{name}: by hand", RECORDS / theirs, "records/s")
         report.add(f"{name}: ratio", theirs / ours, "x", target=0.97, at_most=False)
+
+
+def written(report: Report, session: Session, servers: str) -> None:
+    """Measure topic to topic: ours exactly once, by hand at least once, in turn."""
+    spark = session.engine.session
+
+    def ours() -> float:
+        script = TABLE.format(servers=servers, topic=TOPIC) + SINK.format(
+            servers=servers, topic=COPY
+        )
+        (sink,) = plan_script(script, Catalog()).sinks
+        assert sink.table is not None
+        rows = planned(spark, sink)
+        with tempfile.TemporaryDirectory() as state:
+            connector = CONNECTORS.get(sink.table.connector)
+            writer = connector.writer(sink.table.spec.resolved(), Path(state))
+            stream = rows.writeStream.foreachBatch(writer.write)
+            return drained(stream)
+
+    def theirs() -> float:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        rows = by_hand(spark, "json to columns", servers)
+        value = F.to_json(F.struct("*")).alias("value")
+        stream = rows.select(value).writeStream.format("kafka")
+        options = {"kafka.bootstrap.servers": servers, "topic": COPY}
+        return drained(stream.options(**options))
+
+    once, at_least = _in_turn(ours, theirs)
+    report.add("topic to topic: exactly once", RECORDS / once, "records/s")
+    report.add(
+        "topic to topic: by hand, at least once", RECORDS / at_least, "records/s"
+    )
+    report.add("topic to topic: ratio", at_least / once, "x")
 
 
 def latency(report: Report, session: Session, broker: LocalBroker) -> None:
@@ -168,11 +218,13 @@ def latency(report: Report, session: Session, broker: LocalBroker) -> None:
 def measure(report: Report) -> None:
     """Fill a topic, then measure."""
     with LocalBroker() as broker, Session() as session:
-        broker.create_topic(TOPIC, partitions=PARTITIONS)
+        for name in (TOPIC, COPY):
+            broker.create_topic(name, partitions=PARTITIONS)
         produce(broker.bootstrap_servers)
         session.engine.require(CONNECTOR)
         latency(report, session, broker)
-        session.engine.worker.call(compare, report, session, broker.bootstrap_servers)
+        for part in (compare, written):
+            session.engine.worker.call(part, report, session, broker.bootstrap_servers)
 
 
 if __name__ == "__main__":

@@ -216,7 +216,7 @@ def _unreadable(
 
 
 def format_problems(
-    spec: TableSpec, direction: Direction = Direction.SOURCE
+    spec: TableSpec, direction: Direction
 ) -> Iterator[tuple[str, ArroyoError]]:
     """What is wrong with the format of a table's records."""
     options = spec.options

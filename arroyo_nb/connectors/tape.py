@@ -51,7 +51,7 @@ class TapeConnector(SourceOnly):
     name = "tape"
     doc = "a recording of a topic, made by %arroyo record"
     directions = frozenset({Direction.SOURCE})
-    typed = True
+    typed = False
     has_event_time = True
     payloads = True
     clock = Clock.ARRIVAL
@@ -59,6 +59,13 @@ class TapeConnector(SourceOnly):
     metadata = METADATA
     options: tuple[Option, ...] = (
         Option("path", Kind.STRING, "folder of the tape", required=True),
+        Option(
+            "type",
+            Kind.ENUM,
+            "a tape is only read; may be left out",
+            default="source",
+            choices=("source",),
+        ),
     )
 
     def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:  # noqa: ARG002
@@ -68,10 +75,10 @@ class TapeConnector(SourceOnly):
     def check(
         self,
         spec: TableSpec,
-        direction: Direction,  # noqa: ARG002
+        direction: Direction,
     ) -> Iterable[tuple[str, ArroyoError]]:
         """What is wrong with the options."""
-        return format_problems(spec)
+        return format_problems(spec, direction)
 
     def recorder(self, spec: TableSpec) -> Recorder:
         """Plays the tape.

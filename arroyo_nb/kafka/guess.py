@@ -266,18 +266,13 @@ def create_table(servers: str, topic: str, found: Guess) -> str:
 
 def tape_table(topic: str, path: str, found: Guess) -> str:
     """A statement that declares a recording of a topic as a source."""
-    options = {"connector": "tape", "path": path, "type": "source"}
+    options = {"connector": "tape", "path": path}
     return _declared(topic, options, found)
 
 
 def tape_table_like(table: ConnectorTable, path: str) -> str:
     """A statement that declares a recording of a table's topic as that table was."""
-    options = {
-        "connector": "tape",
-        "path": path,
-        "type": "source",
-        **written_event_time(table),
-    }
+    options = {"connector": "tape", "path": path, **written_event_time(table)}
     connector, format_ = CONNECTORS.get("tape"), str(table.format)
     names = ["format", *(o.name for o in format_options(connector, format_))]
     for name in (*names, "bad_data"):

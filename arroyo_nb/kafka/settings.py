@@ -31,6 +31,7 @@ SETTINGS = (
     Setting("broker.heartbeat.interval.ms", "250", "several fit into a session"),
     Setting("group.initial.rebalance.delay.ms", "0", "nobody else will join a group"),
     Setting("auto.create.topics.enable", "false", "a misspelt topic is an error"),
+    Setting("log.retention.ms", "-1", "a record may be as old as its own time"),
     Setting("offsets.topic.replication.factor", "1", "there is one node"),
     Setting("offsets.topic.num.partitions", "4", "50 take time to open"),
     Setting("transaction.state.log.replication.factor", "1", "there is one node"),

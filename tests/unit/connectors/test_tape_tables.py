@@ -41,7 +41,6 @@ def tape(tmp_path):
         given = {
             "connector": "tape",
             "path": path or tmp_path / "a",
-            "type": "source",
             "format": "json",
             **options,
         }
@@ -112,7 +111,7 @@ def test_who_goes_on_reads_what_was_left(tape):
     [
         (
             {"type": "sink"},
-            "invalid value for 'type': `sink`; the connector",
+            "invalid value for 'type': `sink`; expected",
         ),
         ({"format": "parquet"}, "does not take the format 'parquet'"),
         ({"topic": "a"}, "unknown option"),

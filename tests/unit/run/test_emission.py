@@ -95,7 +95,7 @@ def test_a_declared_tape_has_the_rows_of_its_table(session, tmp_path):
     session.run(
         "CREATE TABLE t (id INT NOT NULL, at TIMESTAMP, o BIGINT METADATA FROM "
         f"'offset_id') WITH (connector = 'tape', path = '{tmp_path / 'a'}', "
-        "type = 'source', format = 'json')"
+        "format = 'json')"
     )
     with pytest.raises(RunProblem, match="row 1: the table 't' has no column 'o'"):
         session.emit("t", [{"id": 1, "o": 2}])
