@@ -332,6 +332,10 @@ class Session:
         from arroyo_nb.run.interrupts import Interrupted, held
         from arroyo_nb.tape.redaction import Redactor
 
+        if begin not in (None, "latest", "earliest"):
+            raise RunProblem(f"begin is neither 'latest' nor 'earliest': '{begin}'")
+        if most < 1:
+            raise RunProblem(f"most must be a number of records, from 1 on: {most}")
         length = duration(stop_after)
         assert length is not None, "it is given"
         limits, fields = Limits(length, most), Redactor(redact) if redact else None

@@ -15,16 +15,29 @@ from functools import cached_property
 EXCERPT_CHARS = 200
 """Longest part of a line that an error shows."""
 
-_SECRET = r"(?:password|passwd|secret|token|credential|authorization|api_?key)"
+_NAME = (
+    r"(?:[\w.]*(?:passw|pasw|secret|token|credential|authorization|api_?key)[\w.]*"
+    r"|auth\.pa\w*|[\w.]*\.(?:pem|jaas\.config))"
+)
+_TEXT = (
+    r"(?:'(?P<quoted>(?:[^']|'')*)|\"(?P<doubly>[^\"]*)"
+    r"|\$\$(?P<dollars>(?:[^$]|\$(?!\$))*))"
+)
 _SECRETS = re.compile(
-    # An option, 'auth.password' = '...'; or one of the pairs within an option.
-    rf"(?:[\w.]*{_SECRET}[\w.]*|[\w.]*\.(?:pem|jaas\.config))"
-    r"(?:[\"']?\s*=\s*'(?P<option>(?:[^']|'')*)|\s*=\s*(?P<pair>[^\s,'][^,']*))"
-    # The password of a URL.
-    r"|://[^\s/:@']*:(?P<url>[^\s/@']+)@",
+    # An option, 'auth.password' = '...', also where that is not how it is written; or
+    # the pairs within an option from the first that is one: it may have commas.
+    rf"\b{_NAME}\b(?:[\"']?\s*(?:=>|==?|:)?\s*e?{_TEXT}"
+    r"|[\"']?\s*=\s*(?P<pairs>(?!\{\{)[^\s'\"$=>][^')]*))"
+    # Who logs in to a URL.
+    r"|://(?P<url>[^\s/'\"]+)@",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"\s*\{\{\s*\w+\s*\}\}\s*")
+
+
+def is_secret(name: str) -> bool:
+    """Whether what an option of that name is set to must not be shown."""
+    return re.fullmatch(_NAME, name, re.IGNORECASE) is not None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -173,14 +173,18 @@ class Sender:
         from pyspark import TaskContext
 
         name = transaction.name(TaskContext.get().partitionId())
-        producer = _producer({**self.settings, "transactional.id": name})
+        failed: list[Any] = []
+        settings = {**self.settings, "transactional.id": name}
+        producer = _producer(
+            {**settings, "on_delivery": lambda error, _: failed.append(error)}
+        )
         _insist(lambda: producer.init_transactions(ASK_S))
         with self._group(name) as group:
             if self._is_written(group, transaction):
                 return 0
             producer.begin_transaction()
             try:
-                sent = self._put(producer, batches, ())
+                sent = self._put(producer, batches, failed)
                 after = [TopicPartition(self.topic, 0, transaction.batch_id + 1)]
                 who = group.consumer_group_metadata()
                 _insist(lambda: producer.send_offsets_to_transaction(after, who, ASK_S))
@@ -188,6 +192,7 @@ class Sender:
             except BaseException:
                 with suppress(Exception):
                     producer.abort_transaction(ABORT_S)
+                _raise(failed)  # it says why the others fail
                 raise
         return sent
 
@@ -216,7 +221,14 @@ class Sender:
         from confluent_kafka import TopicPartition
 
         place = [TopicPartition(self.topic, 0)]
-        (found,) = _insist(lambda: group.committed(place, ASK_S))
+        (found,) = _insist(lambda: _committed(group, place))
+        if found.offset > transaction.batch_id + 1:
+            raise RunProblem(
+                f"the batch {transaction.batch_id} of '{self.table}' and later ones "
+                f"are in the topic '{self.topic}' already: this run goes on from an "
+                "older copy of its state",
+                hint="go on from the newest state folder, or start afresh with another",
+            )
         if found.offset == NO_OFFSET and transaction.forgotten:
             raise RunProblem(
                 f"whether the batch {transaction.batch_id} of '{self.table}' was "
@@ -273,6 +285,17 @@ class Sender:
             yield
         except KafkaException as problem:
             raise _problem(self, problem.args[0]) from None
+
+
+def _committed(group: Any, place: Sequence[Any]) -> Sequence[Any]:
+    """What a group has committed. A broker may answer, and still fail to tell."""
+    from confluent_kafka import KafkaException
+
+    found: Sequence[Any] = group.committed(place, ASK_S)
+    for each in found:
+        if each.error is not None:
+            raise KafkaException(each.error)
+    return found
 
 
 def _producer(settings: Mapping[str, Any]) -> Any:

@@ -157,7 +157,7 @@ class SinkRows:
         declared = self.spec.primary_key
         if declared and set(declared) <= set(self._settled):
             return _hash(declared)
-        return f"coalesce({ROW_ID}, {_hash(self.spec.physical.names)})"
+        return f"coalesce({ROW_ID}, {_hash(self._settled)})"
 
     def _place(self, keyless: str) -> str:
         key = self._key_column

@@ -32,7 +32,7 @@ TRIES = 6
 """How often one that refuses, or breaks off, is tried again: some three seconds in
 all."""
 
-_PASSWORD = re.compile(r"(?<=://)[^@/]*@")
+_PASSWORD = re.compile(r"(?<=://)[^/]*@")
 _SCHEMES = ("redis://", "rediss://", "unix://")
 
 

@@ -16,7 +16,7 @@ from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.plan.intervals import Interval, parse_interval
 from arroyo_nb.plan.scope import Collected, spelled
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.source import Span
+from arroyo_nb.source import Span, is_secret
 from arroyo_nb.sql.dialect import span_of
 
 _TRUE, _FALSE = {"true", "yes"}, {"false", "no"}
@@ -221,9 +221,9 @@ def _enum(option: Option, value: exp.Expr) -> str:
 
 
 def _not_a(option: Option, words: str, value: exp.Expr) -> CatalogProblem:
+    found = "" if is_secret(option.name) else f", but it was `{value.sql()}`"
     return CatalogProblem(
-        f"expected with option '{option.name}' to be {words}, but it was "
-        f"`{value.sql()}`",
+        f"expected with option '{option.name}' to be {words}{found}",
         span=span_of(value),
     )
 

@@ -192,6 +192,8 @@ class Emission:
         traceback: TracebackType | None,
     ) -> None:
         self.stop().wait_quietly()
+        if error is None and self.error is not None:
+            raise self.error
 
     def __repr__(self) -> str:
         return f"<Emission to {self.name}: {self.state.value}, {self.rows:,} rows>"
@@ -283,7 +285,7 @@ class Emission:
                 self._send()
         except ArroyoError as problem:
             self._error = problem
-        except Exception as problem:  # what ends this thread must reach the user
+        except BaseException as problem:  # what ends this thread must reach the user
             self._error = RunProblem(f"the rows for '{self.name}' ended: {problem!r}")
             self._error.__cause__ = problem
         finally:
@@ -298,7 +300,7 @@ class Emission:
         try:
             for records in self._records():
                 self._target.send(records, self._is_stopped)
-        except Exception:
+        except BaseException:
             with suppress(ArroyoError):
                 self._target.finish(self._is_stopped, failed=True)
             raise

@@ -36,6 +36,18 @@ def excerpt(text):
         f"address = 'redis://me:{SECRET}@host:1'",
         f"address = 'redis://:{SECRET}@host:1'",
         f"token = '{SECRET}''s other half'",
+        f"'auth.password' = \"{SECRET}\"",
+        f"'auth.password' = {SECRET}",
+        f"'auth.password' '{SECRET}'",
+        f"'auth.password' == '{SECRET}'",
+        f"'auth.password' => '{SECRET}'",
+        f"'auth.password' : '{SECRET}'",
+        f"'auth.password' = E'{SECRET}'",
+        f"'auth.password' = $${SECRET}$$",
+        f"'auth.pass' = '{SECRET}'",
+        f"'auth.pasword' = '{SECRET}'",
+        f"client_configs = 'sasl.password=a,{SECRET},b=c'",
+        f"address = 'http://u:p@{SECRET}@h:1'",
     ],
 )
 def test_an_excerpt_hides_secrets_and_nothing_moves(text):
@@ -74,6 +86,7 @@ def test_a_secret_of_several_lines_is_hidden_on_each():
     ("options", "column"),
     [
         (f"'auth.password' = '{SECRET}'", "a"),
+        (f"'auth.password' = \"{SECRET}\"", "a"),
         (LOGIN + ", nope = '1'", "a"),
         (LOGIN, "b"),
     ],

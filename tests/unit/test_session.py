@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.session import Session
+
 HELD = "session = Session(); print(session._temporary('r'))"
 DROPPED = "print(Session()._temporary('r'))"
 ENGINE_CLOSED = HELD + "; session.engine.close()"
@@ -60,3 +63,10 @@ def test_a_forked_child_leaves_its_parents_folder_alone():
     code = [sys.executable, "-W", "ignore", "-c", FORKED]
     done = subprocess.run(code, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+@pytest.mark.parametrize("options", [{"begin": "ealiest"}, {"most": 0}])
+def test_a_recording_is_refused_before_it_asks_anybody(options):
+    (name,) = options
+    with pytest.raises(RunProblem, match=f"^{name} "):
+        Session().record("t", "a.tape", servers="127.0.0.1:1", **options)

@@ -22,7 +22,7 @@ CREATE TEMPORARY TABLE j (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (c
 --                          ^
 --   hint: write address = 'redis://localhost:6379'
 -- <cell>:4:24: Failed to create table d caused by the address 'http://one' is no URL of redis
---   CREATE TEMPORARY TABLE d (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'http://user:******@one', format = 'json');
+--   CREATE TEMPORARY TABLE d (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'http://***********@one', format = 'json');
 --                          ^
 --   hint: write redis://host:port, or rediss:// for TLS
 -- <cell>:5:170: Failed to create table e caused by expected with option 'lookup.cache.max_bytes' to be an unsigned integer, but it was `'much'`

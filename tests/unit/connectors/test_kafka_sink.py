@@ -134,8 +134,9 @@ def test_secrets_of_a_sender_are_in_no_picture():
 class Places:
     """A group, as the client would ask for it."""
 
-    def __init__(self, offset):
+    def __init__(self, offset, error=None):
         self.offset = offset
+        self.error = error
 
     def committed(self, place, timeout_s):
         (asked,) = place
@@ -144,10 +145,23 @@ class Places:
 
 
 @pytest.mark.parametrize(
-    ("offset", "is_written"), [(7, False), (8, True), (9, True), (-1001, False)]
+    ("offset", "is_written"), [(7, False), (8, True), (-1001, False)]
 )
 def test_a_batch_is_written_when_the_next_is_waited_for(offset, is_written):
     assert SENDER._is_written(Places(offset), Transaction("p", 7)) is is_written
+
+
+def test_an_older_copy_of_a_run_s_state_is_told():
+    with pytest.raises(RunProblem, match="batch 7 of 'out' and later ones are in the"):
+        SENDER._is_written(Places(9), Transaction("p", 7))
+
+
+def test_a_group_that_a_broker_fails_to_tell_is_not_one_without_an_offset():
+    from confluent_kafka import KafkaError, KafkaException
+
+    refused = Places(-1001, KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    with pytest.raises(KafkaException):
+        SENDER._is_written(refused, Transaction("p", 7))
 
 
 def test_what_a_broker_may_have_forgotten_is_told():
