@@ -23,6 +23,7 @@ from nbclient.exceptions import CellExecutionError
 CELL_S = 300
 QUIET = "--IPKernelApp.log_level=ERROR"
 SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
+BROKER = re.compile(r"127\.0\.0\.1:\d+")
 LINK = re.compile(r'href="(\w+)\.ipynb"')
 
 
@@ -72,6 +73,11 @@ def lasting(notebook: Any) -> Any:
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", ()):
+            for shown in (output, output.get("data", {})):
+                for kind in ("text", "text/plain", "text/html"):
+                    if kind in shown:
+                        shown[kind] = BROKER.sub("localhost:9092", shown[kind])
     return notebook
 
 
