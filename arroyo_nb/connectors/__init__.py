@@ -24,8 +24,7 @@ from arroyo_nb.options import resolved
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema, Type
 from arroyo_nb.source import Span
-from arroyo_nb.tape import Recorder
-from arroyo_nb.tape.pace import Clock
+from arroyo_nb.tape import Clock, Recorder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,8 +18,7 @@ from arroyo_nb.connectors import Direction, TableSpec, Writer
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.schema import TEXT, Schema, Type
-from arroyo_nb.tape import Recorder
-from arroyo_nb.tape.pace import Clock
+from arroyo_nb.tape import Clock, Recorder
 
 if TYPE_CHECKING:
     from pathlib import Path

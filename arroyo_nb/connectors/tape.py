@@ -23,8 +23,7 @@ from arroyo_nb.errors import ArroyoError
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
-from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Position, Recorder
-from arroyo_nb.tape.pace import Clock
+from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Clock, Position, Recorder
 from arroyo_nb.tape.records import RecordTape, record_times
 
 if TYPE_CHECKING:

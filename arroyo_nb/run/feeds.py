@@ -24,7 +24,8 @@ from arroyo_nb.run.lookups import StaticTables
 from arroyo_nb.run.snapshot import SourceProgress
 from arroyo_nb.run.tapes import TapeFeed, generated_time
 from arroyo_nb.run.topics import TopicFeed
-from arroyo_nb.tape.pace import MAX, Clock, Pace
+from arroyo_nb.tape import Clock
+from arroyo_nb.tape.pace import MAX, Pace
 from arroyo_nb.tape.quiet import Quiet
 from arroyo_nb.tape.window_times import WindowTimes
 

@@ -11,13 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from arroyo_nb.schema import TIMESTAMP
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ARRIVAL = "_arrival"
 """Column of a chunk: when the row arrived, timestamp[us, UTC]."""
+
+
+class Clock(Enum):
+    """The time that a paced tape follows; its value is the column."""
+
+    EVENT_TIME = TIMESTAMP
+    ARRIVAL = ARRIVAL
+
 
 KEPT_BAD_ROWS = 20
 """How many records that could not be read are kept as a sample."""

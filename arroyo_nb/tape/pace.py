@@ -10,22 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from arroyo_nb.schema import TIMESTAMP
-from arroyo_nb.tape import ARRIVAL, Chunk, Recorder
+from arroyo_nb.tape import Chunk, Clock, Recorder
 from arroyo_nb.tape.format import Mark, newest
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class Clock(Enum):
-    """The time that a paced tape follows; its value is the column."""
-
-    EVENT_TIME = TIMESTAMP
-    ARRIVAL = ARRIVAL
 
 
 @dataclass(frozen=True)

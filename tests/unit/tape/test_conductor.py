@@ -13,10 +13,10 @@ import pytest
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import BIGINT, Field, Schema
-from arroyo_nb.tape import ARRIVAL, BadRow, Chunk
+from arroyo_nb.tape import ARRIVAL, BadRow, Chunk, Clock
 from arroyo_nb.tape.conductor import Conductor, Limits
 from arroyo_nb.tape.format import Tape, chunk_numbers, read_mark
-from arroyo_nb.tape.pace import MAX, Clock, Pace
+from arroyo_nb.tape.pace import MAX, Pace
 
 SCHEMA = Schema((Field("n", BIGINT),))
 DEADLINE_S = 20.0
