@@ -33,6 +33,14 @@ from arroyo_nb.connectors._kafka_records import (
     VALUE,
     Merged,
 )
+from arroyo_nb.connectors._kafka_sending import (
+    ANY_PARTITION,
+    AWAY,
+    NOW,
+    PRODUCER,
+    put,
+)
+from arroyo_nb.connectors._kafka_sending import CLIENT as ANY_CLIENT
 from arroyo_nb.errors import RunProblem
 
 PATIENCE_S = 600
@@ -49,12 +57,8 @@ ABORT_S = 10.0
 SENT = "rows bigint"
 """What a task tells: how many records it sent."""
 
-FULL_S = 0.1
-"""How long a task waits before it tries again to hand on a record, where the client has
-as many as it holds."""
-
-ANY_PARTITION, NOW, NO_OFFSET = -1, 0, -1001
-"""The client's words."""
+NO_OFFSET = -1001
+"""The client's word for a group that has none."""
 
 _T = TypeVar("_T")
 _MS = 1000
@@ -62,27 +66,21 @@ _MS = 1000
 _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())
 
-CLIENT: Mapping[str, Any] = {
-    "log_level": 0,
+_AT_ONCE: Mapping[str, Any] = {
     # Else a client of a task, which lives for one batch only, spends half a second on
     # its way to the coordinator one time in three, and 60 ms the others; not 5.
     "enable.sparse.connections": False,
-    # By default ten seconds: a broker that is back is found sooner.
-    "reconnect.backoff.max.ms": 1000,
 }
-"""Settings of each client, before those of the table."""
 
 SETTINGS: Mapping[str, Any] = {
-    **CLIENT,
-    # The partition of a key is that of Java's clients, and so of Spark's sink.
-    "partitioner": "murmur2_random",
-    "enable.idempotence": True,
+    **PRODUCER,
+    **_AT_ONCE,
     "delivery.report.only.error": True,
     "queue.buffering.max.messages": 500_000,
     "queue.buffering.max.kbytes": 131_072,
     "transaction.timeout.ms": PATIENCE_S * _MS,
 }
-"""Those of a producer."""
+"""Settings of a task's producer, before those of the table."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +153,7 @@ class Sender:
     def _send(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Send records; returns when the broker has them all."""
         failed: list[Any] = []
-        producer = _producer(
-            {**self.settings, "on_delivery": lambda error, _: failed.append(error)}
-        )
+        producer = _producer(self.settings, failed)
         sent = self._put(producer, batches, failed)
         # Each ends, if only by its time: then it is among the failed.
         while producer.flush(ASK_S):
@@ -175,9 +171,7 @@ class Sender:
         name = transaction.name(TaskContext.get().partitionId())
         failed: list[Any] = []
         settings = {**self.settings, "transactional.id": name}
-        producer = _producer(
-            {**settings, "on_delivery": lambda error, _: failed.append(error)}
-        )
+        producer = _producer(settings, failed)
         _insist(lambda: producer.init_transactions(ASK_S))
         with self._group(name) as group:
             if self._is_written(group, transaction):
@@ -203,7 +197,8 @@ class Sender:
 
         group = Consumer(
             {
-                **CLIENT,
+                **ANY_CLIENT,
+                **_AT_ONCE,
                 **self.settings,
                 "group.id": name,
                 "enable.auto.commit": False,
@@ -243,19 +238,11 @@ class Sender:
     def _put(
         self, producer: Any, batches: Iterable[pa.RecordBatch], failed: Sequence[Any]
     ) -> int:
-        """Hand records to the client, which sends them in the background."""
-        sent, topic, produce = 0, self.topic, producer.produce
+        """Hand batches of records to the client; returns how many records."""
+        sent = 0
         for batch in batches:
             _raise(failed)
-            for value, key, partition, at_ms in self._fields(batch):
-                while True:
-                    try:
-                        produce(topic, value, key, partition, timestamp=at_ms)
-                    except BufferError:
-                        producer.poll(FULL_S)
-                    else:
-                        break
-            producer.poll(0)
+            put(producer, self.topic, self._fields(batch))
             sent += batch.num_rows
         return sent
 
@@ -298,13 +285,15 @@ def _committed(group: Any, place: Sequence[Any]) -> Sequence[Any]:
     return found
 
 
-def _producer(settings: Mapping[str, Any]) -> Any:
+def _producer(settings: Mapping[str, Any], failed: list[Any]) -> Any:
+    """A task's producer; why a record could not be sent is added to ``failed``."""
     from confluent_kafka import Producer
 
     # A record must not wait for longer than its transaction.
     given = {**SETTINGS, **settings}
     waits = {"message.timeout.ms": given["transaction.timeout.ms"]}
-    return Producer({**waits, **given}, logger=_log)
+    told = {"on_delivery": lambda error, _: failed.append(error)}
+    return Producer({**waits, **given, **told}, logger=_log)
 
 
 def _insist(call: Callable[[], _T]) -> _T:
@@ -326,10 +315,9 @@ def _is_passing(error: Any) -> bool:
 
 _PASSING = frozenset(
     (
-        *("_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_WAIT_COORD", "_RESOLVE"),
-        *("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
+        *(*AWAY, "_WAIT_COORD", "NETWORK_EXCEPTION", "REQUEST_TIMED_OUT"),
+        *("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
         *("COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT"),
-        "NETWORK_EXCEPTION",
     )
 )
 """What is said of a broker that is away or on its way up."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
+from arroyo_nb.connectors._kafka_sending import ANY_PARTITION, NOW, PRODUCER, put
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.client import LOOK_S, library
 from arroyo_nb.tape.records import Record, RecordWriter
@@ -19,19 +21,10 @@ from arroyo_nb.tape.records import Record, RecordWriter
 FLUSH_S = 5.0
 """How long one that is stopped waits for what it has handed on."""
 
-NOW = 0
-"""The client's word for a record without a time of its own."""
-
 SETTINGS: Mapping[str, Any] = {
-    "log_level": 0,
-    # The partition of a key is that of Java's clients, and so of Spark's sink.
-    "partitioner": "murmur2_random",
-    # Nothing comes twice, and nothing before what was sent before it.
-    "enable.idempotence": True,
+    **PRODUCER,
     "queue.buffering.max.messages": 100_000,
     "queue.buffering.max.kbytes": 64 * 2**10,
-    # By default ten seconds: a broker that is back is found sooner.
-    "reconnect.backoff.max.ms": 1000,
 }
 
 
@@ -144,21 +137,12 @@ class TopicTarget:
 
     def send(self, records: Iterable[Outgoing], stopped: Callable[[], bool]) -> None:
         """Hand records to the client, which sends them in the background."""
-        produce = self._producer.produce
-        for value, key, timestamp_ms, _ in records:
-            while not stopped():
-                try:
-                    produce(
-                        self._topic,
-                        value,
-                        key,
-                        timestamp=NOW if timestamp_ms is None else timestamp_ms,
-                    )
-                except BufferError:
-                    self._producer.poll(LOOK_S)
-                else:
-                    break
-        self._producer.poll(0)
+        wanted = takewhile(lambda _: not stopped(), records)
+        sent = (
+            (value, key, ANY_PARTITION, NOW if at_ms is None else at_ms)
+            for value, key, at_ms, _ in wanted
+        )
+        put(self._producer, self._topic, sent, stopped)
         self._check()
 
     def finish(

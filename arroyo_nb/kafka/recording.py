@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors._kafka_access import FETCH_WAIT_MS
+from arroyo_nb.connectors._kafka_sending import AWAY
 from arroyo_nb.engine.jars import Check, Tell
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.client import LOOK_S, library
@@ -33,9 +34,6 @@ TELL_S = 0.25
 
 QUEUED_KBYTES = 32 * 2**10
 """What the client may hold that was not taken down yet."""
-
-_PASSING = ("_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT", "_TRANSPORT")
-"""What the client gets over by itself, once the broker is back."""
 
 
 @dataclass(frozen=True)
@@ -222,8 +220,7 @@ class Recorder:
         if message is None:
             return None
         if (error := message.error()) is not None:
-            codes = library().KafkaError
-            if error.code() in [getattr(codes, name) for name in _PASSING]:
+            if error.name() in AWAY:
                 return None
             raise Unreadable(
                 f"the topic '{self._stream.topic}' cannot be read any more: "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
 from arroyo_nb.connectors import CONNECTORS, Direction, TableSpec
+from arroyo_nb.connectors._kafka_options import KEY_FIELD, TIMESTAMP_FIELD
 from arroyo_nb.connectors._kafka_stream import OFFSET, OFFSETS, TIMESTAMP
 from arroyo_nb.connectors._kafka_table import KafkaTable
 from arroyo_nb.engine.jars import Check
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from arroyo_nb.kafka.broker import LocalBroker
 
 TAPE = "tape"
-KEY_FIELD, TIMESTAMP_FIELD = "sink.key_field", "sink.timestamp_field"
 
 
 def topic_table(catalog: Catalog, name: str) -> ConnectorTable | None:

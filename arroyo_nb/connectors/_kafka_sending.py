@@ -1,0 +1,65 @@
+"""What all that sends records has in common: a sink's tasks, and emissions.
+
+A worker loads this module, so it loads no planner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+FULL_S = 0.1
+"""How long who sends waits before it tries again to hand on a record, where the client
+has as many as it holds."""
+
+ANY_PARTITION, NOW = -1, 0
+"""The client's words for a record that says no partition, and no time."""
+
+CLIENT: Mapping[str, Any] = {
+    "log_level": 0,
+    # By default ten seconds: a broker that is back is found sooner.
+    "reconnect.backoff.max.ms": 1000,
+}
+"""Settings of each client, before those of the table."""
+
+PRODUCER: Mapping[str, Any] = {
+    **CLIENT,
+    # The partition of a key is that of Java's clients, and so of Spark's sink.
+    "partitioner": "murmur2_random",
+    # Nothing comes twice, and nothing before what was sent before it.
+    "enable.idempotence": True,
+}
+"""Those of each producer."""
+
+AWAY = frozenset(("_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT", "_TRANSPORT"))
+"""What the client says while it finds no broker; it gets over that by itself."""
+
+Sent: TypeAlias = "tuple[bytes | None, Any, int, int]"
+"""The value, key, partition and time in milliseconds of a record."""
+
+
+def put(
+    producer: Any,
+    topic: str,
+    records: Iterable[Sent],
+    stopped: Callable[[], bool] = lambda: False,
+) -> None:
+    """Hand records to the client, which sends them in the background.
+
+    Parameters
+    ----------
+    stopped
+        Asked while the client has no room: whether to wait for it no longer.
+    """
+    produce = producer.produce
+    for value, key, partition, at_ms in records:
+        while True:
+            try:
+                produce(topic, value, key, partition, timestamp=at_ms)
+            except BufferError:
+                if stopped():
+                    return
+                producer.poll(FULL_S)
+            else:
+                break
+    producer.poll(0)
