@@ -21,6 +21,7 @@ from arroyo_nb.kafka.outgoing import Outgoing, Target
 from arroyo_nb.kafka.rows import Made
 from arroyo_nb.run.interrupts import LOOK_S, STOP_S, Interrupted
 from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.waiting import Awaited
 
 AHEAD = 5_000
 """How many rows may wait to be sent."""
@@ -145,7 +146,7 @@ class Pace:
         return 0 if self.together else int(elapsed_s * 1e6)
 
 
-class Emission:
+class Emission(Awaited):
     """Rows on their way: what :meth:`arroyo_nb.session.Session.emit` gives.
 
     A context manager that stops it.
@@ -225,30 +226,6 @@ class Emission:
         self._stopping = True
         return self
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it has ended.
-
-        Parameters
-        ----------
-        timeout
-            Seconds; None waits as long as it takes. An interrupt gets through.
-
-        Returns
-        -------
-        bool
-            Whether it has ended.
-
-        Raises
-        ------
-        ArroyoError
-            When it failed, however often that was told.
-        """
-        if not self.wait_quietly(timeout):
-            return False
-        if self._error is not None:
-            raise self._error
-        return True
-
     def wait_for(self, check: Callable[[], None]) -> None:
         """Wait until it has ended; what ``check`` raises stops it first.
 
@@ -267,16 +244,6 @@ class Emission:
             raise Interrupted(
                 f"stopped by interrupt; {self.rows:,} rows sent"
             ) from None
-
-    def wait_quietly(self, timeout: float | None = None) -> bool:
-        """Wait like :meth:`wait`, and raise nothing."""
-        # No Event: see Run.wait_quietly.
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while not self.state.ended:
-            if deadline is not None and time.monotonic() >= deadline:
-                return False
-            time.sleep(LOOK_S)
-        return True
 
     def _run(self) -> None:
         self._state = RunState.RUNNING

@@ -8,7 +8,6 @@ none of them waits for Spark unless its name says so.
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +20,7 @@ from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.picture import draw
 from arroyo_nb.run.snapshot import RunState, Snapshot
+from arroyo_nb.run.waiting import Awaited
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from arroyo_nb.run.preview import OnRows, Preview
     from arroyo_nb.run.progress import Progress
 
-LOOK_S = 0.02
-"""How often who waits for a run looks at it."""
 
-
-class Run:
+class Run(Awaited):
     """A started script; a context manager that stops it.
 
     Attributes
@@ -65,7 +62,6 @@ class Run:
         self.options = options
         self.temporary = temporary
         self._engine = engine
-        self._told = False
         self._execution = Execution(
             name, plan, engine, folder, options, outputs, temporary=temporary
         )
@@ -142,31 +138,6 @@ class Run:
         """
         self._execution.begin()
         return self
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the run has ended.
-
-        Parameters
-        ----------
-        timeout
-            Seconds; None waits as long as it takes. An interrupt gets through.
-
-        Returns
-        -------
-        bool
-            Whether it has ended.
-
-        Raises
-        ------
-        ArroyoError
-            When the run failed, however often that was told.
-        """
-        if not self.wait_quietly(timeout):
-            return False
-        if self.error is not None:
-            self._told = True
-            raise self.error
-        return True
 
     def stop(self, note: str = "stopped") -> Run:
         """Stop it; returns at once, what was collected is kept."""
@@ -258,17 +229,6 @@ class Run:
         self.stop("replaced")
         self._engine.worker.post(self._remove)
         return self
-
-    def wait_quietly(self, timeout: float | None = None) -> bool:
-        """Wait like :meth:`wait`, and leave its error to whoever touches it next."""
-        # No Event: an interrupt inside its wait can leave its lock held, and then the
-        # worker, which sets it, stands still for ever.
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while not self.state.ended:
-            if deadline is not None and time.monotonic() >= deadline:
-                return False
-            time.sleep(LOOK_S)
-        return True
 
     @property
     def waiting_for(self) -> str:
