@@ -96,8 +96,8 @@ FLAGS = (
     Flag("view", ("--view",), f"what to show: {', '.join(VIEWS)}", "VIEW", _view),
     Flag("rows", ("--rows",), "newest rows to show, 1 to 1000", "N", _rows),
     Flag("stop_after", ("--for",), "stop after a time, such as 30s or 5m", "TIME"),
-    Flag("until", ("--until",), "stop when the watermark reaches an event time",
-         "'2013-01-01 12:00'"),
+    Flag("until", ("--until",), "stop when the watermark reaches an event time, or "
+         "topics where they end now", "'2013-01-01 12:00'|end"),
     Flag("speed", ("--speed",), "how many times faster than event time, or max", "N"),
     Flag("trigger", ("--trigger",), "least time between micro-batches, 250ms", "TIME"),
     Flag("ttl", ("--ttl",), "forget keys of updating queries that are idle", "TIME"),

@@ -28,6 +28,7 @@ from arroyo_nb.engine.folders import make_work_folder
 from arroyo_nb.engine.jars import CONNECTOR, Tell, say_nothing
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run.options import (
+    END,
     FLUSH,
     JOB_FLUSH,
     RunOptions,
@@ -233,7 +234,8 @@ class Session:
             Keep rows for a preview beside the sinks that are written.
         stop_after, until
             Stop after a wall time such as ``"30s"``, or once the watermark reaches an
-            event time such as ``"2013-02-08 12:00"``.
+            event time such as ``"2013-02-08 12:00"``. ``until="end"`` reads topics to
+            where they end now; windows that are then still open stay open.
         step
             Release chunks one by one, by ``Run.step()``.
         traced
@@ -267,7 +269,8 @@ class Session:
             trigger=duration(trigger),
             flush=JOB_FLUSH if printed else FLUSH,
             stop_after=duration(stop_after),
-            until=instant(until),
+            until=None if until == END else instant(until),
+            to_end=until == END,
             stepping=step,
             traced=traced,
             printed=printed,

@@ -88,6 +88,7 @@ class Execution:
                 speed=options.speed,
                 tick=options.trigger or options.flush,
                 stepping=options.stepping,
+                ends_after=_patience(options),
             )
         self.state = RunState.STARTING
         self.note = "waiting for the engine"
@@ -290,9 +291,7 @@ class Execution:
 
     def _is_over(self) -> bool:
         return all(
-            output.places is not None
-            and self.feeds.is_read(output.places, output.sink)
-            and output.is_idle()
+            self.feeds.is_read(output.places or {}, output.sink) and output.is_idle()
             for output in self.outputs
         )
 
@@ -380,6 +379,12 @@ def _has_reached(output: Output, until: datetime) -> bool:
     """Whether rows took the watermark there: the end of a stream is no time."""
     mark = naive(before_end(output.progress.watermark)) if output.progress else None
     return mark is not None and mark >= until
+
+
+def _patience(options: RunOptions) -> timedelta | None:
+    """How long a topic that is read to its end must have brought nothing: a batch that
+    closes windows comes by the next trigger."""
+    return (options.trigger or timedelta()) if options.to_end else None
 
 
 @contextmanager

@@ -51,6 +51,9 @@ class Feeds:
         At such a factor, the wall time between two releases.
     stepping
         Whether nothing is released until :meth:`step`.
+    ends_after
+        None: topics never end. Else they end where they do when the run begins, once
+        no batch has come for so long.
 
     Raises
     ------
@@ -65,12 +68,13 @@ class Feeds:
         speed: float | str,
         tick: timedelta,
         stepping: bool,
+        ends_after: timedelta | None,
     ) -> None:
         pace = MAX
         if speed != "max":
             # A micro-batch reads one slice: one a tick keeps up with a trigger.
             pace = Pace(Clock.EVENT_TIME, float(speed), tick.total_seconds())
-        fed = tuple(_feeds(sinks, pace))
+        fed = tuple(_feeds(sinks, pace, ends_after))
         self._feeds = tuple(feed for feed, _ in fed)
         self._spans = tuple(span for _, span in fed)
         self._tables = StaticTables(sinks)
@@ -274,7 +278,7 @@ class Feeds:
 
 
 def _feeds(
-    sinks: Sequence[nodes.Sink], pace: Pace
+    sinks: Sequence[nodes.Sink], pace: Pace, ends_after: timedelta | None
 ) -> Iterator[tuple[Feed, Span | None]]:
     """One feed a table, and where that is used first. A view may still read the table
     that its name meant before, so two tables can have one name."""
@@ -291,7 +295,12 @@ def _feeds(
         word = re.sub(r"\W", "_", source.table.name, flags=re.ASCII)[:60]
         folder, has_window = f"{number}-{word}", source.table in windowed
         with _used_at(source.span):
-            feed = _feed(folder, source, pace, windowed=has_window)
+            feed = _feed(folder, source, pace, ends_after, windowed=has_window)
+            if ends_after is not None and not feed.bounded:
+                raise RunProblem(
+                    f"'{source.table.name}' has no end",
+                    hint="leave out until 'end', or say how long: --for, or stop_after",
+                )
         yield feed, source.span
 
 
@@ -305,14 +314,24 @@ def _used_at(span: Span | None) -> Iterator[None]:
         raise
 
 
-def _feed(folder: str, source: nodes.Source, pace: Pace, *, windowed: bool) -> Feed:
+def _feed(
+    folder: str,
+    source: nodes.Source,
+    pace: Pace,
+    ends_after: timedelta | None,
+    *,
+    windowed: bool,
+) -> Feed:
     table, spec = source.table, source.table.spec.resolved(source.span)
     connector = CONNECTORS.get(table.connector)
     if pace.clock is not None:
         pace = replace(pace, clock=connector.clock, whole=_is_recorded(connector))
         _refuse_pace(table)
     if isinstance(connector, Streaming):
-        return TopicFeed(folder, table, connector.stream(spec), windowed=windowed)
+        stream = connector.stream(spec)
+        return TopicFeed(
+            folder, table, stream, windowed=windowed, ends_after=ends_after
+        )
     recorder = connector.recorder(spec)
     if windowed:
         recorder = Quiet(recorder) if _is_recorded(connector) else recorder

@@ -39,6 +39,8 @@ class RunOptions:
         Wall time after which the run is stopped; the engine's start is not in it.
     until
         Event time (naive UTC) that the watermark must reach for the run to be stopped.
+    to_end
+        Whether topics are read only to where they end when the run begins.
     stepping
         Whether chunks are released one by one, by ``Run.step``.
     traced
@@ -54,6 +56,7 @@ class RunOptions:
     flush: timedelta = FLUSH
     stop_after: timedelta | None = None
     until: datetime | None = None
+    to_end: bool = False
     stepping: bool = False
     traced: bool = True
     printed: bool = False
@@ -94,6 +97,10 @@ def _seconds(count: float) -> timedelta:
         ) from None
 
 
+END = "end"
+"""What is written in place of an event time for the end that topics have now."""
+
+
 def instant(value: str | datetime | None) -> datetime | None:
     """An event time such as ``2013-02-08 12:00``, as naive UTC.
 
@@ -111,8 +118,8 @@ def instant(value: str | datetime | None) -> datetime | None:
         except ValueError:
             raise RunProblem(
                 f"'{value}' is not a time",
-                hint="write one like 2013-02-08 12:00; how long to run is another "
-                "option: --for, or stop_after",
+                hint="write one like 2013-02-08 12:00, or end for the end that topics "
+                "have now; how long to run is another option: --for, or stop_after",
             ) from None
     if value is None or value.tzinfo is None:
         return value

@@ -21,6 +21,7 @@ from arroyo_nb.run.feed import Place, Reach, not_begun, topic_key
 from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
 
 if TYPE_CHECKING:
+    from datetime import timedelta
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -99,19 +100,30 @@ class TopicFeed:
         How it is read.
     windowed
         Whether its rows get windows.
+    ends_after
+        None: it never ends. Else it ends where the topic does when it is opened, once
+        it has been read to there and no batch has come for so long.
     """
 
-    bounded = False
     played = False
 
     def __init__(
-        self, folder: str, table: ConnectorTable, stream: Stream, *, windowed: bool
+        self,
+        folder: str,
+        table: ConnectorTable,
+        stream: Stream,
+        *,
+        windowed: bool,
+        ends_after: timedelta | None = None,
     ) -> None:
         self._folder = folder
         self.key = topic_key(stream.topic)
         self.table = table
         self._stream = stream
         self._windowed = windowed
+        self._ends_after = ends_after
+        self._ends: Offsets = {}
+        self._news_s = time.monotonic()
         self._topic_id = ""
         self._begin: Offsets | None = None
         self._reach = Reach()
@@ -119,6 +131,11 @@ class TopicFeed:
         self._looked = Looked()
         self._error: RunProblem | None = None
         self._stopping = False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is read to its end only."""
+        return self._ends_after is not None
 
     def check(self, look: Callable[[], None]) -> None:
         """Find out whether it can be read.
@@ -149,6 +166,11 @@ class TopicFeed:
             # A partition that was added meanwhile is read from its oldest record.
             begin = TopicOffsets(begun.topic_id, {**oldest.offsets, **begun.offsets})
         self._topic_id, self._begin = begin
+        if self.bounded:
+            ends = self._stream.ends()
+            if ends is None or ends.topic_id != self._topic_id:
+                raise self._deleted()
+            self._ends = ends.offsets
 
     def start(self) -> None:
         """Begin to look."""
@@ -215,10 +237,17 @@ class TopicFeed:
         known = set.intersection(*(set(place) for place in places))
         least = {n: min(place[n] for place in places) for n in known}
         self._reach = Reach(least, min(reach.rows for reach in reaches))
+        self._news_s = time.monotonic()
 
-    def is_read(self, place: Place | None) -> bool:  # noqa: ARG002
-        """Never: more may come."""
-        return False
+    def is_read(self, place: Place | None) -> bool:
+        """Whether it has come to the end, where there is one."""
+        if self._ends_after is None:
+            return False
+        read = {**self._begun, **_offsets(place)}
+        silent_s = time.monotonic() - self._news_s
+        return silent_s >= self._ends_after.total_seconds() and all(
+            read.get(number, 0) >= end for number, end in self._ends.items()
+        )
 
     def ends_read(self, place: Place) -> int:  # noqa: ARG002
         """None: it has no end."""
@@ -284,7 +313,7 @@ class TopicFeed:
             rows=self._reach.rows,
             max_event_time=None,
             delay=self.table.watermark.delay,
-            bounded=False,
+            bounded=self.bounded,
             partitions=tuple(self._partitions(looked, now_s)),
             rows_per_s=self._rate(now_s),
             away_s=away_s,

@@ -78,6 +78,28 @@ def test_windows_have_the_batch_answer(new_topic, session, eventually):
     assert run.snapshot().late_rows == 0
 
 
+@pytest.mark.parametrize("trigger", [None, "300ms"])
+def test_what_is_there_is_read_and_no_more(new_topic, session, trigger):
+    made = new_topic(2)
+    rows = made_up(200, 4, spread_ms=HOUR // 2)
+    made.send(*rows, {"id": 0, "kind": "a", "at": END})
+    options = {"until": "end", "wait": True, "trigger": trigger}
+    run = session.run(made.declared(COLUMNS) + COUNTS, **options)
+    assert run.state.value == "finished"
+    assert (run.rows_in, told(run)) == (201, answer(rows))
+
+
+def test_what_is_there_now_is_read_by_a_run_that_goes_on(new_topic, session, tmp_path):
+    made = new_topic(2)
+    script = made.declared("id INT") + "SELECT id FROM t"
+    options = {"until": "end", "wait": True, "state_dir": tmp_path, "keep": True}
+    for sent in ((), (1, 2), (), (3,)):
+        made.send(*({"id": number} for number in sent), partition=len(sent) % 2)
+        run = session.run(script, **options)
+        assert run.state.value == "finished"
+        assert run.table()["id"].to_pylist() == list(sent)
+
+
 def test_late_rows_are_counted_and_listed(new_topic, session, eventually):
     made = new_topic(2)
     run = session.run(made.declared(COLUMNS) + COUNTS)

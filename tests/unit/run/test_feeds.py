@@ -43,7 +43,9 @@ def feeds(tmp_path):
         path.write_text("".join(map(line.format, range(rows))))
         text = SCRIPT.format(column=column, time=time, path=path)
         sinks = plan_script(text, Catalog()).sinks
-        made.append(Feeds(sinks, speed=speed, tick=tick, stepping=stepping))
+        made.append(
+            Feeds(sinks, speed=speed, tick=tick, stepping=stepping, ends_after=None)
+        )
         return made[-1]
 
     yield make

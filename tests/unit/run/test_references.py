@@ -103,7 +103,7 @@ def test_what_cannot_be_opened_is_told_without_the_value(
 
 def test_a_plan_and_the_identity_of_its_state_keep_the_reference(folder):
     plan = plan_script(QUERY, Catalog())
-    Feeds(plan.sinks, speed="max", tick=FLUSH, stepping=False)
+    Feeds(plan.sinks, speed="max", tick=FLUSH, stepping=False, ends_after=None)
     for text in (plan.identity, plan.explain(), repr(plan)):
         assert str(folder) not in text
     assert "{{ TRIPS }}/{{DAY}}.json" in plan.identity

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -147,6 +148,41 @@ def test_what_retention_took_cannot_be_read_again(feed, stream):
     assert feed.has(({0: 8}, {0: 8}))
 
 
+def test_it_is_read_once_it_is_at_its_end_and_silent(feed, stream, tmp_path):
+    assert not feed.bounded
+    assert not feed.is_read({0: 5, 1: 9})
+    stream.end = {0: 5, 1: 9}
+    bounded, patient = (
+        TopicFeed(
+            "0-clicks",
+            feed.table,
+            stream,
+            windowed=False,
+            ends_after=timedelta(hours=n),
+        )
+        for n in range(2)
+    )
+    folder = SimpleNamespace(source=lambda name: tmp_path / name)
+    for made in (bounded, patient):
+        made.open(folder, paused=False, steps=0)
+    stream.end = {0: 50, 1: 90}
+    places = (None, {0: 5, 1: 8}, {0: 5, 1: 9}, {1: 9})
+    assert [bounded.is_read(place) for place in places] == [False, False, True, True]
+    assert not patient.is_read({0: 5, 1: 9})
+    assert bounded.bounded
+
+
+def test_a_topic_that_is_made_anew_has_no_end(feed, stream, tmp_path):
+    bounded = TopicFeed(
+        "0-clicks", feed.table, stream, windowed=False, ends_after=timedelta()
+    )
+    stream.end = None
+    with pytest.raises(RunProblem, match="was deleted"):
+        bounded.open(
+            SimpleNamespace(source=lambda name: tmp_path / name), paused=False, steps=0
+        )
+
+
 def test_of_the_first_batch_the_beginning_is_known(feed):
     assert feed._stretch(({}, {0: 8, 1: 9, 2: 1})) == (
         {0: 5, 1: 7, 2: 0},
@@ -171,7 +207,7 @@ def test_a_topic_is_not_played(monkeypatch, stream, options):
     )
     plan = plan_script(SCRIPT, Catalog())
     with pytest.raises(RunProblem, match=r"'clicks' cannot be (played|paused)") as told:
-        Feeds(plan.sinks, tick=FLUSH, **options)
+        Feeds(plan.sinks, tick=FLUSH, ends_after=None, **options)
     assert told.value.hint
 
 
