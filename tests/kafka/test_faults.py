@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from machine import allowed
 from topics import PASSWORD, USER, Topic
 
 from arroyo_nb.errors import RunProblem
@@ -28,7 +29,7 @@ def refused(session):
         with pytest.raises(RunProblem) as told:
             session.run(script, source="<cell>")
         took_s = time.monotonic() - began_s
-        assert took_s < TOLD_S
+        assert took_s < allowed(TOLD_S)
         text = str(told.value)
         print(f"{took_s:.1f} s: {text}")
         # Its place: the table, where the query names it.
@@ -100,7 +101,7 @@ def test_who_waits_for_a_broker_may_interrupt(new_topic, session):
         took_s = time.monotonic() - sent_s[0]
         held.set()
         thread.join(10)
-    assert took_s < 1
+    assert took_s < allowed(1)
 
 
 def login(made, password=PASSWORD, **options):
@@ -179,7 +180,7 @@ def sink_refused(session):
         began_s = time.monotonic()
         with pytest.raises(RunProblem) as told:
             session.run(script, source="<cell>", **options)
-        assert time.monotonic() - began_s < TOLD_S
+        assert time.monotonic() - began_s < allowed(TOLD_S)
         text = str(told.value)
         assert text.startswith("<cell>:3:")
         assert "the table 'out'" in text
@@ -248,7 +249,7 @@ def test_a_topic_that_is_deleted_ends_the_run(new_topic, session, eventually):
     run.wait_quietly(30)
     print(f"{time.monotonic() - began_s:.1f} s: {run.error}")
     assert f"the topic '{made.name}' of 't' was deleted" in str(run.error)
-    assert time.monotonic() - began_s < TOLD_S
+    assert time.monotonic() - began_s < allowed(TOLD_S)
 
 
 def test_a_topic_that_is_made_again_is_another(new_topic, session, eventually):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
+from machine import allowed
 
 from arroyo_nb import kafka_lines
 from arroyo_nb.engine import Engine
@@ -122,7 +123,7 @@ def test_an_interrupt_ends_the_wait_for_an_answer(shell: Shell) -> None:
     timer = threading.Timer(0.3, interrupt)
     timer.start()
     shell.run("topics 127.0.0.1:1")
-    assert time.monotonic() - sent[0] < INTERRUPT_S
+    assert time.monotonic() - sent[0] < allowed(INTERRUPT_S)
     assert isinstance(shell.error, Interrupted)
     timer.join()
 
@@ -186,7 +187,7 @@ def test_an_interrupt_ends_a_recording_and_what_came_is_kept(
     line = f"record {topic} {broker.bootstrap_servers} --from earliest -o {tmp_path}/a"
     shell.run(line)
     timer.join()
-    assert time.monotonic() - sent[0] < INTERRUPT_S
+    assert time.monotonic() - sent[0] < allowed(INTERRUPT_S)
     assert isinstance(shell.error, Interrupted)
     assert "stopped by interrupt; recorded 1 record of 1 partition" in str(shell.error)
     assert len(list(RecordTape(tmp_path / "a", "a").chunks())) == 1

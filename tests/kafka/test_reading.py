@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from machine import allowed
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.views.cuts import dropped_rows
@@ -246,4 +247,4 @@ def test_a_record_is_seen_soon(new_topic, session, eventually):
         took.append(time.monotonic() - began_s)
     took = sorted(took[10:])
     print(f"from a producer to a run's rows: {took[len(took) // 2] * 1000:.0f} ms")
-    assert took[len(took) // 2] < 1
+    assert took[len(took) // 2] < allowed(1)

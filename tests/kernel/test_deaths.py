@@ -24,6 +24,7 @@ from kernels import (
     started,
     wait_until,
 )
+from machine import allowed
 from sockets import listeners, off_loopback
 
 from arroyo_nb.engine.class_data import archive_for
@@ -118,7 +119,9 @@ def test_a_dead_jvm_is_told_replaced_and_its_run_resumed(
     flowing(kernel, "hurt", 500)
     os.kill(jvm(kernel), signal.SIGKILL)
     told_s = wait_until(
-        lambda: kernel.value("hurt.state.value") == "failed", "it still runs", TOLD_S
+        lambda: kernel.value("hurt.state.value") == "failed",
+        "it still runs",
+        allowed(TOLD_S),
     )
     record_property("told_s", told_s)
     error = kernel.value("str(hurt.snapshot().error)")
@@ -178,7 +181,7 @@ def test_nothing_outlives_kill_9_and_its_folders_are_swept(
     assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}
     pid = kernel.pid
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not alive(members), f"{alive(members)} live on", GONE_S)
+    wait_until(lambda: not alive(members), f"{alive(members)} live on", allowed(GONE_S))
 
     begin(start(ARROYO_NB_CACHE=own_cache(tmp_path)))
     wait_until(lambda: not work_folders(pid), "the folders are not swept", START_S)
@@ -214,7 +217,9 @@ def test_state_outlives_restart_and_sigterm_and_has_one_owner(
     flowing(owner, "job")
     members = {p: s for p, s in owner.family().items() if p != owner.pid}
     owner.manager.restart_kernel()
-    wait_until(lambda: not alive(members), "its JVM outlives a restart", GONE_S)
+    wait_until(
+        lambda: not alive(members), "its JVM outlives a restart", allowed(GONE_S)
+    )
     owner.client.wait_for_ready(timeout=60)
 
     begin(owner).run(job(CAUGHT_SPEED))
@@ -229,7 +234,7 @@ def test_state_outlives_restart_and_sigterm_and_has_one_owner(
 
     members = owner.family()
     os.kill(owner.pid, signal.SIGTERM)
-    wait_until(lambda: not alive(members), "it outlives SIGTERM", GONE_S)
+    wait_until(lambda: not alive(members), "it outlives SIGTERM", allowed(GONE_S))
     rival.run(job(SPEED))
     finished(rival)
     assert rival.value("job.rows_in") < 6000

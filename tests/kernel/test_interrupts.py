@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 from kernels import LOAD, SESSION, Kernel, Reply, wait_until
+from machine import allowed
 
 ROUNDS = 100
 PROMPT_S = 1.0
 SLOWEST_S = 2.0
-"""For the slowest few of a hundred, on a machine that is busy with other tests."""
+"""For the slowest few of a hundred."""
 
 TICKS = """
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '2000');
@@ -87,7 +88,7 @@ def test_while_the_engine_starts(kernel: Kernel) -> None:
     for pause_s in (0.0, 0.05, 0.3, 1.0):
         reply = interrupted(kernel, CELL, lambda s=pause_s: time.sleep(s))
         assert reply.status != "ok"
-        assert reply.took_s < PROMPT_S
+        assert reply.took_s < allowed(PROMPT_S)
         starts = kernel.value("session.engine.status") != "ready"
         told += reply.traceback if starts else ""
         # Nothing of a run has begun while the engine starts; then its queries may have.
@@ -122,8 +123,8 @@ def test_a_hundred_interrupts(kernel: Kernel) -> None:
         f"{max(took_s):.3f} s; {kept} kept rows, {unfinished} ended a little later, "
         f"{lost} hit the kernel beside the cell"
     )
-    assert sorted(took_s)[ROUNDS * 9 // 10] < PROMPT_S
-    assert max(took_s) < SLOWEST_S
+    assert sorted(took_s)[ROUNDS * 9 // 10] < allowed(PROMPT_S)
+    assert max(took_s) < allowed(SLOWEST_S)
     assert kept >= 5
     assert_whole(kernel)
 
@@ -137,13 +138,13 @@ def test_interrupts_of_the_api(kernel: Kernel) -> None:
     ):
         reply = interrupted(kernel, code, lambda: time.sleep(0.4))
         assert reply.error == "KeyboardInterrupt"
-        assert reply.took_s < PROMPT_S
+        assert reply.took_s < allowed(PROMPT_S)
     assert kernel.value("run.state.value") in ("starting", "running")
     wait_until(lambda: kernel.value("run.rows_in") > 0, "no rows", 60)
     asked = "while True: run.late()"
     reply = interrupted(kernel, asked, lambda: time.sleep(0.3))
     assert reply.error == "KeyboardInterrupt"
-    assert reply.took_s < PROMPT_S
+    assert reply.took_s < allowed(PROMPT_S)
     assert kernel.value("run.state.value") == "running"
     kernel.run("run.stop().wait(20)")
     assert_whole(kernel)

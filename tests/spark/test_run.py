@@ -5,6 +5,7 @@ import json
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from machine import allowed
 
 from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import ArroyoError, RunProblem
@@ -213,7 +214,7 @@ def test_limits_stop_a_run(session):
 def test_a_run_whose_batches_are_far_apart_ends_with_its_last_one(session):
     run = session.run(FEW, trigger="4s", wait=True)
     assert run.state is RunState.FINISHED
-    assert run.running_s - run.snapshot().history[-1].elapsed_s < 2
+    assert run.running_s - run.snapshot().history[-1].elapsed_s < allowed(2)
 
 
 def test_the_end_of_the_stream_is_no_time_to_stop_at(session):
