@@ -11,6 +11,9 @@ COPIES := $(NOTEBOOKS:%=build/%)
 # at a time, also on two cores. Files that take long come first.
 BESIDE := -n 4 --dist loadfile --no-loadscope-reorder
 
+# Or each of the many processes of the tests would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo lab notebooks test test-long bench archive broker lint clean
 
 # Runs the quickstart notebook on recorded flights, and says where to look at it.

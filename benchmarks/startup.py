@@ -135,12 +135,15 @@ def _seconds_to_first_row(script: str) -> float:
 
 
 def _run(script: str, *arguments: str) -> str:
+    environment = os.environ | {"ARROYO_NB_ARCHIVE": "off"}
+    # An installed package is compiled, and so is this one once it was imported.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | {"ARROYO_NB_ARCHIVE": "off"},
+        env=environment,
         cwd=Path(__file__).parent.parent,
     )
     if done.returncode:
