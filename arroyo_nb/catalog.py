@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 DEFAULT_DELAY = timedelta(seconds=1)
 """What the watermark subtracts where no WATERMARK is declared."""
 
+UNDECLARED = "CREATE TABLE declares one; a script with an error declares none"
+
 
 @dataclass(frozen=True)
 class Generated:
@@ -200,13 +202,13 @@ class Catalog:
         Raises
         ------
         CatalogProblem
-            When there is none; the hint names the nearest.
+            When there is none; the hint names the nearest, or how there is one.
         """
         table = self.tables.get(name.lower())
         if table is None:
             raise CatalogProblem(
                 f"Table {name} not found",
                 span=span,
-                hint=did_you_mean(name, self.names),
+                hint=did_you_mean(name, self.names) or UNDECLARED,
             )
         return table
