@@ -39,3 +39,12 @@ def test_a_script_that_fails_leaves_the_catalog_alone() -> None:
     with pytest.raises(CatalogProblem):
         plan_script(TICKS + "SELECT nope FROM ticks", catalog)
     assert catalog.names == ()
+
+
+def test_where_nothing_is_declared_it_is_said_how_to() -> None:
+    with pytest.raises(CatalogProblem, match="Table trips not found") as told:
+        Catalog().get("trips")
+    assert (
+        told.value.hint
+        == "CREATE TABLE declares one; a script with an error declares none"
+    )
