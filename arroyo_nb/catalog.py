@@ -25,6 +25,22 @@ UNDECLARED = "CREATE TABLE declares one; a script with an error declares none"
 
 
 @dataclass(frozen=True)
+class Definition:
+    """How a table came about, so that it can be made again somewhere else.
+
+    Parameters
+    ----------
+    text
+        The statement, without a semicolon. It has the secrets that its author wrote.
+    reads
+        The tables and views that it named, as they were then.
+    """
+
+    text: str = field(repr=False)
+    reads: tuple[Relation, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
 class Generated:
     """A generated column: a bound expression over the physical columns."""
 
@@ -56,6 +72,8 @@ class ConnectorTable:
     order: tuple[str, ...]
     generated: tuple[Generated, ...] = ()
     watermark: WatermarkClause = field(default_factory=WatermarkClause)
+    # Equal tables mean the same, however they were written.
+    definition: Definition | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -119,6 +137,7 @@ class LookupTable:
     metadata: tuple[Field, ...] = ()
     asked: bool = False
     rows: pa.Table | None = field(default=None, compare=False, repr=False)
+    definition: Definition | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -164,6 +183,7 @@ class View:
 
     name: str
     plan: LogicalPlan
+    definition: Definition | None = field(default=None, compare=False, repr=False)
 
     @property
     def schema(self) -> Schema:

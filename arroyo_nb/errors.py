@@ -8,6 +8,7 @@
     ├── PlanProblem        the query has no streaming plan
     │   └── Unsupported    the grammar knows it, this version does not run it
     ├── RunProblem         a plan failed while it ran
+    ├── PromoteProblem     a script cannot be a job, or a job spec is not one
     └── Problems           several independent errors of one script
 
 An error is one lower-case sentence that names the thing and the rule, a hint that
@@ -100,6 +101,10 @@ class Unsupported(PlanProblem):
 
 class RunProblem(ArroyoError):
     """A plan failed while it was started or while it ran."""
+
+
+class PromoteProblem(ArroyoError):
+    """A script that cannot be made a job, or a job spec that is not one."""
 
 
 class Problems(ArroyoError):

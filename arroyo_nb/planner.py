@@ -71,7 +71,10 @@ def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
     parsed = parse_all(source)
     statements = parsed.statements
     script = Script(
-        catalog, partial(_streamed, strict=strict), broken=set(parsed.unread)
+        catalog,
+        partial(_streamed, strict=strict),
+        source.text,
+        broken=set(parsed.unread),
     )
     script.problems.extend(parsed.problems)
     for statement in statements:
@@ -88,6 +91,8 @@ def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
         MappingProxyType({UPDATING_TTL: DEFAULT_TTL, **script.options}),
         (*script.notes, *_strict_notes(sinks)),
         stages,
+        tuple(script.read_before),
+        strict,
     )
 
 

@@ -13,6 +13,7 @@ from arroyo_nb.plan.nodes import Sink
 from arroyo_nb.source import Source
 
 if TYPE_CHECKING:
+    from arroyo_nb.catalog import Relation
     from arroyo_nb.sql.statements import Statement
 
 UPDATING_TTL = "updating_ttl"
@@ -50,6 +51,10 @@ class Plan:
         What the reader should know: what Arroyo would refuse, what was replaced.
     stages
         The sinks as they were built and after each pass.
+    read_before
+        The tables and views of earlier scripts that its statements name.
+    strict
+        Whether what Arroyo would refuse was refused.
     """
 
     source: Source
@@ -59,6 +64,8 @@ class Plan:
     options: Mapping[str, timedelta]
     notes: tuple[str, ...]
     stages: tuple[Stage, ...]
+    read_before: tuple[Relation, ...] = ()
+    strict: bool = False
 
     def __repr__(self) -> str:
         # All of it would be pages, and have the options of its tables in it.

@@ -15,7 +15,14 @@ from typing import assert_never
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import Catalog, ConnectorTable, LookupTable, Relation, View
+from arroyo_nb.catalog import (
+    Catalog,
+    ConnectorTable,
+    Definition,
+    LookupTable,
+    Relation,
+    View,
+)
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.options import substituted
@@ -55,6 +62,8 @@ class Script:
         The tables that were there before, and those that are declared.
     streamed
         Raises when a query breaks a rule of streaming.
+    text
+        The script's.
     broken
         Tables and views whose definition failed: an error that is already reported.
     sinks
@@ -63,20 +72,25 @@ class Script:
         What was SET, the last value of each.
     notes
         What the reader should know, a sentence each.
+    read_before
+        The tables and views of before that statements name.
     problems
         The errors so far, each with its place.
     """
 
     catalog: Catalog
     streamed: Callable[[Node], object]
+    text: str
     broken: set[str] = field(default_factory=set)
     sinks: list[Sink] = field(default_factory=list)
     options: dict[str, timedelta] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    read_before: list[Relation] = field(default_factory=list)
     problems: Collected = field(default_factory=Collected)
     _files_read: set[str] = field(default_factory=set)
     _files_written: set[str] = field(default_factory=set)
     _declared: set[str] = field(default_factory=set)
+    _own: dict[str, Relation] = field(default_factory=dict)
 
     def read(self, statement: Statement) -> None:
         """Take in one statement; its errors are collected, each with a place."""
@@ -120,6 +134,18 @@ class Script:
     def _relations(self) -> Relations:
         return Relations(self.catalog, broken=frozenset(self.broken))
 
+    def _planned(self, query: exp.Expr) -> tuple[Node, tuple[Relation, ...]]:
+        """A query's plan, and the tables and views that it names."""
+        relations = self._relations()
+        node = plan_query(query, relations)
+        for table in relations.found:
+            self._met(table)
+        return node, tuple(relations.found)
+
+    def _met(self, table: Relation) -> None:
+        if self._own.get(table.name.lower()) is not table:
+            self.read_before.append(table)
+
     def _define(self, statement: CreateTable | CreateView) -> None:
         name = statement.name.lower()
         if name in self._declared:
@@ -133,13 +159,15 @@ class Script:
         if made.name in self.catalog:
             self.notes.append(f"{made.name} replaces the table of an earlier cell")
         self.catalog = self.catalog.define(made)
+        self._own[name] = made
 
     def _made(self, statement: CreateTable | CreateView) -> Relation:
+        text = self.text[statement.span.start : statement.span.end]
         if isinstance(statement, CreateTable):
-            return create_table(statement)
-        return self._view(statement)
+            return replace(create_table(statement), definition=Definition(text))
+        return self._view(statement, text)
 
-    def _view(self, statement: CreateView) -> View:
+    def _view(self, statement: CreateView, text: str) -> View:
         create = statement.expression
         properties = create.args["properties"].expressions
         if properties or not isinstance(create.this, exp.Table):
@@ -148,10 +176,10 @@ class Script:
                 "it has no column list and no options",
                 span=span_of(create.this),
             )
-        plan = plan_query(create.expression, self._relations())
+        plan, tables = self._planned(create.expression)
         # Here, not where it is read: a view that nobody reads is checked as well.
         self.streamed(plan)
-        return View(statement.name, plan)
+        return View(statement.name, plan, Definition(text, tables))
 
     def _set(self, statement: SetOption) -> None:
         (item,) = statement.expression.expressions
@@ -172,7 +200,7 @@ class Script:
         self.options[UPDATING_TTL] = read_interval(item.expressions[0])
 
     def _query(self, statement: Query) -> None:
-        node = plan_query(statement.expression, self._relations())
+        node, _ = self._planned(statement.expression)
         self._keep(Sink(node, None, PREVIEW, span=statement.span))
 
     def _insert(self, statement: Insert) -> None:
@@ -182,7 +210,7 @@ class Script:
         assert target is not None
         span = span_of(target)
         refuse_clauses(target)
-        node = plan_query(insert.expression, self._relations())
+        node, _ = self._planned(insert.expression)
         table = self._target(statement.name, span)
         # A target with a list of columns is a Schema to sqlglot.
         columns = insert.this.expressions if isinstance(insert.this, exp.Schema) else []
@@ -201,6 +229,7 @@ class Script:
                 hint=did_you_mean(name, self.catalog.names),
             )
         table = self.catalog.get(name, span=span)
+        self._met(table)
         if isinstance(table, View):
             raise PlanProblem(
                 "shouldn't be inserting more data into a table made with CREATE TABLE "

@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import Catalog, LookupTable, View
+from arroyo_nb.catalog import Catalog, LookupTable, Relation, View
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import (
     ArroyoError,
@@ -57,11 +57,15 @@ class Relations:
         The queries of WITH clauses around, by name.
     broken
         Names whose definition failed: an error that is already reported.
+    found
+        The tables and views that were asked for, in order; shared by all that are
+        made from this one.
     """
 
     catalog: Catalog
     ctes: Mapping[str, Node] = field(default_factory=dict)
     broken: frozenset[str] = frozenset()
+    found: list[Relation] = field(default_factory=list)
 
     def get(self, name: str, span: Span | None) -> Node:
         """The plan of a relation.
@@ -79,6 +83,7 @@ class Relations:
         if lowered in self.broken:
             raise Cascade(f"Table {name} failed to be created")
         table = self.catalog.get(name, span=span)
+        self.found.append(table)
         if isinstance(table, View):
             assert isinstance(table.plan, Node)
             return table.plan
