@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -95,7 +96,12 @@ class Source:
     def _shown(self) -> str:
         """The text, asterisks in place of secrets: an excerpt is kept where the script
         is not."""
-        return _SECRETS.sub(_masked, self.text)
+        parts, done = [], 0
+        for span in secrets(self.text):
+            hidden = re.sub(r"[^\n]", "*", self.text[span.start : span.end])
+            parts += [self.text[done : span.start], hidden]
+            done = span.end
+        return "".join((*parts, self.text[done:]))
 
     def excerpt(self, span: Span) -> str:
         """The span's first line with carets under it, two spaces in.
@@ -118,14 +124,16 @@ class Source:
         return f"  {shown}\n  {lead}{'^' * width}"
 
 
-def _masked(found: re.Match[str]) -> str:
-    """What was found, of the same length; a reference to a variable is no secret."""
-    (name,) = (name for name, text in found.groupdict().items() if text is not None)
-    if _REFERENCE.fullmatch(found[name]):
-        return found[0]
-    start, end = (at - found.start() for at in found.span(name))
-    hidden = re.sub(r"[^\n]", "*", found[name])
-    return found[0][:start] + hidden + found[0][end:]
+def secrets(text: str) -> Iterator[Span]:
+    """Where a text has what looks like a secret; a reference to a variable is none.
+
+    >>> list(secrets("'auth.password' = 'rose', 'auth.username' = 'ann'"))
+    [Span(start=19, end=23)]
+    """
+    for found in _SECRETS.finditer(text):
+        (name,) = (name for name, part in found.groupdict().items() if part is not None)
+        if _REFERENCE.fullmatch(found[name]) is None:
+            yield Span(*found.span(name))
 
 
 def _cut(line: str, column: int) -> tuple[str, int]:

@@ -1,0 +1,5 @@
+"""From a cell to a job: its spec, what production would do differently, its targets.
+
+A job is text that a team can review: nothing of the notebook that it came from is
+needed to run it, and reading it executes nothing.
+"""
