@@ -25,6 +25,7 @@ _YAML = "tag:yaml.org,2002:"
 _TEXT = f"{_YAML}str"
 _SCALARS = {f"{_YAML}{kind}" for kind in ("str", "int", "float", "bool", "null")}
 _QUOTE = "write a text in quotes"
+_NEVER_FOLDED = 2**31
 _BAD = "may not stand in it"
 
 
@@ -94,7 +95,7 @@ def write(value: Any) -> str:
     """The document of a plain value: keys in their order, texts of several lines as
     they are."""
     text: str = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=88
+        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_NEVER_FOLDED
     )
     return text
 

@@ -155,16 +155,16 @@ def _options_data(options: JobOptions) -> dict[str, Any]:
     parts = {
         "mode": "strict" if options.strict else None,
         "parallelism": options.parallelism,
-        "trigger": options.trigger and _written(options.trigger),
-        "ttl": options.ttl and _written(options.ttl),
+        "trigger": options.trigger and written(options.trigger),
+        "ttl": options.ttl and written(options.ttl),
     }
     return {key: value for key, value in parts.items() if value is not None}
 
 
-def _written(length: timedelta) -> str:
+def written(length: timedelta) -> str:
     """A duration in the largest unit of which it is a whole number.
 
-    >>> _written(timedelta(minutes=90)), _written(timedelta(microseconds=1500))
+    >>> written(timedelta(minutes=90)), written(timedelta(microseconds=1500))
     ('90m', '1.5ms')
     """
     length_ms = length / timedelta(milliseconds=1)

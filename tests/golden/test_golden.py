@@ -1,8 +1,9 @@
 """Golden files: what a script plans to, and what a wrong one is told.
 
 ``plans/*.txt`` is a script, a rule, and the text of ``explain``. ``errors/*.sql`` is a
-script and, as comments, the errors. Both run against ``tables.sql``. A script that
-begins with ``-- strict`` is planned with the strict option. After a change, run
+script and, as comments, the errors. ``lint/*.txt`` is a script, a rule, and what the
+rules of a job find in it. All run against ``tables.sql``. A script that begins with
+``-- strict`` is planned with the strict option. After a change, run
 ``pytest tests/golden --update-golden`` and read the difference.
 """
 
@@ -16,12 +17,19 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.planner import plan_script
+from arroyo_nb.promote.jobfile import read
+from arroyo_nb.promote.jobspec import JobSpec
+from arroyo_nb.promote.lint import lint, pages
+from arroyo_nb.promote.promotion import earlier_tables
+from arroyo_nb.promote.rules import RULES
+from arroyo_nb.source import Source
 
 HERE = Path(__file__).parent
 RULE = "\n" + "-" * 40 + "\n"
 ERROR = "\n-- error\n"
 PLANS = sorted((HERE / "plans").glob("*.txt"))
 ERRORS = sorted((HERE / "errors").glob("*.sql"))
+LINTS = sorted((HERE / "lint").glob("*.txt"))
 
 
 @cache
@@ -43,6 +51,14 @@ def refused(script: str) -> str:
     )
 
 
+def findings(script: str) -> str:
+    plan = plan_script(script, tables())
+    spec = JobSpec("job", script, tuple(earlier_tables(plan)))
+    file = read(Source(spec.text, "job.yaml"))
+    found = lint(file, file.plan())
+    return "".join(f"{finding}\n" for finding in found) or "nothing\n"
+
+
 def compare(path: Path, script: str, rule: str, made: str, update: bool) -> None:
     text = script + rule + made
     if update:
@@ -62,6 +78,20 @@ def test_error(path: Path, update_golden: bool) -> None:
     compare(path, script, ERROR, refused(script), update_golden)
 
 
+@pytest.mark.parametrize("path", LINTS, ids=lambda path: path.stem)
+def test_lint(path: Path, update_golden: bool) -> None:
+    script = path.read_text(encoding="utf-8").split(RULE)[0].rstrip("\n")
+    compare(path, script, RULE, findings(script), update_golden)
+
+
+def test_pages_of_rules(update_golden: bool) -> None:
+    """``docs/lint.md`` is made of the docstrings of the rules."""
+    compare(HERE.parents[1] / "docs" / "lint.md", "", "", pages(), update_golden)
+
+
 def test_there_are_enough() -> None:
     assert len(PLANS) >= 40
     assert len(ERRORS) >= 60
+    told = "".join(path.read_text(encoding="utf-8") for path in LINTS)
+    # A script has no functions of its own: test_lint.py has that rule.
+    assert [r.code for r in RULES if f"[{r.code}]" not in told] == ["udf-package"]

@@ -1,0 +1,68 @@
+"""Rules apart from their golden files: codes, denial, pages, functions of a script."""
+
+from dataclasses import replace
+
+import pytest
+
+from arroyo_nb.errors import PromoteProblem
+from arroyo_nb.promote.jobfile import read
+from arroyo_nb.promote.jobspec import JobSpec, Table, Udf
+from arroyo_nb.promote.lint import denied, lint, report
+from arroyo_nb.promote.rules import RULES
+from arroyo_nb.source import Source
+
+SPEC = JobSpec(
+    "few",
+    "SELECT counter FROM ticks;\n",
+    (
+        Table(
+            "ticks", "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1)"
+        ),
+    ),
+)
+
+
+def found(spec):
+    file = read(Source(spec.text, "job.yaml"))
+    return lint(file, file.plan())
+
+
+def codes(findings):
+    return [finding.rule.code for finding in findings]
+
+
+def test_a_finding_is_an_error_only_when_its_code_is_denied():
+    findings = found(SPEC)
+    assert codes(findings) == ["sample-source", "no-sink"]
+    assert codes(denied(findings, ())) == []
+    assert codes(denied(findings, ["no-sink", "time-zone"])) == ["no-sink"]
+    assert codes(denied(findings, ["all"])) == codes(findings)
+    with pytest.raises(PromoteProblem, match="did you mean 'no-sink'"):
+        denied(findings, ["no-snik"])
+
+
+def test_a_function_may_import_what_is_listed_and_what_python_has():
+    source = "import os, numpy.linalg\nfrom . import x\nfrom my_tools.a import b\n"
+    spec = replace(SPEC, udfs=(Udf("f", "python", source), Udf("g", "rust", "use a;")))
+    told = [f.message for f in found(spec) if f.rule.code == "udf-package"]
+    assert told == [
+        "'f' imports 'my_tools', which is not in 'packages'",
+        "'f' imports 'numpy', which is not in 'packages'",
+    ]
+    listed = replace(spec, packages={"numpy": "2.4", "My-Tools": "1.0"})
+    assert "udf-package" not in codes(found(listed))
+
+
+def test_a_report_has_each_finding_and_the_page_of_its_rule_once():
+    twice = replace(SPEC, sql=SPEC.sql * 2)
+    text = report(found(twice))
+    assert text.count("- [no-sink](#no-sink) job.yaml:") == 2
+    assert text.count("## no-sink") == 1
+    assert "## time-zone" not in text
+
+
+def test_every_rule_has_a_page_with_what_to_do():
+    for rule in RULES:
+        head, *paragraphs = rule.page.strip().split("\n\n")
+        assert head == f"## {rule.code}"
+        assert len(paragraphs) >= 3
