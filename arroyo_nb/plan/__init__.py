@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -82,7 +83,7 @@ class Plan:
         options = MappingProxyType({**self.options, UPDATING_TTL: ttl})
         return replace(self, options=options)
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """What a run's state belongs to: the text of what runs, and of its tables."""
         from arroyo_nb.plan.explain import identity

@@ -124,6 +124,11 @@ def identity(plan: Plan) -> str:
     return "\n".join(dict.fromkeys(lines))
 
 
+def streaming_plan(plan: Plan) -> list[str]:
+    """The lines of what runs."""
+    return _forest(plan.sinks)
+
+
 def _section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([title, *(f"  {line}" for line in lines)]) + "\n"
 

@@ -16,6 +16,7 @@ from arroyo_nb.promote.jobfile import JobFile, read
 from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Origin, Table
 from arroyo_nb.promote.lint import denied, lint
 from arroyo_nb.source import Source as Text
+from arroyo_nb.sql.parse import deep_stack
 from arroyo_nb.sql.statements import CreateTable, CreateView
 
 _PACKAGES = ("pyspark", "pyarrow", "sqlglot")
@@ -71,7 +72,9 @@ def promoted(
     )
     made = read(Text(spec.text, file))
     again = made.plan()
-    if again.identity != plan.identity:
+    with deep_stack():
+        is_same = again.sinks == plan.sinks
+    if not is_same:
         raise PromoteProblem(
             f"'{name}' by itself is not what the cell runs: tables were declared again "
             "since",

@@ -2,8 +2,9 @@
 
 ``plans/*.txt`` is a script, a rule, and the text of ``explain``. ``errors/*.sql`` is a
 script and, as comments, the errors. ``lint/*.txt`` is a script, a rule, and what the
-rules of a job find in it. All run against ``tables.sql``. A script that begins with
-``-- strict`` is planned with the strict option. After a change, run
+rules of a job find in it. ``edits/*.txt`` is a script, a rule, the same after an edit,
+a rule, and what becomes of a checkpoint. All run against ``tables.sql``. A script that
+begins with ``-- strict`` is planned with the strict option. After a change, run
 ``pytest tests/golden --update-golden`` and read the difference.
 """
 
@@ -17,6 +18,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.planner import plan_script
+from arroyo_nb.promote.compatibility import Outcome, Version, judge
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.promote.lint import lint, pages
@@ -29,6 +31,7 @@ RULE = "\n" + "-" * 40 + "\n"
 ERROR = "\n-- error\n"
 PLANS = sorted((HERE / "plans").glob("*.txt"))
 ERRORS = sorted((HERE / "errors").glob("*.sql"))
+EDITS = sorted((HERE / "edits").glob("*.txt"))
 LINTS = sorted((HERE / "lint").glob("*.txt"))
 
 
@@ -59,6 +62,18 @@ def findings(script: str) -> str:
     return "".join(f"{finding}\n" for finding in found) or "nothing\n"
 
 
+def version(script: str) -> Version:
+    plan = plan_script(script, tables())
+    spec = JobSpec("job", script, tuple(earlier_tables(plan)))
+    return Version(spec, plan)
+
+
+def judged(old: str, new: str) -> str:
+    verdict = judge(version(old), version(new))
+    told = (verdict.outcome.value, *map(str, verdict.differences))
+    return "\n".join(told) + "\n"
+
+
 def compare(path: Path, script: str, rule: str, made: str, update: bool) -> None:
     text = script + rule + made
     if update:
@@ -84,6 +99,22 @@ def test_lint(path: Path, update_golden: bool) -> None:
     compare(path, script, RULE, findings(script), update_golden)
 
 
+@pytest.mark.parametrize("path", EDITS, ids=lambda path: path.stem)
+def test_edit(path: Path, update_golden: bool) -> None:
+    old, new, *_ = path.read_text(encoding="utf-8").split(RULE)
+    compare(path, old + RULE + new, RULE, judged(old, new), update_golden)
+
+
+def test_another_plan_never_takes_over_a_checkpoint() -> None:
+    scripts = [path.read_text(encoding="utf-8").split(RULE)[0] for path in PLANS]
+    versions = [version(script) for script in scripts]
+    for one, other in zip(versions, (*versions[1:], versions[0]), strict=True):
+        assert judge(one, one).outcome is Outcome.COMPATIBLE
+        verdict = judge(one, other)
+        same = one.plan.identity == other.plan.identity
+        assert (verdict.outcome is Outcome.COMPATIBLE) == same, verdict
+
+
 def test_pages_of_rules(update_golden: bool) -> None:
     """``docs/lint.md`` is made of the docstrings of the rules."""
     compare(HERE.parents[1] / "docs" / "lint.md", "", "", pages(), update_golden)
@@ -93,5 +124,6 @@ def test_there_are_enough() -> None:
     assert len(PLANS) >= 40
     assert len(ERRORS) >= 60
     told = "".join(path.read_text(encoding="utf-8") for path in LINTS)
+    assert len(EDITS) >= 60
     # A script has no functions of its own: test_lint.py has that rule.
     assert [r.code for r in RULES if f"[{r.code}]" not in told] == ["udf-package"]
