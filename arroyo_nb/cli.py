@@ -1,4 +1,4 @@
-"""The ``arroyo-nb`` command: run, explain and check a script without a notebook.
+"""The ``arroyo-nb`` command: run, explain and check scripts and jobs without Jupyter.
 
 Exit status: 0 finished, 1 failed or wrong, 2 wrong usage, 130 interrupted. Standard
 output has rows only; what went wrong and what was left out is told on standard error.
@@ -7,6 +7,7 @@ output has rows only; what went wrong and what was left out is told on standard 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import signal
 import sys
@@ -14,30 +15,36 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.promote import jobfile
+from arroyo_nb.promote.versions import other_versions
 from arroyo_nb.run.snapshot import RunState, before_end
 from arroyo_nb.session import Session
 from arroyo_nb.source import Source
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
+    from arroyo_nb.promote.jobfile import JobFile
     from arroyo_nb.run.run import Run
 
 FINISHED, FAILED, INTERRUPTED = 0, 1, 130
+NOTEBOOK = ".ipynb"
 STDIN, STDIN_NAME = "-", "<stdin>"
 STATUS_S = 0.2
 """How often a terminal is told where a run is."""
+
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     arguments = _parser().parse_args(argv)
     try:
-        text = _read(arguments.file)
-        status: int = arguments.do(arguments, text)
+        status: int = arguments.do(arguments)
     except ArroyoError as error:
         _say_aside(str(error))
         return FAILED
@@ -56,18 +63,79 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--state-dir", metavar="DIR", help="keep state here, and resume")
     run.add_argument("--name", metavar="N", help="name of the run in the state folder")
     _command(commands, "explain", "print the plan of a script", _explain)
-    _command(commands, "check", "print errors as file:line:col: message", _check)
+    check = _command(
+        commands,
+        "check",
+        "print errors as file:line:col: message; of a job or a notebook also what "
+        "production would do differently, and where they drifted apart",
+        _check,
+        also=" or FILE.ipynb",
+    )
+    _add_deny(check)
+    _add_parameters(check)
+    _add_promote(commands)
+    _add_diff(commands)
     return parser
 
 
+def _add_promote(commands: _Commands) -> None:
+    text = "make a job of a cell: a folder to review and to run"
+    promote = commands.add_parser("promote", help=text, description=text)
+    promote.add_argument("file", metavar="FILE.ipynb", help="the notebook")
+    promote.add_argument(
+        "--name", required=True, metavar="N", help="name of the cell's run, or its id"
+    )
+    promote.add_argument(
+        "-o", "--out", metavar="DIR", type=Path, help="the job's folder; else jobs/N"
+    )
+    _add_deny(promote)
+    _add_parameters(promote)
+    promote.set_defaults(do=_promote)
+
+
+def _add_diff(commands: _Commands) -> None:
+    text = (
+        "print how the plans of two jobs or scripts differ, and whether one goes on "
+        "from the other's checkpoint: else the exit status is 1"
+    )
+    diff = commands.add_parser("diff", help=text, description=text)
+    diff.add_argument("old", metavar="OLD", help="a job.yaml or a script")
+    diff.add_argument("new", metavar="NEW", help="the same, as it is now")
+    diff.set_defaults(do=_diff)
+
+
+def _add_deny(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--deny",
+        action="append",
+        default=[],
+        metavar="CODE",
+        help="a finding of this code is an error; all: any is",
+    )
+
+
+def _add_parameters(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-p",
+        "--parameter",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what :NAME stands for in the cells of a notebook",
+    )
+
+
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: _Commands,
     name: str,
     text: str,
-    do: Callable[[argparse.Namespace, Source], int],
+    do: Callable[[argparse.Namespace], int],
+    *,
+    also: str = "",
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text)
-    command.add_argument("file", metavar="FILE.sql", help="the script; - reads stdin")
+    said = f"a script, job.yaml{also}; - reads a script from stdin"
+    command.add_argument("file", metavar="FILE", help=said)
     command.add_argument(
         "--strict", action="store_true", help="refuse what Arroyo would refuse"
     )
@@ -85,29 +153,59 @@ def _read(file: str) -> Source:
     return Source(text, STDIN_NAME if file == STDIN else file)
 
 
-def _run(arguments: argparse.Namespace, script: Source) -> int:
+def _run(arguments: argparse.Namespace) -> int:
     # A supervisor's stop is a stop with a final checkpoint, as an interrupt is.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    file = arguments.file
+    file, script = arguments.file, _read(arguments.file)
+    if _is_spec(file):
+        return _run_job(arguments, jobfile.read(script))
+    name = arguments.name or (None if file == STDIN else Path(file).stem)
     with Session(
         state_dir=arguments.state_dir, strict=arguments.strict, tell=_say_aside
     ) as session:
+        _run_in(session, script.text, name=name, source=script.name)
+    return FINISHED
+
+
+def _run_job(arguments: argparse.Namespace, job: JobFile) -> int:
+    job.check_runs_here()  # before there is a JVM
+    spec, options = job.spec, job.spec.options
+    for note in other_versions(spec.packages):
+        _say_aside(f"note: {note}")
+    if options.parallelism is not None:
+        os.environ.setdefault(CORES, str(options.parallelism))
+    state = arguments.state_dir or Path(arguments.file).parent / spec.state
+    strict = arguments.strict or options.strict
+    with Session(state_dir=state, strict=strict, tell=_say_aside) as session:
         try:
-            with _status_line(session):
-                run = session.run(
-                    script.text,
-                    name=arguments.name or (None if file == STDIN else Path(file).stem),
-                    source=script.name,
-                    traced=False,
-                    printed=True,
-                    wait=True,
-                )
-        finally:
-            for started in session.runs.values():
-                _tell_notes(started)
+            _run_in(
+                session,
+                spec.script,
+                name=arguments.name or spec.name,
+                trigger=options.trigger,
+                ttl=options.ttl,
+            )
+        except ArroyoError as error:
+            raise job.located(error) from None
+    return FINISHED
+
+
+def _run_in(session: Session, sql: str, **options: Any) -> None:
+    """Run a script to its end, and say what its rows do not.
+
+    Raises
+    ------
+    ArroyoError
+        When it fails, or runs nothing.
+    """
+    try:
+        with _status_line(session):
+            run = session.run(sql, traced=False, printed=True, wait=True, **options)
+    finally:
+        for started in session.runs.values():
+            _tell_notes(started)
     if run is None:
         raise ArroyoError("The provided SQL does not contain a query")
-    return FINISHED
 
 
 def _say_aside(text: str) -> None:
@@ -185,8 +283,11 @@ def _tell_left_out(run: Run) -> None:
         )
 
 
-def _explain(arguments: argparse.Namespace, script: Source) -> int:
-    print(_planned(arguments, script).explain())
+def _explain(arguments: argparse.Namespace) -> int:
+    script = _read(arguments.file)
+    is_job = _is_spec(arguments.file)
+    plan = jobfile.read(script).plan() if is_job else _planned(arguments, script)
+    print(plan.explain())
     return FINISHED
 
 
@@ -198,21 +299,46 @@ def _planned(arguments: argparse.Namespace, script: Source) -> Plan:
     )
 
 
-def _check(arguments: argparse.Namespace, script: Source) -> int:
+def _check(arguments: argparse.Namespace) -> int:
+    from arroyo_nb import job_commands
+
+    file = arguments.file
     try:
-        _planned(arguments, script)
+        if not (_is_spec(file) or file.endswith(NOTEBOOK)):
+            _planned(arguments, _read(file))
+            return FINISHED
+        checked = (
+            job_commands.check_spec if _is_spec(file) else job_commands.check_notebook
+        )
+        values = job_commands.parameters(arguments.parameter)
+        return checked(Path(file), values=values, deny=arguments.deny, say=print)
     except ArroyoError as error:
         for problem in error.problems:
-            print(_one_line(problem, script))
+            print(job_commands.one_line(problem))
         return FAILED
-    return FINISHED
 
 
-def _one_line(problem: ArroyoError, script: Source) -> str:
-    start = problem.span.start if problem.span else 0
-    line, column = script.line_and_column(start)
-    hint = f" ({problem.hint})" if problem.hint else ""
-    return f"{script.name}:{line}:{column}: {problem.message}{hint}"
+def _promote(arguments: argparse.Namespace) -> int:
+    from arroyo_nb import job_commands
+
+    return job_commands.promote(
+        Path(arguments.file),
+        arguments.name,
+        arguments.out,
+        values=job_commands.parameters(arguments.parameter),
+        deny=arguments.deny,
+        say=print,
+    )
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from arroyo_nb import job_commands
+
+    return job_commands.diff(arguments.old, arguments.new, say=print)
+
+
+def _is_spec(file: str) -> bool:
+    return Path(file).suffix in jobfile.SUFFIXES
 
 
 if __name__ == "__main__":

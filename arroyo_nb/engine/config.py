@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 LOOPBACK = "127.0.0.1"
+CORES = "ARROYO_NB_CORES"
+"""Environment variable: how many tasks run at once."""
 
 
 class Setting(NamedTuple):
@@ -131,7 +133,7 @@ SQL = (
 
 def cores() -> int:
     """Cores to use: those this process may run on, or ``ARROYO_NB_CORES``."""
-    asked = os.environ.get("ARROYO_NB_CORES", "")
+    asked = os.environ.get(CORES, "")
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
     # One slot alone would starve a run whose sources occupy it; so two at least.

@@ -69,6 +69,21 @@ class JobFile:
         ttl = spec.options.ttl
         return plan if ttl is None else plan.with_updating_ttl(ttl)
 
+    def check_runs_here(self) -> None:
+        """Refuse what could not be run.
+
+        Raises
+        ------
+        ArroyoError
+            With the place in the file.
+        """
+        self.plan()
+        if self.spec.udfs:
+            raise PromoteProblem(
+                "functions of a script are not run yet",
+                span=self.item.entries["udfs"].key,
+            ).at(self.source)
+
     def place(self, span: Span) -> Span:
         """Where a part of the script stands in the file."""
         start, item = next(p for p in reversed(self._parts) if p[0] <= span.start)
@@ -118,12 +133,22 @@ def load(path: Path) -> JobFile:
     PromoteProblem
         When it cannot be read, or is not a spec.
     """
+    return read(Source(read_text(path), str(path)))
+
+
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises
+    ------
+    PromoteProblem
+        When it cannot be read.
+    """
     try:
-        text = path.read_text("utf-8-sig")
+        return path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise PromoteProblem(f"cannot read '{path}': {reason}") from None
-    return read(Source(text, str(path)))
 
 
 def read(source: Source) -> JobFile:

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
+from datetime import timedelta
 
-import arroyo_nb
 from arroyo_nb.catalog import LookupTable, Relation
-from arroyo_nb.errors import PromoteProblem, raise_all
+from arroyo_nb.errors import ArroyoError, PromoteProblem, raise_all
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
-from arroyo_nb.plan.tree import walk
 from arroyo_nb.promote.jobfile import JobFile, read
-from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Origin, Table
+from arroyo_nb.promote.jobspec import JobSpec, Origin, Table
 from arroyo_nb.promote.lint import denied, lint
-from arroyo_nb.source import Source as Text
+from arroyo_nb.promote.versions import packages
+from arroyo_nb.source import Source
 from arroyo_nb.sql.parse import deep_stack
 from arroyo_nb.sql.statements import CreateTable, CreateView
 
-_PACKAGES = ("pyspark", "pyarrow", "sqlglot")
-_OF_CONNECTORS = {
-    "confluent": "confluent-kafka",
-    "kafka": "confluent-kafka",
-    "redis": "redis",
-}
 _AGAIN = "run the cells that declare them again, in the notebook's order"
 
 
 def promoted(
     plan: Plan,
     name: str,
-    options: JobOptions,
     *,
+    trigger: timedelta | None = None,
     origin: Origin | None = None,
     before: JobSpec | None = None,
     file: str = "job.yaml",
@@ -45,8 +37,8 @@ def promoted(
         The cell's.
     name
         The job's.
-    options
-        Those of the cell.
+    trigger
+        Least time between micro-batches, where the cell says one.
     before
         The spec that this one replaces. What no cell says it keeps: parallelism, state,
         functions and tags, and the options that the cell leaves out.
@@ -67,24 +59,40 @@ def promoted(
         sql=plan.source.text.removeprefix("\ufeff").strip() + "\n",
         tables=tuple(earlier_tables(plan)),
         origin=origin or kept.origin,
-        options=_merged(kept.options, options),
-        packages=_packages(plan),
+        options=replace(
+            kept.options,
+            strict=plan.strict,
+            trigger=trigger or kept.options.trigger,
+            ttl=None,
+        ),
+        packages=packages(plan),
     )
-    made = read(Text(spec.text, file))
+    made = read(Source(spec.text, file))
     again = made.plan()
+    _check(made, again, plan)
+    # What the script does not SET is an option: of the cell, or else of before.
+    is_set = again.updating_ttl == plan.updating_ttl
+    ttl = kept.options.ttl if is_set else plan.updating_ttl
+    spec = replace(spec, options=replace(spec.options, ttl=ttl))
+    return read(Source(spec.text, file))
+
+
+def _check(made: JobFile, again: Plan, plan: Plan) -> None:
+    """Refuse a job that is another than its cell, or has a finding that is an error."""
     with deep_stack():
         is_same = again.sinks == plan.sinks
     if not is_same:
         raise PromoteProblem(
-            f"'{name}' by itself is not what the cell runs: tables were declared again "
-            "since",
+            f"'{made.spec.name}' by itself is not what the cell runs: tables were "
+            "declared again since",
             hint=_AGAIN,
         )
-    raise_all(
-        PromoteProblem(f.message, span=f.span).at(f.source)
-        for f in denied(lint(made, again), ())
-    )
-    return made
+    errors = denied(lint(made, again), ())
+    problems = [PromoteProblem(f.message, span=f.span) for f in errors]
+    try:
+        raise_all(problems)
+    except ArroyoError as error:
+        raise error.at(made.source) from None
 
 
 def earlier_tables(plan: Plan) -> Iterable[Table]:
@@ -136,27 +144,3 @@ def _statement(table: Relation) -> str:
         f"'{table.name}' is a DataFrame of the notebook, which a job has not",
         hint="write it to a file, and declare it with CREATE TEMPORARY TABLE",
     )
-
-
-def _merged(kept: JobOptions, said: JobOptions) -> JobOptions:
-    return JobOptions(
-        strict=said.strict,
-        parallelism=said.parallelism or kept.parallelism,
-        trigger=said.trigger or kept.trigger,
-        ttl=said.ttl or kept.ttl,
-    )
-
-
-def _packages(plan: Plan) -> dict[str, str]:
-    """The versions of what a job is run with."""
-    nodes = (node for sink in plan.sinks for node in walk(sink))
-    tables = (n.table for n in nodes if isinstance(n, Source | Sink | LookupJoin))
-    kinds = {table.connector for table in tables if table is not None}
-    needed = {_OF_CONNECTORS[kind] for kind in kinds & _OF_CONNECTORS.keys()}
-    found = {"arroyo-nb": arroyo_nb.__version__}
-    for package in (*_PACKAGES, *sorted(needed)):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # needed where it runs, not to plan it
-            continue
-    return found

@@ -1,5 +1,6 @@
 """A cell becomes a job: with the tables that it uses, and nothing else."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pandas as pd
@@ -16,8 +17,8 @@ TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"
 FASTER = TICKS.replace("10", "20")
 FEW = "CREATE VIEW few AS SELECT counter FROM ticks WHERE counter < 9"
 EVEN = "CREATE VIEW even AS SELECT counter FROM few WHERE counter % 2 = 0"
+SECOND = timedelta(seconds=1)
 UNUSED = "CREATE TABLE unused WITH (connector = 'sample', dataset = 'flights')"
-OPTIONS = JobOptions()
 
 
 def planned(*cells, catalog=None):
@@ -28,8 +29,8 @@ def planned(*cells, catalog=None):
     return plan
 
 
-def spec_of(*cells, options=OPTIONS, **more):
-    return promoted(planned(*cells), "job", options, **more).spec
+def spec_of(*cells, **more):
+    return promoted(planned(*cells), "job", **more).spec
 
 
 def names(spec):
@@ -83,7 +84,7 @@ def test_a_data_frame_is_no_table_of_a_job():
     catalog = Catalog().define(lookup_table("called", frame, ["counter"]))
     query = "SELECT t.counter FROM ticks t JOIN called c ON t.counter = c.counter"
     with pytest.raises(PromoteProblem, match="'called' is a DataFrame of the notebook"):
-        promoted(planned(TICKS, query, catalog=catalog), "job", OPTIONS)
+        promoted(planned(TICKS, query, catalog=catalog), "job")
 
 
 def test_a_cell_that_only_declares_is_no_job():
@@ -132,12 +133,10 @@ def test_a_job_that_is_promoted_again_keeps_what_no_cell_says():
         packages={"pyspark": "3.0"},
         tags={"team": "air"},
     )
-    said = JobOptions(ttl=timedelta(hours=1))
     cells = (TICKS, "SELECT counter FROM ticks")
-    again = spec_of(*cells, options=said, before=before)
-    assert again.options == JobOptions(
-        False, 4, timedelta(seconds=2), timedelta(hours=1)
-    )
+    again = spec_of(*cells, before=before)
+    assert again.options == replace(before.options, strict=False)
+    assert spec_of(*cells, before=before, trigger=SECOND).options.trigger == SECOND
     assert (again.state, again.tags) == (before.state, before.tags)
     assert (again.udfs, again.origin) == (before.udfs, before.origin)
     assert again.packages["pyspark"] != "3.0"
@@ -146,10 +145,10 @@ def test_a_job_that_is_promoted_again_keeps_what_no_cell_says():
 
 
 def test_the_options_of_the_cell_are_those_of_the_job():
-    strict = plan_script(
-        "SELECT counter FROM ticks", planned(TICKS).catalog, strict=True
-    )
-    options = JobOptions(strict.strict, trigger=timedelta(seconds=1))
-    file = promoted(strict, "job", options)
-    assert file.spec.options == options
+    sql = "SET updating_ttl = INTERVAL '1 hour'; SELECT counter FROM ticks"
+    strict = plan_script(sql, planned(TICKS).catalog, strict=True)
+    assert promoted(strict, "job").spec.options == JobOptions(strict=True)
+    file = promoted(strict.with_updating_ttl(SECOND), "job", trigger=SECOND)
+    assert file.spec.options == JobOptions(True, None, SECOND, SECOND)
     assert file.plan().strict
+    assert file.plan().updating_ttl == SECOND

@@ -1,0 +1,198 @@
+"""What the command does with notebooks and specs: promote, check and diff.
+
+Nothing here needs a JVM. What is found is said a line at a time, as compilers say it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from arroyo_nb import notebook_file
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.errors import ArroyoError, PromoteProblem
+from arroyo_nb.notebook_file import PlannedCell
+from arroyo_nb.plan.explain import streaming_plan
+from arroyo_nb.planner import plan_script
+from arroyo_nb.promote import folder, jobfile
+from arroyo_nb.promote.compatibility import Outcome, Version, judge
+from arroyo_nb.promote.folder import JOBS, SPEC
+from arroyo_nb.promote.jobfile import JobFile
+from arroyo_nb.promote.jobspec import JobSpec, Origin
+from arroyo_nb.promote.lint import denied, lint
+from arroyo_nb.promote.promotion import promoted
+from arroyo_nb.run.options import duration
+
+Say: TypeAlias = Callable[[str], None]
+GOOD, BAD = 0, 1
+
+
+def parameters(given: Sequence[str]) -> dict[str, Any]:
+    """What ``:name`` stands for, as ``NAME=VALUE`` says it: Python's literals are what
+    they are, whatever else is a text.
+
+    Raises
+    ------
+    PromoteProblem
+        When one is no such pair.
+
+    >>> parameters(["least=60", "origin=EWR"])
+    {'least': 60, 'origin': 'EWR'}
+    """
+    pairs = [text.partition("=") for text in given]
+    for name, equals, _ in pairs:
+        if not equals or not name.isidentifier():
+            hint = "write it as in -p least=60"
+            raise PromoteProblem(f"'{name}{equals}' is no parameter", hint=hint)
+    return {name: notebook_file.literal(value) for name, _, value in pairs}
+
+
+def promote(
+    notebook: Path,
+    name: str,
+    out: Path | None,
+    *,
+    values: Mapping[str, Any],
+    deny: Collection[str] = (),
+    say: Say,
+) -> int:
+    """Make a job of a cell, and say where it is, what was found, and how it is run."""
+    target = out or notebook.parent / JOBS / name
+    cell = notebook_file.find(notebook_file.streaming_cells(notebook, values), name)
+    file = _made(notebook, cell, target, name=name, before=folder.before(target))
+    plan = file.plan()
+    findings = lint(file, plan)
+    errors = denied(findings, deny)
+    for finding in findings:
+        say(finding.line)
+    if errors:
+        raise PromoteProblem(
+            f"'{name}' is not promoted: "
+            f"{', '.join(sorted({finding.rule.code for finding in errors}))} denied"
+        )
+    folder.write(target, file, plan, findings)
+    say(f"wrote {target}; run it with: {folder.command(target)}")
+    return GOOD
+
+
+def check_notebook(
+    notebook: Path, *, values: Mapping[str, Any], deny: Collection[str], say: Say
+) -> int:
+    """Say what is wrong with the cells of a notebook, and with the jobs of them."""
+    cells = notebook_file.streaming_cells(notebook, values)
+    errors = [p for cell in cells if cell.error for p in cell.error.problems]
+    for problem in errors:
+        say(one_line(problem))
+    status = BAD if errors else GOOD
+    for path in _jobs_of(notebook):
+        status |= check_spec(path, values=values, deny=deny, say=say)
+    return status
+
+
+def check_spec(
+    path: Path, *, values: Mapping[str, Any], deny: Collection[str], say: Say
+) -> int:
+    """Say what production would do differently with a job, and whether it is still
+    what its cell runs."""
+    file = jobfile.load(path)
+    findings = lint(file, file.plan())
+    for finding in findings:
+        say(finding.line)
+    bad = bool(denied(findings, deny))
+    for line in _drift(file, path, values):
+        bad = True
+        say(line)
+    return BAD if bad else GOOD
+
+
+def diff(old: str, new: str, *, say: Say) -> int:
+    """Say what differs between the plans of two jobs, and what becomes of a
+    checkpoint of the old one."""
+    one, other = _version(old), _version(new)
+    plans = streaming_plan(one.plan), streaming_plan(other.plan)
+    for line in difflib.unified_diff(*plans, old, new, lineterm=""):
+        say(line)
+    verdict = judge(one, other)
+    for difference in verdict.differences:
+        say(str(difference))
+    say(f"verdict: {verdict.outcome.value}")
+    return GOOD if verdict.outcome is Outcome.COMPATIBLE else BAD
+
+
+def one_line(problem: ArroyoError) -> str:
+    """An error as ``file:line:column: message``."""
+    place = ""
+    if problem.source is not None:
+        start = problem.span.start if problem.span else 0
+        line, column = problem.source.line_and_column(start)
+        place = f"{problem.source.name}:{line}:{column}: "
+    hint = f" ({problem.hint})" if problem.hint else ""
+    return f"{place}{problem.message}{hint}"
+
+
+def _made(
+    notebook: Path,
+    cell: PlannedCell,
+    target: Path,
+    *,
+    name: str,
+    before: JobSpec | None,
+) -> JobFile:
+    assert cell.plan is not None, "one with an error was refused"
+    there = Path(os.path.relpath(notebook, target)).as_posix()
+    return promoted(
+        cell.plan,
+        name,
+        trigger=duration(cell.line.get("trigger")),
+        origin=Origin(there, cell.id or cell.name),
+        before=before,
+        file=str(target / SPEC),
+    )
+
+
+def _drift(file: JobFile, path: Path, values: Mapping[str, Any]) -> Iterator[str]:
+    """How a spec differs from what its cell would be promoted to now."""
+    origin = file.spec.origin
+    if origin is None:
+        return
+    notebook = path.parent / origin.notebook
+    if not notebook.exists():
+        yield f"{path}: drift: there is no notebook '{notebook}' any more"
+        return
+    try:
+        cell = notebook_file.find(
+            notebook_file.streaming_cells(notebook, values), origin.cell
+        )
+        made = _made(notebook, cell, path.parent, name=file.spec.name, before=file.spec)
+    except ArroyoError as error:
+        yield f"{path}: drift: its cell is no job any more: {one_line(error)}"
+        return
+    # Versions are those of the day, and a cell is found by its id or its name.
+    now = replace(made.spec, packages=file.spec.packages, origin=origin)
+    if now != file.spec:
+        yield f"{path}: drift: the cell '{origin.cell}' of {notebook} is another now"
+        texts = file.spec.text.splitlines(), now.text.splitlines()
+        yield from difflib.unified_diff(*texts, str(path), str(notebook), lineterm="")
+
+
+def _jobs_of(notebook: Path) -> Iterable[Path]:
+    """The specs in folders beside a notebook, or a level below, that come from it."""
+    here = notebook.parent
+    for path in sorted((*here.glob(f"*/{SPEC}"), *here.glob(f"*/*/{SPEC}"))):
+        origin = jobfile.load(path).spec.origin
+        found = None if origin is None else path.parent / origin.notebook
+        if found is not None and found.exists() and found.samefile(notebook):
+            yield path
+
+
+def _version(file: str) -> Version:
+    if Path(file).suffix in jobfile.SUFFIXES:
+        job = jobfile.load(Path(file))
+        return Version(job.spec, job.plan())
+    text = jobfile.read_text(Path(file))
+    plan = plan_script(text, Catalog(), name=file)
+    return Version(JobSpec(Path(file).stem, text), plan)

@@ -1,0 +1,226 @@
+"""The streaming cells of a notebook's file, planned in their order; nothing is run.
+
+What a cell's ``:name`` stands for only Python knows. Here it is what is given, or what
+the cells before assign to that name once, where that is a literal.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb import flags
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.errors import ArroyoError, PromoteProblem
+from arroyo_nb.flags import CellLine
+from arroyo_nb.parameters import bind
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.run.options import duration
+from arroyo_nb.source import Source
+
+if TYPE_CHECKING:
+    from arroyo_nb.plan import Plan
+
+MAGIC = "%%arroyo"
+_EXPECTED = "raises-exception"
+"""The tag of a cell that is there for its error."""
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A streaming cell.
+
+    Parameters
+    ----------
+    id
+        That of the notebook's format; empty where the file is older than those.
+    name
+        That of its run.
+    line
+        Its options.
+    plan
+        None where there is none: what is wrong with it is :attr:`error`.
+    """
+
+    id: str
+    name: str
+    line: CellLine
+    plan: Plan | None = None
+    error: ArroyoError | None = None
+
+
+def streaming_cells(
+    path: Path, values: Mapping[str, Any] | None = None
+) -> list[PlannedCell]:
+    """The cells of a notebook that run or declare something, in order.
+
+    Parameters
+    ----------
+    path
+        The notebook's file.
+    values
+        What parameters stand for; these come before what is assigned in cells.
+
+    Raises
+    ------
+    PromoteProblem
+        When the file is no notebook.
+    """
+    reader = _Reader(path.name, dict(values or {}))
+    for number, cell in enumerate(_code_cells(path), 1):
+        reader.read(cell, number)
+    return reader.planned
+
+
+def find(cells: list[PlannedCell], name: str) -> PlannedCell:
+    """The last cell whose run, or which itself, is called so.
+
+    Raises
+    ------
+    ArroyoError
+        When there is none, or it has no plan.
+    """
+    found = [cell for cell in cells if name in (cell.id, cell.name)]
+    if not found:
+        raise PromoteProblem(
+            f"no cell of the notebook runs '{name}'",
+            hint=did_you_mean(name, (cell.name for cell in cells)),
+        )
+    if found[-1].error is not None:
+        raise found[-1].error
+    return found[-1]
+
+
+class _Reader:
+    """The state of a notebook whose cells are read one after the other."""
+
+    def __init__(self, file: str, values: dict[str, Any]) -> None:
+        self.planned: list[PlannedCell] = []
+        self._file = file
+        self._given = values
+        self._assigned: dict[str, Any] = {}
+        self._unknown: set[str] = set()
+        self._catalog = Catalog()
+        self._unnamed = 0
+
+    def read(self, cell: Mapping[str, Any], number: int) -> None:
+        """Plan a cell, or look at what it assigns."""
+        text = _text(cell).lstrip("\n")
+        first, _, body = text.partition("\n")
+        if first.split(" ", 1)[0].strip() != MAGIC:
+            self._note(text)
+            return
+        expected = _EXPECTED in cell.get("metadata", {}).get("tags", ())
+        place = f"{self._file} cell {number}"
+        planned = self._planned(str(cell.get("id", "")), first, body, place)
+        if planned is None or (expected and planned.error is not None):
+            return
+        if planned.plan is not None:
+            self._catalog = planned.plan.catalog
+        self.planned.append(planned)
+
+    def _planned(
+        self, identity: str, first: str, body: str, place: str
+    ) -> PlannedCell | None:
+        """The cell, planned; None where it is only checked, or asks for help."""
+        try:
+            line = flags.parse_line(first.removeprefix(MAGIC))
+        except ArroyoError as error:
+            error.message = f"{place}: {error.message}"
+            return PlannedCell(identity, "", CellLine(), error=error)
+        if line.get("help") or line.get("no_run"):
+            return None
+        name = line.get("name") or self._next_name()
+        try:
+            return PlannedCell(identity, name, line, self._plan(line, body, place))
+        except ArroyoError as error:
+            return PlannedCell(identity, name, line, error=error)
+
+    def _plan(self, line: CellLine, body: str, place: str) -> Plan:
+        from arroyo_nb.planner import plan_script
+
+        try:
+            sql = bind(body, {**self._assigned, **self._given})
+        except ArroyoError as error:
+            raise error.at(Source(body, place)) from None
+        ttl = duration(line.get("ttl"))
+        strict = line.get("strict", False)
+        plan = plan_script(sql, self._catalog, strict=strict, name=place)
+        return plan if ttl is None else plan.with_updating_ttl(ttl)
+
+    def _next_name(self) -> str:
+        # As the magics count: a name for each cell that has none.
+        self._unnamed += 1
+        return f"query_{self._unnamed}"
+
+    def _note(self, code: str) -> None:
+        """Take down literals; a name that is assigned in another way, or again, is
+        not known."""
+        for name, value in _assignments(code):
+            if value is None or name in self._assigned:
+                self._unknown.add(name)
+                self._assigned.pop(name, None)
+            elif name not in self._unknown:
+                self._assigned[name] = ast.literal_eval(value)
+
+
+def _assignments(code: str) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that Python assigns, each with its literal where it is one."""
+    lines = code.split("\n")
+    python = ("" if line.startswith(("%", "!")) else line for line in lines)
+    try:
+        tree = ast.parse("\n".join(python))
+    except (SyntaxError, ValueError):
+        return
+    literals: set[int] = set()
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name) as target], value=value):
+                if _is_literal(value):
+                    literals.add(id(target))
+                    yield name, value
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            yield from [] if id(node) in literals else [(node.id, None)]
+
+
+def literal(text: str) -> Any:
+    """The value of a Python literal; of what is none, the text itself.
+
+    >>> literal("60"), literal("EWR")
+    (60, 'EWR')
+    """
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _is_literal(value: ast.expr) -> bool:
+    try:
+        ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _code_cells(path: Path) -> list[Mapping[str, Any]]:
+    try:
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        for cell in code:
+            _text(cell)
+    except OSError as error:
+        raise PromoteProblem(f"cannot read '{path}': {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise PromoteProblem(f"'{path}' is not a notebook") from None
+    return code
+
+
+def _text(cell: Mapping[str, Any]) -> str:
+    source = cell["source"]
+    return source if isinstance(source, str) else "".join(source)

@@ -1,0 +1,46 @@
+"""The packages that a job is run with, and whether they are those it was made with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+from arroyo_nb.plan import Plan
+from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
+from arroyo_nb.plan.tree import walk
+
+_ALWAYS = ("arroyo-nb", "pyarrow", "pyspark", "sqlglot")
+_OF_CONNECTORS = {
+    "confluent": "confluent-kafka",
+    "kafka": "confluent-kafka",
+    "redis": "redis",
+}
+
+
+def packages(plan: Plan) -> dict[str, str]:
+    """The versions, here and now, of what a plan is run with."""
+    nodes = (node for sink in plan.sinks for node in walk(sink))
+    tables = (n.table for n in nodes if isinstance(n, Source | Sink | LookupJoin))
+    kinds = {table.connector for table in tables if table is not None}
+    needed = {_OF_CONNECTORS[kind] for kind in kinds & _OF_CONNECTORS.keys()}
+    found = ((name, installed(name)) for name in (*_ALWAYS, *sorted(needed)))
+    # What is not here is needed where the job runs, not to plan it.
+    return {name: there for name, there in found if there is not None}
+
+
+def installed(package: str) -> str | None:
+    """The version that is here; None where there is none."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def other_versions(made_with: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each package that is another here than the job was made with."""
+    for package, wanted in made_with.items():
+        there = installed(package)
+        if there is None:
+            yield f"the job was made with {package} {wanted}, which is not here"
+        elif there != wanted:
+            yield f"the job was made with {package} {wanted}, it runs with {there}"
