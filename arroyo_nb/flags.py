@@ -130,6 +130,11 @@ RECORD_FLAGS = (
          _begin),
 )  # fmt: skip
 
+PROMOTE_FLAGS = (
+    Flag("folder", ("-o", "--out"), "the job's folder, jobs/NAME if not said", "DIR"),
+    Flag("deny", ("--deny",), "codes of findings that are errors", "A,B", _names),
+)
+
 ALL = "--all"
 
 
@@ -214,6 +219,9 @@ COMMANDS: Mapping[str, Command] = {
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("resume", "go on with a run from its checkpoint",
                 "NAME", "the name of one run", 1, 1, runs=True),
+        Command("promote", "make a job of a run: a folder to review and to run",
+                "NAME [-o DIR] [--deny A,B]", "the name of one run", 1, 1, runs=True,
+                flags=PROMOTE_FLAGS),
         Command("stop", "stop a run, or all",
                 f"NAME|{ALL}", "the name of one run", 1, 1, (ALL,), runs=True),
         Command("kafka", "a local Kafka broker for this notebook",

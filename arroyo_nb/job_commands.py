@@ -63,19 +63,18 @@ def promote(
     """Make a job of a cell, and say where it is, what was found, and how it is run."""
     target = out or notebook.parent / JOBS / name
     cell = notebook_file.find(notebook_file.streaming_cells(notebook, values), name)
-    file = _made(notebook, cell, target, name=name, before=folder.before(target))
-    plan = file.plan()
-    findings = lint(file, plan)
-    errors = denied(findings, deny)
-    for finding in findings:
+    assert cell.plan is not None, "one with an error was refused"
+    made = folder.promote(
+        cell.plan,
+        name,
+        target,
+        trigger=duration(cell.line.get("trigger")),
+        origin=_origin(notebook, cell, target),
+        deny=deny,
+    )
+    for finding in made.findings:
         say(finding.line)
-    if errors:
-        raise PromoteProblem(
-            f"'{name}' is not promoted: "
-            f"{', '.join(sorted({finding.rule.code for finding in errors}))} denied"
-        )
-    folder.write(target, file, plan, findings)
-    say(f"wrote {target}; run it with: {folder.command(target)}")
+    say(f"wrote {target}; run it with: {made.command}")
     return GOOD
 
 
@@ -134,24 +133,9 @@ def one_line(problem: ArroyoError) -> str:
     return f"{place}{problem.message}{hint}"
 
 
-def _made(
-    notebook: Path,
-    cell: PlannedCell,
-    target: Path,
-    *,
-    name: str,
-    before: JobSpec | None,
-) -> JobFile:
-    assert cell.plan is not None, "one with an error was refused"
+def _origin(notebook: Path, cell: PlannedCell, target: Path) -> Origin:
     there = Path(os.path.relpath(notebook, target)).as_posix()
-    return promoted(
-        cell.plan,
-        name,
-        trigger=duration(cell.line.get("trigger")),
-        origin=Origin(there, cell.id or cell.name),
-        before=before,
-        file=str(target / SPEC),
-    )
+    return Origin(there, cell.id or cell.name)
 
 
 def _drift(file: JobFile, path: Path, values: Mapping[str, Any]) -> Iterator[str]:
@@ -164,15 +148,18 @@ def _drift(file: JobFile, path: Path, values: Mapping[str, Any]) -> Iterator[str
         yield f"{path}: drift: there is no notebook '{notebook}' any more"
         return
     try:
-        cell = notebook_file.find(
-            notebook_file.streaming_cells(notebook, values), origin.cell
+        cells = notebook_file.streaming_cells(notebook, values)
+        cell = notebook_file.find(cells, origin.cell)
+        assert cell.plan is not None, "one with an error was refused"
+        trigger = duration(cell.line.get("trigger"))
+        made = promoted(
+            cell.plan, file.spec.name, trigger=trigger, before=file.spec, file=str(path)
         )
-        made = _made(notebook, cell, path.parent, name=file.spec.name, before=file.spec)
     except ArroyoError as error:
         yield f"{path}: drift: its cell is no job any more: {one_line(error)}"
         return
-    # Versions are those of the day, and a cell is found by its id or its name.
-    now = replace(made.spec, packages=file.spec.packages, origin=origin)
+    # Versions are those of the day.
+    now = replace(made.spec, packages=file.spec.packages)
     if now != file.spec:
         yield f"{path}: drift: the cell '{origin.cell}' of {notebook} is another now"
         texts = file.spec.text.splitlines(), now.text.splitlines()

@@ -8,11 +8,13 @@ neither a parser nor Spark nor a widget.
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from IPython.core.getipython import get_ipython
@@ -37,12 +39,17 @@ from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
     from arroyo_nb.kafka_lines import KafkaLines
+    from arroyo_nb.promote.jobspec import Origin
     from arroyo_nb.run.run import Run
     from arroyo_nb.views.live import Panel
     from arroyo_nb.views.notebook import NotebookStage
 
 FIRST_CELL = ("arroyo_nb.planner", "arroyo_nb.run.run")
 """What the first cell of a notebook imports, some hundred modules each."""
+
+JUPYTER_FILE, VSCODE_FILE = "JPY_SESSION_NAME", "__vsc_ipynb_file__"
+"""Where front ends tell a kernel the notebook's path: an environment variable of a
+Jupyter server, a variable of VS Code."""
 
 
 class Times(NamedTuple):
@@ -302,6 +309,30 @@ class ArroyoMagics(Magics):
     def _do_resume(self, name: str) -> None:
         line = self._lines.get(name, CellLine())
         self._showing(line, name, partial(self.session.resume, name))
+
+    def _do_promote(self, name: str, **options: Any) -> None:
+        from arroyo_nb.views.notebook import publish
+        from arroyo_nb.views.promoted import Found, promoted
+
+        # It goes where the kernel is: that is where its links lead from.
+        folder = Path(options.pop("folder", None) or Path("jobs") / name)
+        origin = self._origin(name, folder)
+        made = self.session.promote(name, folder, origin=origin, **options)
+        found = [
+            Found(f.rule.severity.value, f.rule.code, f.row, f.message, f.excerpt)
+            for f in made.findings
+        ]
+        publish(promoted(folder, made.command, found))
+
+    def _origin(self, name: str, folder: Path) -> Origin | None:
+        """The notebook's file, where the front end tells it, and the run's cell."""
+        from arroyo_nb.promote.jobspec import Origin
+
+        told = self._shell.user_ns.get(VSCODE_FILE) or os.environ.get(JUPYTER_FILE, "")
+        if not told.endswith(".ipynb") or not Path(told).exists():
+            return None
+        cell = next((c for c, run in self._last.items() if run == name), name)
+        return Origin(Path(os.path.relpath(told, folder)).as_posix(), cell)
 
     def _do_stop(self, name: str) -> None:
         names = list(self.session.runs) if name == flags.ALL else [name]

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from arroyo_nb.kafka.recording import Recording
     from arroyo_nb.kafka.targets import Destination, Wish
     from arroyo_nb.plan import Plan
+    from arroyo_nb.promote.folder import Promotion
+    from arroyo_nb.promote.jobspec import Origin
     from arroyo_nb.run.emission import Emission
     from arroyo_nb.run.run import Run
 
@@ -473,6 +475,52 @@ class Session:
                 hint="%arroyo kafka start makes one; or add the host:port of another",
             )
         return self.broker.bootstrap_servers
+
+    def promote(
+        self,
+        name: str,
+        folder: str | Path | None = None,
+        *,
+        deny: Sequence[str] = (),
+        origin: Origin | None = None,
+    ) -> Promotion:
+        """Make a job of a run: a folder to review, which runs without a notebook.
+
+        Parameters
+        ----------
+        name
+            The run's, and the job's.
+        folder
+            Where the job will be; by default ``jobs/NAME``. What is there of the job
+            and no cell says is kept: tags, the state folder, parallelism.
+        deny
+            Codes of findings that are errors (docs/lint.md); ``"all"``: any is.
+        origin
+            The notebook and its cell.
+
+        Raises
+        ------
+        PromoteProblem
+            When the run cannot be a job, or has such a finding; nothing is written.
+
+        Examples
+        --------
+        ::
+
+            job = session.promote("by_hour", deny=["sample-source"])
+            print(job.command, *job.findings, sep="\\n")
+        """
+        from arroyo_nb.promote.folder import JOBS, promote
+
+        run = self.get(name)
+        return promote(
+            run.plan,
+            name,
+            Path(folder or Path(JOBS) / name),
+            trigger=run.options.trigger,
+            origin=origin,
+            deny=deny,
+        )
 
     def resume(self, name: str) -> Run:
         """Go on with an ended run from its checkpoint, with the options it had.

@@ -3,41 +3,96 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.plan import Plan
 from arroyo_nb.promote.jobfile import JobFile, load
-from arroyo_nb.promote.jobspec import STATE, JobSpec
-from arroyo_nb.promote.lint import Finding, report
+from arroyo_nb.promote.jobspec import STATE, JobSpec, Origin
+from arroyo_nb.promote.lint import Finding, lint, refuse, report
+from arroyo_nb.promote.promotion import promoted
 
 JOBS = "jobs"
 """Where the folders of jobs are, beside their notebook."""
 SPEC, PLAN, LINT, IGNORED = "job.yaml", "plan.txt", "lint.md", ".gitignore"
 
 
-def before(folder: Path) -> JobSpec | None:
-    """The spec that is in a folder; None where there is none.
+@dataclass(frozen=True)
+class Promotion:
+    """A job's folder as it was written.
+
+    Parameters
+    ----------
+    findings
+        What production would do differently.
+    """
+
+    folder: Path
+    file: JobFile
+    findings: tuple[Finding, ...]
+
+    @property
+    def spec(self) -> JobSpec:
+        """The job's."""
+        return self.file.spec
+
+    @property
+    def command(self) -> str:
+        """The one command that runs the job."""
+        return f"arroyo-nb run {shlex.quote(str(self.folder / SPEC))}"
+
+
+def promote(
+    plan: Plan,
+    name: str,
+    folder: Path,
+    *,
+    trigger: timedelta | None = None,
+    origin: Origin | None = None,
+    deny: Collection[str] = (),
+) -> Promotion:
+    """Make a job of a cell's plan, and write its folder; other files in it stay.
+
+    Parameters
+    ----------
+    plan, name, trigger, origin
+        As :func:`arroyo_nb.promote.promotion.promoted` takes them.
+    folder
+        Is made where it is missing. A job that is in it is promoted again.
+    deny
+        Codes of findings that are errors.
 
     Raises
     ------
     PromoteProblem
-        When there is something else in its place.
+        When it cannot be a job, or has a finding that is denied; nothing is written.
     """
+    file = promoted(
+        plan,
+        name,
+        trigger=trigger,
+        origin=origin,
+        before=_before(folder),
+        file=str(folder / SPEC),
+    )
+    made = file.plan()
+    findings = tuple(lint(file, made))
+    refuse(findings, deny)
+    _write(folder, file, {PLAN: made.explain(), LINT: report(findings)})
+    return Promotion(folder, file, findings)
+
+
+def _before(folder: Path) -> JobSpec | None:
+    """The spec that is in a folder; None where there is none."""
     path = folder / SPEC
     return load(path).spec if path.exists() else None
 
 
-def write(folder: Path, file: JobFile, plan: Plan, findings: Sequence[Finding]) -> None:
-    """Write a job's folder; other files in it stay.
-
-    Raises
-    ------
-    PromoteProblem
-        When it cannot be written.
-    """
-    texts = {SPEC: file.source.text, PLAN: plan.explain(), LINT: report(findings)}
+def _write(folder: Path, file: JobFile, texts: dict[str, str]) -> None:
+    texts = {**texts, SPEC: file.source.text}
     if file.spec.state == STATE:
         texts[IGNORED] = f"/{STATE}/\n"
     try:
@@ -46,8 +101,3 @@ def write(folder: Path, file: JobFile, plan: Plan, findings: Sequence[Finding]) 
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise PromoteProblem(f"cannot write '{folder}': {error.strerror}") from None
-
-
-def command(folder: Path) -> str:
-    """The one command that runs the job."""
-    return f"arroyo-nb run {shlex.quote(str(folder / SPEC))}"

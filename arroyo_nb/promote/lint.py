@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
-from arroyo_nb.errors import PromoteProblem
+from arroyo_nb.errors import ArroyoError, PromoteProblem, raise_all
 from arroyo_nb.plan import Plan
 from arroyo_nb.promote.jobfile import JobFile
 from arroyo_nb.promote.rules import RULES, Job, Rule, Severity
@@ -41,6 +42,12 @@ class Finding:
     span: Span | None
 
     @property
+    def row(self) -> int:
+        """The line in the spec, from 1; 0 where it has no place."""
+        at = self.span
+        return 0 if at is None else self.source.line_and_column(at.start)[0]
+
+    @property
     def place(self) -> str:
         """``file:line:column``, or the file."""
         if self.span is None:
@@ -54,9 +61,13 @@ class Finding:
         severity = self.rule.severity.value
         return f"{self.place}: {severity}: {self.message} [{self.rule.code}]"
 
+    @property
+    def excerpt(self) -> str:
+        """The line of the spec, with carets under it; empty where it has no place."""
+        return "" if self.span is None else self.source.excerpt(self.span)
+
     def __str__(self) -> str:
-        excerpt = "" if self.span is None else "\n" + self.source.excerpt(self.span)
-        return self.line + excerpt
+        return "\n".join(filter(None, (self.line, self.excerpt)))
 
 
 def lint(file: JobFile, plan: Plan) -> list[Finding]:
@@ -104,13 +115,39 @@ def denied(findings: Iterable[Finding], codes: Collection[str]) -> list[Finding]
     ]
 
 
+def refuse(findings: Iterable[Finding], codes: Collection[str] = ()) -> None:
+    """Raise those that are denied.
+
+    Raises
+    ------
+    PromoteProblem
+        Each with its place.
+    """
+    errors = denied(findings, codes)
+    problems = (
+        PromoteProblem(f"{error.message} [{error.rule.code}]", span=error.span)
+        for error in errors
+    )
+    try:
+        raise_all(problems)
+    except ArroyoError as error:
+        raise error.at(errors[0].source) from None
+
+
 def report(findings: Iterable[Finding]) -> str:
-    """The findings and the pages of their rules, as Markdown."""
+    """The findings and the pages of their rules, as Markdown beside the spec."""
     found = list(findings)
-    lines = [f"- [{f.rule.code}](#{f.rule.code}) {f.place}: {f.message}" for f in found]
+    lines = [
+        f"- [{f.rule.code}](#{f.rule.code}) {_linked(f)}: {f.message}" for f in found
+    ]
     pages = dict.fromkeys(finding.rule.page for finding in found)
     table = "\n".join(lines) or "Nothing was found."
     return "\n".join((f"{_INTRODUCTION}\n{table}\n", *pages))
+
+
+def _linked(finding: Finding) -> str:
+    file = Path(finding.source.name).name
+    return f"[{file}:{finding.row}]({file}#L{finding.row})" if finding.row else file
 
 
 def pages() -> str:

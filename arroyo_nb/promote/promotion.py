@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from arroyo_nb.catalog import LookupTable, Relation
-from arroyo_nb.errors import ArroyoError, PromoteProblem, raise_all
+from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.plan import Plan
 from arroyo_nb.promote.jobfile import JobFile, read
 from arroyo_nb.promote.jobspec import JobSpec, Origin, Table
-from arroyo_nb.promote.lint import denied, lint
+from arroyo_nb.promote.lint import lint, refuse
 from arroyo_nb.promote.versions import packages
 from arroyo_nb.source import Source
 from arroyo_nb.sql.parse import deep_stack
@@ -87,12 +87,7 @@ def _check(made: JobFile, again: Plan, plan: Plan) -> None:
             "declared again since",
             hint=_AGAIN,
         )
-    errors = denied(lint(made, again), ())
-    problems = [PromoteProblem(f.message, span=f.span) for f in errors]
-    try:
-        raise_all(problems)
-    except ArroyoError as error:
-        raise error.at(made.source) from None
+    refuse(lint(made, again))
 
 
 def earlier_tables(plan: Plan) -> Iterable[Table]:
