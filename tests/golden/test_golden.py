@@ -13,7 +13,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
@@ -22,8 +24,9 @@ from arroyo_nb.promote.compatibility import Outcome, Version, judge
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.promote.lint import lint, pages
-from arroyo_nb.promote.promotion import earlier_tables
+from arroyo_nb.promote.promotion import earlier_tables, promoted
 from arroyo_nb.promote.rules import RULES
+from arroyo_nb.promote.validation import job_schema
 from arroyo_nb.source import Source
 
 HERE = Path(__file__).parent
@@ -103,6 +106,19 @@ def test_lint(path: Path, update_golden: bool) -> None:
 def test_edit(path: Path, update_golden: bool) -> None:
     old, new, *_ = path.read_text(encoding="utf-8").split(RULE)
     compare(path, old + RULE + new, RULE, judged(old, new), update_golden)
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
+def test_plan_is_promoted(path: Path) -> None:
+    script = path.read_text(encoding="utf-8").split(RULE)[0]
+    strict = script.startswith("-- strict")
+    plan = plan_script(script, tables(), strict=strict)
+    if not plan.sinks:
+        return
+    file = promoted(plan, "job")
+    jsonschema.validate(yaml.safe_load(file.source.text), dict(job_schema()))
+    assert read(Source(file.spec.text)).spec.text == file.source.text
+    assert file.plan().identity == plan.identity
 
 
 def test_another_plan_never_takes_over_a_checkpoint() -> None:

@@ -1,0 +1,116 @@
+"""``arroyo-nb run job.yaml``: beside its spec it keeps state, and goes on from it."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from arroyo_nb.cli import main
+from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table, Udf
+from arroyo_nb.source import Source
+
+FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights')"
+VIEW = (
+    "CREATE VIEW far AS\nSELECT flight, dest FROM flights\nWHERE dest = 'HNL' -- only"
+)
+SINK = (
+    "CREATE TABLE answers WITH (connector = 'single_file', path = '{{ ANSWERS }}', "
+    "type = 'sink', format = 'json');\n"
+)
+SPEC = JobSpec(
+    "honolulu",
+    SINK + "INSERT INTO answers SELECT flight, dest FROM far;\n",
+    (Table("flights", FLIGHTS), Table("far", VIEW)),
+    options=JobOptions(parallelism=1, trigger=timedelta(milliseconds=100)),
+    packages={"pyspark": "1.0", "not-there-at-all": "2"},
+)
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Writes a job's spec; gives its path."""
+
+    def write(spec):
+        path = tmp_path / "jobs" / "job.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(spec.text)
+        return str(path)
+
+    return write
+
+
+def run(path, answers, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "arroyo_nb.cli", "run", path, *arguments],
+        env=os.environ | {"ANSWERS": str(answers)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def at(path, text):
+    """Where a text stands in a file, as an error says it."""
+    source = Source(Path(path).read_text(), path)
+    line, column = source.line_and_column(source.text.index(text))
+    return f"{path}:{line}:{column}"
+
+
+def test_a_job_runs_by_itself_and_goes_on_from_its_checkpoint(job, tmp_path):
+    answers = tmp_path / "answers.json"
+    done = run(job(SPEC), answers)
+    assert done.returncode == 0, done.stderr
+    rows = answers.read_text()
+    assert {json.loads(line)["dest"] for line in rows.splitlines()} == {"HNL"}
+    assert "note: the job was made with pyspark 1.0, it runs with " in done.stderr
+    assert "made with not-there-at-all 2, which is not here" in done.stderr
+    assert (tmp_path / "jobs" / "state" / "honolulu" / "run.json").is_file()
+    # Also when what is no part of its plan has changed.
+    layout = replace(SPEC, sql="-- far away\n" + SPEC.sql, options=JobOptions())
+    again = run(job(layout), answers)
+    assert again.returncode == 0, again.stderr
+    state = tmp_path / "jobs" / "state" / "honolulu"
+    assert f"'honolulu' went on from its checkpoint in {state}" in again.stderr
+    assert answers.read_text() == rows
+
+
+def test_an_error_of_a_running_job_has_its_place_in_the_spec(job, tmp_path):
+    broken = "SELECT flight,\n  1 / (flight - flight) AS broken FROM far;\n"
+    path = job(replace(SPEC, sql=broken))
+    done = run(path, "", "--state-dir", str(tmp_path / "elsewhere"))
+    assert done.returncode == 1
+    assert "divi" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "elsewhere" / "honolulu").is_dir()
+
+
+def test_a_variable_that_is_not_set_is_told_with_its_place(job, monkeypatch, capsys):
+    monkeypatch.delenv("ANSWERS", raising=False)
+    monkeypatch.setenv("ARROYO_NB_CORES", "2")
+    path = job(SPEC)
+    assert main(["run", path]) == 1
+    place = at(path, "INSERT")
+    told = capsys.readouterr().err
+    assert f"{place}: the environment variable 'ANSWERS' is not set" in told
+
+
+def test_what_cannot_run_is_told_before_there_is_a_jvm(job, monkeypatch, capsys):
+    def started(*arguments, **options):
+        raise AssertionError("no session is needed")
+
+    monkeypatch.setattr("arroyo_nb.cli.Session", started)
+    path = job(replace(SPEC, sql="SELECT nope FROM far;\n"))
+    assert main(["run", path]) == 1
+    place = at(path, "nope")
+    assert f"{place}: column 'nope' not found" in capsys.readouterr().err
+    path = job(replace(SPEC, udfs=(Udf("f", "python", "x = 1\n"),)))
+    assert main(["run", path]) == 1
+    told = capsys.readouterr().err
+    assert "functions of a script are not run yet" in told
+    assert "\n  udfs:\n  ^^^^" in told

@@ -1,0 +1,216 @@
+"""promote, check and diff as a shell meets them; nothing needs a JVM."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from arroyo_nb.cli import main
+
+CELLS = {
+    "tables": "%%arroyo\n"
+    "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10);",
+    "least": "least = 3",
+    "few": "%%arroyo few << --ttl 1h\n"
+    "SELECT counter, count(*) AS n FROM ticks WHERE counter < :least GROUP BY counter;",
+}
+
+
+@pytest.fixture(autouse=True)
+def no_session(monkeypatch, tmp_path):
+    def started(*arguments, **options):
+        raise AssertionError("no session is needed")
+
+    monkeypatch.setattr("arroyo_nb.cli.Session", started)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def notebook():
+    """Writes the notebook; a cell may be another."""
+
+    def write(**changed):
+        cells = [
+            {"cell_type": "code", "id": name, "source": text, "metadata": {}}
+            for name, text in (CELLS | changed).items()
+        ]
+        Path("clock.ipynb").write_text(json.dumps({"cells": cells}))
+
+    write()
+    return write
+
+
+@pytest.fixture
+def told(capsys):
+    """Runs the command; gives its exit status and what it said."""
+
+    def run(*arguments):
+        status = main(arguments)
+        said = capsys.readouterr()
+        return status, said.out + said.err
+
+    return run
+
+
+def test_promote_writes_a_job_that_is_what_its_cell_runs(notebook, told):
+    status, said = told("promote", "clock.ipynb", "--name", "few", "-o", "job")
+    assert status == 0
+    assert "job/job.yaml:16:35: warning: 'ticks' is rows that are generated" in said
+    assert said.endswith("wrote job; run it with: arroyo-nb run job/job.yaml\n")
+    text = Path("job/job.yaml").read_text()
+    assert "  notebook: ../clock.ipynb\n  cell: few\n" in text
+    assert "  ttl: 1h\n" in text
+    assert "counter < 3 GROUP" in text
+    assert told("explain", "job/job.yaml")[1] == Path("job/plan.txt").read_text() + "\n"
+
+
+def test_promote_takes_parameters_and_a_place_beside_the_notebook(notebook, told):
+    notebook(least="")
+    status, said = told("promote", "clock.ipynb", "--name", "few")
+    assert status == 1
+    assert "clock.ipynb cell 3:1:58: parameter ':least' has no value" in said
+    named = ("promote", "clock.ipynb", "--name", "few")
+    assert told(*named, "-p", "least=7")[0] == 0
+    assert "counter < 7" in Path("jobs/few/job.yaml").read_text()
+    assert "'least' is no parameter" in told(*named, "-p", "least")[1]
+
+
+def test_what_is_denied_is_an_error_and_nothing_is_written(notebook, told):
+    named = ("promote", "clock.ipynb", "--name", "few")
+    status, said = told(*named, "--deny", "no-sink", "--deny", "time-zone")
+    assert status == 1
+    assert "[no-sink]" in said
+    assert not Path("jobs").exists()
+    assert "there is no rule 'no-snik'" in told(*named, "--deny", "no-snik")[1]
+
+
+def test_check_of_a_job_tells_what_was_found_and_fails_when_it_is_denied(
+    notebook, told
+):
+    told("promote", "clock.ipynb", "--name", "few")
+    status, said = told("check", "jobs/few/job.yaml")
+    assert status == 0
+    codes = [line.rsplit("[", 1)[1] for line in said.splitlines()]
+    assert codes == ["sample-source]", "no-sink]"]
+    assert told("check", "jobs/few/job.yaml", "--deny", "no-sink")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {"least": "least = 4"},
+            "+  SELECT counter, count(*) AS n FROM ticks WHERE cou",
+        ),
+        (
+            {"tables": CELLS["tables"].replace("10", "20")},
+            "+    sql: CREATE TABLE tick",
+        ),
+        ({"few": CELLS["few"].replace("1h", "2h")}, "+  ttl: 2h"),
+        (
+            {"few": "%%arroyo few <<\nSELECT nope FROM ticks"},
+            "its cell is no job any m",
+        ),
+        ({"few": "print()"}, "its cell is no job any more: no cell of the notebook"),
+    ],
+)
+def test_check_tells_a_job_and_its_cell_that_drifted_apart(
+    notebook, told, changed, said
+):
+    told("promote", "clock.ipynb", "--name", "few")
+    notebook(**changed)
+    for file in ("jobs/few/job.yaml", "clock.ipynb"):
+        status, out = told("check", file)
+        assert status == 1
+        assert "job.yaml: drift: " in out
+        assert said in out
+    told("promote", "clock.ipynb", "--name", "few")
+
+
+def test_promoting_again_ends_the_drift(notebook, told):
+    told("promote", "clock.ipynb", "--name", "few")
+    notebook(least="least = 4")
+    told("promote", "clock.ipynb", "--name", "few")
+    status, out = told("check", "clock.ipynb")
+    assert (status, "drift" in out) == (0, False)
+
+
+def test_what_people_add_to_a_spec_is_no_drift(notebook, told):
+    told("promote", "clock.ipynb", "--name", "few")
+    path = Path("jobs/few/job.yaml")
+    text = path.read_text().replace("  ttl: 1h", "  parallelism: 4\n  ttl: 1h")
+    path.write_text("# reviewed\n" + text + "tags: {team: air}\n")
+    assert told("check", "clock.ipynb")[0] == 0
+
+
+def test_a_job_whose_notebook_is_gone_drifted(notebook, told):
+    told("promote", "clock.ipynb", "--name", "few")
+    Path("clock.ipynb").unlink()
+    status, out = told("check", "jobs/few/job.yaml")
+    assert status == 1
+    assert "there is no notebook 'jobs/few/../../clock.ipynb' any more" in out
+
+
+def test_check_of_a_notebook_tells_every_cell_that_is_wrong(notebook, told):
+    notebook(tables="%%arroyo\nCREATE TABLE ticks WITH (connector = 'impulze')")
+    status, out = told("check", "clock.ipynb")
+    first, second = out.splitlines()
+    assert status == 1
+    assert first.startswith("clock.ipynb cell 1:1:26: Failed to create table ticks")
+    assert second.startswith("clock.ipynb cell 3:1:36: Table ticks not found")
+
+
+def test_a_secret_is_in_no_message_and_no_file(notebook, told):
+    notebook(tables=CELLS["tables"] + "\nCREATE TABLE answers (counter BIGINT) WITH ("
+             "connector = 'kafka', bootstrap_servers = 'b:9092', topic = 'a', "
+             "type = 'sink', format = 'json', 'auth.type' = 'sasl', "
+             "'auth.mechanism' = 'PLAIN', 'auth.protocol' = 'SASL_SSL', "
+             "'auth.username' = 'ann', 'auth.password' = 'r0se');",
+             few="%%arroyo few <<\nINSERT INTO answers SELECT counter FROM ticks"
+             )  # fmt: skip
+    status, out = told("promote", "clock.ipynb", "--name", "few")
+    assert (status, "inline-secret" in out, "r0se" in out) == (1, True, False)
+    assert not Path("jobs").exists()
+    # Also where a job was made before the secret was written.
+    notebook()
+    told("promote", "clock.ipynb", "--name", "few")
+    notebook(tables=CELLS["tables"].replace("event", "'auth.password' = 'r0se', event"))
+    assert "r0se" not in told("check", "clock.ipynb")[1]
+
+
+def test_diff_tells_what_differs_and_what_becomes_of_a_checkpoint(notebook, told):
+    told("promote", "clock.ipynb", "--name", "few", "-o", "old")
+    notebook(least="least = 4")
+    told("promote", "clock.ipynb", "--name", "few", "-o", "new")
+    status, out = told("diff", "old/job.yaml", "new/job.yaml")
+    assert status == 1
+    assert "\n-      Filter counter < 3\n" in out
+    assert "needs fork: how rows are made: " in out
+    assert out.endswith("verdict: needs fork\n")
+    assert told("diff", "old/job.yaml", "old/job.yaml") == (0, "verdict: compatible\n")
+
+
+def test_diff_compares_scripts_too(told):
+    one = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1); "
+    one += "SELECT counter FROM t"
+    for name, text in (("a", one), ("b", one.replace(";", ";\n-- same\n"))):
+        Path(f"{name}.sql").write_text(text)
+    assert told("diff", "a.sql", "a.sql")[0] == 0
+    status, out = told("diff", "a.sql", "b.sql")
+    # Two scripts are two jobs: a script's name is that of its state.
+    assert (status, out.splitlines()[0]) == (
+        1, "fresh: the name: the checkpoint is found by the job's name",
+    )  # fmt: skip
+
+
+def test_a_spec_that_is_wrong_is_told_with_its_line(notebook, told):
+    told("promote", "clock.ipynb", "--name", "few")
+    path = Path("jobs/few/job.yaml")
+    path.write_text(path.read_text().replace("FROM ticks", "FROM tikcs"))
+    status, out = told("check", str(path))
+    assert status == 1
+    assert out.startswith("jobs/few/job.yaml:18:38: Table tikcs not found")
+    path.write_text("versoin: 1\n")
+    status, out = told("check", str(path))
+    assert status == 1
+    assert "jobs/few/job.yaml:1:1: unknown key 'versoin'" in out
