@@ -21,6 +21,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.promote import jobfile
+from arroyo_nb.promote.targets import LOCAL
 from arroyo_nb.promote.versions import other_versions
 from arroyo_nb.run.snapshot import RunState, before_end
 from arroyo_nb.session import Session
@@ -87,6 +88,9 @@ def _add_promote(commands: _Commands) -> None:
     )
     promote.add_argument(
         "-o", "--out", metavar="DIR", type=Path, help="the job's folder; else jobs/N"
+    )
+    promote.add_argument(
+        "--target", default=LOCAL, metavar="T", help="where it runs: local or arroyo"
     )
     _add_deny(promote)
     _add_parameters(promote)
@@ -327,6 +331,7 @@ def _promote(arguments: argparse.Namespace) -> int:
         arguments.out,
         values=job_commands.parameters(arguments.parameter),
         deny=arguments.deny,
+        target=arguments.target,
         say=print,
     )
 

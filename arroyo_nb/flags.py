@@ -133,6 +133,7 @@ RECORD_FLAGS = (
 PROMOTE_FLAGS = (
     Flag("folder", ("-o", "--out"), "the job's folder, jobs/NAME if not said", "DIR"),
     Flag("deny", ("--deny",), "codes of findings that are errors", "A,B", _names),
+    Flag("target", ("--target",), "where it will run: local or arroyo", "TARGET"),
 )
 
 ALL = "--all"
@@ -220,7 +221,8 @@ COMMANDS: Mapping[str, Command] = {
         Command("resume", "go on with a run from its checkpoint",
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("promote", "make a job of a run: a folder to review and to run",
-                "NAME [-o DIR] [--deny A,B]", "the name of one run", 1, 1, runs=True,
+                "NAME [-o DIR] [--deny A,B] [--target local|arroyo]",
+                "the name of one run", 1, 1, runs=True,
                 flags=PROMOTE_FLAGS),
         Command("stop", "stop a run, or all",
                 f"NAME|{ALL}", "the name of one run", 1, 1, (ALL,), runs=True),

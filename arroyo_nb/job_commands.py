@@ -25,6 +25,7 @@ from arroyo_nb.promote.jobfile import JobFile
 from arroyo_nb.promote.jobspec import JobSpec, Origin
 from arroyo_nb.promote.lint import denied, lint
 from arroyo_nb.promote.promotion import promoted
+from arroyo_nb.promote.targets import LOCAL
 from arroyo_nb.run.options import duration
 
 Say: TypeAlias = Callable[[str], None]
@@ -58,23 +59,25 @@ def promote(
     *,
     values: Mapping[str, Any],
     deny: Collection[str] = (),
+    target: str = LOCAL,
     say: Say,
 ) -> int:
     """Make a job of a cell, and say where it is, what was found, and how it is run."""
-    target = out or notebook.parent / JOBS / name
+    there = out or notebook.parent / JOBS / name
     cell = notebook_file.find(notebook_file.streaming_cells(notebook, values), name)
     assert cell.plan is not None, "one with an error was refused"
     made = folder.promote(
         cell.plan,
         name,
-        target,
+        there,
         trigger=duration(cell.line.get("trigger")),
-        origin=_origin(notebook, cell, target),
+        origin=_origin(notebook, cell, there),
         deny=deny,
+        target=target,
     )
     for finding in made.findings:
         say(finding.line)
-    say(f"wrote {target}; run it with: {made.command}")
+    say(f"wrote {there}; run it with: {made.command}")
     return GOOD
 
 
@@ -133,9 +136,9 @@ def one_line(problem: ArroyoError) -> str:
     return f"{place}{problem.message}{hint}"
 
 
-def _origin(notebook: Path, cell: PlannedCell, target: Path) -> Origin:
-    there = Path(os.path.relpath(notebook, target)).as_posix()
-    return Origin(there, cell.id or cell.name)
+def _origin(notebook: Path, cell: PlannedCell, there: Path) -> Origin:
+    back = Path(os.path.relpath(notebook, there)).as_posix()
+    return Origin(back, cell.id or cell.name)
 
 
 def _drift(file: JobFile, path: Path, values: Mapping[str, Any]) -> Iterator[str]:

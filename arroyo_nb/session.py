@@ -482,6 +482,7 @@ class Session:
         folder: str | Path | None = None,
         *,
         deny: Sequence[str] = (),
+        target: str = "local",
         origin: Origin | None = None,
     ) -> Promotion:
         """Make a job of a run: a folder to review, which runs without a notebook.
@@ -495,12 +496,15 @@ class Session:
             and no cell says is kept: tags, the state folder, parallelism.
         deny
             Codes of findings that are errors (docs/lint.md); ``"all"``: any is.
+        target
+            Where the job is to run: ``"local"``, with ``arroyo-nb run``, or
+            ``"arroyo"``, which tells every reason why Arroyo would not run it.
         origin
             The notebook and its cell.
 
         Raises
         ------
-        PromoteProblem
+        ArroyoError
             When the run cannot be a job, or has such a finding; nothing is written.
 
         Examples
@@ -520,6 +524,7 @@ class Session:
             trigger=run.options.trigger,
             origin=origin,
             deny=deny,
+            target=target,
         )
 
     def resume(self, name: str) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,6 +13,7 @@ from arroyo_nb.promote.jobfile import JobFile, load
 from arroyo_nb.promote.jobspec import STATE, JobSpec, Origin
 from arroyo_nb.promote.lint import Finding, lint, refuse, report
 from arroyo_nb.promote.promotion import promoted
+from arroyo_nb.promote.targets import LOCAL, TARGETS
 
 JOBS = "jobs"
 """Where the folders of jobs are, beside their notebook."""
@@ -28,21 +28,14 @@ class Promotion:
     ----------
     findings
         What production would do differently.
+    command
+        The one that runs the job.
     """
 
     folder: Path
-    file: JobFile
+    spec: JobSpec
     findings: tuple[Finding, ...]
-
-    @property
-    def spec(self) -> JobSpec:
-        """The job's."""
-        return self.file.spec
-
-    @property
-    def command(self) -> str:
-        """The one command that runs the job."""
-        return f"arroyo-nb run {shlex.quote(str(self.folder / SPEC))}"
+    command: str
 
 
 def promote(
@@ -53,6 +46,7 @@ def promote(
     trigger: timedelta | None = None,
     origin: Origin | None = None,
     deny: Collection[str] = (),
+    target: str = LOCAL,
 ) -> Promotion:
     """Make a job of a cell's plan, and write its folder; other files in it stay.
 
@@ -64,12 +58,16 @@ def promote(
         Is made where it is missing. A job that is in it is promoted again.
     deny
         Codes of findings that are errors.
+    target
+        Where it is to run: a name of :data:`arroyo_nb.promote.targets.TARGETS`.
 
     Raises
     ------
-    PromoteProblem
-        When it cannot be a job, or has a finding that is denied; nothing is written.
+    ArroyoError
+        When it cannot be a job, or not one of that target, or has a finding that is
+        denied; nothing is written.
     """
+    chosen = TARGETS.get(target)
     file = promoted(
         plan,
         name,
@@ -81,8 +79,10 @@ def promote(
     made = file.plan()
     findings = tuple(lint(file, made))
     refuse(findings, deny)
-    _write(folder, file, {PLAN: made.explain(), LINT: report(findings)})
-    return Promotion(folder, file, findings)
+    delivery = chosen.deliver(file, made, folder)
+    texts = {PLAN: made.explain(), LINT: report(findings), **delivery.files}
+    _write(folder, file, texts)
+    return Promotion(folder, file.spec, findings, delivery.command)
 
 
 def _before(folder: Path) -> JobSpec | None:
@@ -96,8 +96,9 @@ def _write(folder: Path, file: JobFile, texts: dict[str, str]) -> None:
     if file.spec.state == STATE:
         texts[IGNORED] = f"/{STATE}/\n"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise PromoteProblem(f"cannot write '{folder}': {error.strerror}") from None

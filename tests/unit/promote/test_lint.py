@@ -56,7 +56,8 @@ def test_a_function_may_import_what_is_listed_and_what_python_has():
 def test_a_report_has_each_finding_and_the_page_of_its_rule_once():
     twice = replace(SPEC, sql=SPEC.sql * 2)
     text = report(found(twice))
-    assert text.count("- [no-sink](#no-sink) job.yaml:") == 2
+    assert text.count("- [no-sink](#no-sink) [job.yaml:8](job.yaml#L8): the rows") == 1
+    assert text.count("- [no-sink](#no-sink) [job.yaml:9](job.yaml#L9): the rows") == 1
     assert text.count("## no-sink") == 1
     assert "## time-zone" not in text
 

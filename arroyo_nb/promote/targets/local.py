@@ -1,0 +1,25 @@
+"""This machine, or any that has arroyo_nb: the spec is all that is needed."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from arroyo_nb.plan import Plan
+from arroyo_nb.promote.jobfile import JobFile
+from arroyo_nb.promote.targets import Delivery
+
+
+class Local:
+    """``arroyo-nb run job.yaml``."""
+
+    name = "local"
+    doc = "one machine, with its own Spark"
+
+    def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:  # noqa: ARG002
+        """No file but the spec."""
+        name = Path(job.source.name).name
+        return Delivery(f"arroyo-nb run {shlex.quote(str(folder / name))}")
+
+
+TARGET = Local()
