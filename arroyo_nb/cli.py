@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.promote import jobfile
-from arroyo_nb.promote.targets import LOCAL
-from arroyo_nb.promote.versions import other_versions
+from arroyo_nb.promote import SUFFIXES
 from arroyo_nb.run.snapshot import RunState, before_end
 from arroyo_nb.session import Session
 from arroyo_nb.source import Source
@@ -90,7 +88,7 @@ def _add_promote(commands: _Commands) -> None:
         "-o", "--out", metavar="DIR", type=Path, help="the job's folder; else jobs/N"
     )
     promote.add_argument(
-        "--target", default=LOCAL, metavar="T", help="where it runs: local or arroyo"
+        "--target", default="local", metavar="T", help="where it runs: local or arroyo"
     )
     _add_deny(promote)
     _add_parameters(promote)
@@ -162,6 +160,8 @@ def _run(arguments: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     file, script = arguments.file, _read(arguments.file)
     if _is_spec(file):
+        from arroyo_nb.promote import jobfile
+
         return _run_job(arguments, jobfile.read(script))
     name = arguments.name or (None if file == STDIN else Path(file).stem)
     with Session(
@@ -172,14 +172,16 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _run_job(arguments: argparse.Namespace, job: JobFile) -> int:
-    job.check_runs_here()  # before there is a JVM
+    from arroyo_nb.promote.versions import other_versions
+
     spec, options = job.spec, job.spec.options
+    strict = arguments.strict or options.strict
+    job.check_runs_here(strict=strict)  # before there is a JVM
     for note in other_versions(spec.packages):
         _say_aside(f"note: {note}")
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
     state = arguments.state_dir or Path(arguments.file).parent / spec.state
-    strict = arguments.strict or options.strict
     with Session(state_dir=state, strict=strict, tell=_say_aside) as session:
         try:
             _run_in(
@@ -288,16 +290,17 @@ def _tell_left_out(run: Run) -> None:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    script = _read(arguments.file)
-    is_job = _is_spec(arguments.file)
-    plan = jobfile.read(script).plan() if is_job else _planned(arguments, script)
-    print(plan.explain())
+    print(_planned(arguments, _read(arguments.file)).explain())
     return FINISHED
 
 
 def _planned(arguments: argparse.Namespace, script: Source) -> Plan:
     from arroyo_nb.planner import plan_script
 
+    if _is_spec(arguments.file):
+        from arroyo_nb.promote import jobfile
+
+        return jobfile.read(script).plan(strict=arguments.strict)
     return plan_script(
         script.text, Catalog(), strict=arguments.strict, name=script.name
     )
@@ -306,20 +309,33 @@ def _planned(arguments: argparse.Namespace, script: Source) -> Plan:
 def _check(arguments: argparse.Namespace) -> int:
     from arroyo_nb import job_commands
 
-    file = arguments.file
     try:
-        if not (_is_spec(file) or file.endswith(NOTEBOOK)):
-            _planned(arguments, _read(file))
-            return FINISHED
-        checked = (
-            job_commands.check_spec if _is_spec(file) else job_commands.check_notebook
-        )
-        values = job_commands.parameters(arguments.parameter)
-        return checked(Path(file), values=values, deny=arguments.deny, say=print)
+        return _checked(arguments)
     except ArroyoError as error:
         for problem in error.problems:
             print(job_commands.one_line(problem))
         return FAILED
+
+
+def _checked(arguments: argparse.Namespace) -> int:
+    from arroyo_nb import job_commands
+
+    file = arguments.file
+    if not (_is_spec(file) or file.endswith(NOTEBOOK)):
+        if arguments.deny:
+            raise ArroyoError(
+                f"'{file}' has no findings to deny",
+                hint="they are of jobs and notebooks",
+            )
+        _planned(arguments, _read(file))
+        return FINISHED
+    checked = job_commands.check_spec if _is_spec(file) else job_commands.check_notebook
+    return checked(
+        Path(file),
+        values=job_commands.parameters(arguments.parameter),
+        errors=job_commands.Strictness(arguments.deny, arguments.strict),
+        say=print,
+    )
 
 
 def _promote(arguments: argparse.Namespace) -> int:
@@ -343,7 +359,7 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _is_spec(file: str) -> bool:
-    return Path(file).suffix in jobfile.SUFFIXES
+    return Path(file).suffix in SUFFIXES
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from arroyo_nb import notebook_file
 from arroyo_nb.catalog import Catalog
@@ -18,7 +18,7 @@ from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.notebook_file import PlannedCell
 from arroyo_nb.plan.explain import streaming_plan
 from arroyo_nb.planner import plan_script
-from arroyo_nb.promote import folder, jobfile
+from arroyo_nb.promote import SUFFIXES, folder, jobfile
 from arroyo_nb.promote.compatibility import Outcome, Version, judge
 from arroyo_nb.promote.folder import JOBS, SPEC
 from arroyo_nb.promote.jobfile import JobFile
@@ -81,30 +81,38 @@ def promote(
     return GOOD
 
 
+class Strictness(NamedTuple):
+    """What is an error beyond what always is: findings of these codes, and what Arroyo
+    would refuse."""
+
+    deny: Collection[str] = ()
+    strict: bool = False
+
+
 def check_notebook(
-    notebook: Path, *, values: Mapping[str, Any], deny: Collection[str], say: Say
+    notebook: Path, *, values: Mapping[str, Any], errors: Strictness, say: Say
 ) -> int:
     """Say what is wrong with the cells of a notebook, and with the jobs of them."""
-    cells = notebook_file.streaming_cells(notebook, values)
-    errors = [p for cell in cells if cell.error for p in cell.error.problems]
-    for problem in errors:
+    cells = notebook_file.streaming_cells(notebook, values, strict=errors.strict)
+    problems = [p for cell in cells if cell.error for p in cell.error.problems]
+    for problem in problems:
         say(one_line(problem))
-    status = BAD if errors else GOOD
+    status = BAD if problems else GOOD
     for path in _jobs_of(notebook):
-        status |= check_spec(path, values=values, deny=deny, say=say)
+        status |= check_spec(path, values=values, errors=errors, say=say)
     return status
 
 
 def check_spec(
-    path: Path, *, values: Mapping[str, Any], deny: Collection[str], say: Say
+    path: Path, *, values: Mapping[str, Any], errors: Strictness, say: Say
 ) -> int:
     """Say what production would do differently with a job, and whether it is still
     what its cell runs."""
     file = jobfile.load(path)
-    findings = lint(file, file.plan())
+    findings = lint(file, file.plan(strict=errors.strict))
     for finding in findings:
         say(finding.line)
-    bad = bool(denied(findings, deny))
+    bad = bool(denied(findings, errors.deny))
     for line in _drift(file, path, values):
         bad = True
         say(line)
@@ -180,7 +188,7 @@ def _jobs_of(notebook: Path) -> Iterable[Path]:
 
 
 def _version(file: str) -> Version:
-    if Path(file).suffix in jobfile.SUFFIXES:
+    if Path(file).suffix in SUFFIXES:
         job = jobfile.load(Path(file))
         return Version(job.spec, job.plan())
     text = jobfile.read_text(Path(file))

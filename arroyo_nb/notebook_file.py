@@ -54,7 +54,7 @@ class PlannedCell:
 
 
 def streaming_cells(
-    path: Path, values: Mapping[str, Any] | None = None
+    path: Path, values: Mapping[str, Any] | None = None, *, strict: bool = False
 ) -> list[PlannedCell]:
     """The cells of a notebook that run or declare something, in order.
 
@@ -64,13 +64,15 @@ def streaming_cells(
         The notebook's file.
     values
         What parameters stand for; these come before what is assigned in cells.
+    strict
+        Refuse what Arroyo would refuse, also where a cell does not say so.
 
     Raises
     ------
     PromoteProblem
         When the file is no notebook.
     """
-    reader = _Reader(path.name, dict(values or {}))
+    reader = _Reader(path.name, dict(values or {}), strict)
     for number, cell in enumerate(_code_cells(path), 1):
         reader.read(cell, number)
     return reader.planned
@@ -98,10 +100,11 @@ def find(cells: list[PlannedCell], name: str) -> PlannedCell:
 class _Reader:
     """The state of a notebook whose cells are read one after the other."""
 
-    def __init__(self, file: str, values: dict[str, Any]) -> None:
+    def __init__(self, file: str, values: dict[str, Any], strict: bool) -> None:
         self.planned: list[PlannedCell] = []
         self._file = file
         self._given = values
+        self._strict = strict
         self._assigned: dict[str, Any] = {}
         self._unknown: set[str] = set()
         self._catalog = Catalog()
@@ -148,7 +151,7 @@ class _Reader:
         except ArroyoError as error:
             raise error.at(Source(body, place)) from None
         ttl = duration(line.get("ttl"))
-        strict = line.get("strict", False)
+        strict = self._strict or line.get("strict", False)
         plan = plan_script(sql, self._catalog, strict=strict, name=place)
         return plan if ttl is None else plan.with_updating_ttl(ttl)
 

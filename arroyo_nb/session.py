@@ -487,6 +487,8 @@ class Session:
     ) -> Promotion:
         """Make a job of a run: a folder to review, which runs without a notebook.
 
+        A job writes to the tables of INSERTs, also where the run only previewed them.
+
         Parameters
         ----------
         name

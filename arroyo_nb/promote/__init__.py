@@ -3,3 +3,8 @@
 A job is text that a team can review: nothing of the notebook that it came from is
 needed to run it, and reading it executes nothing.
 """
+
+from __future__ import annotations
+
+SUFFIXES = (".yaml", ".yml")
+"""What the files of job specs end with."""

@@ -30,8 +30,6 @@ from arroyo_nb.source import Source, Span
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
 
-SUFFIXES = (".yaml", ".yml")
-
 
 @dataclass(frozen=True)
 class JobFile:
@@ -49,8 +47,13 @@ class JobFile:
     source: Source
     item: Item
 
-    def plan(self) -> Plan:
+    def plan(self, *, strict: bool = False) -> Plan:
         """The job's plan; needs no JVM.
+
+        Parameters
+        ----------
+        strict
+            Refuse what Arroyo would refuse, also where the spec does not say so.
 
         Raises
         ------
@@ -60,7 +63,7 @@ class JobFile:
         from arroyo_nb.catalog import Catalog
         from arroyo_nb.planner import plan_script
 
-        spec, strict = self.spec, self.spec.options.strict
+        spec, strict = self.spec, strict or self.spec.options.strict
         try:
             plan = plan_script(spec.script, Catalog(), strict=strict)
         except ArroyoError as error:
@@ -69,7 +72,7 @@ class JobFile:
         ttl = spec.options.ttl
         return plan if ttl is None else plan.with_updating_ttl(ttl)
 
-    def check_runs_here(self) -> None:
+    def check_runs_here(self, *, strict: bool = False) -> None:
         """Refuse what could not be run.
 
         Raises
@@ -77,7 +80,7 @@ class JobFile:
         ArroyoError
             With the place in the file.
         """
-        self.plan()
+        self.plan(strict=strict)
         if self.spec.udfs:
             raise PromoteProblem(
                 "functions of a script are not run yet",

@@ -214,3 +214,22 @@ def test_a_spec_that_is_wrong_is_told_with_its_line(notebook, told):
     status, out = told("check", str(path))
     assert status == 1
     assert "jobs/few/job.yaml:1:1: unknown key 'versoin'" in out
+
+
+def test_strict_refuses_what_arroyo_would(notebook, told):
+    ranked = "row_number() OVER (PARTITION BY counter ORDER BY subtask_index)"
+    notebook(few=f"%%arroyo few <<\nSELECT counter, {ranked} AS n FROM ticks")
+    told("promote", "clock.ipynb", "--name", "few")
+    for file in ("clock.ipynb", "jobs/few/job.yaml"):
+        assert told("check", file)[0] == 0
+        status, out = told("check", file, "--strict")
+        assert status == 1
+        assert "Window functions require already windowed input" in out
+    assert told("explain", "jobs/few/job.yaml", "--strict")[0] == 1
+
+
+def test_a_script_has_no_findings_to_deny(told):
+    Path("a.sql").write_text("SELECT 1")
+    assert told("check", "a.sql", "--deny", "all")[1] == (
+        "'a.sql' has no findings to deny (they are of jobs and notebooks)\n"
+    )

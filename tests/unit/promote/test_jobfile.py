@@ -2,14 +2,20 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.promote.jobfile import load, read
 from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Origin, Table, Udf
+from arroyo_nb.promote.lint import lint
+from arroyo_nb.promote.rules import Severity
+from arroyo_nb.promote.validation import job_schema
 from arroyo_nb.source import Source
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"
@@ -180,3 +186,14 @@ def test_a_file_of_another_editor_is_read():
     told = refused(text.replace("FROM few;", "FROM fwe;"))
     assert "job.yaml:36:8: Table fwe" in told
     assert file(text).spec == SPEC
+
+
+def test_the_example_of_the_documentation_is_a_job():
+    path = Path(__file__).parents[3] / "docs" / "job.yaml"
+    example = load(path)
+    jsonschema.validate(yaml.safe_load(path.read_text("utf-8")), dict(job_schema()))
+    plan = example.plan()
+    assert [sink.name for sink in plan.sinks] == ["answers"]
+    assert {finding.rule.severity for finding in lint(example, plan)} == {Severity.INFO}
+    # Every key that there is, but the one that nothing runs yet.
+    assert job_schema()["properties"].keys() - example.item.entries.keys() == {"udfs"}
