@@ -8,6 +8,7 @@
     ├── PlanProblem        the query has no streaming plan
     │   └── Unsupported    the grammar knows it, this version does not run it
     ├── RunProblem         a plan failed while it ran
+    │   └── DataProblem    a value cannot be read, or not be written
     ├── PromoteProblem     a script cannot be a job, or a job spec is not one
     └── Problems           several independent errors of one script
 
@@ -36,6 +37,9 @@ class ArroyoError(Exception):
     hint
         What to write instead, as one sentence.
     """
+
+    lasting = True
+    """Whether the same must come again, however often it is tried."""
 
     def __init__(
         self, message: str, *, span: Span | None = None, hint: str | None = None
@@ -101,6 +105,14 @@ class Unsupported(PlanProblem):
 
 class RunProblem(ArroyoError):
     """A plan failed while it was started or while it ran."""
+
+    lasting = False
+
+
+class DataProblem(RunProblem):
+    """A value that cannot be read, or not be written: it is there each time."""
+
+    lasting = True
 
 
 class PromoteProblem(ArroyoError):

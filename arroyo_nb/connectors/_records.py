@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import whole
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import DataProblem
 from arroyo_nb.formats import PayloadDecoder, payload_format
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, Schema
@@ -198,9 +198,9 @@ class Records:
         return BadRow(place, shown[:SHOWN_CHARS], reason)
 
 
-def bad_record(bad: BadRow) -> RunProblem:
+def bad_record(bad: BadRow) -> DataProblem:
     """That a record cannot be read, and is not to be left out."""
-    return RunProblem(
+    return DataProblem(
         f"{bad.place}: {bad.reason}",
         hint="bad_data = 'drop' leaves such records out and counts them",
     )

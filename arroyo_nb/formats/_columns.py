@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import DataProblem, RunProblem
 from arroyo_nb.formats import Decoded
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
@@ -127,7 +127,7 @@ class ColumnDecoder:
         )
         if not self._drop:
             first = next(bad)
-            raise RunProblem(
+            raise DataProblem(
                 f"{first.place}: the row does not match the schema: {first.reason}",
                 hint="bad_data = 'drop' leaves such rows out and counts them",
             )

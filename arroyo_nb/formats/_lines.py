@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import DataProblem
 from arroyo_nb.formats import Decoded
 from arroyo_nb.formats._json_records import BadRecord, RecordReader
 from arroyo_nb.tape import KEPT_BAD_ROWS, SHOWN_CHARS, BadRow
@@ -105,7 +105,7 @@ class LineDecoder:
 
     def _bad(self, problem: BadRecord, place: str, text: bytes) -> BadRow:
         if not self._drop:
-            raise RunProblem(
+            raise DataProblem(
                 f"{place}: {problem}",
                 hint="bad_data = 'drop' leaves such records out and counts them",
             ) from problem

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
 
 
 class SparkProblem(RunProblem):
@@ -18,9 +18,16 @@ class SparkProblem(RunProblem):
     and ``detail`` the whole of its text."""
 
     def __init__(
-        self, message: str, *, hint: str | None, error_class: str | None, detail: str
+        self,
+        message: str,
+        *,
+        hint: str | None,
+        error_class: str | None,
+        detail: str,
+        lasting: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
+        self.lasting = lasting
         self.error_class = error_class
         self.detail = detail
 
@@ -28,13 +35,15 @@ class SparkProblem(RunProblem):
 class _Rule(NamedTuple):
     """What a user is told of an error class.
 
-    ``sentence`` is filled with the named groups of ``pattern`` in Spark's text.
+    ``sentence`` is filled with the named groups of ``pattern`` in Spark's text. What is
+    not ``lasting`` may have passed when the same is run again.
     """
 
     error_class: str
     sentence: str
     hint: str | None = None
     pattern: str = ""
+    lasting: bool = True
 
 
 GONE = "the Spark process is gone"
@@ -97,6 +106,7 @@ _RULES = (
         "FAILED_READ_FILE|FILE_NOT_EXIST|PATH_NOT_FOUND",
         "a file that the run was reading is gone or cannot be read",
         "files of a run's state folder must not be touched while it runs",
+        lasting=False,
     ),
     _Rule(
         "STATE_STORE_(KEY|VALUE)_SCHEMA_NOT_COMPATIBLE"
@@ -116,6 +126,7 @@ _RULES = (
         "CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY",
         "another run uses the same state folder",
         "stop it, or give this run a folder of its own",
+        lasting=False,
     ),
     _Rule(
         "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE",
@@ -127,6 +138,7 @@ _RULES = (
         "a Python function failed: {said}",
         None,
         r"(?s:.*?)\n(?P<said>[\w.]+(?:Error|Exception|Warning)\b[^\n]*)",
+        lasting=False,
     ),
 )
 _WORDLESS = (
@@ -150,6 +162,7 @@ _WORDLESS = (
         "a partition was added to a topic while the run started",
         "run it again",
         r"you must specify all TopicPartitions",
+        lasting=False,
     ),
     _Rule(
         "kafka away",
@@ -157,6 +170,7 @@ _WORDLESS = (
         "it may be down, or the topic gone; go on from the checkpoint once it is there",
         r"org\.apache\.kafka\.common\.errors\.TimeoutException: "
         r"(?P<reason>(?:Expiring|Topic) [^\n]+?)\.?\s*(?:\n|$)",
+        lasting=False,
     ),
     _Rule(
         "kafka refuses",
@@ -177,6 +191,7 @@ _WORDLESS = (
         "a Python worker of Spark ended by itself",
         "a UDF may have crashed its process or run out of memory",
         r"Python worker (exited unexpectedly|failed to connect)",
+        lasting=False,
     ),
     _Rule(
         "java is gone",
@@ -186,12 +201,14 @@ _WORDLESS = (
         r"|Error while (?:receiving|sending)|SparkContext was (?:shut down|stopped)"
         # A call that the end of the JVM cut short: an error without Java's words.
         r"|stopped SparkContext|Py4JError: An error occurred while calling \S+$",
+        lasting=False,
     ),
     _Rule(
         "memory",
         "the Spark process ran out of memory",
         "ARROYO_NB_HEAP=4g gives it more",
         r"OutOfMemoryError",
+        lasting=False,
     ),
     _Rule(
         "regex",
@@ -199,12 +216,20 @@ _WORDLESS = (
         None,
         r"PatternSyntaxException: (?P<problem>[^\n]+)",
     ),
-    _Rule("disk", "the disk is full", "make space and run again", r"No space left on"),
+    _Rule(
+        "disk",
+        "the disk is full",
+        "make space and run again",
+        r"No space left on",
+        lasting=False,
+    ),
 )
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+)((?:\.[A-Z0-9_]+)*)\] ?")
 # What a Python worker of ours raised: said already, with its hint on the next line.
 _OURS = re.compile(
-    r"^arroyo_nb\.errors\.RunProblem: (?P<said>.+)(?:\n  hint: (?P<hint>.+))?", re.M
+    r"^arroyo_nb\.errors\.(?P<kind>RunProblem|DataProblem): (?P<said>.+)"
+    r"(?:\n  hint: (?P<hint>.+))?",
+    re.M,
 )
 # Py4J begins with the call that failed; the Java exception stands on the next line.
 _CALL = re.compile(r"\s*An error occurred while calling \S+\s*\n: (?:[\w$]+\.)*")
@@ -233,7 +258,11 @@ def _by_worker(text: str) -> SparkProblem | None:
     if found is None:
         return None
     return SparkProblem(
-        found["said"], hint=found["hint"], error_class=None, detail=text
+        found["said"],
+        hint=found["hint"],
+        error_class=None,
+        detail=text,
+        lasting=found["kind"] == DataProblem.__name__,
     )
 
 
@@ -251,7 +280,7 @@ def _by_words(text: str) -> SparkProblem | None:
         found = re.search(rule.pattern, text)
         if found:
             sentence = rule.sentence.format(**found.groupdict())
-            return SparkProblem(sentence, hint=rule.hint, error_class=None, detail=text)
+            return _problem(rule, sentence, None, text)
     return None
 
 
@@ -263,7 +292,19 @@ def _told(rule: _Rule, name: str, text: str, start: int) -> SparkProblem:
     except KeyError:
         # Spark's wording changed: its own first line is still true.
         sentence = _line(text[start:])
-    return SparkProblem(sentence, hint=rule.hint, error_class=name, detail=text)
+    return _problem(rule, sentence, name, text)
+
+
+def _problem(
+    rule: _Rule, sentence: str, error_class: str | None, text: str
+) -> SparkProblem:
+    return SparkProblem(
+        sentence,
+        hint=rule.hint,
+        error_class=error_class,
+        detail=text,
+        lasting=rule.lasting,
+    )
 
 
 def _first_line(error: BaseException, text: str) -> SparkProblem:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import DataProblem
 from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.tape import Chunk, Position
 from arroyo_nb.tape.format import Tape
@@ -57,7 +57,7 @@ class Replay:
         there = pc.is_valid(rows[name])
         missing = rows[name].null_count
         if missing and not self._drop:
-            raise RunProblem(
+            raise DataProblem(
                 f"the event time '{name}' is NULL in {missing} rows of chunk "
                 f"{chunk.position['chunk']}",
                 hint="declare another column, or bad_data = 'drop'",

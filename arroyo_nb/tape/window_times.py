@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import DataProblem
 from arroyo_nb.schema import EPOCH, TIMESTAMP
 from arroyo_nb.tape import (
     ARRIVAL,
@@ -72,7 +72,7 @@ class WindowTimes:
             return chunk
         others = chunk.rows.filter(pc.invert(held)).slice(0, KEPT_BAD_ROWS).to_pylist()
         if not self._drop:
-            raise RunProblem(
+            raise DataProblem(
                 f"the event time of '{self._source}' lies {_where(others[0])}, where "
                 f"windows cannot be, in {other_rows} rows",
                 hint="declare bad_data = 'drop' to leave such rows out",

@@ -182,3 +182,17 @@ def test_records_that_a_topic_lost_are_told(reason, told):
     assert problem.message == told
     assert problem.hint is not None
     assert "another state folder" in problem.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "lasting"),
+    [
+        (INVALID, True),
+        ("java.lang.OutOfMemoryError: Java heap space", False),
+        ("something nobody has seen before", False),
+        (WORKER, False),
+        (WORKER.replace("errors.RunProblem", "errors.DataProblem"), True),
+    ],
+)
+def test_whether_it_may_pass_is_known(text, lasting):
+    assert run_problem(Exception(text)).lasting is lasting

@@ -1,0 +1,1 @@
+"""Running a script as a job: for weeks, without anybody who looks on."""

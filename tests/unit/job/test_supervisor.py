@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import pytest
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor
+from arroyo_nb.run.snapshot import RunState
+
+AT_ONCE = Restarts(most=3, healthy_s=100, first_s=0, longest_s=0)
+AWAY, WRONG = RunProblem("the broker is away"), RunProblem("a value is wrong")
+
+
+@dataclass
+class Ended:
+    """A run that ran for so long and has ended."""
+
+    error: RunProblem | None = None
+    running_s: float = 1.0
+    state: RunState = RunState.FINISHED
+
+    def stop(self, note=""):
+        self.state = RunState.STOPPED
+
+    def wait_quietly(self, timeout=None):
+        return True
+
+
+class Endless(Ended):
+    """A run that ends once it is stopped."""
+
+    def __init__(self, began):
+        super().__init__(state=RunState.RUNNING)
+        self._began = began
+
+    def wait_quietly(self, timeout=None):
+        self._began.set()
+        return self.state.ended
+
+
+class Supervision:
+    def __init__(self, *runs, restarts=AT_ONCE):
+        self.told = []
+        self._runs = iter(runs)
+        self.supervisor = Supervisor(
+            self._next, lambda e: e is not WRONG, self._tell, restarts
+        )
+
+    def _next(self):
+        run = next(self._runs)
+        if isinstance(run, Exception):
+            raise run
+        return run
+
+    def _tell(self, event, **facts):
+        self.told.append((event, facts))
+
+    def ended(self):
+        state = self.supervisor.supervise()
+        return state, self.supervisor.restarted
+
+
+def failed(error=AWAY, running_s=1.0):
+    return Ended(error, running_s, RunState.FAILED)
+
+
+def test_what_ends_well_is_over():
+    made = Supervision(Ended())
+    assert made.ended() == (JobState.FINISHED, 0)
+    assert made.told == [("job_ended", {"state": "finished", "error": None})]
+
+
+def test_what_may_pass_begins_again():
+    made = Supervision(failed(), failed(), Ended())
+    assert made.ended() == (JobState.FINISHED, 2)
+    assert made.supervisor.error is None
+    restarts = [facts for event, facts in made.told if event == "restarting"]
+    assert [facts["failure"] for facts in restarts] == [1, 2]
+    assert restarts[0]["error"] == "the broker is away"
+
+
+def test_what_cannot_pass_fails():
+    made = Supervision(failed(), failed(WRONG), Ended())
+    assert made.ended() == (JobState.FAILED, 1)
+    assert made.supervisor.error is WRONG
+
+
+def test_what_never_ran_fails_and_what_ran_before_may_be_refused_for_a_while():
+    assert Supervision(AWAY, Ended()).ended() == (JobState.FAILED, 0)
+    assert Supervision(failed(running_s=0), Ended()).ended() == (JobState.FAILED, 0)
+    assert Supervision(failed(), AWAY, Ended()).ended() == (JobState.FINISHED, 2)
+
+
+def test_too_many_failures_in_a_row_are_enough():
+    made = Supervision(*(failed() for _ in range(4)), Ended())
+    assert made.ended() == (JobState.FAILED, 3)
+
+
+def test_a_run_that_held_for_a_while_begins_to_count_anew():
+    runs = [failed(), failed(), failed(running_s=100), failed(), failed(), Ended()]
+    assert Supervision(*runs).ended() == (JobState.FINISHED, 5)
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+def test_it_is_stopped_while_it_runs_and_while_it_waits(waiting):
+    began = threading.Event()
+    patient = Restarts(most=3, first_s=1000, longest_s=1000)
+    first = failed() if waiting else Endless(began)
+    made = Supervision(first, restarts=patient)
+    thread = threading.Thread(target=made.ended)
+    thread.start()
+    if not waiting:
+        assert began.wait(10)
+    else:
+        while made.supervisor.state is not JobState.WAITING:
+            assert thread.is_alive()
+    made.supervisor.stop("SIGTERM")
+    thread.join(10)
+    assert made.supervisor.state is JobState.STOPPED
+    assert ("stopping", {"reason": "SIGTERM"}) in made.told or waiting
+
+
+def test_what_is_stopped_from_elsewhere_is_stopped():
+    made = Supervision(Ended(state=RunState.STOPPED))
+    assert made.ended() == (JobState.STOPPED, 0)
