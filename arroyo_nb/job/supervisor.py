@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.run.snapshot import RunState
@@ -95,11 +95,13 @@ class Supervised(Protocol):
         """Wait until it has ended; True when so."""
 
 
+R = TypeVar("R", bound=Supervised)
+
 Tell = Callable[..., None]
 """Takes an event's name and its facts, as :meth:`arroyo_nb.job.log.Log.tell`."""
 
 
-class Supervisor:
+class Supervisor(Generic[R]):
     """Keeps a job going.
 
     Parameters
@@ -127,7 +129,7 @@ class Supervisor:
 
     def __init__(
         self,
-        begin: Callable[[], Supervised],
+        begin: Callable[[], R],
         may_pass: Callable[[ArroyoError], bool],
         tell: Tell,
         restarts: Restarts | None = None,
@@ -139,7 +141,7 @@ class Supervisor:
         self._stopping = ""
         self._ran = False
         self._ended: JobState | None = None
-        self.run: Supervised | None = None
+        self.run: R | None = None
         self.failures = 0
         self.restarted = 0
         self.error: ArroyoError | None = None
@@ -190,8 +192,9 @@ class Supervisor:
         self._watch(run)
         self.error = run.error
         if run.error is None:
-            stopped = run.state is RunState.STOPPED
-            return JobState.STOPPED if stopped else JobState.FINISHED
+            # One that does not end in time was stopped all the same.
+            over = run.state is RunState.FINISHED
+            return JobState.FINISHED if over else JobState.STOPPED
         return self._after_failure(run.error, run.running_s)
 
     def _watch(self, run: Supervised) -> None:

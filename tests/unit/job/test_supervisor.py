@@ -122,6 +122,11 @@ def test_it_is_stopped_while_it_runs_and_while_it_waits(waiting):
     assert ("stopping", {"reason": "SIGTERM"}) in made.told or waiting
 
 
+def test_what_does_not_end_in_time_is_stopped_all_the_same():
+    made = Supervision(Ended(state=RunState.RUNNING))
+    assert made.ended() == (JobState.STOPPED, 0)
+
+
 def test_what_is_stopped_from_elsewhere_is_stopped():
     made = Supervision(Ended(state=RunState.STOPPED))
     assert made.ended() == (JobState.STOPPED, 0)

@@ -1,0 +1,100 @@
+"""A job from its start to its end: what a process that is one has to do."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from arroyo_nb.job.endpoint import Told, served
+from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor
+
+if TYPE_CHECKING:
+    from arroyo_nb.job.log import Log
+    from arroyo_nb.run.run import Run
+    from arroyo_nb.run.snapshot import Snapshot
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+"""Each has the job stopped with what is done kept; a second one does not wait."""
+
+
+def serve(
+    name: str,
+    begin: Callable[[], Run],
+    log: Log,
+    *,
+    port: int | None = None,
+    restarts: Restarts | None = None,
+) -> JobState:
+    """Keep a job going until it ends, or a signal stops it; on the main thread.
+
+    Parameters
+    ----------
+    name
+        The job's.
+    begin
+        Begins its run, or goes on with it from its checkpoint; it returns at once.
+    log
+        Where its events go.
+    port
+        Where its health and metrics are served, on loopback; 0 takes a free one, which
+        is told as the event ``serving``. None serves nothing.
+    restarts
+        When a run that failed begins again.
+
+    Returns
+    -------
+    JobState
+        How it ended: ``FINISHED``, ``STOPPED`` or ``FAILED``.
+
+    Raises
+    ------
+    RunProblem
+        When the port is taken.
+    KeyboardInterrupt
+        At a second signal.
+    """
+    supervisor = Supervisor(begin, lambda error: not error.lasting, log.tell, restarts)
+    with _asked_to_stop(supervisor.stop), _endpoint(name, supervisor, port, log):
+        log.tell("job_started", pid=os.getpid())
+        return supervisor.supervise()
+
+
+@contextmanager
+def _asked_to_stop(stop: Callable[[str], None]) -> Iterator[None]:
+    def heard(number: int, _: FrameType | None) -> None:
+        for each in SIGNALS:
+            signal.signal(each, signal.default_int_handler)
+        stop(signal.Signals(number).name)
+
+    before = {number: signal.signal(number, heard) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _endpoint(
+    name: str, supervisor: Supervisor[Run], port: int | None, log: Log
+) -> Iterator[None]:
+    if port is None:
+        yield
+        return
+
+    def picture() -> Snapshot | None:
+        return None if supervisor.run is None else supervisor.run.snapshot(0)
+
+    def error() -> str | None:
+        return None if supervisor.error is None else str(supervisor.error)
+
+    told = Told(
+        name, lambda: supervisor.state, lambda: supervisor.restarted, error, picture
+    )
+    with served(told, port) as taken:
+        log.tell("serving", port=taken)
+        yield

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from arroyo_nb.job.log import Log
+from arroyo_nb.job.service import SIGNALS, serve
+from arroyo_nb.job.supervisor import JobState
+from arroyo_nb.run.snapshot import RunState
+
+
+class Run:
+    """A run that a signal meets at its second look, and that ends when it is told."""
+
+    error, running_s, state = None, 1.0, RunState.RUNNING
+
+    def __init__(self, number, stubborn=False):
+        self._number, self._stubborn, self.looks = number, stubborn, 0
+
+    def stop(self, note=""):
+        self.note = note
+        if not self._stubborn:
+            self.state = RunState.STOPPED
+
+    def wait_quietly(self, timeout=None):
+        self.looks += 1
+        if self.looks == 2:
+            os.kill(os.getpid(), self._number)
+        if self._stubborn and self.looks > 2:
+            os.kill(os.getpid(), self._number)
+            time.sleep(0)  # where the interpreter looks for signals
+        return self.state.ended
+
+
+@pytest.fixture
+def out():
+    return io.StringIO()
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_stops_it_with_what_is_done_kept(out, number):
+    before = [signal.getsignal(each) for each in SIGNALS]
+    run = Run(number)
+    assert serve("job", lambda: run, Log("job", out), port=0) is JobState.STOPPED
+    assert run.note == signal.Signals(number).name
+    told = [json.loads(line)["event"] for line in out.getvalue().splitlines()]
+    assert told == ["serving", "job_started", "stopping", "job_ended"]
+    assert [signal.getsignal(each) for each in SIGNALS] == before
+
+
+def test_a_second_signal_does_not_wait(out):
+    run = Run(signal.SIGTERM, stubborn=True)
+    with pytest.raises(KeyboardInterrupt):
+        serve("job", lambda: run, Log("job", out))
