@@ -75,7 +75,7 @@ $(VENV)/.user: pyproject.toml constraints.txt scripts/setup.sh
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt scripts/setup.sh
-	@$(SETUP) browser,redis,kafka,dev
+	@$(SETUP) browser,job,redis,kafka,dev
 	@touch $@ $(VENV)/.user
 
 clean:

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -61,6 +62,18 @@ def _parser() -> argparse.ArgumentParser:
     run = _command(commands, "run", "run a script; bare SELECTs print JSON lines", _run)
     run.add_argument("--state-dir", metavar="DIR", help="keep state here, and resume")
     run.add_argument("--name", metavar="N", help="name of the run in the state folder")
+    run.add_argument(
+        "--port",
+        type=int,
+        metavar="N",
+        help="of a job: serve /healthz and /metrics there, on loopback; 0: a free port",
+    )
+    run.add_argument(
+        "--log",
+        choices=("text", "json"),
+        default="text",
+        help="of a job: what happens to it, on standard error, also as JSON lines",
+    )
     _command(commands, "explain", "print the plan of a script", _explain)
     check = _command(
         commands,
@@ -172,28 +185,41 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _run_job(arguments: argparse.Namespace, job: JobFile) -> int:
+    from arroyo_nb.job.log import JsonLog, TextLog
+    from arroyo_nb.job.service import serve
     from arroyo_nb.promote.versions import other_versions
 
     spec, options = job.spec, job.spec.options
     strict = arguments.strict or options.strict
     job.check_runs_here(strict=strict)  # before there is a JVM
+    name = arguments.name or spec.name
+    kind = JsonLog if arguments.log == "json" else TextLog
+    log = kind(name, sys.stderr)
     for note in other_versions(spec.packages):
-        _say_aside(f"note: {note}")
+        log.note(note)
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
     state = arguments.state_dir or Path(arguments.file).parent / spec.state
-    with Session(state_dir=state, strict=strict, tell=_say_aside) as session:
-        try:
-            _run_in(
-                session,
-                spec.script,
-                name=arguments.name or spec.name,
-                trigger=options.trigger,
-                ttl=options.ttl,
-            )
-        except ArroyoError as error:
-            raise job.located(error) from None
+    with Session(state_dir=state, strict=strict, tell=log.note) as session:
+
+        def begin() -> Run:
+            paces = {"trigger": options.trigger, "ttl": options.ttl}
+            return _begun(session, spec.script, name=name, **paces)
+
+        with _status_line(session):
+            error = serve(name, begin, log, port=arguments.port)
+        for text in chain.from_iterable(map(_notes, session.runs.values())):
+            log.note(text)
+    if error is not None:
+        raise job.located(error) from None
     return FINISHED
+
+
+def _begun(session: Session, sql: str, **options: Any) -> Run:
+    run = session.run(sql, traced=False, printed=True, **options)
+    if run is None:
+        raise ArroyoError("The provided SQL does not contain a query")
+    return run
 
 
 def _run_in(session: Session, sql: str, **options: Any) -> None:
@@ -206,12 +232,10 @@ def _run_in(session: Session, sql: str, **options: Any) -> None:
     """
     try:
         with _status_line(session):
-            run = session.run(sql, traced=False, printed=True, wait=True, **options)
+            _begun(session, sql, wait=True, **options)
     finally:
-        for started in session.runs.values():
-            _tell_notes(started)
-    if run is None:
-        raise ArroyoError("The provided SQL does not contain a query")
+        for text in chain.from_iterable(map(_notes, session.runs.values())):
+            _say_aside(f"note: {text}")
 
 
 def _say_aside(text: str) -> None:
@@ -264,29 +288,21 @@ def _say_in_place(text: str) -> None:
     sys.stderr.flush()
 
 
-def _tell_notes(run: Run) -> None:
-    """Say what the rows do not: where it began, what it left out, what to look at."""
+def _notes(run: Run) -> Iterator[str]:
+    """What the rows do not say: where it began, which rows came in and did not count,
+    what to look at."""
     if run.resumed:
-        went_on = f"'{run.name}' went on from its checkpoint in {run.folder}"
-        _say_aside(f"note: {went_on}")
-    _tell_left_out(run)
-    for hint in run.plan.hints:
-        _say_aside(f"note: {hint}")
-
-
-def _tell_left_out(run: Run) -> None:
-    """Say which rows came in and did not count."""
+        yield f"'{run.name}' went on from its checkpoint in {run.folder}"
     for source in run.snapshot(0).sources:
         if source.dropped_rows:
-            _say_aside(
-                f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped"
-            )
+            yield f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped"
     groups = sum(output.late_groups for output in run.outputs)
     if groups:
-        _say_aside(
+        yield (
             f"late: rows left out of {groups:,} groups of a window that had closed "
             "(a notebook counts and shows each row)"
         )
+    yield from run.plan.hints
 
 
 def _explain(arguments: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from arroyo_nb.job.endpoint import Told, served
 from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor
 
 if TYPE_CHECKING:
+    from arroyo_nb.errors import ArroyoError
     from arroyo_nb.job.log import Log
     from arroyo_nb.run.run import Run
     from arroyo_nb.run.snapshot import Snapshot
@@ -28,7 +29,7 @@ def serve(
     *,
     port: int | None = None,
     restarts: Restarts | None = None,
-) -> JobState:
+) -> ArroyoError | None:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
 
     Parameters
@@ -47,8 +48,8 @@ def serve(
 
     Returns
     -------
-    JobState
-        How it ended: ``FINISHED``, ``STOPPED`` or ``FAILED``.
+    ArroyoError or None
+        Why it failed; None where it finished, or was stopped.
 
     Raises
     ------
@@ -60,7 +61,8 @@ def serve(
     supervisor = Supervisor(begin, lambda error: not error.lasting, log.tell, restarts)
     with _asked_to_stop(supervisor.stop), _endpoint(name, supervisor, port, log):
         log.tell("job_started", pid=os.getpid())
-        return supervisor.supervise()
+        state = supervisor.supervise()
+    return supervisor.error if state is JobState.FAILED else None
 
 
 @contextmanager

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from arroyo_nb.job.log import Log
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.job.log import JsonLog
 from arroyo_nb.job.service import SIGNALS, serve
-from arroyo_nb.job.supervisor import JobState
 from arroyo_nb.run.snapshot import RunState
 
 
@@ -46,14 +46,25 @@ def out():
 def test_a_signal_stops_it_with_what_is_done_kept(out, number):
     before = [signal.getsignal(each) for each in SIGNALS]
     run = Run(number)
-    assert serve("job", lambda: run, Log("job", out), port=0) is JobState.STOPPED
+    assert serve("job", lambda: run, JsonLog("job", out), port=0) is None
     assert run.note == signal.Signals(number).name
-    told = [json.loads(line)["event"] for line in out.getvalue().splitlines()]
-    assert told == ["serving", "job_started", "stopping", "job_ended"]
+    told = [json.loads(line) for line in out.getvalue().splitlines()]
+    events = [event["event"] for event in told]
+    assert events == ["serving", "job_started", "stopping", "job_ended"]
+    assert told[-1]["state"] == "stopped"
     assert [signal.getsignal(each) for each in SIGNALS] == before
 
 
 def test_a_second_signal_does_not_wait(out):
     run = Run(signal.SIGTERM, stubborn=True)
     with pytest.raises(KeyboardInterrupt):
-        serve("job", lambda: run, Log("job", out))
+        serve("job", lambda: run, JsonLog("job", out))
+
+
+def test_why_it_failed_is_given(out):
+    wrong = RunProblem("it is wrong")
+
+    def begin():
+        raise wrong
+
+    assert serve("job", begin, JsonLog("job", out)) is wrong
