@@ -165,7 +165,7 @@ class Sender:
         self, batches: Iterable[pa.RecordBatch], transaction: Transaction
     ) -> int:
         """Send records and take note of the batch, or neither."""
-        from confluent_kafka import TopicPartition
+        from confluent_kafka import KafkaException, TopicPartition
         from pyspark import TaskContext
 
         name = transaction.name(TaskContext.get().partitionId())
@@ -183,10 +183,12 @@ class Sender:
                 who = group.consumer_group_metadata()
                 _insist(lambda: producer.send_offsets_to_transaction(after, who, ASK_S))
                 _insist(producer.commit_transaction)
-            except BaseException:
+            except BaseException as problem:
+                first = failed[:1]  # to abort makes the records fail that are left
                 with suppress(Exception):
                     producer.abort_transaction(ABORT_S)
-                _raise(failed)  # it says why the others fail
+                if isinstance(problem, KafkaException):
+                    _raise(first)  # it says why the others fail
                 raise
         return sent
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -207,8 +210,61 @@ def test_what_the_client_says_is_told(code, words):
     assert words in _problem(SENDER, KafkaError(code)).message
 
 
-def test_a_time_that_no_record_has_is_told():
-    columns = {"value": [b""], "key": [None], "partition": [None], "at_ms": [0]}
-    batch = pa.RecordBatch.from_pydict(columns)
+class Purging:
+    """A producer whose records all fail, for another reason once it aborts."""
+
+    def __init__(self, failed, code):
+        self._failed = failed
+        self._code = code
+
+    def init_transactions(self, timeout_s):
+        pass
+
+    begin_transaction = poll = lambda self, *_: None
+
+    def produce(self, *args, **kwargs):
+        if self._code is not None:
+            self._failed.append(KafkaError(self._code))
+            raise KafkaException(KafkaError(KafkaError._STATE))
+
+    def abort_transaction(self, timeout_s):
+        self._failed.append(KafkaError(KafkaError._PURGE_QUEUE))
+
+
+@pytest.fixture
+def purging(monkeypatch):
+    """Lets a task have such a producer, and no group."""
+
+    def use(code=None):
+        module = "arroyo_nb.connectors._kafka_producer"
+        monkeypatch.setattr(f"{module}._producer", lambda _, f: Purging(f, code))
+        task = SimpleNamespace(partitionId=lambda: 0)
+        monkeypatch.setattr("pyspark.TaskContext.get", lambda: task)
+        monkeypatch.setattr(Sender, "_group", lambda *_: nullcontext(Places(-1001)))
+
+    return use
+
+
+def batch(at_ms=None):
+    columns = {
+        "value": pa.array([b"v"]),
+        "key": pa.array([None], pa.binary()),
+        "partition": pa.array([None], pa.int32()),
+        "at_ms": pa.array([at_ms], pa.int64()),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def test_what_aborting_does_to_records_hides_no_reason(purging):
+    sender = replace(SENDER, transaction=Transaction("p", 7))
+    purging()
     with pytest.raises(RunProblem, match="not after the beginning of 1970"):
-        SENDER._fields(batch)
+        list(sender(iter([batch(), batch(at_ms=-1)])))
+    purging(KafkaError.MSG_SIZE_TOO_LARGE)
+    with pytest.raises(RunProblem, match="is larger than the topic 't' takes"):
+        list(sender(iter([batch()])))
+
+
+def test_a_time_that_no_record_has_is_told():
+    with pytest.raises(RunProblem, match="not after the beginning of 1970"):
+        SENDER._fields(batch(at_ms=0))
