@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from arroyo_nb.connectors._kafka_sending import refused_settings
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.registry import did_you_mean
 
@@ -93,10 +94,7 @@ class Broker:
         try:
             self._client = AdminClient(settings, logger=_log)
         except (KafkaException, ValueError) as problem:
-            raise RunProblem(
-                f"the client of '{table}' refuses its settings: {_reason(problem)}",
-                hint="look at 'client_configs'",
-            ) from None
+            raise refused_settings(f"'{table}'", settings, problem) from None
 
     def _heard(self, error: Any) -> None:
         self._said[error.code()] = error.str()
@@ -294,9 +292,3 @@ class Broker:
             f"the broker at {self._shown} does not answer for '{self._table}'",
             hint="it may be down, or on its way up",
         )
-
-
-def _reason(problem: Exception) -> str:
-    error = problem.args[0] if problem.args else problem
-    said: Callable[[], str] | None = getattr(error, "str", None)
-    return said() if said is not None else str(error)

@@ -38,6 +38,7 @@ from arroyo_nb.connectors._kafka_sending import (
     AWAY,
     NOW,
     PRODUCER,
+    producer,
     put,
 )
 from arroyo_nb.connectors._kafka_sending import CLIENT as ANY_CLIENT
@@ -150,13 +151,36 @@ class Sender:
                 pass
         yield pa.RecordBatch.from_pydict({"rows": [sent]})
 
+    def check(self) -> None:
+        """Find out whether the client takes its settings; nobody is asked.
+
+        Raises
+        ------
+        RunProblem
+            When it does not.
+        """
+        name = self.transaction.name(0) if self.transaction is not None else None
+        self._producer([], name)
+
+    def _producer(self, failed: list[Any], name: str | None = None) -> Any:
+        """A task's client; why a record could not be sent is added to ``failed``."""
+        longest = {**SETTINGS, **self.settings}["transaction.timeout.ms"]
+        own = {
+            **SETTINGS,
+            # A record must not wait for longer than its transaction.
+            "message.timeout.ms": longest,
+            "on_delivery": lambda error, _: failed.append(error),
+            **({} if name is None else {"transactional.id": name}),
+        }
+        return producer(f"'{self.table}'", self.settings, own)
+
     def _send(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Send records; returns when the broker has them all."""
         failed: list[Any] = []
-        producer = _producer(self.settings, failed)
-        sent = self._put(producer, batches, failed)
+        client = self._producer(failed)
+        sent = self._put(client, batches, failed)
         # Each ends, if only by its time: then it is among the failed.
-        while producer.flush(ASK_S):
+        while client.flush(ASK_S):
             pass
         _raise(failed)
         return sent
@@ -170,23 +194,22 @@ class Sender:
 
         name = transaction.name(TaskContext.get().partitionId())
         failed: list[Any] = []
-        settings = {**self.settings, "transactional.id": name}
-        producer = _producer(settings, failed)
-        _insist(lambda: producer.init_transactions(ASK_S))
+        client = self._producer(failed, name)
+        _insist(lambda: client.init_transactions(ASK_S))
         with self._group(name) as group:
             if self._is_written(group, transaction):
                 return 0
-            producer.begin_transaction()
+            client.begin_transaction()
             try:
-                sent = self._put(producer, batches, failed)
+                sent = self._put(client, batches, failed)
                 after = [TopicPartition(self.topic, 0, transaction.batch_id + 1)]
                 who = group.consumer_group_metadata()
-                _insist(lambda: producer.send_offsets_to_transaction(after, who, ASK_S))
-                _insist(producer.commit_transaction)
+                _insist(lambda: client.send_offsets_to_transaction(after, who, ASK_S))
+                _insist(client.commit_transaction)
             except BaseException as problem:
                 first = failed[:1]  # to abort makes the records fail that are left
                 with suppress(Exception):
-                    producer.abort_transaction(ABORT_S)
+                    client.abort_transaction(ABORT_S)
                 if isinstance(problem, KafkaException):
                     _raise(first)  # it says why the others fail
                 raise
@@ -238,13 +261,13 @@ class Sender:
         return bool(found.offset > transaction.batch_id)
 
     def _put(
-        self, producer: Any, batches: Iterable[pa.RecordBatch], failed: Sequence[Any]
+        self, client: Any, batches: Iterable[pa.RecordBatch], failed: Sequence[Any]
     ) -> int:
         """Hand batches of records to the client; returns how many records."""
         sent = 0
         for batch in batches:
             _raise(failed)
-            put(producer, self.topic, self._fields(batch))
+            put(client, self.topic, self._fields(batch))
             sent += batch.num_rows
         return sent
 
@@ -285,17 +308,6 @@ def _committed(group: Any, place: Sequence[Any]) -> Sequence[Any]:
         if each.error is not None:
             raise KafkaException(each.error)
     return found
-
-
-def _producer(settings: Mapping[str, Any], failed: list[Any]) -> Any:
-    """A task's producer; why a record could not be sent is added to ``failed``."""
-    from confluent_kafka import Producer
-
-    # A record must not wait for longer than its transaction.
-    given = {**SETTINGS, **settings}
-    waits = {"message.timeout.ms": given["transaction.timeout.ms"]}
-    told = {"on_delivery": lambda error, _: failed.append(error)}
-    return Producer({**waits, **given, **told}, logger=_log)
 
 
 def _insist(call: Callable[[], _T]) -> _T:

@@ -91,9 +91,14 @@ class KafkaTable(Unasked):
         Raises
         ------
         RunProblem
-            When it is not there, the brokers do not answer, or refuse.
+            When it is not there, the brokers do not answer, or refuse; or when the
+            client refuses its settings.
         """
-        _broker(spec, self._access(spec)).check(look, verb="writes")
+        from arroyo_nb.connectors._kafka_writer import check_client
+
+        reached = self._access(spec)
+        _broker(spec, reached).check(look, verb="writes")
+        check_client(spec, reached)
 
     def _access(self, spec: TableSpec) -> Access:
         declared = spec.options if spec.declared is None else spec.declared

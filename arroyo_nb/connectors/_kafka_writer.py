@@ -240,13 +240,40 @@ def topic_writer(
     if begun.topic_id != found.topic_id:
         raise _deleted(topic, spec.name)
     rows = SinkRows(spec, _envelope(spec), begun.partitions)
-    shown = spec.shown("bootstrap_servers")
-    sender = Sender(spec.name, topic, shown, reached.for_librdkafka())
-    if spec.options[COMMIT_MODE] == "exactly_once":
+    sender = _sender(spec, reached)
+    if sender is None:
+        return SparkWriter(rows, {**reached.for_spark(writes=True), "topic": topic})
+    if sender.transaction is not None:
         return TransactionWriter(rows, sender, begun, notes)
-    if TIMESTAMP_FIELD in spec.options:
-        return ProducerWriter(rows, sender)
-    return SparkWriter(rows, {**reached.for_spark(writes=True), "topic": topic})
+    return ProducerWriter(rows, sender)
+
+
+def check_client(spec: TableSpec, reached: Access) -> None:
+    """Find out whether the client that writes a table takes its settings, where it is
+    ours; nobody is asked.
+
+    Raises
+    ------
+    RunProblem
+        When it does not.
+    """
+    if (sender := _sender(spec, reached)) is not None:
+        sender.check()
+
+
+def _sender(spec: TableSpec, reached: Access) -> Sender | None:
+    """What a task does with records; None: Spark's own sink writes them."""
+    is_exact = spec.options[COMMIT_MODE] == "exactly_once"
+    if not is_exact and TIMESTAMP_FIELD not in spec.options:
+        return None
+    return Sender(
+        spec.name,
+        str(spec.options["topic"]),
+        spec.shown("bootstrap_servers"),
+        reached.for_librdkafka(),
+        # Each batch has one of its own.
+        transaction=Transaction("arroyo", 0) if is_exact else None,
+    )
 
 
 def _deleted(topic: str, table: str) -> RunProblem:

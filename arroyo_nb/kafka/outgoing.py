@@ -13,7 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
-from arroyo_nb.connectors._kafka_sending import ANY_PARTITION, NOW, PRODUCER, put
+from arroyo_nb.connectors._kafka_sending import (
+    ANY_PARTITION,
+    NOW,
+    PRODUCER,
+    producer,
+    put,
+)
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.client import LOOK_S, library
 from arroyo_nb.tape.records import Record, RecordWriter
@@ -111,16 +117,10 @@ class TopicTarget:
         self.rows = 0
 
     def __enter__(self) -> TopicTarget:
-        client = library()
-        try:
-            self._producer = client.Producer(
-                {**SETTINGS, **self._settings, "on_delivery": self._delivered}
-            )
-        except (client.KafkaException, ValueError):
-            raise RunProblem(
-                f"the client of the topic '{self._topic}' refuses its settings",
-                hint="look at 'client_configs'",
-            ) from None
+        library()  # that it is not installed is told in its words
+        own = {**SETTINGS, "on_delivery": self._delivered}
+        whose = f"the topic '{self._topic}'"
+        self._producer = producer(whose, self._settings, own)
         return self
 
     def __exit__(

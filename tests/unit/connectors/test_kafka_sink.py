@@ -27,10 +27,11 @@ from arroyo_nb.connectors._kafka_producer import (
     _problem,
 )
 from arroyo_nb.connectors._kafka_records import Envelope, Merged
-from arroyo_nb.connectors._kafka_writer import Begun, topic_writer
+from arroyo_nb.connectors._kafka_writer import Begun, check_client, topic_writer
 from arroyo_nb.connectors._notes import Notes
 from arroyo_nb.errors import RunProblem
 
+BAD_KEY = {"security.protocol": "ssl", "ssl.key.pem": "canary"}
 SENDER = Sender("out", "t", "h:1", {"sasl.password": "hush"})
 
 
@@ -128,6 +129,25 @@ def test_the_settings_of_a_writer_are_taken():
     Producer({**SETTINGS, "transactional.id": "t", "message.timeout.ms": 600_000})
     asked = {"enable.sparse.connections": False, "group.id": "g"}
     Consumer({**asked, "isolation.level": "read_committed"}).close()
+
+
+@pytest.mark.parametrize(
+    ("mode", "configs", "blamed"),
+    [
+        ("exactly_once", {"acks": "1"}, "refuses its settings: acks"),
+        ("exactly_once", {"enable.idempotence": "false"}, ": enable.idempotence"),
+        ("exactly_once", {"message.timeout.ms": "700000"}, ": message.timeout.ms"),
+        ("at_least_once", {"retries": "0"}, "refuses its settings: retries"),
+        ("exactly_once", BAD_KEY, "refuses its settings"),
+    ],
+)
+def test_settings_that_a_task_would_refuse_are_told_before(mode, configs, blamed):
+    options = {"topic": "t", "sink.commit_mode": mode, "sink.timestamp_field": "at"}
+    spec = TableSpec("out", None, {"bootstrap_servers": "h:1", **options})
+    with pytest.raises(RunProblem, match=f"the client of 'out' .*{blamed}") as told:
+        check_client(spec, access(spec.options, None, configs))
+    assert "canary" not in str(told.value)
+    check_client(spec, access(spec.options, None, {"acks": "all"}))
 
 
 def test_secrets_of_a_sender_are_in_no_picture():
@@ -236,8 +256,7 @@ def purging(monkeypatch):
     """Lets a task have such a producer, and no group."""
 
     def use(code=None):
-        module = "arroyo_nb.connectors._kafka_producer"
-        monkeypatch.setattr(f"{module}._producer", lambda _, f: Purging(f, code))
+        monkeypatch.setattr(Sender, "_producer", lambda _, f, __: Purging(f, code))
         task = SimpleNamespace(partitionId=lambda: 0)
         monkeypatch.setattr("pyspark.TaskContext.get", lambda: task)
         monkeypatch.setattr(Sender, "_group", lambda *_: nullcontext(Places(-1001)))
