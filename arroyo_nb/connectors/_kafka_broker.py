@@ -18,7 +18,9 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.registry import did_you_mean
 
 if TYPE_CHECKING:
-    from arroyo_nb.connectors import Offsets
+    from concurrent.futures import Future
+
+    from arroyo_nb.connectors import Offsets, TableSpec
     from arroyo_nb.connectors._kafka_access import Access
 
 CHECK_S = 3.0
@@ -32,6 +34,9 @@ who interrupts the check is heard in between, and a broker far away is heard too
 ASK_S = 3.0
 """How long later questions wait."""
 
+TICK_S = 0.02
+"""How often who waits for an answer looks."""
+
 _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())
 
@@ -41,6 +46,10 @@ class Described(NamedTuple):
 
     topic_id: str
     partitions: tuple[int, ...]
+
+
+class Refused(RunProblem):
+    """That the brokers are there and refuse: who waits is refused again."""
 
 
 class Broker:
@@ -150,12 +159,12 @@ class Broker:
 
         start, said = f"the table '{self._table}'", self._said
         if "handshake failed" in said.get(KafkaError._AUTHENTICATION, ""):
-            return RunProblem(
+            return Refused(
                 f"{start} logs in, which the broker at {self._shown} does not expect",
                 hint="look at its port, at 'auth.type' and at 'auth.mechanism'",
             )
         if KafkaError._AUTHENTICATION in said:
-            return RunProblem(
+            return Refused(
                 f"{start} is refused by the broker at {self._shown}: wrong credentials",
                 hint="look at the user's name and the password",
             )
@@ -194,13 +203,20 @@ class Broker:
                 continue
         return False
 
-    def described(self) -> Described | None:
+    def described(self, look: Callable[[], None] = lambda: None) -> Described | None:
         """What the topic is made of; None where there is no such topic.
+
+        Parameters
+        ----------
+        look
+            Is called again and again; what it raises ends the wait.
 
         Raises
         ------
+        Refused
+            When the brokers do not let the user in, or see it.
         RunProblem
-            When the brokers do not say.
+            When they do not say.
         """
         from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
@@ -209,13 +225,25 @@ class Broker:
         )
         with self._told():
             try:
-                found = asked[self._topic].result(2 * ASK_S)
+                found = self._waited(asked[self._topic], look)
             except KafkaException as problem:
                 if problem.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise
                 return None
         numbers = sorted(partition.id for partition in found.partitions)
         return Described(str(found.topic_id), tuple(numbers))
+
+    def _waited(self, future: Future[Any], look: Callable[[], None]) -> Any:
+        """An answer. That the user is refused is told beside it, and sooner."""
+        from confluent_kafka import KafkaError
+
+        deadline = time.monotonic() + 2 * ASK_S
+        while not future.done() and time.monotonic() < deadline:
+            look()
+            self._client.poll(TICK_S)
+            if KafkaError._AUTHENTICATION in self._said:
+                raise self._unreached()
+        return future.result(0)
 
     def beginnings(self, partitions: tuple[int, ...]) -> Offsets:
         """The oldest record that each partition still has."""
@@ -283,12 +311,29 @@ class Broker:
 
         try:
             yield
-        except (KafkaException, TimeoutError):
-            raise self._unanswered() from None
+        except (KafkaException, TimeoutError) as problem:
+            raise self._unanswered(problem) from None
 
-    def _unanswered(self) -> RunProblem:
-        self._client.poll(0)
+    def _unanswered(self, problem: Exception) -> RunProblem:
+        error = problem.args[0] if problem.args else None
+        if error is not None and error.name().endswith("_AUTHORIZATION_FAILED"):
+            return Refused(
+                f"the broker at {self._shown} does not let the user of "
+                f"'{self._table}' see the topic '{self._topic}'",
+                hint="have the user allowed to describe it",
+            )
         return RunProblem(
             f"the broker at {self._shown} does not answer for '{self._table}'",
             hint="it may be down, or on its way up",
         )
+
+
+def broker_of(spec: TableSpec, access: Access) -> Broker:
+    """The brokers of a table whose variables are resolved."""
+    return Broker(
+        spec.name,
+        str(spec.options["topic"]),
+        spec.shown("bootstrap_servers"),
+        access,
+        committed_only=spec.options.get("source.read_mode") == "read_committed",
+    )

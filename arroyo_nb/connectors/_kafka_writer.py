@@ -18,11 +18,13 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.connectors._kafka_broker import Refused, broker_of
 from arroyo_nb.connectors._kafka_options import COMMIT_MODE, TIMESTAMP_FIELD
 from arroyo_nb.connectors._kafka_producer import PATIENCE_S, SENT, Sender, Transaction
 from arroyo_nb.connectors._kafka_records import (
@@ -34,6 +36,7 @@ from arroyo_nb.connectors._kafka_records import (
     Merged,
     SinkRows,
 )
+from arroyo_nb.connectors._kafka_watch import Watch
 from arroyo_nb.connectors._notes import Notes
 from arroyo_nb.connectors._schema_registry import registered
 from arroyo_nb.errors import RunProblem
@@ -71,13 +74,18 @@ class SparkWriter:
         What becomes of rows.
     options
         Of Spark's sink.
+    watch
+        Looks whether its batches can arrive.
     """
 
     native: str | None = None
     timed = False
 
-    def __init__(self, rows: SinkRows, options: Mapping[str, str]) -> None:
+    def __init__(
+        self, rows: SinkRows, options: Mapping[str, str], watch: Watch
+    ) -> None:
         self._rows = rows
+        self._watch = watch
         self._options = {**PATIENT, **options}
 
     def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
@@ -88,7 +96,8 @@ class SparkWriter:
         else:
             records = self._rows.appended(batch)
         records = records.select(VALUE, KEY, PARTITION)
-        records.write.format("kafka").options(**self._options).save()
+        with self._watch.over(batch):
+            records.write.format("kafka").options(**self._options).save()
 
     def close(self) -> None:
         """Spark's producers are its own."""
@@ -104,13 +113,16 @@ class ProducerWriter:
         What becomes of rows.
     sender
         What a task does with them.
+    watch
+        Looks whether batches can arrive.
     """
 
     native: str | None = None
     timed = False
 
-    def __init__(self, rows: SinkRows, sender: Sender) -> None:
+    def __init__(self, rows: SinkRows, sender: Sender, watch: Watch) -> None:
         self._rows = rows
+        self._watch = watch
         self._sender = sender
 
     def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
@@ -123,8 +135,9 @@ class ProducerWriter:
             records = self._rows.changed(batch, tasks)
         else:
             records = self._rows.appended(batch, tasks)
-        # One number for each task.
-        records.mapInArrow(sender, SENT).collect()
+        with self._watch.over(batch):
+            # One number for each task.
+            records.mapInArrow(sender, SENT).collect()
 
     def close(self) -> None:
         """Each task has let go of its producer."""
@@ -183,16 +196,16 @@ class TransactionWriter(ProducerWriter):
 
     Parameters
     ----------
-    rows, sender
+    rows, sender, watch
         As of :class:`ProducerWriter`.
     begun, notes
         What is noted, and where.
     """
 
     def __init__(
-        self, rows: SinkRows, sender: Sender, begun: Begun, notes: Notes
+        self, rows: SinkRows, sender: Sender, watch: Watch, begun: Begun, notes: Notes
     ) -> None:
-        super().__init__(rows, sender)
+        super().__init__(rows, sender, watch)
         self._begun = begun
         self._notes = notes
 
@@ -240,12 +253,30 @@ def topic_writer(
     if begun.topic_id != found.topic_id:
         raise _deleted(topic, spec.name)
     rows = SinkRows(spec, _envelope(spec), begun.partitions)
+    watch = Watch(partial(_lost, spec, reached, begun.topic_id))
     sender = _sender(spec, reached)
     if sender is None:
-        return SparkWriter(rows, {**reached.for_spark(writes=True), "topic": topic})
+        options = {**reached.for_spark(writes=True), "topic": topic}
+        return SparkWriter(rows, options, watch)
     if sender.transaction is not None:
-        return TransactionWriter(rows, sender, begun, notes)
-    return ProducerWriter(rows, sender)
+        return TransactionWriter(rows, sender, watch, begun, notes)
+    return ProducerWriter(rows, sender, watch)
+
+
+def _lost(
+    spec: TableSpec, reached: Access, topic_id: str, look: Callable[[], None]
+) -> RunProblem | None:
+    """Why a topic cannot be written for good (see
+    :data:`arroyo_nb.connectors._kafka_watch.Ask`)."""
+    try:
+        found = broker_of(spec, reached).described(look)
+    except Refused as problem:
+        return problem
+    except RunProblem:  # it is away, and may come back
+        return None
+    if found is None or found.topic_id != topic_id:
+        return _deleted(str(spec.options["topic"]), spec.name)
+    return None
 
 
 def check_client(spec: TableSpec, reached: Access) -> None:
