@@ -13,6 +13,7 @@ import re
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -307,7 +308,8 @@ class Session:
             After which time it ends, and with how many records.
         redact
             Names of fields whose values must not be on the tape
-            (:mod:`arroyo_nb.tape.redaction`).
+            (:mod:`arroyo_nb.tape.redaction`). One that no record has is told, by
+            what is returned, and by a Python warning where nothing else is told.
         begin
             ``"latest"``, which is what a topic without a table begins with, or
             ``"earliest"``.
@@ -352,6 +354,8 @@ class Session:
             raise Interrupted(f"stopped by interrupt; recorded {made}")
         if made.error is not None:
             raise RunProblem(f"{made.error}; recorded {made}")
+        if made.unmet and tell is None:
+            warnings.warn(str(made), stacklevel=2)
         return made
 
     def emit(

@@ -68,6 +68,9 @@ class Recording:
         What the tape takes on disk.
     emptied
         Values that could not be looked into, and of which nothing was kept.
+    unmet
+        Names of fields to be redacted that none of the records had. Whoever misspelt one finds
+        its values on the tape; it is kept all the same, as a field may be rare.
     error
         What ended it before it was enough.
     statement
@@ -81,6 +84,7 @@ class Recording:
     seconds: float
     size_bytes: int
     emptied: int
+    unmet: tuple[str, ...]
     error: BaseException | None = field(repr=False)
     statement: str = field(repr=False)
 
@@ -95,6 +99,12 @@ class Recording:
             said += (
                 f"; {counted(self.emptied, 'value')} of no JSON object, in which no "
                 "field can be redacted, left empty"
+            )
+        if self.unmet:
+            named = " or ".join(f"'{name}'" for name in self.unmet)
+            said += (
+                f"; no record has a field {named} to be redacted: if that is misspelt, "
+                "what it was to hide is on the tape"
             )
         return said
 
@@ -175,6 +185,7 @@ class Recorder:
                 time.monotonic() - began_s,
                 size_bytes,
                 self._redact.emptied if self._redact else 0,
+                self._redact.unmet if self._redact and writer.records else (),
                 error,
                 self._statement(table),
             )

@@ -263,6 +263,14 @@ def test_a_recording_ends_with_its_time_and_may_be_empty(new_topic, session, rec
     assert session.run(script, wait=True).table().num_rows == 0
 
 
+def test_a_name_that_may_be_misspelt_is_told(new_topic, record):
+    made = new_topic()
+    made.send({"email": "canary"})
+    with pytest.warns(UserWarning, match="no record has a field 'emial'"):
+        tape = record(made.name, 1, redact=["emial", "email"])
+    assert tape.unmet == ("emial",)
+
+
 def test_records_that_are_gone_are_told_and_the_others_kept(
     new_topic, session, record, tmp_path, monkeypatch
 ):
