@@ -21,6 +21,7 @@ from arroyo_nb.kafka.client import (
     problem,
     settings,
 )
+from arroyo_nb.kafka.reading import time_ms
 from arroyo_nb.registry import did_you_mean
 
 SAMPLE = 200
@@ -196,12 +197,10 @@ def _read(
 
 
 def _record(message: Any) -> Record:
-    kind, timestamp = message.timestamp()
-    known = kind != library().TIMESTAMP_NOT_AVAILABLE
     return Record(
         message.partition(),
         message.offset(),
-        timestamp if known else None,
+        time_ms(message),
         message.key(),
         message.value(),
     )
