@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,8 +38,10 @@ from arroyo_nb.connectors._kafka_sending import (
     AWAY,
     NOW,
     PRODUCER,
+    Words,
     producer,
     put,
+    told,
 )
 from arroyo_nb.connectors._kafka_sending import CLIENT as ANY_CLIENT
 from arroyo_nb.errors import RunProblem
@@ -344,55 +346,47 @@ def _raise(failed: Sequence[Any]) -> None:
         raise KafkaException(failed[0])
 
 
-class _Words(NamedTuple):
-    """What is told of an error; filled with the table, its topic and the brokers."""
-
-    errors: tuple[str, ...]
-    sentence: str
-    hint: str
-
-
 _FENCED = ("_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "FENCED_INSTANCE_ID")
 _AWAY = ("_MSG_TIMED_OUT", *sorted(_PASSING))
 _TOLD = (
-    _Words(
+    Words(
         _FENCED,
         "another process writes to the topic '{topic}' in the name of this run",
         "it goes on from a copy of the state folder, or a transaction was open for "
         "longer than the broker waits; go on from the checkpoint once it has ended",
     ),
-    _Words(
+    Words(
         ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED"),
         "the broker at {shown} does not let the user of '{table}' write in "
         "transactions",
         "have the user allowed to write with transactional ids, and to read groups, "
         "that begin with 'arroyo-'; or leave 'sink.commit_mode' = 'exactly_once' out",
     ),
-    _Words(
+    Words(
         ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"),
         "the broker at {shown} does not let the user of '{table}' write to the topic "
         "'{topic}'",
         "have the user allowed to write to it",
     ),
-    _Words(
+    Words(
         ("INVALID_TRANSACTION_TIMEOUT",),
         "the broker at {shown} does not allow a transaction of '{table}' to be open "
         "for so long",
         "write client_configs = 'transaction.timeout.ms=...', what the broker has as "
         "transaction.max.timeout.ms; a batch must not take longer",
     ),
-    _Words(
+    Words(
         ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"),
         "a record of '{table}' is larger than the topic '{topic}' takes",
         "write client_configs = 'message.max.bytes=...', if the topic takes more",
     ),
-    _Words(
+    Words(
         ("_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION"),
         "the topic '{topic}' of '{table}' is gone, or has lost partitions",
         "one of the same name is another topic: start afresh, with another state "
         "folder",
     ),
-    _Words(
+    Words(
         _AWAY,
         "the broker at {shown} did not take the records of '{table}' in time",
         "it may be down; go on from the checkpoint once it is up",
@@ -401,8 +395,11 @@ _TOLD = (
 
 
 def _problem(sender: Sender, error: Any) -> RunProblem:
-    words = {"table": sender.table, "topic": sender.topic, "shown": sender.shown}
-    for told in _TOLD:
-        if error.name() in told.errors:
-            return RunProblem(told.sentence.format(**words), hint=told.hint)
-    return RunProblem(f"the client of '{sender.table}' cannot write: {error.str()}")
+    return told(
+        _TOLD,
+        error,
+        "the client of '{table}' cannot write",
+        table=sender.table,
+        topic=sender.topic,
+        shown=sender.shown,
+    )

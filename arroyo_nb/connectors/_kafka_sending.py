@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 from arroyo_nb.errors import RunProblem
 
@@ -45,6 +45,38 @@ _NAME = re.compile(r"\w+(?:\.\w+)*")
 
 Sent: TypeAlias = "tuple[bytes | None, Any, int, int]"
 """The value, key, partition and time in milliseconds of a record."""
+
+
+class Words(NamedTuple):
+    """What is told of errors of the client, by their names. The sentence may name what
+    it is filled with."""
+
+    errors: Collection[str]
+    sentence: str
+    hint: str
+
+
+def told(
+    words: Iterable[Words], error: Any, otherwise: str, **filled: str
+) -> RunProblem:
+    """An error of the client, in our words: its own may have what is secret, or change.
+
+    Parameters
+    ----------
+    words
+        What is told; the first that knows the error.
+    error
+        The client's.
+    otherwise
+        What is told where none does; the error's name, by which one finds out more,
+        stands behind it.
+    filled
+        What sentences are filled with.
+    """
+    for each in words:
+        if error.name() in each.errors:
+            return RunProblem(each.sentence.format(**filled), hint=each.hint)
+    return RunProblem(f"{otherwise.format(**filled)}: {error.name()}")
 
 
 def producer(whose: str, given: Mapping[str, Any], own: Mapping[str, Any]) -> Any:

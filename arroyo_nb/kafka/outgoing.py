@@ -15,12 +15,14 @@ from typing import Any, NamedTuple, Protocol
 
 from arroyo_nb.connectors._kafka_sending import (
     ANY_PARTITION,
+    AWAY,
     NOW,
     PRODUCER,
+    Words,
     producer,
     put,
+    told,
 )
-from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.client import LOOK_S, library
 from arroyo_nb.tape.records import Record, RecordWriter
 
@@ -32,6 +34,31 @@ SETTINGS: Mapping[str, Any] = {
     "queue.buffering.max.messages": 100_000,
     "queue.buffering.max.kbytes": 64 * 2**10,
 }
+
+
+_TOLD = (
+    Words(
+        ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"),
+        "the broker does not let you write to the topic '{topic}'",
+        "have the user allowed to write to it, and emit to a table that logs in",
+    ),
+    Words(
+        ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"),
+        "a row is larger than the topic '{topic}' takes",
+        "emit to a table with client_configs = 'message.max.bytes=...', if the topic "
+        "takes more",
+    ),
+    Words(
+        ("_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION"),
+        "the topic '{topic}' is gone, or has lost partitions",
+        "make it again, and emit again",
+    ),
+    Words(
+        (*AWAY, "_MSG_TIMED_OUT", "REQUEST_TIMED_OUT"),
+        "the broker did not take the rows for the topic '{topic}' in time",
+        "it may be down; emit again once it is up",
+    ),
+)
 
 
 class Outgoing(NamedTuple):
@@ -142,7 +169,10 @@ class TopicTarget:
             (value, key, ANY_PARTITION, NOW if at_ms is None else at_ms)
             for value, key, at_ms, _ in wanted
         )
-        put(self._producer, self._topic, sent, stopped)
+        try:
+            put(self._producer, self._topic, sent, stopped)
+        except library().KafkaException as problem:
+            self._failed = self._failed or problem.args[0]
         self._check()
 
     def finish(
@@ -168,9 +198,8 @@ class TopicTarget:
 
     def _check(self) -> None:
         if self._failed is not None:
-            raise RunProblem(
-                f"the topic '{self._topic}' cannot be written: {self._failed.str()}"
-            )
+            otherwise = "the topic '{topic}' cannot be written"
+            raise told(_TOLD, self._failed, otherwise, topic=self._topic)
 
 
 class TapeTarget:

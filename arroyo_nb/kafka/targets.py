@@ -6,6 +6,7 @@ A topic without a table is reached as a table that declares nothing but it would
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from arroyo_nb.kafka.broker import LocalBroker
 
 TAPE = "tape"
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 def topic_table(catalog: Catalog, name: str) -> ConnectorTable | None:
@@ -169,6 +172,11 @@ def to_topic(
     RunProblem
         When there is no such topic, or the broker does not answer.
     """
+    if not _TOPIC.fullmatch(topic):
+        raise RunProblem(
+            f"no topic can have the name {topic!r}",
+            hint="at most 249 letters, digits, dots, lines below and dashes",
+        )
     known = names(servers, check=check)
     if topic not in known and local is None:
         raise RunProblem(
