@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -267,6 +267,10 @@ class Broker:
 
     def committed(self, partitions: tuple[int, ...], group: str) -> Offsets:
         """Where a group of consumers stands; where it does not say, the end."""
+        return self._or_ends(self._offsets(group, partitions))
+
+    def _offsets(self, group: str, partitions: tuple[int, ...]) -> Offsets:
+        """Where a group stands; negative where it does not say."""
         from confluent_kafka import (
             ConsumerGroupTopicPartitions,
             KafkaException,
@@ -283,7 +287,43 @@ class Broker:
             for place in found:
                 if place.error is not None:
                     raise KafkaException(place.error)
-        return self._or_ends({place.partition: place.offset for place in found})
+        return {place.partition: place.offset for place in found}
+
+    def next_batches(self, groups: Iterable[str]) -> list[int]:
+        """Which batch is next for groups of a sink's tasks; negative: none was written.
+
+        Raises
+        ------
+        RunProblem
+            When the brokers do not say.
+        """
+        return [self._offsets(group, (0,))[0] for group in groups]
+
+    @contextmanager
+    def reader(self, begin: Offsets) -> Iterator[Any]:
+        """A client that reads committed records from there on, and is told where a
+        partition ends. It joins no group."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer(
+            {
+                "log_level": 0,
+                **self._access.for_librdkafka(),
+                # The client wants one; nothing is committed.
+                "group.id": "arroyo-look",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "error",
+                "isolation.level": "read_committed",
+            },
+            logger=_log,
+        )
+        try:
+            places = [TopicPartition(self._topic, *place) for place in begin.items()]
+            consumer.assign(places)
+            yield consumer
+        finally:
+            consumer.close()
 
     def _or_ends(self, found: Offsets) -> Offsets:
         unknown = tuple(number for number, offset in found.items() if offset < 0)

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arroyo_nb.connectors._kafka_options import TIMESTAMP_FIELD
+from arroyo_nb.connectors._kafka_past import older_copy
 from arroyo_nb.connectors._kafka_records import (
     AT,
     KEY,
@@ -99,7 +100,7 @@ class Transaction:
         Which batch it is.
     forgotten
         Whether the batch was begun so long ago that the broker may have forgotten
-        that it was written.
+        that it was written, if it was.
     """
 
     prefix: str
@@ -245,12 +246,7 @@ class Sender:
         place = [TopicPartition(self.topic, 0)]
         (found,) = _insist(lambda: _committed(group, place))
         if found.offset > transaction.batch_id + 1:
-            raise RunProblem(
-                f"the batch {transaction.batch_id} of '{self.table}' and later ones "
-                f"are in the topic '{self.topic}' already: this run goes on from an "
-                "older copy of its state",
-                hint="go on from the newest state folder, or start afresh with another",
-            )
+            raise older_copy(self.table, self.topic, transaction.batch_id)
         if found.offset == NO_OFFSET and transaction.forgotten:
             raise RunProblem(
                 f"whether the batch {transaction.batch_id} of '{self.table}' was "

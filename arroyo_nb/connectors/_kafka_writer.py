@@ -10,6 +10,12 @@ whose name, is noted before the first write and kept for ever after; so a batch 
 comes again has the same rows in the same part, and a part that is there is passed over.
 Who reads committed records may see one part of a batch before another.
 
+What was noted tells a batch that comes again from a new one, of which nothing can be
+there: if it is all the same, these notes are a copy, and older than what was written.
+That needs a state folder that was copied as a whole: of one whose parts are of
+different times, the notes may be newer than Spark's checkpoint, and a batch would be
+passed over that has other rows now.
+
 No row comes to the driver.
 """
 
@@ -26,6 +32,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.connectors._kafka_broker import Refused, broker_of
 from arroyo_nb.connectors._kafka_options import COMMIT_MODE, TIMESTAMP_FIELD
+from arroyo_nb.connectors._kafka_past import Past
 from arroyo_nb.connectors._kafka_producer import PATIENCE_S, SENT, Sender, Transaction
 from arroyo_nb.connectors._kafka_records import (
     KEY,
@@ -50,7 +57,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from arroyo_nb.connectors import TableSpec, Writer
+    from arroyo_nb.connectors import Offsets, TableSpec, Writer
     from arroyo_nb.connectors._kafka_access import Access
     from arroyo_nb.connectors._kafka_broker import Described
 
@@ -157,6 +164,8 @@ class Begun:
     partitions
         How many it had: the place of a change is one of them, also when others are
         added.
+    ends
+        Where these ended: what came later may be the sink's.
     tasks
         Into how many parts batches are dealt; 0 before the first.
     batch_id, at_s
@@ -167,18 +176,28 @@ class Begun:
     prefix: str
     topic_id: str
     partitions: int
+    ends: tuple[int, ...] = ()
     tasks: int = 0
     batch_id: int = -1
     at_s: float = 0.0
 
     @classmethod
-    def noted(cls, notes: Notes, topic: Described) -> Begun:
-        """What the notes say; of a sink that is new it is noted."""
+    def noted(
+        cls,
+        notes: Notes,
+        topic: Described,
+        ends: Callable[[tuple[int, ...]], Offsets],
+    ) -> Begun:
+        """What the notes say; of a sink that is new it is noted, with the ends that the
+        topic has now."""
         found = notes.read()
         if found is not None:
-            return cls(**found)
+            return cls(**{**found, "ends": tuple(found.get("ends", ()))})
         prefix = f"arroyo-{secrets.token_hex(8)}"
-        begun = cls(prefix, topic.topic_id, len(topic.partitions))
+        numbers = topic.partitions
+        now = ends(numbers)
+        places = tuple(now[number] for number in numbers)
+        begun = cls(prefix, topic.topic_id, len(numbers), places)
         notes.write(asdict(begun))
         return begun
 
@@ -200,27 +219,52 @@ class TransactionWriter(ProducerWriter):
         As of :class:`ProducerWriter`.
     begun, notes
         What is noted, and where.
+    past
+        What the brokers still know.
     """
 
     def __init__(
-        self, rows: SinkRows, sender: Sender, watch: Watch, begun: Begun, notes: Notes
+        self,
+        rows: SinkRows,
+        sender: Sender,
+        watch: Watch,
+        begun: Begun,
+        notes: Notes,
+        past: Past,
     ) -> None:
         super().__init__(rows, sender, watch)
         self._begun = begun
         self._notes = notes
+        self._past = past
+        self._is_newest = False
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write one micro-batch; of one that came before, what is missing."""
         now_s = time.time()
         slots = int(batch.sparkSession.conf.get("spark.sql.shuffle.partitions"))
         begun = self._begun.with_batch(batch_id, slots, now_s)
-        if begun != self._begun:
+        forgotten = False
+        if begun == self._begun:
+            forgotten = now_s - begun.at_s > REMEMBERED_S and not self._is_unwritten()
+        else:
+            self._check_newest(begun)
             self._notes.write(asdict(begun))
-        forgotten = begun == self._begun and now_s - begun.at_s > REMEMBERED_S
         self._begun = begun
         transaction = Transaction(begun.prefix, batch_id, forgotten)
         sender = replace(self._sender, transaction=transaction)
         self._send(batch, sender, begun.tasks)
+
+    def _is_unwritten(self) -> bool:
+        """Whether nothing of this sink was ever written: there is nothing to forget."""
+        return self._past.is_empty(self._begun.ends)
+
+    def _check_newest(self, begun: Begun) -> None:
+        """Before the first new batch: those after it are of this very process."""
+        if not self._is_newest:
+            names = Transaction(begun.prefix, begun.batch_id)
+            groups = map(names.name, range(begun.tasks))
+            self._past.check_newest(groups, begun.batch_id)
+        self._is_newest = True
 
 
 def topic_writer(
@@ -249,7 +293,8 @@ def topic_writer(
     notes = Notes(state / "topic.json")
     if found is None:
         raise _deleted(topic, spec.name)
-    begun = Begun.noted(notes, found)
+    broker = broker_of(spec, reached)
+    begun = Begun.noted(notes, found, broker.ends)
     if begun.topic_id != found.topic_id:
         raise _deleted(topic, spec.name)
     rows = SinkRows(spec, _envelope(spec), begun.partitions)
@@ -259,7 +304,8 @@ def topic_writer(
         options = {**reached.for_spark(writes=True), "topic": topic}
         return SparkWriter(rows, options, watch)
     if sender.transaction is not None:
-        return TransactionWriter(rows, sender, watch, begun, notes)
+        past = Past(spec.name, topic, broker)
+        return TransactionWriter(rows, sender, watch, begun, notes, past)
     return ProducerWriter(rows, sender, watch)
 
 

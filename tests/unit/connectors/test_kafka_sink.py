@@ -27,11 +27,22 @@ from arroyo_nb.connectors._kafka_producer import (
     _problem,
 )
 from arroyo_nb.connectors._kafka_records import Envelope, Merged
-from arroyo_nb.connectors._kafka_writer import Begun, check_client, topic_writer
+from arroyo_nb.connectors._kafka_writer import (
+    Begun,
+    TransactionWriter,
+    check_client,
+    topic_writer,
+)
 from arroyo_nb.connectors._notes import Notes
 from arroyo_nb.errors import RunProblem
 
 BAD_KEY = {"security.protocol": "ssl", "ssl.key.pem": "canary"}
+
+
+def ENDS(numbers):  # noqa: N802
+    return {number: 7 + number for number in numbers}
+
+
 SENDER = Sender("out", "t", "h:1", {"sasl.password": "hush"})
 
 
@@ -76,9 +87,10 @@ def test_no_changes_are_no_records():
 
 def test_what_is_begun_stays_as_it_was_begun(tmp_path):
     notes = Notes(tmp_path / "topic.json")
-    begun = Begun.noted(notes, Described("a", (0, 1, 2)))
+    begun = Begun.noted(notes, Described("a", (0, 1, 2)), ENDS)
     assert begun.prefix.startswith("arroyo-")
-    assert Begun.noted(notes, Described("a", tuple(range(5)))) == begun
+    assert begun.ends == (7, 8, 9)
+    assert Begun.noted(notes, Described("a", tuple(range(5))), ENDS) == begun
     first = begun.with_batch(0, slots=2, now_s=10.0)
     assert (first.tasks, first.batch_id, first.at_s) == (2, 0, 10.0)
     assert first.with_batch(0, slots=9, now_s=99.0) is first
@@ -92,8 +104,8 @@ def test_there_are_no_more_tasks_than_partitions():
 
 @pytest.mark.parametrize("found", [None, Described("b", (0,))])
 def test_a_topic_that_was_deleted_is_another(tmp_path, found):
-    Begun.noted(Notes(tmp_path / "topic.json"), Described("a", (0,)))
-    spec = TableSpec("out", None, {"topic": "t"})
+    Begun.noted(Notes(tmp_path / "topic.json"), Described("a", (0,)), ENDS)
+    spec = TableSpec("out", None, {"topic": "t", "bootstrap_servers": "h:1"})
     reached = access({"bootstrap_servers": "h:1"}, None, {})
     with pytest.raises(RunProblem, match="the topic 't' of 'out' was deleted"):
         topic_writer(spec, reached, found, tmp_path)
@@ -154,6 +166,65 @@ def test_secrets_of_a_sender_are_in_no_picture():
     assert "hush" not in repr(SENDER)
 
 
+class Past:
+    """What brokers would know."""
+
+    def __init__(self, *, is_empty=False, newest=-1001):
+        self._is_empty, self._newest = is_empty, newest
+        self.asked = []
+
+    def is_empty(self, ends):
+        assert ends == (7,)
+        return self._is_empty
+
+    def check_newest(self, groups, batch_id):
+        self.asked.append((list(groups), batch_id))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """The transaction of each batch that is written, begun so long ago."""
+
+    def write(past, *batch_ids, age_s=0.0):
+        notes = Notes(tmp_path / "topic.json")
+        begun = Begun.noted(notes, Described("a", (0,)), ENDS)
+        made, found = TransactionWriter(None, SENDER, None, begun, notes, past), []
+        made._send = lambda _, sender, tasks: found.append(sender.transaction)
+        conf = SimpleNamespace(get=lambda _: "2")
+        batch = SimpleNamespace(sparkSession=SimpleNamespace(conf=conf))
+        for batch_id in batch_ids:
+            made.write(batch, batch_id)
+        noted = notes.read()
+        notes.write({**noted, "at_s": noted["at_s"] - age_s})
+        return found
+
+    return write
+
+
+DAYS_S = 3 * 24 * 3600
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_sink_that_never_wrote_anything_has_nothing_to_be_forgotten(
+    written, is_empty
+):
+    past = Past(is_empty=is_empty)
+    written(past, 0, age_s=DAYS_S)
+    again, new = written(past, 0, 1)
+    assert again.forgotten is not is_empty
+    assert not new.forgotten
+
+
+def test_the_first_new_batch_is_compared_with_what_brokers_know(written):
+    past = Past()
+    prefix = written(past, 0, 1)[0].prefix
+    assert past.asked == [([f"{prefix}-0"], 0)]
+    written(past, 1)
+    assert len(past.asked) == 1
+    written(past, 1, 2, 3)
+    assert past.asked[1:] == [([f"{prefix}-0"], 2)]
+
+
 class Places:
     """A group, as the client would ask for it."""
 
@@ -175,7 +246,7 @@ def test_a_batch_is_written_when_the_next_is_waited_for(offset, is_written):
 
 
 def test_an_older_copy_of_a_run_s_state_is_told():
-    with pytest.raises(RunProblem, match="batch 7 of 'out' and later ones are in the"):
+    with pytest.raises(RunProblem, match="batch 7 of 'out', or a later one, is in the"):
         SENDER._is_written(Places(9), Transaction("p", 7))
 
 
