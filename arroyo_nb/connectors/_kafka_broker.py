@@ -271,18 +271,12 @@ class Broker:
 
     def _offsets(self, group: str, partitions: tuple[int, ...]) -> Offsets:
         """Where a group stands; negative where it does not say."""
-        from confluent_kafka import (
-            ConsumerGroupTopicPartitions,
-            KafkaException,
-            TopicPartition,
-        )
+        from confluent_kafka import KafkaException, TopicPartition
 
         wanted = [TopicPartition(self._topic, number) for number in partitions]
-        with self._told():
-            asked = self._client.list_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=ASK_S
-            )
-            found = asked[group].result(2 * ASK_S).topic_partitions
+        # The client that asks about groups crashes where a broker is just opening one.
+        with self._told(), self._consumer(group) as consumer:
+            found = consumer.committed(wanted, 2 * ASK_S)
             # One that fails has no offset either, and would seem not to say.
             for place in found:
                 if place.error is not None:
@@ -303,14 +297,23 @@ class Broker:
     def reader(self, begin: Offsets) -> Iterator[Any]:
         """A client that reads committed records from there on, and is told where a
         partition ends. It joins no group."""
-        from confluent_kafka import Consumer, TopicPartition
+        from confluent_kafka import TopicPartition
+
+        with self._consumer("arroyo-look") as consumer:
+            places = [TopicPartition(self._topic, *place) for place in begin.items()]
+            consumer.assign(places)
+            yield consumer
+
+    @contextmanager
+    def _consumer(self, group: str) -> Iterator[Any]:
+        """A client that names a group, which it does not join."""
+        from confluent_kafka import Consumer
 
         consumer = Consumer(
             {
                 "log_level": 0,
                 **self._access.for_librdkafka(),
-                # The client wants one; nothing is committed.
-                "group.id": "arroyo-look",
+                "group.id": group,
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "auto.offset.reset": "error",
@@ -319,8 +322,6 @@ class Broker:
             logger=_log,
         )
         try:
-            places = [TopicPartition(self._topic, *place) for place in begin.items()]
-            consumer.assign(places)
             yield consumer
         finally:
             consumer.close()
