@@ -61,7 +61,8 @@ class ArroyoError(Exception):
         return self
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        # A name may have what no terminal and no notebook can show.
+        return "\n".join(self._lines()).encode("utf-8", "backslashreplace").decode()
 
     def _lines(self) -> list[str]:
         message = _cut(self.message)

@@ -13,6 +13,7 @@ import re
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -40,12 +41,9 @@ from arroyo_nb.run.options import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from arroyo_nb.catalog import ConnectorTable
-    from arroyo_nb.connectors._kafka_stream import KafkaStream
-    from arroyo_nb.engine.jars import Check
     from arroyo_nb.kafka import LocalBroker
     from arroyo_nb.kafka.recording import Recording
-    from arroyo_nb.kafka.targets import Destination, Wish
+    from arroyo_nb.kafka.targets import Names
     from arroyo_nb.plan import Plan
     from arroyo_nb.promote.folder import Promotion
     from arroyo_nb.promote.jobspec import Origin
@@ -309,7 +307,8 @@ class Session:
             After which time it ends, and with how many records.
         redact
             Names of fields whose values must not be on the tape
-            (:mod:`arroyo_nb.tape.redaction`).
+            (:mod:`arroyo_nb.tape.redaction`). One that no record has is told, by
+            what is returned, and by a Python warning where nothing else is told.
         begin
             ``"latest"``, which is what a topic without a table begins with, or
             ``"earliest"``.
@@ -345,7 +344,7 @@ class Session:
         assert length is not None, "it is given"
         limits, fields = Limits(length, most), Redactor(redact) if redact else None
         with held() as interrupts:
-            table, stream = self._topic(topic, servers, begin, interrupts.check)
+            table, stream = self._names(servers).source(topic, begin, interrupts.check)
             recorder = Recorder(stream, Path(path).expanduser(), limits, fields)
             made = recorder.record(
                 tell=tell or self._tell, check=interrupts.check, table=table
@@ -354,6 +353,8 @@ class Session:
             raise Interrupted(f"stopped by interrupt; recorded {made}")
         if made.error is not None:
             raise RunProblem(f"{made.error}; recorded {made}")
+        if made.unmet and tell is None:
+            warnings.warn(str(made), stacklevel=2)
         return made
 
     def emit(
@@ -421,7 +422,7 @@ class Session:
         wish = Wish(_rate(rate), key, timestamp, tuple(columns))
         source, there = incoming(rows)
         with held() as interrupts:
-            place = self._destination(target, wish, servers, interrupts.check)
+            place = self._names(servers).destination(target, wish, interrupts.check)
             pace = Pace(wish.rate, there, held_back=not (there and place.is_tape))
             emission = Emission(place.name, source, place.made, place.target, pace)
             going = (e for e in self._emissions if not e.state.ended)
@@ -430,34 +431,14 @@ class Session:
                 emission.wait_for(interrupts.check)
         return emission
 
-    def _destination(
-        self, target: str | Path, wish: Wish, servers: str, check: Check
-    ) -> Destination:
-        """Where rows go that are emitted to a name or a path."""
-        from arroyo_nb.kafka import targets
+    def _names(self, servers: str) -> Names:
+        """What names mean: where a broker is named, they are topics of it."""
+        from arroyo_nb.kafka.targets import Names
 
-        if isinstance(target, Path):
-            return targets.to_tape(target, wish)
-        if not servers and target in self.catalog:
-            return targets.to_table(self.catalog.get(target), wish, check)
-        if not servers and targets.looks_like_path(target):
-            return targets.to_tape(Path(target), wish)
-        local = self.broker if not servers else None
-        return targets.to_topic(self.servers(servers), target, wish, local, check)
-
-    def _topic(
-        self, name: str, servers: str, begin: str | None, check: Check
-    ) -> tuple[ConnectorTable | None, KafkaStream]:
-        """What a name means: a table's topic, or one of a broker."""
-        from arroyo_nb.kafka import targets
-        from arroyo_nb.kafka.topics import partitions
-
-        table = None if servers else targets.topic_table(self.catalog, name)
-        if table is not None:
-            return table, targets.stream_of_table(table, check, begin)
-        servers = self.servers(servers)
-        partitions(servers, name, check=check)
-        return None, targets.stream_of_topic(servers, name, begin)
+        where = partial(self.servers, servers)
+        if servers:
+            return Names(None, where, None)
+        return Names(self.catalog, where, self.broker)
 
     def servers(self, given: str = "") -> str:
         """Where the broker is that is asked: :attr:`broker` where none is named.

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from arroyo_nb.connectors._kafka_sending import refused_settings
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.registry import did_you_mean
 
 if TYPE_CHECKING:
-    from arroyo_nb.connectors import Offsets
+    from concurrent.futures import Future
+
+    from arroyo_nb.connectors import Offsets, TableSpec
     from arroyo_nb.connectors._kafka_access import Access
 
 CHECK_S = 3.0
@@ -31,6 +34,9 @@ who interrupts the check is heard in between, and a broker far away is heard too
 ASK_S = 3.0
 """How long later questions wait."""
 
+TICK_S = 0.02
+"""How often who waits for an answer looks."""
+
 _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())
 
@@ -40,6 +46,10 @@ class Described(NamedTuple):
 
     topic_id: str
     partitions: tuple[int, ...]
+
+
+class Refused(RunProblem):
+    """That the brokers are there and refuse: who waits is refused again."""
 
 
 class Broker:
@@ -93,10 +103,7 @@ class Broker:
         try:
             self._client = AdminClient(settings, logger=_log)
         except (KafkaException, ValueError) as problem:
-            raise RunProblem(
-                f"the client of '{table}' refuses its settings: {_reason(problem)}",
-                hint="look at 'client_configs'",
-            ) from None
+            raise refused_settings(f"'{table}'", settings, problem) from None
 
     def _heard(self, error: Any) -> None:
         self._said[error.code()] = error.str()
@@ -152,12 +159,12 @@ class Broker:
 
         start, said = f"the table '{self._table}'", self._said
         if "handshake failed" in said.get(KafkaError._AUTHENTICATION, ""):
-            return RunProblem(
+            return Refused(
                 f"{start} logs in, which the broker at {self._shown} does not expect",
                 hint="look at its port, at 'auth.type' and at 'auth.mechanism'",
             )
         if KafkaError._AUTHENTICATION in said:
-            return RunProblem(
+            return Refused(
                 f"{start} is refused by the broker at {self._shown}: wrong credentials",
                 hint="look at the user's name and the password",
             )
@@ -196,13 +203,20 @@ class Broker:
                 continue
         return False
 
-    def described(self) -> Described | None:
+    def described(self, look: Callable[[], None] = lambda: None) -> Described | None:
         """What the topic is made of; None where there is no such topic.
+
+        Parameters
+        ----------
+        look
+            Is called again and again; what it raises ends the wait.
 
         Raises
         ------
+        Refused
+            When the brokers do not let the user in, or see it.
         RunProblem
-            When the brokers do not say.
+            When they do not say.
         """
         from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
@@ -211,13 +225,25 @@ class Broker:
         )
         with self._told():
             try:
-                found = asked[self._topic].result(2 * ASK_S)
+                found = self._waited(asked[self._topic], look)
             except KafkaException as problem:
                 if problem.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise
                 return None
         numbers = sorted(partition.id for partition in found.partitions)
         return Described(str(found.topic_id), tuple(numbers))
+
+    def _waited(self, future: Future[Any], look: Callable[[], None]) -> Any:
+        """An answer. That the user is refused is told beside it, and sooner."""
+        from confluent_kafka import KafkaError
+
+        deadline = time.monotonic() + 2 * ASK_S
+        while not future.done() and time.monotonic() < deadline:
+            look()
+            self._client.poll(TICK_S)
+            if KafkaError._AUTHENTICATION in self._said:
+                raise self._unreached()
+        return future.result(0)
 
     def beginnings(self, partitions: tuple[int, ...]) -> Offsets:
         """The oldest record that each partition still has."""
@@ -241,23 +267,64 @@ class Broker:
 
     def committed(self, partitions: tuple[int, ...], group: str) -> Offsets:
         """Where a group of consumers stands; where it does not say, the end."""
-        from confluent_kafka import (
-            ConsumerGroupTopicPartitions,
-            KafkaException,
-            TopicPartition,
-        )
+        return self._or_ends(self._offsets(group, partitions))
+
+    def _offsets(self, group: str, partitions: tuple[int, ...]) -> Offsets:
+        """Where a group stands; negative where it does not say."""
+        from confluent_kafka import KafkaException, TopicPartition
 
         wanted = [TopicPartition(self._topic, number) for number in partitions]
-        with self._told():
-            asked = self._client.list_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(group, wanted)], request_timeout=ASK_S
-            )
-            found = asked[group].result(2 * ASK_S).topic_partitions
+        # The client that asks about groups crashes where a broker is just opening one.
+        with self._told(), self._consumer(group) as consumer:
+            found = consumer.committed(wanted, 2 * ASK_S)
             # One that fails has no offset either, and would seem not to say.
             for place in found:
                 if place.error is not None:
                     raise KafkaException(place.error)
-        return self._or_ends({place.partition: place.offset for place in found})
+        return {place.partition: place.offset for place in found}
+
+    def next_batches(self, groups: Iterable[str]) -> list[int]:
+        """Which batch is next for groups of a sink's tasks; negative: none was written.
+
+        Raises
+        ------
+        RunProblem
+            When the brokers do not say.
+        """
+        return [self._offsets(group, (0,))[0] for group in groups]
+
+    @contextmanager
+    def reader(self, begin: Offsets) -> Iterator[Any]:
+        """A client that reads committed records from there on, and is told where a
+        partition ends. It joins no group."""
+        from confluent_kafka import TopicPartition
+
+        with self._consumer("arroyo-look") as consumer:
+            places = [TopicPartition(self._topic, *place) for place in begin.items()]
+            consumer.assign(places)
+            yield consumer
+
+    @contextmanager
+    def _consumer(self, group: str) -> Iterator[Any]:
+        """A client that names a group, which it does not join."""
+        from confluent_kafka import Consumer
+
+        consumer = Consumer(
+            {
+                "log_level": 0,
+                **self._access.for_librdkafka(),
+                "group.id": group,
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "error",
+                "isolation.level": "read_committed",
+            },
+            logger=_log,
+        )
+        try:
+            yield consumer
+        finally:
+            consumer.close()
 
     def _or_ends(self, found: Offsets) -> Offsets:
         unknown = tuple(number for number, offset in found.items() if offset < 0)
@@ -285,18 +352,29 @@ class Broker:
 
         try:
             yield
-        except (KafkaException, TimeoutError):
-            raise self._unanswered() from None
+        except (KafkaException, TimeoutError) as problem:
+            raise self._unanswered(problem) from None
 
-    def _unanswered(self) -> RunProblem:
-        self._client.poll(0)
+    def _unanswered(self, problem: Exception) -> RunProblem:
+        error = problem.args[0] if problem.args else None
+        if error is not None and error.name().endswith("_AUTHORIZATION_FAILED"):
+            return Refused(
+                f"the broker at {self._shown} does not let the user of "
+                f"'{self._table}' see the topic '{self._topic}'",
+                hint="have the user allowed to describe it",
+            )
         return RunProblem(
             f"the broker at {self._shown} does not answer for '{self._table}'",
             hint="it may be down, or on its way up",
         )
 
 
-def _reason(problem: Exception) -> str:
-    error = problem.args[0] if problem.args else problem
-    said: Callable[[], str] | None = getattr(error, "str", None)
-    return said() if said is not None else str(error)
+def broker_of(spec: TableSpec, access: Access) -> Broker:
+    """The brokers of a table whose variables are resolved."""
+    return Broker(
+        spec.name,
+        str(spec.options["topic"]),
+        spec.shown("bootstrap_servers"),
+        access,
+        committed_only=spec.options.get("source.read_mode") == "read_committed",
+    )

@@ -6,6 +6,7 @@ What is read by this program's own words beyond Arroyo's: ``source.start_timesta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
@@ -162,6 +163,7 @@ def table_problems(
     yield from format_problems(spec, direction)
     if direction is Direction.SINK:
         yield from _unreadable(options, _SINK_READERS)
+        yield from _transaction_problems(options)
         yield from _sink_problems(spec)
         return
     yield from _unreadable(options, _READERS)
@@ -213,6 +215,44 @@ def _unreadable(
             read(text)
         except CatalogProblem as problem:
             yield name, problem
+
+
+_ALL, _TRUE, _FIVE, _SOME = r"all|-1", r"(?i:true|t|1)", "[1-5]", r"0*[1-9]\d*"
+_IN_TRANSACTIONS: Mapping[str, str] = {
+    "acks": _ALL,
+    "enable.idempotence": _TRUE,
+    "max.in.flight": _FIVE,
+    "max.in.flight.requests.per.connection": _FIVE,
+    "message.send.max.retries": _SOME,
+    "request.required.acks": _ALL,
+    "retries": _SOME,
+}
+"""What a client that writes in transactions takes, of settings that it does not all
+take."""
+
+
+def _transaction_problems(
+    options: Mapping[str, OptionValue],
+) -> Iterator[tuple[str, ArroyoError]]:
+    """Settings of the client that would give up what transactions rest on."""
+    if options.get(COMMIT_MODE) != "exactly_once":
+        return
+    try:
+        configs = parsed_configs(str(options.get("client_configs", "")), writes=True)
+    except CatalogProblem:  # it is told where it is read
+        return
+    for name, value in configs.items():
+        wanted = _IN_TRANSACTIONS.get(name)
+        if wanted and not REFERENCE.search(value) and not re.fullmatch(wanted, value):
+            yield (
+                "client_configs",
+                CatalogProblem(
+                    f"with '{COMMIT_MODE}' = 'exactly_once' the client config '{name}' "
+                    f"cannot be '{value}'",
+                    hint=f"leave '{name}' out: a transaction is written by a client "
+                    "that sends again, in order, and waits for all replicas",
+                ),
+            )
 
 
 def format_problems(

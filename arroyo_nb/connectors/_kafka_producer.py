@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from arroyo_nb.connectors._kafka_options import TIMESTAMP_FIELD
+from arroyo_nb.connectors._kafka_past import older_copy
 from arroyo_nb.connectors._kafka_records import (
     AT,
     KEY,
@@ -38,7 +39,10 @@ from arroyo_nb.connectors._kafka_sending import (
     AWAY,
     NOW,
     PRODUCER,
+    Words,
+    producer,
     put,
+    told,
 )
 from arroyo_nb.connectors._kafka_sending import CLIENT as ANY_CLIENT
 from arroyo_nb.errors import RunProblem
@@ -96,7 +100,7 @@ class Transaction:
         Which batch it is.
     forgotten
         Whether the batch was begun so long ago that the broker may have forgotten
-        that it was written.
+        that it was written, if it was.
     """
 
     prefix: str
@@ -150,13 +154,36 @@ class Sender:
                 pass
         yield pa.RecordBatch.from_pydict({"rows": [sent]})
 
+    def check(self) -> None:
+        """Find out whether the client takes its settings; nobody is asked.
+
+        Raises
+        ------
+        RunProblem
+            When it does not.
+        """
+        name = self.transaction.name(0) if self.transaction is not None else None
+        self._producer([], name)
+
+    def _producer(self, failed: list[Any], name: str | None = None) -> Any:
+        """A task's client; why a record could not be sent is added to ``failed``."""
+        longest = {**SETTINGS, **self.settings}["transaction.timeout.ms"]
+        own = {
+            **SETTINGS,
+            # A record must not wait for longer than its transaction.
+            "message.timeout.ms": longest,
+            "on_delivery": lambda error, _: failed.append(error),
+            **({} if name is None else {"transactional.id": name}),
+        }
+        return producer(f"'{self.table}'", self.settings, own)
+
     def _send(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Send records; returns when the broker has them all."""
         failed: list[Any] = []
-        producer = _producer(self.settings, failed)
-        sent = self._put(producer, batches, failed)
+        client = self._producer(failed)
+        sent = self._put(client, batches, failed)
         # Each ends, if only by its time: then it is among the failed.
-        while producer.flush(ASK_S):
+        while client.flush(ASK_S):
             pass
         _raise(failed)
         return sent
@@ -165,28 +192,29 @@ class Sender:
         self, batches: Iterable[pa.RecordBatch], transaction: Transaction
     ) -> int:
         """Send records and take note of the batch, or neither."""
-        from confluent_kafka import TopicPartition
+        from confluent_kafka import KafkaException, TopicPartition
         from pyspark import TaskContext
 
         name = transaction.name(TaskContext.get().partitionId())
         failed: list[Any] = []
-        settings = {**self.settings, "transactional.id": name}
-        producer = _producer(settings, failed)
-        _insist(lambda: producer.init_transactions(ASK_S))
+        client = self._producer(failed, name)
+        _insist(lambda: client.init_transactions(ASK_S))
         with self._group(name) as group:
             if self._is_written(group, transaction):
                 return 0
-            producer.begin_transaction()
+            client.begin_transaction()
             try:
-                sent = self._put(producer, batches, failed)
+                sent = self._put(client, batches, failed)
                 after = [TopicPartition(self.topic, 0, transaction.batch_id + 1)]
                 who = group.consumer_group_metadata()
-                _insist(lambda: producer.send_offsets_to_transaction(after, who, ASK_S))
-                _insist(producer.commit_transaction)
-            except BaseException:
+                _insist(lambda: client.send_offsets_to_transaction(after, who, ASK_S))
+                _insist(client.commit_transaction)
+            except BaseException as problem:
+                first = failed[:1]  # to abort makes the records fail that are left
                 with suppress(Exception):
-                    producer.abort_transaction(ABORT_S)
-                _raise(failed)  # it says why the others fail
+                    client.abort_transaction(ABORT_S)
+                if isinstance(problem, KafkaException):
+                    _raise(first)  # it says why the others fail
                 raise
         return sent
 
@@ -218,12 +246,7 @@ class Sender:
         place = [TopicPartition(self.topic, 0)]
         (found,) = _insist(lambda: _committed(group, place))
         if found.offset > transaction.batch_id + 1:
-            raise RunProblem(
-                f"the batch {transaction.batch_id} of '{self.table}' and later ones "
-                f"are in the topic '{self.topic}' already: this run goes on from an "
-                "older copy of its state",
-                hint="go on from the newest state folder, or start afresh with another",
-            )
+            raise older_copy(self.table, self.topic, transaction.batch_id)
         if found.offset == NO_OFFSET and transaction.forgotten:
             raise RunProblem(
                 f"whether the batch {transaction.batch_id} of '{self.table}' was "
@@ -236,13 +259,13 @@ class Sender:
         return bool(found.offset > transaction.batch_id)
 
     def _put(
-        self, producer: Any, batches: Iterable[pa.RecordBatch], failed: Sequence[Any]
+        self, client: Any, batches: Iterable[pa.RecordBatch], failed: Sequence[Any]
     ) -> int:
         """Hand batches of records to the client; returns how many records."""
         sent = 0
         for batch in batches:
             _raise(failed)
-            put(producer, self.topic, self._fields(batch))
+            put(client, self.topic, self._fields(batch))
             sent += batch.num_rows
         return sent
 
@@ -285,17 +308,6 @@ def _committed(group: Any, place: Sequence[Any]) -> Sequence[Any]:
     return found
 
 
-def _producer(settings: Mapping[str, Any], failed: list[Any]) -> Any:
-    """A task's producer; why a record could not be sent is added to ``failed``."""
-    from confluent_kafka import Producer
-
-    # A record must not wait for longer than its transaction.
-    given = {**SETTINGS, **settings}
-    waits = {"message.timeout.ms": given["transaction.timeout.ms"]}
-    told = {"on_delivery": lambda error, _: failed.append(error)}
-    return Producer({**waits, **given, **told}, logger=_log)
-
-
 def _insist(call: Callable[[], _T]) -> _T:
     """What a call gives, once the broker is there to answer it."""
     from confluent_kafka import KafkaException
@@ -330,55 +342,47 @@ def _raise(failed: Sequence[Any]) -> None:
         raise KafkaException(failed[0])
 
 
-class _Words(NamedTuple):
-    """What is told of an error; filled with the table, its topic and the brokers."""
-
-    errors: tuple[str, ...]
-    sentence: str
-    hint: str
-
-
 _FENCED = ("_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "FENCED_INSTANCE_ID")
 _AWAY = ("_MSG_TIMED_OUT", *sorted(_PASSING))
 _TOLD = (
-    _Words(
+    Words(
         _FENCED,
         "another process writes to the topic '{topic}' in the name of this run",
         "it goes on from a copy of the state folder, or a transaction was open for "
         "longer than the broker waits; go on from the checkpoint once it has ended",
     ),
-    _Words(
+    Words(
         ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED"),
         "the broker at {shown} does not let the user of '{table}' write in "
         "transactions",
         "have the user allowed to write with transactional ids, and to read groups, "
         "that begin with 'arroyo-'; or leave 'sink.commit_mode' = 'exactly_once' out",
     ),
-    _Words(
+    Words(
         ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"),
         "the broker at {shown} does not let the user of '{table}' write to the topic "
         "'{topic}'",
         "have the user allowed to write to it",
     ),
-    _Words(
+    Words(
         ("INVALID_TRANSACTION_TIMEOUT",),
         "the broker at {shown} does not allow a transaction of '{table}' to be open "
         "for so long",
         "write client_configs = 'transaction.timeout.ms=...', what the broker has as "
         "transaction.max.timeout.ms; a batch must not take longer",
     ),
-    _Words(
+    Words(
         ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"),
         "a record of '{table}' is larger than the topic '{topic}' takes",
         "write client_configs = 'message.max.bytes=...', if the topic takes more",
     ),
-    _Words(
+    Words(
         ("_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION"),
         "the topic '{topic}' of '{table}' is gone, or has lost partitions",
         "one of the same name is another topic: start afresh, with another state "
         "folder",
     ),
-    _Words(
+    Words(
         _AWAY,
         "the broker at {shown} did not take the records of '{table}' in time",
         "it may be down; go on from the checkpoint once it is up",
@@ -387,8 +391,11 @@ _TOLD = (
 
 
 def _problem(sender: Sender, error: Any) -> RunProblem:
-    words = {"table": sender.table, "topic": sender.topic, "shown": sender.shown}
-    for told in _TOLD:
-        if error.name() in told.errors:
-            return RunProblem(told.sentence.format(**words), hint=told.hint)
-    return RunProblem(f"the client of '{sender.table}' cannot write: {error.str()}")
+    return told(
+        _TOLD,
+        error,
+        "the client of '{table}' cannot write",
+        table=sender.table,
+        topic=sender.topic,
+        shown=sender.shown,
+    )

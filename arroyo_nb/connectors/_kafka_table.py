@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
 from arroyo_nb.connectors._kafka_access import Access, Login, access, parsed_configs
-from arroyo_nb.connectors._kafka_broker import Broker
+from arroyo_nb.connectors._kafka_broker import broker_of
 from arroyo_nb.connectors._kafka_options import COMMIT_MODE, table_problems
 from arroyo_nb.connectors._kafka_stream import KafkaStream
 from arroyo_nb.errors import ArroyoError, RunProblem
@@ -83,7 +83,7 @@ class KafkaTable(Unasked):
             When the client is not installed, or refuses its settings.
         """
         reached = self._access(spec)
-        return KafkaStream(spec, reached, _broker(spec, reached))
+        return KafkaStream(spec, reached, broker_of(spec, reached))
 
     def reach(self, spec: TableSpec, look: Callable[[], None]) -> None:
         """Find out whether a topic can be written.
@@ -91,9 +91,14 @@ class KafkaTable(Unasked):
         Raises
         ------
         RunProblem
-            When it is not there, the brokers do not answer, or refuse.
+            When it is not there, the brokers do not answer, or refuse; or when the
+            client refuses its settings.
         """
-        _broker(spec, self._access(spec)).check(look, verb="writes")
+        from arroyo_nb.connectors._kafka_writer import check_client
+
+        reached = self._access(spec)
+        broker_of(spec, reached).check(look, verb="writes")
+        check_client(spec, reached)
 
     def _access(self, spec: TableSpec) -> Access:
         declared = spec.options if spec.declared is None else spec.declared
@@ -120,15 +125,5 @@ class KafkaTable(Unasked):
         from arroyo_nb.connectors._kafka_writer import topic_writer
 
         reached = self._access(spec)
-        found = _broker(spec, reached).described()
+        found = broker_of(spec, reached).described()
         return topic_writer(spec, reached, found, state)
-
-
-def _broker(spec: TableSpec, reached: Access) -> Broker:
-    return Broker(
-        spec.name,
-        str(spec.options["topic"]),
-        spec.shown("bootstrap_servers"),
-        reached,
-        committed_only=spec.options.get("source.read_mode") == "read_committed",
-    )

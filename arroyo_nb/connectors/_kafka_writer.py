@@ -10,6 +10,12 @@ whose name, is noted before the first write and kept for ever after; so a batch 
 comes again has the same rows in the same part, and a part that is there is passed over.
 Who reads committed records may see one part of a batch before another.
 
+What was noted tells a batch that comes again from a new one, of which nothing can be
+there: if it is all the same, these notes are a copy, and older than what was written.
+That needs a state folder that was copied as a whole: of one whose parts are of
+different times, the notes may be newer than Spark's checkpoint, and a batch would be
+passed over that has other rows now.
+
 No row comes to the driver.
 """
 
@@ -18,12 +24,15 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.connectors._kafka_broker import Refused, broker_of
 from arroyo_nb.connectors._kafka_options import COMMIT_MODE, TIMESTAMP_FIELD
+from arroyo_nb.connectors._kafka_past import Past
 from arroyo_nb.connectors._kafka_producer import PATIENCE_S, SENT, Sender, Transaction
 from arroyo_nb.connectors._kafka_records import (
     KEY,
@@ -34,6 +43,7 @@ from arroyo_nb.connectors._kafka_records import (
     Merged,
     SinkRows,
 )
+from arroyo_nb.connectors._kafka_watch import Watch
 from arroyo_nb.connectors._notes import Notes
 from arroyo_nb.connectors._schema_registry import registered
 from arroyo_nb.errors import RunProblem
@@ -47,7 +57,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from arroyo_nb.connectors import TableSpec, Writer
+    from arroyo_nb.connectors import Offsets, TableSpec, Writer
     from arroyo_nb.connectors._kafka_access import Access
     from arroyo_nb.connectors._kafka_broker import Described
 
@@ -71,13 +81,18 @@ class SparkWriter:
         What becomes of rows.
     options
         Of Spark's sink.
+    watch
+        Looks whether its batches can arrive.
     """
 
     native: str | None = None
     timed = False
 
-    def __init__(self, rows: SinkRows, options: Mapping[str, str]) -> None:
+    def __init__(
+        self, rows: SinkRows, options: Mapping[str, str], watch: Watch
+    ) -> None:
         self._rows = rows
+        self._watch = watch
         self._options = {**PATIENT, **options}
 
     def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
@@ -88,7 +103,8 @@ class SparkWriter:
         else:
             records = self._rows.appended(batch)
         records = records.select(VALUE, KEY, PARTITION)
-        records.write.format("kafka").options(**self._options).save()
+        with self._watch.over(batch):
+            records.write.format("kafka").options(**self._options).save()
 
     def close(self) -> None:
         """Spark's producers are its own."""
@@ -104,13 +120,16 @@ class ProducerWriter:
         What becomes of rows.
     sender
         What a task does with them.
+    watch
+        Looks whether batches can arrive.
     """
 
     native: str | None = None
     timed = False
 
-    def __init__(self, rows: SinkRows, sender: Sender) -> None:
+    def __init__(self, rows: SinkRows, sender: Sender, watch: Watch) -> None:
         self._rows = rows
+        self._watch = watch
         self._sender = sender
 
     def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
@@ -123,8 +142,9 @@ class ProducerWriter:
             records = self._rows.changed(batch, tasks)
         else:
             records = self._rows.appended(batch, tasks)
-        # One number for each task.
-        records.mapInArrow(sender, SENT).collect()
+        with self._watch.over(batch):
+            # One number for each task.
+            records.mapInArrow(sender, SENT).collect()
 
     def close(self) -> None:
         """Each task has let go of its producer."""
@@ -144,6 +164,8 @@ class Begun:
     partitions
         How many it had: the place of a change is one of them, also when others are
         added.
+    ends
+        Where these ended: what came later may be the sink's.
     tasks
         Into how many parts batches are dealt; 0 before the first.
     batch_id, at_s
@@ -154,18 +176,28 @@ class Begun:
     prefix: str
     topic_id: str
     partitions: int
+    ends: tuple[int, ...] = ()
     tasks: int = 0
     batch_id: int = -1
     at_s: float = 0.0
 
     @classmethod
-    def noted(cls, notes: Notes, topic: Described) -> Begun:
-        """What the notes say; of a sink that is new it is noted."""
+    def noted(
+        cls,
+        notes: Notes,
+        topic: Described,
+        ends: Callable[[tuple[int, ...]], Offsets],
+    ) -> Begun:
+        """What the notes say; of a sink that is new it is noted, with the ends that the
+        topic has now."""
         found = notes.read()
         if found is not None:
-            return cls(**found)
+            return cls(**{**found, "ends": tuple(found.get("ends", ()))})
         prefix = f"arroyo-{secrets.token_hex(8)}"
-        begun = cls(prefix, topic.topic_id, len(topic.partitions))
+        numbers = topic.partitions
+        now = ends(numbers)
+        places = tuple(now[number] for number in numbers)
+        begun = cls(prefix, topic.topic_id, len(numbers), places)
         notes.write(asdict(begun))
         return begun
 
@@ -183,31 +215,56 @@ class TransactionWriter(ProducerWriter):
 
     Parameters
     ----------
-    rows, sender
+    rows, sender, watch
         As of :class:`ProducerWriter`.
     begun, notes
         What is noted, and where.
+    past
+        What the brokers still know.
     """
 
     def __init__(
-        self, rows: SinkRows, sender: Sender, begun: Begun, notes: Notes
+        self,
+        rows: SinkRows,
+        sender: Sender,
+        watch: Watch,
+        begun: Begun,
+        notes: Notes,
+        past: Past,
     ) -> None:
-        super().__init__(rows, sender)
+        super().__init__(rows, sender, watch)
         self._begun = begun
         self._notes = notes
+        self._past = past
+        self._is_newest = False
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Write one micro-batch; of one that came before, what is missing."""
         now_s = time.time()
         slots = int(batch.sparkSession.conf.get("spark.sql.shuffle.partitions"))
         begun = self._begun.with_batch(batch_id, slots, now_s)
-        if begun != self._begun:
+        forgotten = False
+        if begun == self._begun:
+            forgotten = now_s - begun.at_s > REMEMBERED_S and not self._is_unwritten()
+        else:
+            self._check_newest(begun)
             self._notes.write(asdict(begun))
-        forgotten = begun == self._begun and now_s - begun.at_s > REMEMBERED_S
         self._begun = begun
         transaction = Transaction(begun.prefix, batch_id, forgotten)
         sender = replace(self._sender, transaction=transaction)
         self._send(batch, sender, begun.tasks)
+
+    def _is_unwritten(self) -> bool:
+        """Whether nothing of this sink was ever written: there is nothing to forget."""
+        return self._past.is_empty(self._begun.ends)
+
+    def _check_newest(self, begun: Begun) -> None:
+        """Before the first new batch: those after it are of this very process."""
+        if not self._is_newest:
+            names = Transaction(begun.prefix, begun.batch_id)
+            groups = map(names.name, range(begun.tasks))
+            self._past.check_newest(groups, begun.batch_id)
+        self._is_newest = True
 
 
 def topic_writer(
@@ -236,17 +293,64 @@ def topic_writer(
     notes = Notes(state / "topic.json")
     if found is None:
         raise _deleted(topic, spec.name)
-    begun = Begun.noted(notes, found)
+    broker = broker_of(spec, reached)
+    begun = Begun.noted(notes, found, broker.ends)
     if begun.topic_id != found.topic_id:
         raise _deleted(topic, spec.name)
     rows = SinkRows(spec, _envelope(spec), begun.partitions)
-    shown = spec.shown("bootstrap_servers")
-    sender = Sender(spec.name, topic, shown, reached.for_librdkafka())
-    if spec.options[COMMIT_MODE] == "exactly_once":
-        return TransactionWriter(rows, sender, begun, notes)
-    if TIMESTAMP_FIELD in spec.options:
-        return ProducerWriter(rows, sender)
-    return SparkWriter(rows, {**reached.for_spark(writes=True), "topic": topic})
+    watch = Watch(partial(_lost, spec, reached, begun.topic_id))
+    sender = _sender(spec, reached)
+    if sender is None:
+        options = {**reached.for_spark(writes=True), "topic": topic}
+        return SparkWriter(rows, options, watch)
+    if sender.transaction is not None:
+        past = Past(spec.name, topic, broker)
+        return TransactionWriter(rows, sender, watch, begun, notes, past)
+    return ProducerWriter(rows, sender, watch)
+
+
+def _lost(
+    spec: TableSpec, reached: Access, topic_id: str, look: Callable[[], None]
+) -> RunProblem | None:
+    """Why a topic cannot be written for good (see
+    :data:`arroyo_nb.connectors._kafka_watch.Ask`)."""
+    try:
+        found = broker_of(spec, reached).described(look)
+    except Refused as problem:
+        return problem
+    except RunProblem:  # it is away, and may come back
+        return None
+    if found is None or found.topic_id != topic_id:
+        return _deleted(str(spec.options["topic"]), spec.name)
+    return None
+
+
+def check_client(spec: TableSpec, reached: Access) -> None:
+    """Find out whether the client that writes a table takes its settings, where it is
+    ours; nobody is asked.
+
+    Raises
+    ------
+    RunProblem
+        When it does not.
+    """
+    if (sender := _sender(spec, reached)) is not None:
+        sender.check()
+
+
+def _sender(spec: TableSpec, reached: Access) -> Sender | None:
+    """What a task does with records; None: Spark's own sink writes them."""
+    is_exact = spec.options[COMMIT_MODE] == "exactly_once"
+    if not is_exact and TIMESTAMP_FIELD not in spec.options:
+        return None
+    return Sender(
+        spec.name,
+        str(spec.options["topic"]),
+        spec.shown("bootstrap_servers"),
+        reached.for_librdkafka(),
+        # Each batch has one of its own.
+        transaction=Transaction("arroyo", 0) if is_exact else None,
+    )
 
 
 def _deleted(topic: str, table: str) -> RunProblem:

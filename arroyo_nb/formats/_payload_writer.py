@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal as Number10
@@ -45,6 +46,9 @@ Write: TypeAlias = Callable[[Any], str]
 """The JSON text of a value that is not NULL."""
 
 Row: TypeAlias = Mapping[str, Any]
+
+_ESCAPED = re.compile(r"\\(?:u(00[01][0-9a-f])|.)")
+"""What stands for a character of a JSON text, and which control character it is."""
 
 
 class DeclaredPayloads:
@@ -201,7 +205,18 @@ def _float(value: float) -> str:
     import numpy as np
 
     # The shortest text of a FLOAT; as a DOUBLE it has digits that nobody wrote.
-    return json_text(float(str(np.float32(value))))
+    return _number(str(np.float32(value))) if math.isfinite(value) else "null"
+
+
+def _number(text: str) -> str:
+    """A number as Java writes it, so that a row is the same record whoever sends it:
+    with an exponent below a thousandth, and from ten millions on."""
+    number = Number10(text)
+    if not number or Number10("1e-3") <= abs(number) < Number10("1e7"):
+        return text
+    sign, digits, _ = number.as_tuple()
+    kept = "".join(map(str, digits)).rstrip("0")
+    return f"{'-' * sign}{kept[0]}.{kept[1:] or '0'}e{number.adjusted()}"
 
 
 def _json(value: Any) -> str:
@@ -250,11 +265,11 @@ def json_text(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return encode_basestring(value)
+            return _text(value)
         case int():
             return str(int(value))
         case float():
-            return repr(float(value)) if math.isfinite(value) else "null"
+            return _number(repr(float(value))) if math.isfinite(value) else "null"
         case Mapping():
             inner = (
                 f"{encode_basestring(str(name))}:{json_text(one)}"
@@ -265,6 +280,14 @@ def json_text(value: Any) -> str:
             return f"[{','.join(map(json_text, value))}]"
         case _:
             return _other(value)
+
+
+def _text(value: str) -> str:
+    # Spark's has capitals for the control characters.
+    return _ESCAPED.sub(
+        lambda found: f"\\u{found[1].upper()}" if found[1] else found[0],
+        encode_basestring(value),
+    )
 
 
 def _other(value: Any) -> str:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from arroyo_nb.connectors._kafka_sending import AWAY
 from arroyo_nb.engine.jars import Check
 from arroyo_nb.errors import RunProblem
 
@@ -135,6 +136,16 @@ def _waited(future: Any, check: Check) -> Any:
     return future.result()
 
 
+_REASONS: Mapping[str, str] = {
+    **dict.fromkeys(AWAY, "nobody answers"),
+    "CLUSTER_AUTHORIZATION_FAILED": "it does not let you",
+    "INVALID_TOPIC_EXCEPTION": "no topic can have that name",
+    "TOPIC_ALREADY_EXISTS": "there is one of that name",
+    "TOPIC_AUTHORIZATION_FAILED": "it does not let you",
+}
+
+
 def problem(message: str, error: Any) -> RunProblem:
-    """An error of the client, as one sentence."""
-    return RunProblem(f"{message}: {error.args[0].str()}")
+    """An error of the client, as one sentence of ours."""
+    name = error.args[0].name()
+    return RunProblem(f"{message}: {_REASONS.get(name, name)}")

@@ -13,8 +13,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
-from arroyo_nb.connectors._kafka_sending import ANY_PARTITION, NOW, PRODUCER, put
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.connectors._kafka_sending import (
+    ANY_PARTITION,
+    AWAY,
+    NOW,
+    PRODUCER,
+    Words,
+    producer,
+    put,
+    told,
+)
 from arroyo_nb.kafka.client import LOOK_S, library
 from arroyo_nb.tape.records import Record, RecordWriter
 
@@ -26,6 +34,31 @@ SETTINGS: Mapping[str, Any] = {
     "queue.buffering.max.messages": 100_000,
     "queue.buffering.max.kbytes": 64 * 2**10,
 }
+
+
+_TOLD = (
+    Words(
+        ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"),
+        "the broker does not let you write to the topic '{topic}'",
+        "have the user allowed to write to it, and emit to a table that logs in",
+    ),
+    Words(
+        ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"),
+        "a row is larger than the topic '{topic}' takes",
+        "emit to a table with client_configs = 'message.max.bytes=...', if the topic "
+        "takes more",
+    ),
+    Words(
+        ("_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION"),
+        "the topic '{topic}' is gone, or has lost partitions",
+        "make it again, and emit again",
+    ),
+    Words(
+        (*AWAY, "_MSG_TIMED_OUT", "REQUEST_TIMED_OUT"),
+        "the broker did not take the rows for the topic '{topic}' in time",
+        "it may be down; emit again once it is up",
+    ),
+)
 
 
 class Outgoing(NamedTuple):
@@ -111,16 +144,10 @@ class TopicTarget:
         self.rows = 0
 
     def __enter__(self) -> TopicTarget:
-        client = library()
-        try:
-            self._producer = client.Producer(
-                {**SETTINGS, **self._settings, "on_delivery": self._delivered}
-            )
-        except (client.KafkaException, ValueError):
-            raise RunProblem(
-                f"the client of the topic '{self._topic}' refuses its settings",
-                hint="look at 'client_configs'",
-            ) from None
+        library()  # that it is not installed is told in its words
+        own = {**SETTINGS, "on_delivery": self._delivered}
+        whose = f"the topic '{self._topic}'"
+        self._producer = producer(whose, self._settings, own)
         return self
 
     def __exit__(
@@ -142,7 +169,10 @@ class TopicTarget:
             (value, key, ANY_PARTITION, NOW if at_ms is None else at_ms)
             for value, key, at_ms, _ in wanted
         )
-        put(self._producer, self._topic, sent, stopped)
+        try:
+            put(self._producer, self._topic, sent, stopped)
+        except library().KafkaException as problem:
+            self._failed = self._failed or problem.args[0]
         self._check()
 
     def finish(
@@ -168,9 +198,8 @@ class TopicTarget:
 
     def _check(self) -> None:
         if self._failed is not None:
-            raise RunProblem(
-                f"the topic '{self._topic}' cannot be written: {self._failed.str()}"
-            )
+            otherwise = "the topic '{topic}' cannot be written"
+            raise told(_TOLD, self._failed, otherwise, topic=self._topic)
 
 
 class TapeTarget:

@@ -14,14 +14,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.connectors._kafka_access import FETCH_WAIT_MS
 from arroyo_nb.connectors._kafka_sending import AWAY
 from arroyo_nb.engine.jars import Check, Tell
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.client import LOOK_S, library
+from arroyo_nb.kafka.client import LOOK_S
 from arroyo_nb.kafka.guess import guess, tape_table, tape_table_like
+from arroyo_nb.kafka.reading import Additions, assigned, time_ms
 from arroyo_nb.kafka.topics import SAMPLE
-from arroyo_nb.tape.records import NO_TIME, Record, RecordWriter
+from arroyo_nb.tape.records import NO_TIME, Record, RecordWriter, Unwritten
 from arroyo_nb.tape.redaction import EMPTIED, Redactor
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 TELL_S = 0.25
 """How often it is told how far it is."""
-
-QUEUED_KBYTES = 32 * 2**10
-"""What the client may hold that was not taken down yet."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +65,10 @@ class Recording:
         What the tape takes on disk.
     emptied
         Values that could not be looked into, and of which nothing was kept.
+    unmet
+        Names of fields to be redacted that none of the records had. Whoever misspelt
+        one finds its values on the tape; it is kept all the same, as a field may be
+        rare.
     error
         What ended it before it was enough.
     statement
@@ -81,6 +82,7 @@ class Recording:
     seconds: float
     size_bytes: int
     emptied: int
+    unmet: tuple[str, ...]
     error: BaseException | None = field(repr=False)
     statement: str = field(repr=False)
 
@@ -95,6 +97,12 @@ class Recording:
             said += (
                 f"; {counted(self.emptied, 'value')} of no JSON object, in which no "
                 "field can be redacted, left empty"
+            )
+        if self.unmet:
+            named = " or ".join(f"'{name}'" for name in self.unmet)
+            said += (
+                f"; no record has a field {named} to be redacted: if that is misspelt, "
+                "what it was to hide is on the tape"
             )
         return said
 
@@ -126,7 +134,6 @@ class Recorder:
         self._limits = limits
         self._redact = redact
         self._sample: list[Record] = []
-        self._partitions: set[int] = set()
 
     def record(
         self, *, tell: Tell, check: Check, table: ConnectorTable | None = None
@@ -150,32 +157,35 @@ class Recorder:
         begin = self._stream.begin().offsets
         ends = self._stream.ends()
         arrivals = Arrivals(begin, ends.offsets if ends is not None else {})
+        added = Additions(self._stream.topic, begin)
         fields = sorted(self._redact.fields) if self._redact else ()
         with (
             RecordWriter(self._path, self._stream.topic, redacted=fields) as writer,
             assigned(self._stream, begin) as consumer,
         ):
             began_s = time.monotonic()
-            error: BaseException | None = None
-            try:
+            errors: list[BaseException] = []
+            with _ended_by(errors):
                 for _ in self._going_on(writer, began_s, tell, check):
+                    added.look(consumer)
                     record = self._heard(consumer.poll(LOOK_S))
                     if record is not None:
                         writer.append(record, arrivals(record))
                     elif arrivals.are_live:
                         writer.rest(arrivals.now_us())
-            except (KeyboardInterrupt, Unreadable) as problem:
-                error = problem
+            with _ended_by(errors):
+                writer.flush()
             size_bytes = writer.finish()
             return Recording(
                 self._path,
                 self._stream.topic,
                 writer.records,
-                len(self._partitions),
+                len(writer.partitions),
                 time.monotonic() - began_s,
                 size_bytes,
                 self._redact.emptied if self._redact else 0,
-                error,
+                self._redact.unmet if self._redact and writer.records else (),
+                next(iter(errors), None),
                 self._statement(table),
             )
 
@@ -226,19 +236,17 @@ class Recorder:
                 f"the topic '{self._stream.topic}' cannot be read any more: "
                 f"{error.str()}"
             )
-        kind, timestamp_ms = message.timestamp()
-        known = kind != library().TIMESTAMP_NOT_AVAILABLE
+        at_ms = time_ms(message)
         record = Record(
             message.partition(),
             message.offset(),
-            timestamp_ms if known else NO_TIME,
+            NO_TIME if at_ms is None else at_ms,
             message.key(),
             message.value(),
             message.headers(),
         )
         if self._redact is not None:
             record = self._redact(record)
-        self._partitions.add(record.partition)
         if len(self._sample) < SAMPLE:
             self._sample.append(record)
         return record
@@ -246,6 +254,15 @@ class Recorder:
 
 class Unreadable(RunProblem):
     """That the broker gives no more records."""
+
+
+@contextmanager
+def _ended_by(errors: list[BaseException]) -> Iterator[None]:
+    """Adds what ends a recording, of which all is kept that came before."""
+    try:
+        yield
+    except (KeyboardInterrupt, Unreadable, Unwritten) as problem:
+        errors.append(problem)
 
 
 class Arrivals:
@@ -283,34 +300,6 @@ class Arrivals:
         if record.offset >= end:
             self._last_us = self.now_us()
         return self._last_us
-
-
-@contextmanager
-def assigned(stream: KafkaStream, begin: Offsets) -> Iterator[Any]:
-    """A client that reads a topic from there on."""
-    committed = stream.spec.options.get("source.read_mode") == "read_committed"
-    client = library()
-    consumer = client.Consumer(
-        {
-            "log_level": 0,
-            **stream.access.for_librdkafka(),
-            # The client wants one; it is never joined, and nothing is committed.
-            "group.id": "arroyo_nb-record",
-            "enable.auto.commit": False,
-            # What is gone is told, not passed over.
-            "auto.offset.reset": "error",
-            "isolation.level": "read_committed" if committed else "read_uncommitted",
-            "fetch.wait.max.ms": FETCH_WAIT_MS,
-            "queued.max.messages.kbytes": QUEUED_KBYTES,
-        }
-    )
-    try:
-        consumer.assign(
-            [client.TopicPartition(stream.topic, *place) for place in begin.items()]
-        )
-        yield consumer
-    finally:
-        consumer.close()
 
 
 def counted(number: int, word: str) -> str:

@@ -58,10 +58,16 @@ class RowRecords:
             When a row makes none.
         """
         named = [self._named(row) for row in rows]
-        return [
-            (value, self._key_of(row), self._time_of(row))
-            for value, row in zip(self._payloads(named), named, strict=True)
-        ]
+        try:
+            return [
+                (value, self._key_of(row), self._time_of(row))
+                for value, row in zip(self._payloads(named), named, strict=True)
+            ]
+        except UnicodeEncodeError:
+            raise RunProblem(
+                "a text has half of a pair of surrogates, which UTF-8 has no bytes for",
+                hint="text.encode('utf-8', 'replace').decode() has a '?' in its place",
+            ) from None
 
     def _named(self, row: Any) -> Any:
         if isinstance(row, str | bytes) and self._names == ("value",):

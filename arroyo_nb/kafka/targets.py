@@ -6,7 +6,8 @@ A topic without a table is reached as a table that declares nothing but it would
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats._payload_writer import DeclaredPayloads, plain_payload
 from arroyo_nb.kafka.outgoing import TapeTarget, Target, TopicTarget
 from arroyo_nb.kafka.rows import RowRecords
-from arroyo_nb.kafka.topics import names
+from arroyo_nb.kafka.topics import missing, names, require
 from arroyo_nb.options import OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import TEXT, Schema
@@ -31,6 +32,65 @@ if TYPE_CHECKING:
     from arroyo_nb.kafka.broker import LocalBroker
 
 TAPE = "tape"
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+@dataclass(frozen=True)
+class Names:
+    """What names may mean.
+
+    Parameters
+    ----------
+    tables
+        Those that are declared; None: a name is a topic's.
+    servers
+        Gives where topics are that no table declares; raises where none are.
+    local
+        The broker there, where it is one of ours.
+    """
+
+    tables: Catalog | None
+    servers: Callable[[], str]
+    local: LocalBroker | None
+
+    def source(
+        self, name: str, begin: str | None, check: Check
+    ) -> tuple[ConnectorTable | None, KafkaStream]:
+        """The topic to be recorded, and its table where it has one.
+
+        Parameters
+        ----------
+        begin
+            As of :func:`stream_of_table`.
+
+        Raises
+        ------
+        RunProblem
+            When there is none, or it cannot be read.
+        """
+        table = None if self.tables is None else topic_table(self.tables, name)
+        if table is not None:
+            return table, stream_of_table(table, check, begin)
+        servers = self.servers()
+        require(servers, name, check=check)
+        return None, stream_of_topic(servers, name, begin)
+
+    def destination(self, target: str | Path, wish: Wish, check: Check) -> Destination:
+        """Where rows go that are emitted to a name or a path.
+
+        Raises
+        ------
+        RunProblem
+            When there is no such place, or it cannot be written.
+        """
+        if isinstance(target, Path):
+            return to_tape(target, wish)
+        if self.tables is not None and target in self.tables:
+            return to_table(self.tables.get(target), wish, check)
+        if self.tables is not None and looks_like_path(target):
+            return to_tape(Path(target), wish)
+        return to_topic(self.servers(), target, wish, self.local, check)
 
 
 def topic_table(catalog: Catalog, name: str) -> ConnectorTable | None:
@@ -169,13 +229,15 @@ def to_topic(
     RunProblem
         When there is no such topic, or the broker does not answer.
     """
-    known = names(servers, check=check)
-    if topic not in known and local is None:
+    if not _TOPIC.fullmatch(topic):
         raise RunProblem(
-            f"there is no topic '{topic}'",
-            hint=did_you_mean(topic, known) or "create it first",
+            f"no topic can have the name {topic!r}",
+            hint="at most 249 letters, digits, dots, lines below and dashes",
         )
-    if topic not in known and local is not None:
+    known = names(servers, check=check)
+    if topic not in known:
+        if local is None:
+            raise missing(topic, known)
         local.create_topic(topic)
     target = TopicTarget(topic, {"bootstrap.servers": servers})
     return Destination(topic, target, wish.plain())

@@ -6,7 +6,7 @@ Nothing here joins a group or commits an offset: nobody's reading is disturbed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from arroyo_nb.kafka.client import (
     problem,
     settings,
 )
+from arroyo_nb.kafka.reading import time_ms
 from arroyo_nb.registry import did_you_mean
 
 SAMPLE = 200
@@ -78,12 +79,9 @@ def topics(servers: str, *, check: Check) -> list[Topic]:
         When the broker does not answer, or the client is not installed.
     """
     asker = admin(servers)
-    names = {
-        name: list(found.partitions)
-        for name, found in _metadata(asker, servers, check).items()
-        if not name.startswith("__")
-    }
-    return _with_offsets(asker, names, check)
+    found = _metadata(asker, servers, check)
+    parts = {name: list(found[name].partitions) for name in _ours(found)}
+    return _with_offsets(asker, parts, check)
 
 
 def names(servers: str, *, check: Check) -> list[str]:
@@ -94,25 +92,24 @@ def names(servers: str, *, check: Check) -> list[str]:
     RunProblem
         When the broker does not answer, or the client is not installed.
     """
-    found = _metadata(admin(servers), servers, check)
-    return [name for name in found if not name.startswith("__")]
+    return _ours(_metadata(admin(servers), servers, check))
 
 
-def partitions(servers: str, name: str, *, check: Check) -> Topic:
-    """A topic, with what each of its partitions has.
+def require(servers: str, name: str, *, check: Check) -> None:
+    """Find out whether there is a topic.
 
     Raises
     ------
     RunProblem
-        When there is no such topic, or the broker does not answer.
+        When there is none, or the broker does not answer.
     """
-    asker = admin(servers)
-    found = _metadata(asker, servers, check)
-    if name not in found:
-        names = [topic for topic in found if not topic.startswith("__")]
-        raise RunProblem(f"there is no topic '{name}'", hint=did_you_mean(name, names))
-    (topic,) = _with_offsets(asker, {name: list(found[name].partitions)}, check)
-    return topic
+    _numbers(admin(servers), servers, name, check)
+
+
+def missing(name: str, known: Iterable[str]) -> RunProblem:
+    """That there is no such topic among those."""
+    hint = did_you_mean(name, known) or "create it first"
+    return RunProblem(f"there is no topic '{name}'", hint=hint)
 
 
 def sample(
@@ -130,13 +127,28 @@ def sample(
     RunProblem
         When there is no such topic, or the broker does not answer.
     """
-    topic = partitions(servers, name, check=check)
+    asker = admin(servers)
+    numbers = _numbers(asker, servers, name, check)
+    (topic,) = _with_offsets(asker, {name: numbers}, check)
     share = max(1, most // max(1, len(topic.partitions)))
     return topic, sorted(_newest(servers, topic, share, check), key=_age)
 
 
 def _age(record: Record) -> tuple[int, int, int]:
     return record.timestamp_ms or 0, record.partition, record.offset
+
+
+def _ours(found: Iterable[str]) -> list[str]:
+    """Those that are not Kafka's own."""
+    return [name for name in found if not name.startswith("__")]
+
+
+def _numbers(asker: Any, servers: str, name: str, check: Check) -> list[int]:
+    """The partitions of a topic."""
+    found = _metadata(asker, servers, check)
+    if name not in found:
+        raise missing(name, _ours(found))
+    return list(found[name].partitions)
 
 
 def _metadata(asker: Any, servers: str, check: Check) -> dict[str, Any]:
@@ -196,12 +208,10 @@ def _read(
 
 
 def _record(message: Any) -> Record:
-    kind, timestamp = message.timestamp()
-    known = kind != library().TIMESTAMP_NOT_AVAILABLE
     return Record(
         message.partition(),
         message.offset(),
-        timestamp if known else None,
+        time_ms(message),
         message.key(),
         message.value(),
     )

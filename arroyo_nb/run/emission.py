@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -174,7 +174,7 @@ class Emission(Awaited):
         pace: Pace,
     ) -> None:
         self.name = name
-        self._pulled = Pulled(rows)
+        self._rows = rows
         self._made = made
         self._target = target
         self._pace = pace
@@ -215,7 +215,14 @@ class Emission(Awaited):
         return self._target.rows
 
     def start(self) -> Emission:
-        """Begin; returns at once."""
+        """Begin; returns once the target takes rows. None is asked for before.
+
+        Raises
+        ------
+        RunProblem
+            When it takes none.
+        """
+        self._target.__enter__()
         threading.Thread(
             target=self._run, name=f"emit {self.name}", daemon=True
         ).start()
@@ -247,25 +254,27 @@ class Emission(Awaited):
 
     def _run(self) -> None:
         self._state = RunState.RUNNING
+        pulled = Pulled(self._rows)
         try:
-            with self._target:
-                self._send()
+            with ExitStack() as entered:
+                entered.push(self._target)
+                self._send(pulled)
         except ArroyoError as problem:
             self._error = problem
         except BaseException as problem:  # what ends this thread must reach the user
             self._error = RunProblem(f"the rows for '{self.name}' ended: {problem!r}")
             self._error.__cause__ = problem
         finally:
-            self._pulled.close()
+            pulled.close()
         if self._error is not None:
             self._state = RunState.FAILED
         else:
             self._state = RunState.STOPPED if self._stopping else RunState.FINISHED
 
-    def _send(self) -> None:
+    def _send(self, pulled: Pulled) -> None:
         """Send all; in a topic, what came before a bad row arrives too."""
         try:
-            for records in self._records():
+            for records in self._records(pulled):
                 self._target.send(records, self._is_stopped)
         except BaseException:
             with suppress(ArroyoError):
@@ -276,7 +285,7 @@ class Emission(Awaited):
     def _is_stopped(self) -> bool:
         return self._stopping
 
-    def _records(self) -> Iterator[list[Outgoing]]:
+    def _records(self, pulled: Pulled) -> Iterator[list[Outgoing]]:
         began_us, began_s = time.time_ns() // 1000, time.monotonic()
         while not self._stopping:
             elapsed_s = time.monotonic() - began_s
@@ -287,7 +296,7 @@ class Emission(Awaited):
                 continue
             # Who was held up does not make up for it in a burst.
             began_s += self._pace.behind_s(self._taken, elapsed_s)
-            rows = self._pulled.take(most, TICK_S)
+            rows = pulled.take(most, TICK_S)
             if rows is None:
                 return
             for made in self._pieces(rows):

@@ -13,10 +13,12 @@ A tape is written beside its place and moved there when it is whole.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -106,6 +108,17 @@ class Record(NamedTuple):
         return len(self.key or b"") + len(self.value or b"") + beside
 
 
+RESERVE_BYTES = 64 * 2**10
+"""What is set aside on the disk while a tape is written: where it is full, this much is
+left to end the tape well."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Unwritten(RunProblem):
+    """That a tape cannot be written on; what it has is whole."""
+
+
 class RecordWriter:
     """Writes one tape of records; a context manager that leaves nothing half written.
 
@@ -127,6 +140,9 @@ class RecordWriter:
     def __init__(self, path: Path, topic: str, *, redacted: Sequence[str] = ()) -> None:
         self.path = path
         self.records = 0
+        """How many it has taken, but for those that could not be written."""
+        self.partitions: set[int] = set()
+        """Of which partitions those are that are written."""
         self._header = Header(str(RECORDS), topic, bounded=True, redacted=(*redacted,))
         self._kept: list[tuple[Record, int]] = []
         self._kept_bytes = 0
@@ -141,6 +157,9 @@ class RecordWriter:
                 tempfile.mkdtemp(".part", f".{path.name}.", dir=path.parent)
             )
             self._writer = TapeWriter(self._draft, self._header, compression=PACKED)
+            self._reserve = self._draft / ".reserve.tmp"
+            # What is all zeros may take no room.
+            self._reserve.write_bytes(os.urandom(RESERVE_BYTES))
         except OSError as problem:
             raise self._unwritten(problem) from None
 
@@ -157,7 +176,14 @@ class RecordWriter:
         shutil.rmtree(self._draft, ignore_errors=True)
 
     def append(self, record: Record, arrival_us: int) -> None:
-        """Take a record that arrived then; instants never go back."""
+        """Take a record that arrived then; instants never go back.
+
+        Raises
+        ------
+        Unwritten
+            When records cannot be written; those of the chunks before are whole, and
+            :meth:`finish` makes a tape of them.
+        """
         self.rest(arrival_us)
         self._kept.append((record, arrival_us))
         self._kept_bytes += record.size_bytes + RECORD_BYTES
@@ -170,19 +196,30 @@ class RecordWriter:
         if self._kept and now_us - self._kept[0][1] >= TOGETHER_US:
             self._write()
 
+    def flush(self) -> None:
+        """Write what is there.
+
+        Raises
+        ------
+        Unwritten
+            As of :meth:`append`.
+        """
+        if self._kept:
+            self._write()
+
     def finish(self) -> int:
         """Move the tape to its place; returns its size in bytes.
 
         Raises
         ------
-        RunProblem
+        Unwritten
             When it cannot be, as where something has come there meanwhile.
         """
-        if self._kept:
-            self._write()
+        self.flush()
         last = self._writer.last
         header = replace(self._header, chunks=last.number if last else 0)
         try:
+            self._reserve.unlink(missing_ok=True)
             write_header(self._draft, header)
             size_bytes = sum(entry.stat().st_size for entry in os.scandir(self._draft))
             # Of two that finish at once, one finds a folder that is not empty.
@@ -196,11 +233,23 @@ class RecordWriter:
         try:
             self._writer.append(Chunk(_table(kept), {}))
         except OSError as problem:
+            self.records -= len(kept)
+            self._clear()
             raise self._unwritten(problem) from None
+        self.partitions.update(record.partition for record, _ in kept)
 
-    def _unwritten(self, problem: OSError) -> RunProblem:
+    def _clear(self) -> None:
+        """Remove what is half written."""
+        for torn in self._draft.glob(".chunk-*.tmp"):
+            with suppress(OSError):
+                torn.unlink()
+
+    def _unwritten(self, problem: OSError) -> Unwritten:
+        # Arrow's words are its own.
         said = problem.strerror or str(problem)
-        return RunProblem(f"the tape '{self.path}' cannot be written: {said}")
+        if problem.errno in _FULL:
+            said = "the disk is full"
+        return Unwritten(f"the tape '{self.path}' cannot be written: {said}")
 
 
 def _table(kept: Sequence[tuple[Record, int]]) -> pa.Table:

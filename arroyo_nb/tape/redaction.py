@@ -56,7 +56,13 @@ class Redactor:
         self.fields = frozenset(fields)
         self.emptied = 0
         """How many values could not be looked into, and are empty now."""
+        self._met: set[str] = set()
         self._key = secrets.token_bytes(32)
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """The names that no record had so far: they may be misspelt."""
+        return tuple(sorted(self.fields - self._met))
 
     def __call__(self, record: Record) -> Record:
         """The record as it may be kept."""
@@ -79,6 +85,7 @@ class Redactor:
     def _header(self, name: str, value: bytes | None) -> tuple[str, bytes | None]:
         if value is None or name not in self.fields:
             return name, value
+        self._met.add(name)
         return name, self._token(value)
 
     def _document(self, payload: bytes) -> bytes | None:
@@ -101,8 +108,9 @@ class Redactor:
         while (found := _STRING.search(text, at)) is not None:
             at = found.end()
             colon = _COLON.match(text, at)
-            if colon is None or json.loads(found[0]) not in self.fields:
+            if colon is None or (name := json.loads(found[0])) not in self.fields:
                 continue
+            self._met.add(name)
             value, at = _value_at(text, colon.end())
             yield text[kept : colon.end()]
             yield json.dumps(self._replaced(value))

@@ -97,7 +97,7 @@ def first(self, batch, sender, tasks):
         changed=some(self._rows.changed),
         envelope=self._rows.envelope,
     )
-    _SEND(SimpleNamespace(_rows=rows), batch, sender, tasks)
+    _SEND(SimpleNamespace(_rows=rows, _watch=self._watch), batch, sender, tasks)
 
 
 _SEND = TransactionWriter._send

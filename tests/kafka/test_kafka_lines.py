@@ -159,6 +159,7 @@ def test_a_topic_is_recorded_and_its_tape_read(
     assert shell.error is None
     assert shown.splitlines()[0].startswith(f"recording '{topic}': ")
     assert re.search(rf"3 records of [12] partitions? of '{topic}' in ", shown)
+    assert "no record has a field 'other' to be redacted: if that is missp" in shown
     assert "as a table:" in shown
     assert not any(b"canary" in file.read_bytes() for file in tape.iterdir())
     statement = shown[shown.index("CREATE TABLE") :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from collections import Counter
@@ -13,6 +14,7 @@ from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.connectors._kafka_stream import KafkaStream
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.tape.records import RecordTape
+from arroyo_nb.tape.writer import TapeWriter
 
 HOUR = 3_600_000
 NOW = int(time.time() * 1000)
@@ -179,19 +181,12 @@ def test_changes_are_the_same(new_topic, session, record, eventually):
     )
     script += "SELECT n, count(*) AS ids, sum(id) AS s FROM t GROUP BY n"
     live = session.run(script)
-    records = sum(p.records for p in made_partitions(made))
+    records = made.end()
     eventually(lambda: live.snapshot().sources[0].lag == 0 and live.rows_in, 60)
     replay = session.run(as_tape(script, record(made.name, records)), wait=True)
     eventually(lambda: table(live.table()) == table(replay.table()))
     assert live.table().num_rows
     assert replay.snapshot().sources[0].dropped_rows == 1
-
-
-def made_partitions(made):
-    from arroyo_nb.kafka.topics import partitions
-
-    servers = made.broker.bootstrap_servers
-    return partitions(servers, made.name, check=lambda: None).partitions
 
 
 def test_a_tape_is_played_on_from_a_checkpoint(
@@ -261,6 +256,59 @@ def test_a_recording_ends_with_its_time_and_may_be_empty(new_topic, session, rec
     assert str(tape).startswith(f"0 records of 0 partitions of '{made.name}' in 0.")
     script = as_tape(made.declared("id INT") + "SELECT id FROM t", tape)
     assert session.run(script, wait=True).table().num_rows == 0
+
+
+def test_a_name_that_may_be_misspelt_is_told(new_topic, record):
+    made = new_topic()
+    made.send({"email": "canary"})
+    with pytest.warns(UserWarning, match="no record has a field 'emial'"):
+        tape = record(made.name, 1, redact=["emial", "email"])
+    assert tape.unmet == ("emial",)
+
+
+def test_a_partition_that_is_added_is_recorded_from_its_beginning(
+    new_topic, broker, recorded, eventually, tmp_path
+):
+    made, path = new_topic(), tmp_path / "a.tape"
+    done = recorded(broker, made.name, 5, path)
+    draft = f".{path.name}.*.part"
+    eventually(lambda: [*tmp_path.glob(draft)])
+    made.send({"id": 1})
+    eventually(lambda: [*tmp_path.glob(f"{draft}/chunk-*")])
+    made.add_partitions(3)
+    for part in (1, 2):
+        made.send({"id": 2}, {"id": 3}, partition=part)
+    eventually(lambda: done, 60)
+    assert (done[0].records, done[0].partitions) == (5, 3)
+    kept = [
+        row for _, rows in RecordTape(path, "a").chunks() for row in rows.to_pylist()
+    ]
+    places = [(row["partition"], row["offset"]) for row in kept]
+    assert sorted(places) == [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1)]
+
+
+def test_what_came_before_the_disk_was_full_is_kept(
+    new_topic, record, monkeypatch, tmp_path
+):
+    made = new_topic()
+    made.send(*({"id": n} for n in range(5)))
+    writes = []
+    write = TapeWriter.append
+
+    def append(self, chunk):
+        writes.append(chunk)
+        if len(writes) == 3:
+            raise OSError(errno.ENOSPC, "no space")
+        return write(self, chunk)
+
+    monkeypatch.setattr(TapeWriter, "append", append)
+    monkeypatch.setattr("arroyo_nb.tape.records.CHUNK_RECORDS", 2)
+    with pytest.raises(RunProblem) as told:
+        record(made.name, 5)
+    path = tmp_path / "a.tape"
+    expected = f"the tape '{path}' cannot be written: the disk is full; recorded 4 rec"
+    assert str(told.value).startswith(expected)
+    assert sum(len(rows) for _, rows in RecordTape(path, "a").chunks()) == 4
 
 
 def test_records_that_are_gone_are_told_and_the_others_kept(

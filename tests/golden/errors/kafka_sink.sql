@@ -5,7 +5,10 @@ CREATE TABLE d (n INT, p INT METADATA FROM 'partition') WITH (connector = 'kafka
 CREATE TABLE e (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'client_configs' = 'fetch.wait.max.ms=9');
 CREATE TABLE f (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'client_configs' = 'transactional.id=me');
 CREATE TABLE g (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'json.confluent_schema_registry' = true);
-CREATE TABLE h (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'json.include_schema' = true, 'json.confluent_schema_registry' = true, 'schema_registry.endpoint' = 'http://h')
+CREATE TABLE h (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'json.include_schema' = true, 'json.confluent_schema_registry' = true, 'schema_registry.endpoint' = 'http://h');
+CREATE TABLE i (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly_once', 'client_configs' = 'acks=1,enable.idempotence=false,retries={{ R }}');
+CREATE TABLE j (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly_once', 'client_configs' = 'acks=all,max.in.flight=6');
+CREATE TABLE k (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'client_configs' = 'acks=1')
 -- error
 -- <cell>:1:144: Failed to create table a caused by invalid value for 'sink.commit_mode': `exactly`; expected one of 'at_least_once' or 'exactly_once'
 --   CREATE TABLE a (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly', 'source.offset' = 'earliest');
@@ -42,3 +45,15 @@ CREATE TABLE h (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', top
 -- <cell>:8:123: Failed to create table h caused by at most one of `json.confluent_schema_registry` and `json.include_schema` may be set
 --   … WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'json.include_schema' = true, 'json.confluent_schema_registry' = true, 'schema_registry.endpoint' = …
 --                                                                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+-- <cell>:9:160: Failed to create table i caused by with 'sink.commit_mode' = 'exactly_once' the client config 'acks' cannot be '1'
+--   …connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly_once', 'client_configs' = 'acks=1,enable.idempotence=false,retries={{ R }}');
+--                                                                                                                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: leave 'acks' out: a transaction is written by a client that sends again, in order, and waits for all replicas
+-- <cell>:9:160: Failed to create table i caused by with 'sink.commit_mode' = 'exactly_once' the client config 'enable.idempotence' cannot be 'false'
+--   …connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly_once', 'client_configs' = 'acks=1,enable.idempotence=false,retries={{ R }}');
+--                                                                                                                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: leave 'enable.idempotence' out: a transaction is written by a client that sends again, in order, and waits for all replicas
+-- <cell>:10:160: Failed to create table j caused by with 'sink.commit_mode' = 'exactly_once' the client config 'max.in.flight' cannot be '6'
+--   … TABLE j (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly_once', 'client_configs' = 'acks=all,max.in.flight=6');
+--                                                                                                                                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: leave 'max.in.flight' out: a transaction is written by a client that sends again, in order, and waits for all replicas

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -24,9 +27,21 @@ from arroyo_nb.connectors._kafka_producer import (
     _problem,
 )
 from arroyo_nb.connectors._kafka_records import Envelope, Merged
-from arroyo_nb.connectors._kafka_writer import Begun, topic_writer
+from arroyo_nb.connectors._kafka_writer import (
+    Begun,
+    TransactionWriter,
+    check_client,
+    topic_writer,
+)
 from arroyo_nb.connectors._notes import Notes
 from arroyo_nb.errors import RunProblem
+
+BAD_KEY = {"security.protocol": "ssl", "ssl.key.pem": "canary"}
+
+
+def ENDS(numbers):  # noqa: N802
+    return {number: 7 + number for number in numbers}
+
 
 SENDER = Sender("out", "t", "h:1", {"sasl.password": "hush"})
 
@@ -72,9 +87,10 @@ def test_no_changes_are_no_records():
 
 def test_what_is_begun_stays_as_it_was_begun(tmp_path):
     notes = Notes(tmp_path / "topic.json")
-    begun = Begun.noted(notes, Described("a", (0, 1, 2)))
+    begun = Begun.noted(notes, Described("a", (0, 1, 2)), ENDS)
     assert begun.prefix.startswith("arroyo-")
-    assert Begun.noted(notes, Described("a", tuple(range(5)))) == begun
+    assert begun.ends == (7, 8, 9)
+    assert Begun.noted(notes, Described("a", tuple(range(5))), ENDS) == begun
     first = begun.with_batch(0, slots=2, now_s=10.0)
     assert (first.tasks, first.batch_id, first.at_s) == (2, 0, 10.0)
     assert first.with_batch(0, slots=9, now_s=99.0) is first
@@ -88,8 +104,8 @@ def test_there_are_no_more_tasks_than_partitions():
 
 @pytest.mark.parametrize("found", [None, Described("b", (0,))])
 def test_a_topic_that_was_deleted_is_another(tmp_path, found):
-    Begun.noted(Notes(tmp_path / "topic.json"), Described("a", (0,)))
-    spec = TableSpec("out", None, {"topic": "t"})
+    Begun.noted(Notes(tmp_path / "topic.json"), Described("a", (0,)), ENDS)
+    spec = TableSpec("out", None, {"topic": "t", "bootstrap_servers": "h:1"})
     reached = access({"bootstrap_servers": "h:1"}, None, {})
     with pytest.raises(RunProblem, match="the topic 't' of 'out' was deleted"):
         topic_writer(spec, reached, found, tmp_path)
@@ -127,8 +143,86 @@ def test_the_settings_of_a_writer_are_taken():
     Consumer({**asked, "isolation.level": "read_committed"}).close()
 
 
+@pytest.mark.parametrize(
+    ("mode", "configs", "blamed"),
+    [
+        ("exactly_once", {"acks": "1"}, "refuses its settings: acks"),
+        ("exactly_once", {"enable.idempotence": "false"}, ": enable.idempotence"),
+        ("exactly_once", {"message.timeout.ms": "700000"}, ": message.timeout.ms"),
+        ("at_least_once", {"retries": "0"}, "refuses its settings: retries"),
+        ("exactly_once", BAD_KEY, "refuses its settings"),
+    ],
+)
+def test_settings_that_a_task_would_refuse_are_told_before(mode, configs, blamed):
+    options = {"topic": "t", "sink.commit_mode": mode, "sink.timestamp_field": "at"}
+    spec = TableSpec("out", None, {"bootstrap_servers": "h:1", **options})
+    with pytest.raises(RunProblem, match=f"the client of 'out' .*{blamed}") as told:
+        check_client(spec, access(spec.options, None, configs))
+    assert "canary" not in str(told.value)
+    check_client(spec, access(spec.options, None, {"acks": "all"}))
+
+
 def test_secrets_of_a_sender_are_in_no_picture():
     assert "hush" not in repr(SENDER)
+
+
+class Past:
+    """What brokers would know."""
+
+    def __init__(self, *, is_empty=False, newest=-1001):
+        self._is_empty, self._newest = is_empty, newest
+        self.asked = []
+
+    def is_empty(self, ends):
+        assert ends == (7,)
+        return self._is_empty
+
+    def check_newest(self, groups, batch_id):
+        self.asked.append((list(groups), batch_id))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """The transaction of each batch that is written, begun so long ago."""
+
+    def write(past, *batch_ids, age_s=0.0):
+        notes = Notes(tmp_path / "topic.json")
+        begun = Begun.noted(notes, Described("a", (0,)), ENDS)
+        made, found = TransactionWriter(None, SENDER, None, begun, notes, past), []
+        made._send = lambda _, sender, tasks: found.append(sender.transaction)
+        conf = SimpleNamespace(get=lambda _: "2")
+        batch = SimpleNamespace(sparkSession=SimpleNamespace(conf=conf))
+        for batch_id in batch_ids:
+            made.write(batch, batch_id)
+        noted = notes.read()
+        notes.write({**noted, "at_s": noted["at_s"] - age_s})
+        return found
+
+    return write
+
+
+DAYS_S = 3 * 24 * 3600
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_sink_that_never_wrote_anything_has_nothing_to_be_forgotten(
+    written, is_empty
+):
+    past = Past(is_empty=is_empty)
+    written(past, 0, age_s=DAYS_S)
+    again, new = written(past, 0, 1)
+    assert again.forgotten is not is_empty
+    assert not new.forgotten
+
+
+def test_the_first_new_batch_is_compared_with_what_brokers_know(written):
+    past = Past()
+    prefix = written(past, 0, 1)[0].prefix
+    assert past.asked == [([f"{prefix}-0"], 0)]
+    written(past, 1)
+    assert len(past.asked) == 1
+    written(past, 1, 2, 3)
+    assert past.asked[1:] == [([f"{prefix}-0"], 2)]
 
 
 class Places:
@@ -152,7 +246,7 @@ def test_a_batch_is_written_when_the_next_is_waited_for(offset, is_written):
 
 
 def test_an_older_copy_of_a_run_s_state_is_told():
-    with pytest.raises(RunProblem, match="batch 7 of 'out' and later ones are in the"):
+    with pytest.raises(RunProblem, match="batch 7 of 'out', or a later one, is in the"):
         SENDER._is_written(Places(9), Transaction("p", 7))
 
 
@@ -200,15 +294,67 @@ def test_who_is_on_the_way_up_is_asked_again():
         (KafkaError.MSG_SIZE_TOO_LARGE, "is larger than the topic 't' takes"),
         (KafkaError._UNKNOWN_TOPIC, "the topic 't' of 'out' is gone"),
         (KafkaError._MSG_TIMED_OUT, "did not take the records of 'out' in time"),
-        (KafkaError.INVALID_CONFIG, "the client of 'out' cannot write: Broker: "),
+        (KafkaError.INVALID_CONFIG, "the client of 'out' cannot write: INVALID_CONFIG"),
     ],
 )
 def test_what_the_client_says_is_told(code, words):
     assert words in _problem(SENDER, KafkaError(code)).message
 
 
-def test_a_time_that_no_record_has_is_told():
-    columns = {"value": [b""], "key": [None], "partition": [None], "at_ms": [0]}
-    batch = pa.RecordBatch.from_pydict(columns)
+class Purging:
+    """A producer whose records all fail, for another reason once it aborts."""
+
+    def __init__(self, failed, code):
+        self._failed = failed
+        self._code = code
+
+    def init_transactions(self, timeout_s):
+        pass
+
+    begin_transaction = poll = lambda self, *_: None
+
+    def produce(self, *args, **kwargs):
+        if self._code is not None:
+            self._failed.append(KafkaError(self._code))
+            raise KafkaException(KafkaError(KafkaError._STATE))
+
+    def abort_transaction(self, timeout_s):
+        self._failed.append(KafkaError(KafkaError._PURGE_QUEUE))
+
+
+@pytest.fixture
+def purging(monkeypatch):
+    """Lets a task have such a producer, and no group."""
+
+    def use(code=None):
+        monkeypatch.setattr(Sender, "_producer", lambda _, f, __: Purging(f, code))
+        task = SimpleNamespace(partitionId=lambda: 0)
+        monkeypatch.setattr("pyspark.TaskContext.get", lambda: task)
+        monkeypatch.setattr(Sender, "_group", lambda *_: nullcontext(Places(-1001)))
+
+    return use
+
+
+def batch(at_ms=None):
+    columns = {
+        "value": pa.array([b"v"]),
+        "key": pa.array([None], pa.binary()),
+        "partition": pa.array([None], pa.int32()),
+        "at_ms": pa.array([at_ms], pa.int64()),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def test_what_aborting_does_to_records_hides_no_reason(purging):
+    sender = replace(SENDER, transaction=Transaction("p", 7))
+    purging()
     with pytest.raises(RunProblem, match="not after the beginning of 1970"):
-        SENDER._fields(batch)
+        list(sender(iter([batch(), batch(at_ms=-1)])))
+    purging(KafkaError.MSG_SIZE_TOO_LARGE)
+    with pytest.raises(RunProblem, match="is larger than the topic 't' takes"):
+        list(sender(iter([batch()])))
+
+
+def test_a_time_that_no_record_has_is_told():
+    with pytest.raises(RunProblem, match="not after the beginning of 1970"):
+        SENDER._fields(batch(at_ms=0))

@@ -146,7 +146,7 @@ def test_what_cannot_be_written_is_refused_by_name(option):
     ("value", "text"),
     [
         (float("inf"), "null"),
-        (1e16, "1e+16"),
+        (1e16, "1.0e16"),
         (2.0, "2.0"),
         (Number10("1.50"), "1.50"),
         (Number10("1E+3"), "1000"),
@@ -171,6 +171,24 @@ def test_what_cannot_be_written_is_refused_by_name(option):
 def test_a_value_is_written_by_its_own_type(value, text):
     assert json_text(value) == text
     json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3536.0, "3536.0"),
+        (-0.0, "-0.0"),
+        (9999999.0, "9999999.0"),
+        (1e7, "1.0e7"),
+        (1.77e12, "1.77e12"),
+        (-2.5e300, "-2.5e300"),
+        (0.001, "0.001"),
+        (9.9e-4, "9.9e-4"),
+        ("\x1f\\u001f", r'"\u001F\\u001f"'),
+    ],
+)
+def test_what_spark_writes_is_written(value, text):
+    assert json_text(value) == text
 
 
 def test_what_has_no_form_is_refused():

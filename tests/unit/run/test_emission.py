@@ -143,6 +143,35 @@ def test_a_bad_row_is_told_and_half_a_tape_is_none(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("bad", "options"),
+    [
+        ("\ud800", {}),
+        ({"a": "\ud800"}, {}),
+        ({"\ud800": 1}, {}),
+        ({"a": 1, "b": "\ud800"}, {"key": "b"}),
+    ],
+)
+def test_a_text_that_has_no_bytes_is_told(session, tmp_path, bad, options):
+    with pytest.raises(RunProblem, match="row 1: a text has half of a pair of surr"):
+        session.emit(tmp_path / "a", [bad], **options)
+
+
+def test_an_error_with_an_odd_name_can_be_shown(session, tmp_path):
+    with pytest.raises(RunProblem) as told:
+        session.emit(tmp_path / "a", [{"a": 1}], key="\udfff")
+    assert "no column '\\udfff'" in str(told.value)
+    str(told.value).encode()
+
+
+def test_no_row_is_asked_for_where_there_is_no_target(session, tmp_path):
+    (tmp_path / "a").mkdir()
+    asked = []
+    with pytest.raises(RunProblem, match="there is something at"):
+        session.emit(tmp_path / "a", map(asked.append, range(10)))
+    assert asked == []
+
+
 def test_what_an_iterator_raises_is_told_at_the_handle(session, tmp_path):
     def rows():
         yield {"a": 1}

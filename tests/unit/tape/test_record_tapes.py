@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 import shutil
@@ -11,7 +12,7 @@ import pytest
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import TIMESTAMP
-from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US
+from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US, writer
 from arroyo_nb.tape import records as of_records
 from arroyo_nb.tape.format import HEADER, VERSION, chunk_path
 from arroyo_nb.tape.records import (
@@ -20,6 +21,7 @@ from arroyo_nb.tape.records import (
     Record,
     RecordTape,
     RecordWriter,
+    Unwritten,
 )
 
 SECOND = 1_000_000
@@ -67,6 +69,50 @@ def test_a_chunk_is_bounded(tmp_path, monkeypatch, limit, value):
     monkeypatch.setattr(of_records, f"CHUNK_{limit}", value)
     path = written(tmp_path / "a", *[ONE] * 5)
     assert [len(chunk) for _, chunk in RecordTape(path, "a").chunks()] == [2, 2, 1]
+
+
+class Full:
+    """A disk that has room for so many bytes more; files in it may be removed."""
+
+    def __init__(self, monkeypatch, folder, room_bytes):
+        self._folder, self._room_bytes = folder, room_bytes
+        for name in ("write_chunk", "write_header"):
+            monkeypatch.setattr(
+                f"arroyo_nb.tape.writer.{name}", self._checked(getattr(writer, name))
+            )
+        monkeypatch.setattr(of_records, "write_header", writer.write_header)
+
+    def _checked(self, write):
+        def checked(folder, *args, **given):
+            made = write(folder, *args, **given)
+            files = [path for path in self._folder.rglob("*") if path.is_file()]
+            if sum(path.stat().st_size for path in files) > self._room_bytes:
+                newest = max(files, key=lambda path: path.stat().st_ctime_ns)
+                newest.rename(newest.with_name(f".{newest.name}.tmp"))
+                raise OSError(errno.ENOSPC, "Arrow says it otherwise")
+            return made
+
+        return checked
+
+
+def fill(made, count):
+    for number in range(count):
+        made.append(ONE._replace(partition=number), number)
+
+
+def test_what_is_whole_is_kept_when_the_disk_is_full(tmp_path, monkeypatch):
+    monkeypatch.setattr(of_records, "CHUNK_RECORDS", 2)
+    Full(monkeypatch, tmp_path, of_records.RESERVE_BYTES + 16_000)
+    with RecordWriter(tmp_path / "a", "orders") as made:
+        with pytest.raises(Unwritten, match=r"a' cannot be written: the disk is full$"):
+            fill(made, 100)
+        kept, partitions = made.records, len(made.partitions)
+        made.finish()
+    assert 0 < kept < 99
+    assert kept % 2 == 0
+    assert partitions == kept
+    assert [row["partition"] for row in rows(tmp_path / "a")] == [*range(kept)]
+    assert not [path for path in tmp_path.rglob(".*") if path.name != "a"]
 
 
 def test_an_empty_tape_is_one(tmp_path):

@@ -93,6 +93,14 @@ def test_a_document_behind_the_number_of_its_schema_is_looked_into():
     assert found.startswith(b'\0\0\0\0\x07{"secret": "redacted-')
 
 
+def test_names_that_no_record_had_are_told():
+    found = Redactor(["in", "deep", "head", "misspelt"])
+    assert found.unmet == ("deep", "head", "in", "misspelt")
+    found(record(b'{"a": {"de\\u0065p": 1}, "b": "misspelt"}', key=b'{"in": 2}'))
+    found(record(None, headers=[("head", b"x"), ("misspelt", None)]))
+    assert found.unmet == ("misspelt",)
+
+
 def test_a_name_may_be_written_otherwise():
     found = redacted(b'{"\\u0073ecret": "canary", "a\\"secret": 1}')
     assert b"canary" not in found

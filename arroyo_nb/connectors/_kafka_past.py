@@ -1,0 +1,103 @@
+"""What the brokers still know of what a sink wrote in transactions, asked when it goes
+on: whether its notes are the newest, and whether it ever wrote anything.
+
+The groups of its tasks say which batch is next (see
+:mod:`arroyo_nb.connectors._kafka_producer`); they are forgotten after days. The topic
+itself forgets too, but says so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from arroyo_nb.errors import RunProblem
+
+if TYPE_CHECKING:
+    from arroyo_nb.connectors import Offsets
+    from arroyo_nb.connectors._kafka_broker import Broker
+
+SEARCH_S = 60.0
+"""How long it is looked for a record that may be the sink's; then there may be one."""
+
+LOOK_S = 0.5
+
+
+class Past:
+    """What was written to the topic of a sink.
+
+    Parameters
+    ----------
+    table, topic
+        The sink's.
+    broker
+        Is asked.
+    """
+
+    def __init__(self, table: str, topic: str, broker: Broker) -> None:
+        self._table = table
+        self._topic = topic
+        self._broker = broker
+
+    def check_newest(self, groups: Iterable[str], batch_id: int) -> None:
+        """Find out whether a batch that was never begun is as new as its notes say.
+
+        A batch that is begun again is noted; so one that is not, and is there all the
+        same, was written from a state that went on after these notes were copied. Had
+        its parts been passed over, its rows, which are others now, would be lost.
+
+        Parameters
+        ----------
+        groups
+            Those of the sink's tasks.
+        batch_id
+            The batch.
+
+        Raises
+        ------
+        RunProblem
+            When it is not, or the brokers do not say.
+        """
+        if any(found > batch_id for found in self._broker.next_batches(groups)):
+            raise older_copy(self._table, self._topic, batch_id)
+
+    def is_empty(self, ends: Sequence[int]) -> bool:
+        """Whether no committed record has come to the topic since its partitions ended
+        there, from this sink or another: then this one has written nothing.
+
+        Raises
+        ------
+        RunProblem
+            When the brokers do not say.
+        """
+        found = self._broker.described()
+        numbers = found.partitions if found is not None else ()
+        since = {n: ends[n] if n < len(ends) else 0 for n in numbers}
+        oldest, now = self._broker.beginnings(numbers), self._broker.ends(numbers)
+        if not ends or any(oldest[number] > end for number, end in since.items()):
+            return False
+        grown = {number: end for number, end in since.items() if now[number] > end}
+        return not grown or self._are_empty(grown)
+
+    def _are_empty(self, since: Offsets) -> bool:
+        """Whether the partitions have no record from there on: what ends a transaction
+        is none, nor is what one wrote that was given up."""
+        left, deadline = set(since), time.monotonic() + SEARCH_S
+        with self._broker.reader(since) as reader:
+            while left and time.monotonic() < deadline:
+                message = reader.poll(LOOK_S)
+                if message is not None and message.error() is None:
+                    return False
+                if message is not None and message.error().name() == "_PARTITION_EOF":
+                    left.discard(message.partition())
+        return not left
+
+
+def older_copy(table: str, topic: str, batch_id: int) -> RunProblem:
+    """That a run would write what its topic has."""
+    return RunProblem(
+        f"the batch {batch_id} of '{table}', or a later one, is in the topic '{topic}' "
+        "already: this run goes on from an older copy of its state",
+        hint="go on from the newest state folder, or start afresh with another",
+    )

@@ -1,0 +1,65 @@
+"""What a topic's client says when rows are sent, in our words."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka import client
+from arroyo_nb.kafka.outgoing import Outgoing, TopicTarget
+from arroyo_nb.kafka.targets import Wish, to_topic
+
+ROW = Outgoing(b"v", None, None, 0)
+
+
+class Failing:
+    """A client that refuses each record, at once or later."""
+
+    def __init__(self, target, code, *, at_once):
+        self._target, self._error = target, KafkaError(code, "its own words")
+        self._at_once = at_once
+
+    def produce(self, *args, **given):
+        if self._at_once:
+            raise KafkaException(self._error)
+        self._target._delivered(self._error, None)
+
+    def poll(self, timeout_s):
+        pass
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "does not let you write to the topic"),
+        (KafkaError.MSG_SIZE_TOO_LARGE, "a row is larger than the topic 't' takes"),
+        (KafkaError._UNKNOWN_TOPIC, "the topic 't' is gone"),
+        (KafkaError._MSG_TIMED_OUT, "the broker did not take the rows"),
+        (KafkaError.INVALID_RECORD, "topic 't' cannot be written: INVALID_RECORD"),
+    ],
+)
+def test_what_fails_is_told(code, said, at_once):
+    target = TopicTarget("t", {})
+    target._producer = Failing(target, code, at_once=at_once)
+    with pytest.raises(RunProblem, match=said) as told:
+        target.send([ROW], lambda: False)
+    assert "its own words" not in str(told.value)
+
+
+def test_settings_that_the_client_refuses_are_told_before_the_first_row():
+    with pytest.raises(RunProblem, match="the topic 't' refuses its settings: acks"):
+        TopicTarget("t", {"bootstrap.servers": "h:1", "acks": "1"}).__enter__()
+
+
+@pytest.mark.parametrize("name", ["a\ud800", "a b", "", "x" * 250])
+def test_a_name_that_no_topic_can_have(name):
+    with pytest.raises(RunProblem, match="no topic can have the name") as told:
+        to_topic("h:1", name, Wish(), None, lambda: None)
+    str(told.value).encode()
+
+
+def test_the_client_s_errors_are_told_in_our_words():
+    error = KafkaException(KafkaError(KafkaError._TRANSPORT, "its own words"))
+    assert client.problem("no answer", error).message == "no answer: nobody answers"
