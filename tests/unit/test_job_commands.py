@@ -139,8 +139,19 @@ def test_what_people_add_to_a_spec_is_no_drift(notebook, told):
     told("promote", "clock.ipynb", "--name", "few")
     path = Path("jobs/few/job.yaml")
     text = path.read_text().replace("  ttl: 1h", "  parallelism: 4\n  ttl: 1h")
+    text = text.replace("  pyspark: ", "  pyspark: 3.")
     path.write_text("# reviewed\n" + text + "tags: {team: air}\n")
     assert told("check", "clock.ipynb")[0] == 0
+
+
+def test_check_of_a_notebook_leaves_the_jobs_of_others_alone(notebook, told):
+    told("promote", "clock.ipynb", "--name", "few")
+    Path("clock.ipynb").rename("other.ipynb")
+    notebook()
+    path = Path("jobs/few/job.yaml")
+    path.write_text(path.read_text().replace("clock.ipynb", "other.ipynb"))
+    assert told("check", "clock.ipynb") == (0, "")
+    assert told("check", "other.ipynb")[1] != ""
 
 
 def test_a_job_whose_notebook_is_gone_drifted(notebook, told):

@@ -42,7 +42,7 @@ def test_a_finding_is_an_error_only_when_its_code_is_denied():
 
 
 def test_a_function_may_import_what_is_listed_and_what_python_has():
-    source = "import os, numpy.linalg\nfrom . import x\nfrom my_tools.a import b\n"
+    source = "import os, numpy.linalg\nfrom .x import y\nfrom my_tools.a import b\n"
     spec = replace(SPEC, udfs=(Udf("f", "python", source), Udf("g", "rust", "use a;")))
     told = [f.message for f in found(spec) if f.rule.code == "udf-package"]
     assert told == [

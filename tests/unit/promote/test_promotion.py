@@ -6,7 +6,7 @@ from datetime import timedelta
 import pandas as pd
 import pytest
 
-from arroyo_nb.catalog import Catalog
+from arroyo_nb.catalog import Catalog, Definition
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.frames import lookup_table
 from arroyo_nb.planner import plan_script
@@ -71,6 +71,14 @@ def test_a_view_of_a_table_that_was_declared_again():
 def test_a_table_that_was_declared_again_as_it_was_is_one_table():
     both = "SELECT counter FROM few UNION ALL SELECT counter FROM ticks"
     assert names(spec_of(TICKS, FEW, TICKS, both)) == ["ticks", "few"]
+
+
+def test_a_table_that_is_not_what_its_statement_makes_is_refused():
+    catalog = planned(TICKS).catalog
+    other = replace(catalog.get("ticks"), definition=Definition(FASTER))
+    plan = planned("SELECT counter FROM ticks", catalog=catalog.define(other))
+    with pytest.raises(PromoteProblem, match="is not what the cell runs"):
+        promoted(plan, "job")
 
 
 def test_a_long_chain_of_views_is_followed():
