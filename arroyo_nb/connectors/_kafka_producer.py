@@ -45,7 +45,7 @@ from arroyo_nb.connectors._kafka_sending import (
     told,
 )
 from arroyo_nb.connectors._kafka_sending import CLIENT as ANY_CLIENT
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import DataProblem, RunProblem
 
 PATIENCE_S = 600
 """How long a batch waits for a broker that is away, and how long a transaction may be
@@ -274,7 +274,7 @@ class Sender:
         times = batch.column(AT)
         first = pc.min(times).as_py()
         if first is not None and first <= 0:
-            raise RunProblem(
+            raise DataProblem(
                 f"a row of '{self.table}' has a '{TIMESTAMP_FIELD}' that is not after "
                 "the beginning of 1970, which no record can have"
             )
