@@ -328,6 +328,8 @@ def _check(arguments: argparse.Namespace) -> int:
     try:
         return _checked(arguments)
     except ArroyoError as error:
+        if all(problem.source is None for problem in error.problems):
+            raise  # not of the file's text
         for problem in error.problems:
             print(job_commands.one_line(problem))
         return FAILED
