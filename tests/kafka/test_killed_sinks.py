@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -53,12 +55,16 @@ class Job:
         )
         self.sent = 0
 
+    @contextmanager
     def started(self):
-        """A process that runs them."""
+        """A process that runs them; it is killed at the end."""
         arguments = [str(self._folder), self._script, str(BATCH_ROWS)]
-        return subprocess.Popen(
-            [sys.executable, "-c", JOB, *arguments], stderr=subprocess.PIPE, text=True
-        )
+        command = [sys.executable, "-c", JOB, *arguments]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
 
     def send(self, *rows):
         """Write rows to the topic, and those of one key to one partition."""
@@ -87,19 +93,18 @@ class Job:
             wait_for(lambda: self.committed >= goal, process)
             time.sleep(moments.uniform(0, 0.3))
             assert process.poll() is None, f"it ended: {process.stderr.read()}"
-            process.kill()
 
 
 def names(log):
     return [file.name for file in log.glob("[0-9]*")]
 
 
-def wait_for(condition, process, within_s=120.0):
+def wait_for(condition, process, within_s=300.0, every_s=0.01):
     deadline = time.monotonic() + within_s
     while not condition():
         assert process.poll() is None, f"it ended: {process.stderr.read()}"
         assert time.monotonic() < deadline, "no progress"
-        time.sleep(0.01)
+        time.sleep(every_s)
 
 
 def told(name, made):
@@ -158,8 +163,15 @@ def check(new_topic, folder, kills, seed):
     with job.started() as process:
         for name, made in sinks.items():
             expected = answer(name, rows)
-            wait_for(lambda n=name, m=made, e=expected: told(n, m) == e, process)
-        process.terminate()
+            is_told = partial(_tells, name, made, expected)
+            wait_for(is_told, process, every_s=0.5)  # it reads the topic from its start
+    # Nothing has come since, to any of them.
+    for name, made in sinks.items():
+        assert told(name, made) == answer(name, rows)
+
+
+def _tells(name, made, expected):
+    return told(name, made) == expected
 
 
 def test_kills_lose_nothing_and_write_nothing_twice(new_topic, tmp_path):
