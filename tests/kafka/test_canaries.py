@@ -63,9 +63,10 @@ def redis(address, rest="SELECT id, n FROM t JOIN d ON t.key = d.k"):
     )
 
 
-def cells(made):
-    """What is run: a line and a script; the first goes well, and the second is only
+def cells(made, other):
+    """What is run: a line and a script; the first two go well, and the third is only
     looked at."""
+    there = made.broker.sasl_servers, other.name
     here = made.broker.sasl_servers, made.name
     plain = made.broker.bootstrap_servers, made.name
     one, two, three, four, five = TYPED_ONES
@@ -80,8 +81,15 @@ def cells(made):
     sink = kafka(*here, "", "s", **sasl("me", "<<SINK_WORD>>")) + kafka(
         *plain, "INSERT INTO s SELECT id FROM t"
     )
+    exact = {"sink__commit_mode": "exactly_once", **good}
+    written = kafka(*there, "", "w", **exact).replace("'source'", "'sink'")
+    first = {"source__offset": "earliest", **good}
     return [
         ("good << --no-wait", kafka(*here, **good, **registry)),
+        (
+            "wrote << --sinks --no-wait",
+            written + kafka(*here, "INSERT INTO w SELECT id FROM t", **first),
+        ),
         ("--no-run --explain", kafka(*here, **sasl("me", one))),
         ("-n a", kafka(*here, **sasl("<<USER>>", "<<WRONG>>"))),
         ("-n b", kafka(*here, client_configs=f"{config}<<CONFIG_WORD>>")),
@@ -133,9 +141,9 @@ def has(path):
         return False
     return any(canary in text for canary in canaries)
 deadline = time.monotonic() + 60
-while not good.table().num_rows and time.monotonic() < deadline:
+while not (good.table().num_rows and wrote.rows_in) and time.monotonic() < deadline:
     time.sleep(0.1)
-print(good.table()["id"].to_pylist())
+print(good.table()["id"].to_pylist(), wrote.rows_in, wrote.state.value)
 session = arroyo_nb.active_session()
 folders = [session._work, session.engine._work, Path(tempfile.gettempdir())]
 files = [p for folder in folders for p in folder.rglob("*") if p.is_file()]
@@ -153,13 +161,13 @@ def test_none_comes_out(tmp_path: Path, monkeypatch):
     known = tmp_path / "canaries.json"
     known.write_text(json.dumps(CANARIES))
     with broker:
-        made = Topic(broker, 1)
+        made, other = Topic(broker, 1), Topic(broker, 1)
         made.send({"id": 41})
         folder = tmp_path / "temporary"
         folder.mkdir()
         monkeypatch.setenv("TMPDIR", str(folder))
         texts = ["%load_ext arroyo_nb"]
-        texts += [f"%%arroyo {line}\n{script}" for line, script in cells(made)]
+        texts += [f"%%arroyo {line}\n{script}" for line, script in cells(made, other)]
         texts.append(LOOK.format(path=str(known)))
         notebook = nbformat.v4.new_notebook(
             cells=[nbformat.v4.new_code_cell(text) for text in texts]
@@ -168,12 +176,15 @@ def test_none_comes_out(tmp_path: Path, monkeypatch):
             notebook, timeout=180, kernel_name="python3", allow_errors=True
         )
         client.execute(cwd=str(Path(__file__).parents[2]))
-    _, _, plan, *refused, looked = notebook.cells
+        assert [record.value() for record in other.records()] == [b'{"id":41}']
+    _, _, _, plan, *refused, looked = notebook.cells
     assert "Plan after" in json.dumps(plan.outputs)
     for cell in refused:
         kinds = [output["output_type"] for output in cell.outputs]
         assert "error" in kinds, cell.source
-    assert looked.outputs[0]["text"] == "[41]\n['offsets', '.log']\nTrue\n[]\n"
+    assert (
+        looked.outputs[0]["text"] == "[41] 1 running\n['offsets', '.log']\nTrue\n[]\n"
+    )
     shown = json.dumps([cell.outputs for cell in notebook.cells])
     assert not [text for text in CANARIES if text in shown]
     # What is a variable is not in the notebook at all.
