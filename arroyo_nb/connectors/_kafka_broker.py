@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,6 +33,15 @@ who interrupts the check is heard in between, and a broker far away is heard too
 
 ASK_S = 3.0
 """How long later questions wait."""
+
+OPENING_S = 30.0
+"""How long a broker may take to open its groups, the first time or after a start."""
+
+OPENING = (
+    *("_WAIT_COORD", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
+    *("COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT"),
+)
+"""What a broker says of a group meanwhile."""
 
 TICK_S = 0.02
 """How often who waits for an answer looks."""
@@ -274,14 +283,19 @@ class Broker:
         from confluent_kafka import KafkaException, TopicPartition
 
         wanted = [TopicPartition(self._topic, number) for number in partitions]
+        deadline = time.monotonic() + OPENING_S
         # The client that asks about groups crashes where a broker is just opening one.
         with self._told(), self._consumer(group) as consumer:
-            found = consumer.committed(wanted, 2 * ASK_S)
-            # One that fails has no offset either, and would seem not to say.
-            for place in found:
-                if place.error is not None:
-                    raise KafkaException(place.error)
-        return {place.partition: place.offset for place in found}
+            while True:
+                try:
+                    found = committed(consumer, wanted, 2 * ASK_S)
+                except KafkaException as problem:
+                    is_opening = problem.args[0].name() in OPENING
+                    if not is_opening or time.monotonic() > deadline:
+                        raise
+                    time.sleep(TICK_S)
+                else:
+                    return {place.partition: place.offset for place in found}
 
     def next_batches(self, groups: Iterable[str]) -> list[int]:
         """Which batch is next for groups of a sink's tasks; negative: none was written.
@@ -358,15 +372,30 @@ class Broker:
     def _unanswered(self, problem: Exception) -> RunProblem:
         error = problem.args[0] if problem.args else None
         if error is not None and error.name().endswith("_AUTHORIZATION_FAILED"):
+            what = f"the topic '{self._topic}'"
+            if error.name() == "GROUP_AUTHORIZATION_FAILED":
+                what = "the group that it reads or writes by"
             return Refused(
                 f"the broker at {self._shown} does not let the user of "
-                f"'{self._table}' see the topic '{self._topic}'",
+                f"'{self._table}' see {what}",
                 hint="have the user allowed to describe it",
             )
         return RunProblem(
             f"the broker at {self._shown} does not answer for '{self._table}'",
             hint="it may be down, or on its way up",
         )
+
+
+def committed(consumer: Any, places: Sequence[Any], within_s: float) -> Sequence[Any]:
+    """What the group of a client has committed. A broker may answer, and still fail to
+    tell of a place: that has no offset either, and would seem to have none."""
+    from confluent_kafka import KafkaException
+
+    found: Sequence[Any] = consumer.committed(places, within_s)
+    for each in found:
+        if each.error is not None:
+            raise KafkaException(each.error)
+    return found
 
 
 def broker_of(spec: TableSpec, access: Access) -> Broker:

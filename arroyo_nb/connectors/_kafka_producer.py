@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arroyo_nb.connectors._kafka_broker import OPENING, committed
 from arroyo_nb.connectors._kafka_options import TIMESTAMP_FIELD
 from arroyo_nb.connectors._kafka_past import older_copy
 from arroyo_nb.connectors._kafka_records import (
@@ -244,7 +245,7 @@ class Sender:
         from confluent_kafka import TopicPartition
 
         place = [TopicPartition(self.topic, 0)]
-        (found,) = _insist(lambda: _committed(group, place))
+        (found,) = _insist(lambda: committed(group, place, ASK_S))
         if found.offset > transaction.batch_id + 1:
             raise older_copy(self.table, self.topic, transaction.batch_id)
         if found.offset == NO_OFFSET and transaction.forgotten:
@@ -297,17 +298,6 @@ class Sender:
             raise _problem(self, problem.args[0]) from None
 
 
-def _committed(group: Any, place: Sequence[Any]) -> Sequence[Any]:
-    """What a group has committed. A broker may answer, and still fail to tell."""
-    from confluent_kafka import KafkaException
-
-    found: Sequence[Any] = group.committed(place, ASK_S)
-    for each in found:
-        if each.error is not None:
-            raise KafkaException(each.error)
-    return found
-
-
 def _insist(call: Callable[[], _T]) -> _T:
     """What a call gives, once the broker is there to answer it."""
     from confluent_kafka import KafkaException
@@ -325,13 +315,7 @@ def _is_passing(error: Any) -> bool:
     return error.retriable() or (error.name() in _PASSING and not error.fatal())
 
 
-_PASSING = frozenset(
-    (
-        *(*AWAY, "_WAIT_COORD", "NETWORK_EXCEPTION", "REQUEST_TIMED_OUT"),
-        *("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
-        *("COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT"),
-    )
-)
+_PASSING = frozenset((*(*AWAY, *OPENING, "NETWORK_EXCEPTION", "REQUEST_TIMED_OUT"),))
 """What is said of a broker that is away or on its way up."""
 
 

@@ -8,10 +8,55 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import KafkaError
 
-from arroyo_nb.connectors import _kafka_past
+from arroyo_nb.connectors import _kafka_broker, _kafka_past
+from arroyo_nb.connectors._kafka_access import access
 from arroyo_nb.connectors._kafka_broker import Described
 from arroyo_nb.connectors._kafka_past import Past
 from arroyo_nb.errors import RunProblem
+
+
+class Group:
+    """A client of a group that a broker is just opening, or that it keeps to itself."""
+
+    def __init__(self, *codes):
+        self._codes = list(codes)
+
+    def committed(self, places, within_s):
+        code = self._codes.pop(0) if self._codes else None
+        error = None if code is None else KafkaError(code)
+        return [SimpleNamespace(partition=0, offset=-1001 if error else 7, error=error)]
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The brokers of a table, where the client of a group is told so."""
+
+    def make(*codes):
+        monkeypatch.setattr("confluent_kafka.Consumer", lambda *_, **__: Group(*codes))
+        reached = access({"bootstrap_servers": "h:1"}, None, {})
+        return _kafka_broker.Broker("out", "t", "h:1", reached, committed_only=False)
+
+    return make
+
+
+def test_a_group_that_is_being_opened_is_asked_again(asked):
+    opening = (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS)
+    assert asked(*opening).next_batches(["p-0"]) == [7]
+
+
+def test_a_group_that_is_never_opened_is_told(asked, monkeypatch):
+    monkeypatch.setattr(_kafka_broker, "OPENING_S", 0.0)
+    with pytest.raises(RunProblem, match="does not answer for 'out'"):
+        asked(*[KafkaError.NOT_COORDINATOR] * 99).next_batches(["p-0"])
+
+
+def test_a_group_that_is_kept_to_itself_is_asked_once(asked):
+    broker = asked(KafkaError.GROUP_AUTHORIZATION_FAILED)
+    with pytest.raises(_kafka_broker.Refused, match="user of 'out' see the group"):
+        broker.next_batches(["p-0"])
 
 
 class Broker:
