@@ -7,9 +7,10 @@ BIN := $(VENV)/bin
 SETUP := PYTHON=$(PYTHON) sh scripts/setup.sh
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 COPIES := $(NOTEBOOKS:%=build/%)
-# Much of what is tested waits: for a process to start, a clock, a browser. So four run
-# at a time, also on two cores. Files that take long come first.
-BESIDE := -n 4 --dist loadfile --no-loadscope-reorder
+# Much of what is tested waits: for a process to start, a clock, a browser. So three run
+# at a time, also on two cores; with four, brokers take seconds to answer. Files that
+# take long come first.
+BESIDE := -n 3 --dist loadfile --no-loadscope-reorder
 
 # Or each of the many processes of the tests would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE

@@ -34,6 +34,10 @@ who interrupts the check is heard in between, and a broker far away is heard too
 ASK_S = 3.0
 """How long later questions wait."""
 
+PATIENT_S = 15.0
+"""How long those of a run wait that begins to write: its broker was there a moment ago,
+and may be busy."""
+
 OPENING_S = 30.0
 """How long a broker may take to open its groups, the first time or after a start."""
 
@@ -74,6 +78,8 @@ class Broker:
         How they are reached.
     committed_only
         Whether the end of a partition is before the first open transaction.
+    ask_s
+        How long questions wait, after the check.
 
     Raises
     ------
@@ -89,6 +95,7 @@ class Broker:
         access: Access,
         *,
         committed_only: bool,
+        ask_s: float = ASK_S,
     ) -> None:
         try:
             from confluent_kafka import KafkaException
@@ -103,6 +110,7 @@ class Broker:
         self._shown = shown
         self._access = access
         self._committed_only = committed_only
+        self._ask_s = ask_s
         self._said: dict[int, str] = {}
         settings: dict[str, Any] = {
             "log_level": 0,
@@ -230,7 +238,7 @@ class Broker:
         from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
         asked = self._client.describe_topics(
-            TopicCollection([self._topic]), request_timeout=ASK_S
+            TopicCollection([self._topic]), request_timeout=self._ask_s
         )
         with self._told():
             try:
@@ -246,7 +254,7 @@ class Broker:
         """An answer. That the user is refused is told beside it, and sooner."""
         from confluent_kafka import KafkaError
 
-        deadline = time.monotonic() + 2 * ASK_S
+        deadline = time.monotonic() + 2 * self._ask_s
         while not future.done() and time.monotonic() < deadline:
             look()
             self._client.poll(TICK_S)
@@ -288,7 +296,7 @@ class Broker:
         with self._told(), self._consumer(group) as consumer:
             while True:
                 try:
-                    found = committed(consumer, wanted, 2 * ASK_S)
+                    found = committed(consumer, wanted, 2 * self._ask_s)
                 except KafkaException as problem:
                     is_opening = problem.args[0].name() in OPENING
                     if not is_opening or time.monotonic() > deadline:
@@ -353,10 +361,10 @@ class Broker:
         places = {TopicPartition(self._topic, number): wanted for number in partitions}
         with self._told():
             asked = self._client.list_offsets(
-                places, isolation_level=level, request_timeout=ASK_S
+                places, isolation_level=level, request_timeout=self._ask_s
             )
             return {
-                place.partition: future.result(2 * ASK_S).offset
+                place.partition: future.result(2 * self._ask_s).offset
                 for place, future in asked.items()
             }
 
@@ -398,7 +406,7 @@ def committed(consumer: Any, places: Sequence[Any], within_s: float) -> Sequence
     return found
 
 
-def broker_of(spec: TableSpec, access: Access) -> Broker:
+def broker_of(spec: TableSpec, access: Access, ask_s: float = ASK_S) -> Broker:
     """The brokers of a table whose variables are resolved."""
     return Broker(
         spec.name,
@@ -406,4 +414,5 @@ def broker_of(spec: TableSpec, access: Access) -> Broker:
         spec.shown("bootstrap_servers"),
         access,
         committed_only=spec.options.get("source.read_mode") == "read_committed",
+        ask_s=ask_s,
     )

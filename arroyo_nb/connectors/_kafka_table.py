@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
 from arroyo_nb.connectors._kafka_access import Access, Login, access, parsed_configs
-from arroyo_nb.connectors._kafka_broker import broker_of
+from arroyo_nb.connectors._kafka_broker import PATIENT_S, broker_of
 from arroyo_nb.connectors._kafka_options import COMMIT_MODE, table_problems
 from arroyo_nb.connectors._kafka_stream import KafkaStream
 from arroyo_nb.errors import ArroyoError, RunProblem
@@ -125,5 +125,5 @@ class KafkaTable(Unasked):
         from arroyo_nb.connectors._kafka_writer import topic_writer
 
         reached = self._access(spec)
-        found = broker_of(spec, reached).described()
+        found = broker_of(spec, reached, PATIENT_S).described()
         return topic_writer(spec, reached, found, state)

@@ -30,7 +30,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.connectors._kafka_broker import Refused, broker_of
+from arroyo_nb.connectors._kafka_broker import PATIENT_S, Refused, broker_of
 from arroyo_nb.connectors._kafka_options import COMMIT_MODE, TIMESTAMP_FIELD
 from arroyo_nb.connectors._kafka_past import Past
 from arroyo_nb.connectors._kafka_producer import PATIENCE_S, SENT, Sender, Transaction
@@ -293,7 +293,7 @@ def topic_writer(
     notes = Notes(state / "topic.json")
     if found is None:
         raise _deleted(topic, spec.name)
-    broker = broker_of(spec, reached)
+    broker = broker_of(spec, reached, PATIENT_S)
     begun = Begun.noted(notes, found, broker.ends)
     if begun.topic_id != found.topic_id:
         raise _deleted(topic, spec.name)

@@ -54,7 +54,7 @@ def test_what_is_written_can_be_read(broker: LocalBroker, produce: Produce) -> N
 
 def test_a_topic_is_made_once(broker: LocalBroker) -> None:
     broker.create_topic("twice")
-    with pytest.raises(RunProblem, match=r"cannot make the topic 'twice': .*exists"):
+    with pytest.raises(RunProblem, match="'twice': there is one of that name"):
         broker.create_topic("twice")
 
 

@@ -182,7 +182,7 @@ def test_changes_are_the_same(new_topic, session, record, eventually):
     script += "SELECT n, count(*) AS ids, sum(id) AS s FROM t GROUP BY n"
     live = session.run(script)
     records = made.end()
-    eventually(lambda: live.snapshot().sources[0].lag == 0 and live.rows_in, 60)
+    eventually(lambda: live.rows_in and live.snapshot().sources[0].lag == 0, 60)
     replay = session.run(as_tape(script, record(made.name, records)), wait=True)
     eventually(lambda: table(live.table()) == table(replay.table()))
     assert live.table().num_rows
