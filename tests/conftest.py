@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from machine import allowed
 
 # Machines are noisy: a slow example is not a wrong one.
 settings.register_profile("default", deadline=None)
@@ -44,8 +45,8 @@ def session(engine: Engine) -> Iterator[Session]:
 def eventually() -> Callable[..., None]:
     """Waits for a condition with a deadline; fails with what it waited for."""
 
-    def wait(condition: Callable[[], object], within_s: float = 30.0) -> None:
-        deadline = time.monotonic() + within_s
+    def wait(condition: Callable[[], object], within_s: float = 60.0) -> None:
+        deadline = time.monotonic() + allowed(within_s)
         while not condition():
             if time.monotonic() > deadline:
                 pytest.fail(f"not within {within_s:g} s: {condition}")
