@@ -64,8 +64,8 @@ def test_run_tells_what_was_left_out_on_standard_error(tmp_path):
     assert process.returncode == 0, err
     assert len(out.splitlines()) > 100
     late, malformed = sorted(err.splitlines())
-    assert malformed == "malformed: 2 rows of 'bad' dropped"
-    assert re.match(r"late: rows left out of \d+ groups of a window", late)
+    assert malformed == "note: malformed: 2 rows of 'bad' dropped"
+    assert re.match(r"note: late: rows left out of \d+ groups of a window", late)
 
 
 def test_a_terminal_is_told_where_a_run_is_and_that_it_went_on(script, tmp_path):
