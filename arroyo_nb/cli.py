@@ -7,35 +7,25 @@ output has rows only; what went wrong and what was left out is told on standard 
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from arroyo_nb import headless
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.job.log import LOGS
 from arroyo_nb.promote import SUFFIXES
-from arroyo_nb.run.snapshot import RunState, before_end
-from arroyo_nb.session import Session
 from arroyo_nb.source import Source
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
-    from arroyo_nb.promote.jobfile import JobFile
-    from arroyo_nb.run.run import Run
 
 FINISHED, FAILED, INTERRUPTED = 0, 1, 130
 NOTEBOOK = ".ipynb"
 STDIN, STDIN_NAME = "-", "<stdin>"
-STATUS_S = 0.2
-"""How often a terminal is told where a run is."""
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -46,10 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status: int = arguments.do(arguments)
     except ArroyoError as error:
-        _say_aside(str(error))
+        headless.say_aside(str(error))
         return FAILED
     except KeyboardInterrupt:
-        _say_aside("interrupted")
+        headless.say_aside("interrupted")
         return INTERRUPTED
     return status
 
@@ -70,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument(
         "--log",
-        choices=("text", "json"),
+        choices=tuple(LOGS),
         default="text",
         help="of a job: what happens to it, on standard error, also as JSON lines",
     )
@@ -175,134 +165,23 @@ def _run(arguments: argparse.Namespace) -> int:
     if _is_spec(file):
         from arroyo_nb.promote import jobfile
 
-        return _run_job(arguments, jobfile.read(script))
-    name = arguments.name or (None if file == STDIN else Path(file).stem)
-    with Session(
-        state_dir=arguments.state_dir, strict=arguments.strict, tell=_say_aside
-    ) as session:
-        _run_in(session, script.text, name=name, source=script.name)
-    return FINISHED
-
-
-def _run_job(arguments: argparse.Namespace, job: JobFile) -> int:
-    from arroyo_nb.job.log import JsonLog, TextLog
-    from arroyo_nb.job.service import serve
-    from arroyo_nb.promote.versions import other_versions
-
-    spec, options = job.spec, job.spec.options
-    strict = arguments.strict or options.strict
-    job.check_runs_here(strict=strict)  # before there is a JVM
-    name = arguments.name or spec.name
-    kind = JsonLog if arguments.log == "json" else TextLog
-    log = kind(name, sys.stderr)
-    for note in other_versions(spec.packages):
-        log.note(note)
-    if options.parallelism is not None:
-        os.environ.setdefault(CORES, str(options.parallelism))
-    state = arguments.state_dir or Path(arguments.file).parent / spec.state
-    with Session(state_dir=state, strict=strict, tell=log.note) as session:
-
-        def begin() -> Run:
-            paces = {"trigger": options.trigger, "ttl": options.ttl}
-            return _begun(session, spec.script, name=name, **paces)
-
-        with _status_line(session):
-            error = serve(name, begin, log, port=arguments.port)
-        for text in chain.from_iterable(map(_notes, session.runs.values())):
-            log.note(text)
-    if error is not None:
-        raise job.located(error) from None
-    return FINISHED
-
-
-def _begun(session: Session, sql: str, **options: Any) -> Run:
-    run = session.run(sql, traced=False, printed=True, **options)
-    if run is None:
-        raise ArroyoError("The provided SQL does not contain a query")
-    return run
-
-
-def _run_in(session: Session, sql: str, **options: Any) -> None:
-    """Run a script to its end, and say what its rows do not.
-
-    Raises
-    ------
-    ArroyoError
-        When it fails, or runs nothing.
-    """
-    try:
-        with _status_line(session):
-            _begun(session, sql, wait=True, **options)
-    finally:
-        for text in chain.from_iterable(map(_notes, session.runs.values())):
-            _say_aside(f"note: {text}")
-
-
-def _say_aside(text: str) -> None:
-    print(text, file=sys.stderr)
-
-
-@contextmanager
-def _status_line(session: Session) -> Iterator[None]:
-    """Where a person looks on, say in place where the run is until it has ended."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    over = threading.Event()
-
-    def tell() -> None:
-        said = ""
-        while not over.wait(STATUS_S):
-            runs = tuple(session.runs.values())  # the main thread may add one
-            status = "; ".join(filter(None, map(_status, runs)))
-            if said or status:
-                _say_in_place(status)
-            said = status
-
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        over.set()
-        teller.join()
-        _say_in_place("")
-
-
-def _status(run: Run) -> str:
-    """Where a run is; nothing where its rows go to the same place and show it."""
-    if run.state is RunState.STARTING:
-        return run.waiting_for
-    printed = any(output.sink.table is None for output in run.outputs)
-    if printed and sys.stdout.isatty():
-        return ""
-    picture = run.snapshot(0)
-    said = f"{run.name}: {picture.rows_in:,} rows in, {picture.rows_per_s:,.0f} rows/s"
-    mark = before_end(picture.watermark)
-    return said if mark is None else f"{said}, watermark {mark:%Y-%m-%d %H:%M:%S}"
-
-
-def _say_in_place(text: str) -> None:
-    columns = shutil.get_terminal_size().columns
-    sys.stderr.write(f"\r{text[: columns - 1]}\x1b[K\r")
-    sys.stderr.flush()
-
-
-def _notes(run: Run) -> Iterator[str]:
-    """What the rows do not say: where it began, which rows came in and did not count,
-    what to look at."""
-    if run.resumed:
-        yield f"'{run.name}' went on from its checkpoint in {run.folder}"
-    for source in run.snapshot(0).sources:
-        if source.dropped_rows:
-            yield f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped"
-    groups = sum(output.late_groups for output in run.outputs)
-    if groups:
-        yield (
-            f"late: rows left out of {groups:,} groups of a window that had closed "
-            "(a notebook counts and shows each row)"
+        headless.run_job(
+            jobfile.read(script),
+            name=arguments.name,
+            state_dir=arguments.state_dir,
+            strict=arguments.strict,
+            log=arguments.log,
+            port=arguments.port,
         )
-    yield from run.plan.hints
+        return FINISHED
+    named = None if file == STDIN else Path(file).stem
+    headless.run_script(
+        script,
+        name=arguments.name or named,
+        state_dir=arguments.state_dir,
+        strict=arguments.strict,
+    )
+    return FINISHED
 
 
 def _explain(arguments: argparse.Namespace) -> int:

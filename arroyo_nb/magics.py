@@ -34,7 +34,7 @@ from arroyo_nb.run.interrupts import (
     held,
     imported,
 )
-from arroyo_nb.run.options import END, duration, instant, playing_speed
+from arroyo_nb.run.options import duration, ending, playing_speed
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
@@ -148,8 +148,7 @@ class ArroyoMagics(Magics):
     def _check(self, line: CellLine, sql: str, times: Times) -> None:
         """Show the plan of what is not run, as its options make it."""
         playing_speed(line.get("speed", self.speed))
-        if (until := line.get("until")) != END:
-            instant(until)
+        ending(line.get("until"))
         plan = self.session.plan(sql, strict=line.get("strict", self.strict))
         if times.ttl is not None:
             plan = plan.with_updating_ttl(times.ttl)

@@ -7,9 +7,7 @@ whole script is good. Everything the magics and the command line do is here.
 from __future__ import annotations
 
 import atexit
-import hashlib
 import os
-import re
 import shutil
 import tempfile
 import time
@@ -28,13 +26,13 @@ from arroyo_nb.engine import Engine
 from arroyo_nb.engine.folders import make_work_folder
 from arroyo_nb.engine.jars import CONNECTOR, Tell, say_nothing
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.run.names import safe_name, script_name
 from arroyo_nb.run.options import (
-    END,
     FLUSH,
     JOB_FLUSH,
     RunOptions,
     duration,
-    instant,
+    ending,
     playing_speed,
 )
 
@@ -269,8 +267,7 @@ class Session:
             trigger=duration(trigger),
             flush=JOB_FLUSH if printed else FLUSH,
             stop_after=duration(stop_after),
-            until=None if until == END else instant(until),
-            to_end=until == END,
+            until=ending(until),
             stepping=step,
             traced=traced,
             printed=printed,
@@ -332,27 +329,17 @@ class Session:
             made = session.record("orders", "orders.tape", stop_after="10s")
             session.run(made.statement + "SELECT count(*) AS orders FROM orders")
         """
-        from arroyo_nb.kafka.recording import Limits, Recorder
-        from arroyo_nb.run.interrupts import Interrupted, held
-        from arroyo_nb.tape.redaction import Redactor
+        from arroyo_nb.run.exchange import limits, record
 
-        if begin not in (None, "latest", "earliest"):
-            raise RunProblem(f"begin is neither 'latest' nor 'earliest': '{begin}'")
-        if most < 1:
-            raise RunProblem(f"most must be a number of records, from 1 on: {most}")
-        length = duration(stop_after)
-        assert length is not None, "it is given"
-        limits, fields = Limits(length, most), Redactor(redact) if redact else None
-        with held() as interrupts:
-            table, stream = self._names(servers).source(topic, begin, interrupts.check)
-            recorder = Recorder(stream, Path(path).expanduser(), limits, fields)
-            made = recorder.record(
-                tell=tell or self._tell, check=interrupts.check, table=table
-            )
-        if isinstance(made.error, KeyboardInterrupt):
-            raise Interrupted(f"stopped by interrupt; recorded {made}")
-        if made.error is not None:
-            raise RunProblem(f"{made.error}; recorded {made}")
+        made = record(
+            self._names(servers),
+            topic,
+            Path(path).expanduser(),
+            begin=begin,
+            limits=limits(stop_after, most),
+            redact=redact,
+            tell=tell or self._tell,
+        )
         if made.unmet and tell is None:
             warnings.warn(str(made), stacklevel=2)
         return made
@@ -414,21 +401,12 @@ class Session:
             ticks = session.emit("ticks", ({"n": n} for n in itertools.count()), rate=5)
             ticks.stop()
         """
-        from arroyo_nb.kafka.rows import incoming
-        from arroyo_nb.kafka.targets import Wish
-        from arroyo_nb.run.emission import Emission, Pace
-        from arroyo_nb.run.interrupts import held
+        from arroyo_nb.run.exchange import emit, wish
 
-        wish = Wish(_rate(rate), key, timestamp, tuple(columns))
-        source, there = incoming(rows)
-        with held() as interrupts:
-            place = self._names(servers).destination(target, wish, interrupts.check)
-            pace = Pace(wish.rate, there, held_back=not (there and place.is_tape))
-            emission = Emission(place.name, source, place.made, place.target, pace)
+        asked = wish(rate, key, timestamp, columns)
+        with emit(self._names(servers), target, rows, asked, wait=wait) as emission:
             going = (e for e in self._emissions if not e.state.ended)
-            self._emissions = [*going, emission.start()]
-            if (there and rate is None) if wait is None else wait:
-                emission.wait_for(interrupts.check)
+            self._emissions = [*going, emission]
         return emission
 
     def _names(self, servers: str) -> Names:
@@ -635,34 +613,6 @@ def _leave(session: Session, *, pid: int) -> None:
     # A child that was forked must not end what is its parent's.
     if os.getpid() == pid:
         session.close()
-
-
-def _rate(rate: float | None) -> float | None:
-    if rate is not None and not 0 < rate < float("inf"):
-        raise RunProblem(
-            f"the rate {rate} is not a positive number of rows a second",
-            hint="leave it out to send as fast as can be",
-        )
-    return rate
-
-
-def script_name(sql: str) -> str:
-    """A name for a script that has none: the same text has the same name."""
-    return "run-" + hashlib.sha256(sql.encode()).hexdigest()[:8]
-
-
-def safe_name(name: str) -> str:
-    """The name as one path component, distinct for distinct names.
-
-    >>> safe_name("flights by hour")
-    'flights_by_hour-277231eb'
-    >>> safe_name("plain")
-    'plain'
-    """
-    cleaned = re.sub(r"[^\w-]", "_", name, flags=re.ASCII)[:60]
-    if cleaned == name and name:
-        return name
-    return f"{cleaned}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def _folder(named: str | Path | None) -> Path | None:

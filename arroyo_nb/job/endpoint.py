@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC
 from socketserver import ThreadingMixIn
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from arroyo_nb.errors import RunProblem
@@ -23,9 +23,17 @@ from arroyo_nb.run.snapshot import before_end
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-    from prometheus_client.core import Metric
+    from prometheus_client.core import (
+        CounterMetricFamily,
+        GaugeMetricFamily,
+        Metric,
+    )
 
+    from arroyo_nb.job.supervisor import Supervisor
+    from arroyo_nb.run.run import Run
     from arroyo_nb.run.snapshot import Snapshot
+
+    M = TypeVar("M", CounterMetricFamily, GaugeMetricFamily)
 
 HOST = "127.0.0.1"
 HEALTHY = (JobState.STARTING, JobState.RUNNING)
@@ -38,67 +46,40 @@ class Told:
     ----------
     job
         Its name, a label of every metric.
-    state, restarted, error
-        Of the supervisor.
-    picture
-        The present run's; None where there is none.
+    supervisor
+        Of the job.
     """
 
-    def __init__(
-        self,
-        job: str,
-        state: Callable[[], JobState],
-        restarted: Callable[[], int],
-        error: Callable[[], str | None],
-        picture: Callable[[], Snapshot | None],
-    ) -> None:
+    def __init__(self, job: str, supervisor: Supervisor[Run]) -> None:
         self._job = job
-        self._state = state
-        self._restarted = restarted
-        self._error = error
-        self._picture = picture
+        self._supervisor = supervisor
 
     def health(self) -> tuple[bool, dict[str, object]]:
         """Whether it is well, and what is said of it."""
-        state = self._state()
+        state, error = self._supervisor.state, self._supervisor.error
         said: dict[str, object] = {"job": self._job, "state": state.value}
-        said["restarts"] = self._restarted()
-        if (error := self._error()) is not None:
-            said["error"] = error
+        said["restarts"] = self._supervisor.restarted
+        if error is not None:
+            said["error"] = str(error)
         return state in HEALTHY, said
 
     def collect(self) -> Iterable[Metric]:
         """The metrics, as a collector of Prometheus's client gives them."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        def gauge(name: str, text: str, value: float, **labels: str) -> Metric:
-            named = {"job": self._job, **labels}
-            made = GaugeMetricFamily(f"arroyo_nb_{name}", text, labels=list(named))
-            made.add_metric(list(named.values()), value)
-            return made
-
-        def counter(name: str, text: str, value: float) -> Metric:
-            made = CounterMetricFamily(f"arroyo_nb_{name}", text, labels=["job"])
-            made.add_metric([self._job], value)
-            return made
-
-        up = self._state() is JobState.RUNNING
-        yield gauge("up", "Whether its queries run.", up)
-        yield counter("restarts", "How often it began again.", self._restarted())
-        picture = self._picture()
-        if picture is None:
+        up = self._supervisor.state is JobState.RUNNING
+        yield self._one(GaugeMetricFamily, "up", "Whether its queries run.", up)
+        restarts = self._supervisor.restarted
+        text = "How often it began again."
+        yield self._one(CounterMetricFamily, "restarts", text, restarts)
+        if self._supervisor.run is None:
             return
-        yield counter("rows_in", "Rows read since it last began.", picture.rows_in)
-        yield counter("rows_out", "Rows written since then.", picture.rows_out)
-        yield counter("late_rows", "Rows that came too late.", picture.late_rows)
-        if picture.batch_id is not None:
-            yield gauge("batch", "Number of the newest micro-batch.", picture.batch_id)
-        if picture.batch_ms is not None:
-            took = picture.batch_ms / 1000
-            yield gauge("batch_seconds", "How long that took.", took)
-        if (mark := before_end(picture.watermark)) is not None:
-            at = mark.replace(tzinfo=UTC).timestamp()
-            yield gauge("watermark_timestamp_seconds", "Its watermark.", at)
+        picture = self._supervisor.run.snapshot(0)
+        for name, text, value in _counts(picture):
+            yield self._one(CounterMetricFamily, name, text, value)
+        for name, text, level in _levels(picture):
+            if level is not None:
+                yield self._one(GaugeMetricFamily, name, text, level)
         lag = GaugeMetricFamily(
             "arroyo_nb_lag_records", "Records that are still to be read.",
             labels=["job", "source", "partition"],
@@ -107,6 +88,26 @@ class Told:
             for part in source.partitions:
                 lag.add_metric([self._job, source.name, str(part.number)], part.lag)
         yield lag
+
+    def _one(self, kind: type[M], name: str, text: str, value: float) -> M:
+        made = kind(f"arroyo_nb_{name}", text, labels=["job"])
+        made.add_metric([self._job], value)
+        return made
+
+
+def _counts(picture: Snapshot) -> Iterator[tuple[str, str, int]]:
+    yield "rows_in", "Rows read since it last began.", picture.rows_in
+    yield "rows_out", "Rows written since then.", picture.rows_out
+    yield "late_rows", "Rows that came too late.", picture.late_rows
+
+
+def _levels(picture: Snapshot) -> Iterator[tuple[str, str, float | None]]:
+    """Those that may not be known yet."""
+    took, mark = picture.batch_ms, before_end(picture.watermark)
+    yield "batch", "Number of the newest micro-batch.", picture.batch_id
+    yield "batch_seconds", "How long that took.", took and took / 1000
+    at = None if mark is None else mark.replace(tzinfo=UTC).timestamp()
+    yield "watermark_timestamp_seconds", "Its watermark.", at
 
 
 class _Server(ThreadingMixIn, WSGIServer):

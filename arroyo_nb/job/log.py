@@ -85,3 +85,7 @@ class JsonLog(Log):
         known = {name: fact for name, fact in facts.items() if fact is not None}
         line = {"time": at, "level": level, "job": self._job, "event": event, **known}
         self._write(json.dumps(line, ensure_ascii=False, default=str))
+
+
+LOGS: Mapping[str, type[Log]] = {"text": TextLog, "json": JsonLog}
+"""Logs by the names of what they write."""

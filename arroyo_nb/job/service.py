@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.job.log import Log
     from arroyo_nb.run.run import Run
-    from arroyo_nb.run.snapshot import Snapshot
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 """Each has the job stopped with what is done kept; a second one does not wait."""
@@ -88,15 +87,6 @@ def _endpoint(
         yield
         return
 
-    def picture() -> Snapshot | None:
-        return None if supervisor.run is None else supervisor.run.snapshot(0)
-
-    def error() -> str | None:
-        return None if supervisor.error is None else str(supervisor.error)
-
-    told = Told(
-        name, lambda: supervisor.state, lambda: supervisor.restarted, error, picture
-    )
-    with served(told, port) as taken:
+    with served(Told(name, supervisor), port) as taken:
         log.tell("serving", port=taken)
         yield

@@ -30,7 +30,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.heartbeat import Heartbeat
-from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.options import END, RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.snapshot import RunState, before_end, naive
 from arroyo_nb.spark.failures import GONE, run_problem
@@ -299,7 +299,9 @@ class Execution:
         limit, until = self._options.stop_after, self._options.until
         if limit is not None and self.running_s >= limit.total_seconds():
             self._end(RunState.STOPPED, f"stopped after {limit.total_seconds():g} s")
-        if until is not None and all(_has_reached(o, until) for o in self.outputs):
+        if isinstance(until, datetime) and all(
+            _has_reached(output, until) for output in self.outputs
+        ):
             self._end(RunState.STOPPED, f"the watermark reached {until}")
 
     def _fail(self, error: BaseException) -> None:
@@ -384,7 +386,7 @@ def _has_reached(output: Output, until: datetime) -> bool:
 def _patience(options: RunOptions) -> timedelta | None:
     """How long a topic that is read to its end must have brought nothing: a batch that
     closes windows comes by the next trigger."""
-    return (options.trigger or timedelta()) if options.to_end else None
+    return (options.trigger or timedelta()) if options.until == END else None
 
 
 @contextmanager
@@ -404,6 +406,6 @@ def _output(sink: nodes.Sink, options: RunOptions) -> Output:
         keep=options.keep or (previewed and not options.printed),
         write=options.sinks,
         # Without a trace a query without windows has no watermark to wait for.
-        traced=options.traced or options.until is not None,
+        traced=options.traced or isinstance(options.until, datetime),
         printed=options.printed,
     )

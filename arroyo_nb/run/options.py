@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from arroyo_nb.errors import RunProblem
 
@@ -16,6 +17,10 @@ FLUSH = timedelta(milliseconds=250)
 JOB_FLUSH = timedelta(seconds=1)
 """How often live changes are told, where no trigger is given: to who looks at them, and
 by a job, to which fewer and larger batches matter more."""
+
+
+END: Literal["end"] = "end"
+"""What is written in place of an event time for the end that topics have now."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,7 @@ class RunOptions:
         Wall time after which the run is stopped; the engine's start is not in it.
     until
         Event time (naive UTC) that the watermark must reach for the run to be stopped.
-    to_end
-        Whether topics are read only to where they end when the run begins.
+        :data:`END`: topics are read only to where they end when the run begins.
     stepping
         Whether chunks are released one by one, by ``Run.step``.
     traced
@@ -55,8 +59,7 @@ class RunOptions:
     trigger: timedelta | None = None
     flush: timedelta = FLUSH
     stop_after: timedelta | None = None
-    until: datetime | None = None
-    to_end: bool = False
+    until: datetime | Literal["end"] | None = None
     stepping: bool = False
     traced: bool = True
     printed: bool = False
@@ -97,8 +100,18 @@ def _seconds(count: float) -> timedelta:
         ) from None
 
 
-END = "end"
-"""What is written in place of an event time for the end that topics have now."""
+def ending(value: str | datetime | None) -> datetime | Literal["end"] | None:
+    """Until when to run: an event time as :func:`instant` reads it, or :data:`END`.
+
+    Raises
+    ------
+    RunProblem
+        When it is neither.
+
+    >>> ending("end")
+    'end'
+    """
+    return END if value == END else instant(value)
 
 
 def instant(value: str | datetime | None) -> datetime | None:

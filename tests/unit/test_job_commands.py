@@ -21,7 +21,7 @@ def no_session(monkeypatch, tmp_path):
     def started(*arguments, **options):
         raise AssertionError("no session is needed")
 
-    monkeypatch.setattr("arroyo_nb.cli.Session", started)
+    monkeypatch.setattr("arroyo_nb.headless.Session", started)
     monkeypatch.chdir(tmp_path)
 
 

@@ -34,19 +34,13 @@ PICTURE = Snapshot(
 )
 
 
-class Job:
+class Supervisor:
     def __init__(self):
-        self.state, self.restarts = JobState.RUNNING, 1
-        self.error, self.picture = None, PICTURE
+        self.state, self.restarted = JobState.RUNNING, 1
+        self.error, self.run = None, self
 
-    def told(self):
-        return Told(
-            'the "job"',
-            lambda: self.state,
-            lambda: self.restarts,
-            lambda: self.error,
-            lambda: self.picture,
-        )
+    def snapshot(self, _):
+        return PICTURE
 
 
 def ask(port, path):
@@ -62,12 +56,12 @@ def ask(port, path):
 
 @pytest.fixture
 def job():
-    return Job()
+    return Supervisor()
 
 
 @pytest.fixture
 def port(job):
-    with served(job.told(), 0) as taken:
+    with served(Told('the "job"', job), 0) as taken:
         yield taken
 
 
@@ -104,7 +98,7 @@ def test_metrics_are_those_of_the_present_run(job, port):
         ("arroyo_nb_lag_records", "0"): 4,
         ("arroyo_nb_lag_records", "1"): 0,
     }
-    job.picture, job.state = None, JobState.WAITING
+    job.run, job.state = None, JobState.WAITING
     up = ("arroyo_nb_up", None)
     assert metrics(port) == {up: 0, ("arroyo_nb_restarts_total", None): 1}
 
@@ -116,6 +110,6 @@ def test_nothing_else_is_served(port):
 def test_a_port_that_is_taken_is_told(job, port):
     with (
         pytest.raises(RunProblem, match=f"nothing can be served at port {port}"),
-        served(job.told(), port),
+        served(Told('the "job"', job), port),
     ):
         pass

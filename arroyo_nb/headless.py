@@ -1,0 +1,187 @@
+"""Scripts and jobs in a process of their own, without a notebook.
+
+Rows of bare SELECTs go to standard output, as JSON lines; whatever else is said goes
+to standard error. Where a person looks on, one line there says where the run is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.engine.config import CORES
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.job.log import LOGS
+from arroyo_nb.job.service import serve
+from arroyo_nb.run.snapshot import RunState, before_end
+from arroyo_nb.session import Session
+
+if TYPE_CHECKING:
+    from arroyo_nb.promote.jobfile import JobFile
+    from arroyo_nb.run.run import Run
+    from arroyo_nb.source import Source
+
+STATUS_S = 0.2
+"""How often a terminal is told where a run is."""
+
+
+def run_script(
+    script: Source, *, name: str | None, state_dir: str | None, strict: bool
+) -> None:
+    """Run a script to its end, and say what its rows do not.
+
+    Parameters
+    ----------
+    name
+        The run's; None: one made from its text.
+    state_dir
+        As a :class:`Session` takes it.
+    strict
+        Refuse what Arroyo would refuse.
+
+    Raises
+    ------
+    ArroyoError
+        When it fails, or runs nothing.
+    """
+    with Session(state_dir=state_dir, strict=strict, tell=say_aside) as session:
+        try:
+            with _status_line(session):
+                _begun(session, script.text, name=name, source=script.name, wait=True)
+        finally:
+            for text in chain.from_iterable(map(_notes, session.runs.values())):
+                say_aside(f"note: {text}")
+
+
+def run_job(
+    job: JobFile,
+    *,
+    name: str | None = None,
+    state_dir: str | None = None,
+    strict: bool = False,
+    log: str = "text",
+    port: int | None = None,
+) -> None:
+    """Keep a job going until it ends, or a signal stops it; on the main thread.
+
+    Parameters
+    ----------
+    name, state_dir
+        In place of the spec's; a spec's folder is beside it.
+    strict
+        Refuse what Arroyo would refuse, also where the spec does not say so.
+    log
+        How its events are written: a name of :data:`arroyo_nb.job.log.LOGS`.
+    port
+        As :func:`arroyo_nb.job.service.serve` takes it.
+
+    Raises
+    ------
+    ArroyoError
+        When it cannot be run, or failed for good, with the place in the file.
+    """
+    from arroyo_nb.promote.versions import other_versions
+
+    spec, options = job.spec, job.spec.options
+    name, strict = name or spec.name, strict or options.strict
+    job.check_runs_here(strict=strict)  # before there is a JVM
+    events = LOGS[log](name, sys.stderr)
+    for note in other_versions(spec.packages):
+        events.note(note)
+    if options.parallelism is not None:
+        os.environ.setdefault(CORES, str(options.parallelism))
+    state = state_dir or Path(job.source.name).parent / spec.state
+    paces = {"trigger": options.trigger, "ttl": options.ttl}
+    with Session(state_dir=state, strict=strict, tell=events.note) as session:
+
+        def begin() -> Run:
+            return _begun(session, spec.script, name=name, **paces)
+
+        with _status_line(session):
+            error = serve(name, begin, events, port=port)
+        for text in chain.from_iterable(map(_notes, session.runs.values())):
+            events.note(text)
+    if error is not None:
+        raise job.located(error) from None
+
+
+def say_aside(text: str) -> None:
+    """Say something that is not a row."""
+    print(text, file=sys.stderr)
+
+
+def _begun(session: Session, sql: str, **options: Any) -> Run:
+    run = session.run(sql, traced=False, printed=True, **options)
+    if run is None:
+        raise ArroyoError("The provided SQL does not contain a query")
+    return run
+
+
+@contextmanager
+def _status_line(session: Session) -> Iterator[None]:
+    """Where a person looks on, say in place where the run is until it has ended."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    over = threading.Event()
+
+    def tell() -> None:
+        said = ""
+        while not over.wait(STATUS_S):
+            runs = tuple(session.runs.values())  # the main thread may add one
+            status = "; ".join(filter(None, map(_status, runs)))
+            if said or status:
+                _say_in_place(status)
+            said = status
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+        _say_in_place("")
+
+
+def _status(run: Run) -> str:
+    """Where a run is; nothing where its rows go to the same place and show it."""
+    if run.state is RunState.STARTING:
+        return run.waiting_for
+    printed = any(output.sink.table is None for output in run.outputs)
+    if printed and sys.stdout.isatty():
+        return ""
+    picture = run.snapshot(0)
+    said = f"{run.name}: {picture.rows_in:,} rows in, {picture.rows_per_s:,.0f} rows/s"
+    mark = before_end(picture.watermark)
+    return said if mark is None else f"{said}, watermark {mark:%Y-%m-%d %H:%M:%S}"
+
+
+def _say_in_place(text: str) -> None:
+    columns = shutil.get_terminal_size().columns
+    sys.stderr.write(f"\r{text[: columns - 1]}\x1b[K\r")
+    sys.stderr.flush()
+
+
+def _notes(run: Run) -> Iterator[str]:
+    """What the rows do not say: where it began, which rows came in and did not count,
+    what to look at."""
+    if run.resumed:
+        yield f"'{run.name}' went on from its checkpoint in {run.folder}"
+    for source in run.snapshot(0).sources:
+        if source.dropped_rows:
+            yield f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped"
+    groups = sum(output.late_groups for output in run.outputs)
+    if groups:
+        yield (
+            f"late: rows left out of {groups:,} groups of a window that had closed "
+            "(a notebook counts and shows each row)"
+        )
+    yield from run.plan.hints

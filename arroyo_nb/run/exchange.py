@@ -1,0 +1,109 @@
+"""What a session does with topics and tapes beside its queries: record and emit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from arroyo_nb.engine.jars import Tell
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.recording import Limits, Recorder, Recording
+from arroyo_nb.kafka.rows import incoming
+from arroyo_nb.kafka.targets import Names, Wish
+from arroyo_nb.run.emission import Emission, Pace
+from arroyo_nb.run.interrupts import Interrupted, held
+from arroyo_nb.run.options import duration
+from arroyo_nb.tape.redaction import Redactor
+
+BEGINNINGS = (None, "latest", "earliest")
+
+
+def record(
+    names: Names,
+    topic: str,
+    path: Path,
+    *,
+    begin: str | None,
+    limits: Limits,
+    redact: Sequence[str],
+    tell: Tell,
+) -> Recording:
+    """Record a topic onto a tape, as :meth:`arroyo_nb.session.Session.record` does.
+
+    Raises
+    ------
+    RunProblem
+        When nothing can be recorded, or no more: what came before is kept.
+    Interrupted
+        When it was interrupted: what came is kept.
+    """
+    if begin not in BEGINNINGS:
+        raise RunProblem(f"begin is neither 'latest' nor 'earliest': '{begin}'")
+    fields = Redactor(redact) if redact else None
+    with held() as interrupts:
+        table, stream = names.source(topic, begin, interrupts.check)
+        recorder = Recorder(stream, path, limits, fields)
+        made = recorder.record(tell=tell, check=interrupts.check, table=table)
+    if isinstance(made.error, KeyboardInterrupt):
+        raise Interrupted(f"stopped by interrupt; recorded {made}")
+    if made.error is not None:
+        raise RunProblem(f"{made.error}; recorded {made}")
+    return made
+
+
+def limits(stop_after: str | timedelta, most: int) -> Limits:
+    """After what a recording ends.
+
+    Raises
+    ------
+    RunProblem
+        When one is none.
+    """
+    if most < 1:
+        raise RunProblem(f"most must be a number of records, from 1 on: {most}")
+    length = duration(stop_after)
+    assert length is not None, "it is given"
+    return Limits(length, most)
+
+
+@contextmanager
+def emit(
+    names: Names, target: str | Path, rows: Any, wish: Wish, *, wait: bool | None
+) -> Iterator[Emission]:
+    """Send rows, as :meth:`arroyo_nb.session.Session.emit` does: what has begun is
+    given, and waited for at the end where that is asked for.
+
+    Raises
+    ------
+    RunProblem
+        When nothing can be sent; where it is waited for also when a row could not be.
+    """
+    source, there = incoming(rows)
+    with held() as interrupts:
+        place = names.destination(target, wish, interrupts.check)
+        pace = Pace(wish.rate, there, held_back=not (there and place.is_tape))
+        emission = Emission(place.name, source, place.made, place.target, pace)
+        yield emission.start()
+        if (there and wish.rate is None) if wait is None else wait:
+            emission.wait_for(interrupts.check)
+
+
+def wish(
+    rate: float | None, key: str | None, timestamp: str | None, columns: Sequence[str]
+) -> Wish:
+    """How rows are to be sent.
+
+    Raises
+    ------
+    RunProblem
+        When the rate is none.
+    """
+    if rate is not None and not 0 < rate < float("inf"):
+        raise RunProblem(
+            f"the rate {rate} is not a positive number of rows a second",
+            hint="leave it out to send as fast as can be",
+        )
+    return Wish(rate, key, timestamp, tuple(columns))
