@@ -104,7 +104,7 @@ def test_what_cannot_run_is_told_before_there_is_a_jvm(job, monkeypatch, capsys)
     def started(*arguments, **options):
         raise AssertionError("no session is needed")
 
-    monkeypatch.setattr("arroyo_nb.cli.Session", started)
+    monkeypatch.setattr("arroyo_nb.headless.Session", started)
     path = job(replace(SPEC, sql="SELECT nope FROM far;\n"))
     assert main(["run", path]) == 1
     place = at(path, "nope")
