@@ -25,9 +25,9 @@ def job(new_topic, session, eventually, tmp_path):
 
         def written(self, *numbers, before=0):
             """What is in the topic, once as many more are there, and those before."""
+            wanted = len(self.numbers()) + before + len(numbers)
             self.source.send(*({"n": n} for n in numbers))
             run = session.run(self.script, name="job", state_dir=self.folder)
-            wanted = len(self.numbers()) + before + len(numbers)
             eventually(lambda: run.state.ended or len(self.numbers()) >= wanted, 60)
             # Spark has noted the batch too.
             eventually(lambda: run.state.ended or run.rows_in >= len(numbers))
