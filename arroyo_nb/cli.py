@@ -17,7 +17,9 @@ from arroyo_nb import headless
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.log import LOGS
+from arroyo_nb.job.stop import MODES, stop
 from arroyo_nb.promote import SUFFIXES
+from arroyo_nb.run.names import safe_name
 from arroyo_nb.source import Source
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
 FINISHED, FAILED, INTERRUPTED = 0, 1, 130
 NOTEBOOK = ".ipynb"
 STDIN, STDIN_NAME = "-", "<stdin>"
+
+_MODES = (
+    "checkpoint ends the micro-batch that runs, graceful reads all that has come by "
+    "now, immediate waits for neither"
+)
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -64,6 +71,12 @@ def _parser() -> argparse.ArgumentParser:
         default="text",
         help="of a job: what happens to it, on standard error, also as JSON lines",
     )
+    run.add_argument(
+        "--stop-mode",
+        choices=MODES[:-1],
+        default=MODES[0],
+        help=f"of a job: what SIGTERM does; {_MODES}",
+    )
     _command(commands, "explain", "print the plan of a script", _explain)
     check = _command(
         commands,
@@ -77,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_parameters(check)
     _add_promote(commands)
     _add_diff(commands)
+    _add_stop(commands)
     return parser
 
 
@@ -107,6 +121,17 @@ def _add_diff(commands: _Commands) -> None:
     diff.add_argument("old", metavar="OLD", help="a job.yaml or a script")
     diff.add_argument("new", metavar="NEW", help="the same, as it is now")
     diff.set_defaults(do=_diff)
+
+
+def _add_stop(commands: _Commands) -> None:
+    text = "stop a job that runs on this machine; it goes on where it stood"
+    stop = commands.add_parser("stop", help=text, description=text)
+    stop.add_argument("file", metavar="FILE", help="its job.yaml")
+    stop.add_argument("--state-dir", metavar="DIR", help="as it was run with")
+    stop.add_argument("--name", metavar="N", help="as it was run with")
+    killing = f"{_MODES}; force kills its processes"
+    stop.add_argument("--mode", choices=MODES, default=MODES[0], help=killing)
+    stop.set_defaults(do=_stop)
 
 
 def _add_deny(command: argparse.ArgumentParser) -> None:
@@ -172,6 +197,7 @@ def _run(arguments: argparse.Namespace) -> int:
             strict=arguments.strict,
             log=arguments.log,
             port=arguments.port,
+            stop=arguments.stop_mode,
         )
         return FINISHED
     named = None if file == STDIN else Path(file).stem
@@ -253,6 +279,16 @@ def _diff(arguments: argparse.Namespace) -> int:
     from arroyo_nb import job_commands
 
     return job_commands.diff(arguments.old, arguments.new, say=print)
+
+
+def _stop(arguments: argparse.Namespace) -> int:
+    from arroyo_nb.promote import jobfile
+
+    spec = jobfile.load(Path(arguments.file)).spec
+    state = arguments.state_dir or Path(arguments.file).parent / spec.state
+    folder = Path(state) / safe_name(arguments.name or spec.name)
+    stop(folder, arguments.mode, tell=headless.say_aside)
+    return FINISHED
 
 
 def _is_spec(file: str) -> bool:

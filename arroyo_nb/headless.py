@@ -20,7 +20,10 @@ from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.log import LOGS
 from arroyo_nb.job.service import serve
+from arroyo_nb.job.stop import asked_mode
+from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.snapshot import RunState, before_end
+from arroyo_nb.run.stopping import StopMode, stop_mode
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
@@ -68,6 +71,7 @@ def run_job(
     strict: bool = False,
     log: str = "text",
     port: int | None = None,
+    stop: str = StopMode.CHECKPOINT.value,
 ) -> None:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
 
@@ -81,6 +85,9 @@ def run_job(
         How its events are written: a name of :data:`arroyo_nb.job.log.LOGS`.
     port
         As :func:`arroyo_nb.job.service.serve` takes it.
+    stop
+        How a signal stops it, where ``arroyo-nb stop`` says nothing else: the value of
+        a :class:`StopMode`.
 
     Raises
     ------
@@ -98,6 +105,11 @@ def run_job(
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
     state = state_dir or Path(job.source.name).parent / spec.state
+    default = stop_mode(stop)
+
+    def mode() -> StopMode:
+        return asked_mode(Path(state) / safe_name(name)) or default
+
     paces = {"trigger": options.trigger, "ttl": options.ttl}
     with Session(state_dir=state, strict=strict, tell=events.note) as session:
 
@@ -105,7 +117,7 @@ def run_job(
             return _begun(session, spec.script, name=name, **paces)
 
         with _status_line(session):
-            error = serve(name, begin, events, port=port)
+            error = serve(name, begin, events, port=port, mode=mode)
         for text in chain.from_iterable(map(_notes, session.runs.values())):
             events.note(text)
     if error is not None:

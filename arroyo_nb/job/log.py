@@ -18,7 +18,7 @@ SENTENCES: Mapping[str, str] = {
     "restarting": "restarting in {after_s:g} s, failure {failure} of {of}: {error}",
     "serving": "serving /healthz and /metrics at http://127.0.0.1:{port}",
     "stop_late": "it has not ended within {after_s:g} s",
-    "stopping": "stopping: {reason}",
+    "stopping": "stopping ({mode}): {reason}",
 }
 """What a person is told of an event; of another one, nothing."""
 

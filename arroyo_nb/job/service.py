@@ -6,11 +6,13 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.job.endpoint import Told, served
 from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor
+from arroyo_nb.run.stopping import StopMode
 
 if TYPE_CHECKING:
     from arroyo_nb.errors import ArroyoError
@@ -27,6 +29,7 @@ def serve(
     log: Log,
     *,
     port: int | None = None,
+    mode: Callable[[], StopMode] = lambda: StopMode.CHECKPOINT,
     restarts: Restarts | None = None,
 ) -> ArroyoError | None:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
@@ -42,6 +45,8 @@ def serve(
     port
         Where its health and metrics are served, on loopback; 0 takes a free one, which
         is told as the event ``serving``. None serves nothing.
+    mode
+        How it is stopped; asked when a signal has come.
     restarts
         When a run that failed begins again.
 
@@ -58,10 +63,17 @@ def serve(
         At a second signal.
     """
     supervisor = Supervisor(begin, lambda error: not error.lasting, log.tell, restarts)
-    with _asked_to_stop(supervisor.stop), _endpoint(name, supervisor, port, log):
+    stop = partial(_stop, supervisor, mode)
+    with _asked_to_stop(stop), _endpoint(name, supervisor, port, log):
         log.tell("job_started", pid=os.getpid())
         state = supervisor.supervise()
     return supervisor.error if state is JobState.FAILED else None
+
+
+def _stop(
+    supervisor: Supervisor[Run], mode: Callable[[], StopMode], reason: str
+) -> None:
+    supervisor.stop(reason, mode())
 
 
 @contextmanager

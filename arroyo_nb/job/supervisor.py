@@ -19,12 +19,16 @@ from typing import Generic, Protocol, TypeVar
 
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.stopping import StopMode
 
 LOOK_S = 0.1
 """How often a run, and whether it is to stop, is looked at."""
 
 STOP_S = 120.0
 """How long a stop may take: what is being written is written first."""
+
+GIVE_UP_S = 30.0
+"""How long after that a stop that waits for nothing may take."""
 
 
 class JobState(Enum):
@@ -88,7 +92,7 @@ class Supervised(Protocol):
     def running_s(self) -> float:
         """For how long its queries ran; 0 where they never began."""
 
-    def stop(self, note: str = ...) -> object:
+    def stop(self, note: str, mode: StopMode) -> object:
         """Stop it; returns at once."""
 
     def wait_quietly(self, timeout: float | None = None) -> bool:
@@ -139,6 +143,7 @@ class Supervisor(Generic[R]):
         self._tell = tell
         self._restarts = restarts or Restarts()
         self._stopping = ""
+        self._mode = StopMode.CHECKPOINT
         self._ran = False
         self._ended: JobState | None = None
         self.run: R | None = None
@@ -157,10 +162,11 @@ class Supervisor(Generic[R]):
         running = self.run is not None and self.run.state is RunState.RUNNING
         return JobState.RUNNING if running else JobState.STARTING
 
-    def stop(self, reason: str) -> None:
+    def stop(self, reason: str, mode: StopMode = StopMode.CHECKPOINT) -> None:
         """Have it stopped with what is done kept; returns at once, from any thread or
         from within a signal."""
-        self._stopping = self._stopping or reason
+        if not self._stopping:
+            self._mode, self._stopping = mode, reason
 
     def supervise(self) -> JobState:
         """Run it until it ends, which may be never.
@@ -200,11 +206,17 @@ class Supervisor(Generic[R]):
     def _watch(self, run: Supervised) -> None:
         while not run.wait_quietly(LOOK_S):
             if self._stopping:
-                self._tell("stopping", reason=self._stopping)
-                run.stop(self._stopping)
-                if not run.wait_quietly(STOP_S):
-                    self._tell("stop_late", level="warn", after_s=STOP_S)
+                self._end(run)
                 return
+
+    def _end(self, run: Supervised) -> None:
+        self._tell("stopping", reason=self._stopping, mode=self._mode.value)
+        run.stop(self._stopping, self._mode)
+        if run.wait_quietly(STOP_S):
+            return
+        self._tell("stop_late", level="warn", after_s=STOP_S)
+        run.stop(self._stopping, StopMode.IMMEDIATE)
+        run.wait_quietly(GIVE_UP_S)
 
     def _after_failure(self, error: ArroyoError, held_s: float) -> JobState | None:
         self._ran = self._ran or held_s > 0

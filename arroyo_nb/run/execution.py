@@ -33,6 +33,7 @@ from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.options import END, RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.snapshot import RunState, before_end, naive
+from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.spark.failures import GONE, run_problem
 from arroyo_nb.spark.keeping import Keeping
 
@@ -50,6 +51,12 @@ RECORDER_S = 10.0
 
 DEATH_S = 1.0
 """How long a JVM that does not answer may take to be dead."""
+
+ENDING = {
+    StopMode.CHECKPOINT: "ending the micro-batch that runs",
+    StopMode.GRACEFUL: "reading what has come by now",
+}
+"""What a run that winds down does, as its note says it."""
 
 RATE_LOOKS = 20
 """Looks over which the rate is taken: the last two seconds."""
@@ -104,6 +111,7 @@ class Execution:
         self._started_s: float | None = None
         self._ended_s: float | None = None
         self._begun = False
+        self._stopping: tuple[StopMode, str] | None = None
         self._claim: RunFolder | None = None
         self._repeated: list[Callable[[], None]] = []
         # The newest batch of each query at the last heartbeat.
@@ -124,11 +132,16 @@ class Execution:
         by which a kernel knows the cell that a thread prints for."""
         self._engine.worker.post(partial(self._start, copy_context()))
 
-    def end(self, note: str) -> None:
+    def end(self, note: str, mode: StopMode = StopMode.IMMEDIATE) -> None:
         """Have it stopped; one that has not been started yet ends here and now."""
-        self.feeds.close()
-        if not self.state.ended and not self._withdraw(note):
+        if mode is not StopMode.GRACEFUL:
+            self.feeds.close()
+        if self.state.ended or self._withdraw(note):
+            return
+        if mode is StopMode.IMMEDIATE:
             self._engine.worker.post(partial(self._end, RunState.STOPPED, note))
+        else:
+            self._engine.worker.post(partial(self._wind_down, mode, note))
 
     @property
     def resumed(self) -> bool:
@@ -264,6 +277,18 @@ class Execution:
             self._move(RunState.STOPPED, note)
             return True
 
+    def _wind_down(self, mode: StopMode, note: str) -> None:
+        """Have it end soon: :meth:`_poll` sees when."""
+        if self.state.ended or self._stopping is not None:
+            return
+        self._stopping = mode, note
+        self._move(self.state, f"{note}: {ENDING[mode]}")
+        if mode is StopMode.GRACEFUL:
+            self.feeds.drain()
+            return
+        for output in self.outputs:
+            output.end_after_batch()
+
     def _poll(self) -> None:
         if not self._engine_lives:
             self._fail(RunProblem(GONE))
@@ -279,6 +304,8 @@ class Execution:
         self._look(bool(news))
         if failure is not None:
             self._fail(failure)
+        elif over and self._stopping is not None:
+            self._end(RunState.STOPPED, self._stopping[1])
         elif over:
             self._end(RunState.FINISHED, "the sources have ended")
         else:
@@ -290,6 +317,10 @@ class Execution:
             self.feeds.consumed((o.sink, o.reaches) for o in self.outputs)
 
     def _is_over(self) -> bool:
+        if self._stopping is not None and self._stopping[0] is StopMode.CHECKPOINT:
+            # Each is asked: one that waits for its trigger is woken by it.
+            ended = [output.has_ended() for output in self.outputs]
+            return all(ended)
         return all(
             self.feeds.is_read(output.places or {}, output.sink) and output.is_idle()
             for output in self.outputs

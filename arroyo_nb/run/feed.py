@@ -127,6 +127,10 @@ class Feed(Protocol):
     def step(self) -> None:
         """Release a little and nothing more."""
 
+    def drain(self) -> None:
+        """End here: what has come by now is all there will ever be. Waits for
+        nobody."""
+
     def close(self) -> None:
         """Release nothing more at all; waits for nobody."""
 

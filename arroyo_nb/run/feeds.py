@@ -248,6 +248,12 @@ class Feeds:
                     hint="stop the run; with a state folder it goes on where it was",
                 )
 
+    def drain(self) -> None:
+        """End every source here: what has come by now is all there will ever be, as
+        :meth:`is_read` then says. Waits for nobody."""
+        for feed in self._feeds:
+            feed.drain()
+
     def close(self) -> None:
         """Release nothing more at all; what is released stays. Waits for nobody."""
         for feed in self._feeds:

@@ -18,6 +18,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -29,6 +30,7 @@ from arroyo_nb.run import heartbeat
 VERSION = 2
 """Of the format of the state; 2: keys and buckets are dealt out by our own hash."""
 
+_OWNER = re.compile(r"process (\d+)$")
 _AFRESH = "name another state folder, or remove this one to start afresh"
 
 
@@ -154,6 +156,19 @@ def user_of(state: Path) -> str:
     with suppress(OSError):
         return (state.parents[2] / "lock").read_text().strip() or "another run"
     return "another run"
+
+
+def holder(path: Path) -> int | None:
+    """The process that holds a run folder; None where nobody does, or it is none."""
+    try:
+        with (path / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        found = _OWNER.search((path / "lock").read_text())
+        return int(found[1]) if found else None
+    except OSError:
+        pass
+    return None
 
 
 def _read_stamp(stamp: Path) -> tuple[object, int]:

@@ -39,6 +39,7 @@ from arroyo_nb.run.snapshot import MarkPoint, before_end, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.bad_rows import DROPPED
+from arroyo_nb.spark.boundary import begin_no_batch, has_ended
 from arroyo_nb.spark.keeping import CLOSING_IN_SILENCE, IN_ROCKSDB, query_settings
 from arroyo_nb.spark.lower import Read, lower, visible
 from arroyo_nb.spark.observe import read_observed
@@ -123,6 +124,7 @@ class Output:
         self._writing = Lock()
         self._closing: Thread | None = None
         self._query: StreamingQuery | None = None
+        self._last_batch = False
         self._context: Context | None = None
         self._checkpoint: Path | None = None
         self._started = time.monotonic()
@@ -202,7 +204,7 @@ class Output:
             stream = stream.format(writer.native)
         else:
             stream = stream.foreachBatch(partial(self._write_batch, writer))
-        self.error = None
+        self.error, self._last_batch = None, False
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
@@ -239,12 +241,24 @@ class Output:
         """Why the query ended by itself, where it did; on the worker."""
         if self._query is None or self._query.isActive:
             return None
-        return self.error or self._query.exception() or RuntimeError("query ended")
+        failure = self.error or self._query.exception()
+        return failure or (None if self._last_batch else RuntimeError("query ended"))
 
     def is_idle(self) -> bool:
         """Whether all released rows are read and no window is left to close;
         on the worker. Read after :meth:`poll`: the status is then not older."""
         return self._query is not None and self._query.status["message"] in IDLE
+
+    def end_after_batch(self) -> None:
+        """Let the batch that runs be the last one; on the worker."""
+        self._last_batch = True
+        if self._query is not None:
+            begin_no_batch(self._query)
+
+    def has_ended(self) -> bool:
+        """Whether the last batch is done, after :meth:`end_after_batch`; on the
+        worker."""
+        return self._query is None or has_ended(self._query)
 
     def stop(self) -> None:
         """End the query and its writer; on the worker, harmless twice."""

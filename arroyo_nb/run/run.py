@@ -20,6 +20,7 @@ from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.picture import draw
 from arroyo_nb.run.snapshot import RunState, Snapshot
+from arroyo_nb.run.stopping import StopMode, stop_mode
 from arroyo_nb.run.waiting import Awaited
 
 if TYPE_CHECKING:
@@ -139,9 +140,27 @@ class Run(Awaited):
         self._execution.begin()
         return self
 
-    def stop(self, note: str = "stopped") -> Run:
-        """Stop it; returns at once, what was collected is kept."""
-        self._execution.end(note)
+    def stop(
+        self, note: str = "stopped", mode: StopMode | str = StopMode.IMMEDIATE
+    ) -> Run:
+        """Stop it; returns at once, what was collected is kept.
+
+        Parameters
+        ----------
+        note
+            One line about why.
+        mode
+            What becomes of the rows that are on their way: ``"checkpoint"`` ends the
+            micro-batch that runs, ``"graceful"`` reads all that has come by now,
+            ``"immediate"`` waits for neither. Each resumes exactly. One that is asked
+            for again may be quicker, as an interrupt may.
+
+        Raises
+        ------
+        RunProblem
+            When there is no such mode.
+        """
+        self._execution.end(note, stop_mode(mode))
         return self
 
     def pause(self) -> None:

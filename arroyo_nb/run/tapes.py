@@ -55,6 +55,7 @@ class TapeFeed:
         self._pace = pace
         self._folder: Path | None = None
         self._conductor: Conductor | None = None
+        self._drained = False
 
     @property
     def bounded(self) -> bool:
@@ -134,7 +135,8 @@ class TapeFeed:
     def is_read(self, place: Place | None) -> bool:
         """Whether a query that stands there has read all there will ever be."""
         state = self._playing.state
-        return state.ended and _chunks(place) >= state.chunks
+        ended = state.ended or (self._drained and self.join(0))
+        return ended and _chunks(place) >= state.chunks
 
     def ends_read(self, place: Place) -> int:
         """How many of the end-of-stream rows have been read."""
@@ -161,6 +163,11 @@ class TapeFeed:
         if not self._conductor.state.paused:
             self._conductor.pause()
         self._conductor.step()
+
+    def drain(self) -> None:
+        """End here, with the chunks that are released."""
+        self._drained = True
+        self.close()
 
     def close(self) -> None:
         """Release nothing more at all; what is released stays."""

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors import TopicOffsets
@@ -21,7 +22,6 @@ from arroyo_nb.run.feed import Place, Reach, not_begun, topic_key
 from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
 
 if TYPE_CHECKING:
-    from datetime import timedelta
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -131,6 +131,7 @@ class TopicFeed:
         self._looked = Looked()
         self._error: RunProblem | None = None
         self._stopping = False
+        self._draining = False
 
     @property
     def bounded(self) -> bool:
@@ -258,6 +259,10 @@ class TopicFeed:
 
     resume = step = pause
 
+    def drain(self) -> None:
+        """End where the topic does at the next look."""
+        self._draining = True
+
     def close(self) -> None:
         """Look no more; waits for nobody."""
         self._stopping = True
@@ -281,6 +286,7 @@ class TopicFeed:
             time.sleep(_TICK_S)
 
     def _look(self) -> None:
+        draining = self._draining  # before it is asked: it ends no earlier than that
         try:
             found = self._stream.ends()
         except RunProblem:
@@ -292,6 +298,8 @@ class TopicFeed:
         else:
             self._looked = self._looked.found(found.offsets, time.monotonic())
             is_gone = found.topic_id != self._topic_id
+            if draining and not self.bounded:
+                self._ends, self._ends_after = found.offsets, timedelta()
         if is_gone:
             self._error = self._deleted()
 

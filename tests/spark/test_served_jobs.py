@@ -10,6 +10,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+from arroyo_nb.cli import main
 from arroyo_nb.promote.jobspec import JobSpec, Table
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '200')"
@@ -105,8 +106,10 @@ def test_a_job_survives_its_engine_and_goes_on_after_a_stop(tmp_path):
     before = len(counters(tmp_path))
     with started(tmp_path) as job:
         until(lambda: len(counters(tmp_path)) > before)
-        job.process.send_signal(signal.SIGTERM)
-        job.event("job_ended")
+        asked = ["stop", str(tmp_path / "job.yaml"), "--mode", "graceful"]
+        assert main(asked) == 0
+        assert job.event("stopping")["mode"] == "graceful"
+        assert job.event("job_ended")["state"] == "stopped"
         assert job.process.wait(WITHIN_S) == 0
     found = counters(tmp_path)
     assert found == list(range(len(found)))

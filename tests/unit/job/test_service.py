@@ -22,7 +22,7 @@ class Run:
     def __init__(self, number, stubborn=False):
         self._number, self._stubborn, self.looks = number, stubborn, 0
 
-    def stop(self, note=""):
+    def stop(self, note, mode):
         self.note = note
         if not self._stubborn:
             self.state = RunState.STOPPED

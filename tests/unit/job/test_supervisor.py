@@ -21,7 +21,7 @@ class Ended:
     running_s: float = 1.0
     state: RunState = RunState.FINISHED
 
-    def stop(self, note=""):
+    def stop(self, note, mode):
         self.state = RunState.STOPPED
 
     def wait_quietly(self, timeout=None):
@@ -119,7 +119,8 @@ def test_it_is_stopped_while_it_runs_and_while_it_waits(waiting):
     made.supervisor.stop("SIGTERM")
     thread.join(10)
     assert made.supervisor.state is JobState.STOPPED
-    assert ("stopping", {"reason": "SIGTERM"}) in made.told or waiting
+    told = {"reason": "SIGTERM", "mode": "checkpoint"}
+    assert ("stopping", told) in made.told or waiting
 
 
 def test_what_does_not_end_in_time_is_stopped_all_the_same():

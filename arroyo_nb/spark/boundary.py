@@ -1,0 +1,39 @@
+"""End a query between two micro-batches, which Spark has no call for.
+
+Its own ``stop()`` cancels the batch that runs. That is done again by who goes on; but
+what Spark itself has written of it to a topic by then is there twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming import StreamingQuery
+
+_TERMINATED = "org.apache.spark.sql.execution.streaming.runtime.TERMINATED$"
+
+
+def begin_no_batch(query: StreamingQuery) -> None:
+    """Let the batch that runs be the last one; returns at once, on the worker.
+
+    The query's own loop asks before each batch whether it has been stopped, which is
+    what is set here (Spark's ``StreamExecution.state``). From then on it is not active
+    any more, though its batch may still run: :func:`has_ended` tells.
+    """
+    from py4j.java_gateway import JavaClass
+
+    wrapper: Any = query._jsq
+    classes = JavaClass(_TERMINATED, wrapper._gateway_client)
+    wrapper.streamingQuery().state().set(getattr(classes, "MODULE$"))
+
+
+def has_ended(query: StreamingQuery) -> bool:
+    """Whether its last batch is done; on the worker, after :func:`begin_no_batch`.
+
+    One that waits for its next trigger would look only then, and is woken.
+    """
+    if not query.status["isTriggerActive"]:
+        query.stop()
+    execution: Any = query._jsq.streamingQuery()
+    return not execution.queryExecutionThread().isAlive()
