@@ -1,4 +1,5 @@
-"""Runs that are killed again and again: committed readers see each row once."""
+"""Jobs that are killed again and again, with tapes and topics as sources and files and
+topics as sinks: each row is there once."""
 
 from __future__ import annotations
 
@@ -6,13 +7,29 @@ import json
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import partial
 
 import pytest
 
+from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table
+
+FLIGHTS = """
+CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '30 minutes')
+WITH (connector = 'sample', dataset = 'flights')
+"""
+DELAYS = """
+CREATE TABLE {name} WITH (connector = 'single_file', path = '{path}', type = 'sink',
+format = 'json');
+INSERT INTO {name}
+SELECT hop(INTERVAL '1 hour', INTERVAL '2 hours') AS w, origin, count(*) AS n,
+       avg(dep_delay) AS delay
+FROM flights GROUP BY w, origin;
+"""
 COLUMNS = """k TEXT, n INT, at TIMESTAMP(3) NOT NULL, x DOUBLE,
     WATERMARK FOR at AS at - INTERVAL '1 minute'"""
 QUERIES = {
@@ -22,16 +39,13 @@ QUERIES = {
     "updating": "SELECT k, count(*) AS n, sum(n) AS total FROM t GROUP BY k",
 }
 MINUTE, HOUR, FIRST = 60_000, 3_600_000, 1_700_000_000_000
-KEYS, PARTITIONS, BATCH_ROWS = 17, 2, 400
+KEYS, PARTITIONS = 17, 2
+TOGETHER, EVERY_S = 100, 0.2
+"""How many rows come together, and how often: some for each batch."""
 
-JOB = """
-import sys
-from arroyo_nb import Session
-from arroyo_nb.connectors import _kafka_stream
-_kafka_stream.BATCH_RECORDS = int(sys.argv[3])
-with Session(state_dir=sys.argv[1]) as session:
-    session.run(sys.argv[2], name="job", wait=True)
-"""
+TRIGGER = timedelta(milliseconds=300)
+START_S = 8.0
+"""Some kills come so early that the job may not run yet."""
 
 
 def row(n):
@@ -39,11 +53,12 @@ def row(n):
 
 
 class Job:
-    """A process that runs the queries, and what they write."""
+    """A job, what it reads, and what it writes."""
 
     def __init__(self, source, sinks, folder):
-        self._source, self._sinks, self._folder = source, sinks, folder
-        self._script = source.declared(COLUMNS) + "".join(
+        self._source, self._folder = source, folder
+        self.delays = folder / "delays.json"
+        script = DELAYS.format(name="delays", path=self.delays) + "".join(
             made.sink(
                 "",
                 name,
@@ -53,13 +68,18 @@ class Job:
             + f"INSERT INTO {name} {QUERIES[name]};\n"
             for name, made in sinks.items()
         )
+        declared = source.declared(COLUMNS).strip().rstrip(";")
+        tables = (Table("flights", FLIGHTS.strip()), Table("t", declared))
+        options = JobOptions(trigger=TRIGGER)
+        spec = JobSpec("job", script, tables, options=options)
+        self._path = folder / "job.yaml"
+        self._path.write_text(spec.text)
         self.sent = 0
 
     @contextmanager
     def started(self):
-        """A process that runs them; it is killed at the end."""
-        arguments = [str(self._folder), self._script, str(BATCH_ROWS)]
-        command = [sys.executable, "-c", JOB, *arguments]
+        """A process that runs it; it is killed at the end."""
+        command = [sys.executable, "-m", "arroyo_nb.cli", "run", str(self._path)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
             try:
                 yield process
@@ -72,26 +92,40 @@ class Job:
             mine = (row for row in rows if row["n"] % KEYS % PARTITIONS == part)
             self._source.send(*mine, partition=part)
 
-    def send_more(self, count):
-        """Write the next rows."""
-        first, self.sent = self.sent, self.sent + count
-        self.send(*map(row, range(first, self.sent)))
+    @contextmanager
+    def fed(self):
+        """Rows come all the time, until the end."""
+        over = threading.Event()
+        feeder = threading.Thread(target=self._feed, args=(over,))
+        feeder.start()
+        try:
+            yield
+        finally:
+            over.set()
+            feeder.join()
+
+    def _feed(self, over):
+        while not over.wait(EVERY_S):
+            first, self.sent = self.sent, self.sent + TOGETHER
+            self.send(*map(row, range(first, self.sent)))
 
     @property
     def committed(self):
-        """How many batches its slowest query has."""
-        logs = sorted(self._folder.glob("job/outputs/*/checkpoint/commits"))
-        if len(logs) < len(QUERIES):
-            return 0
+        """How many batches the slowest of its queries of the topic has."""
+        state = self._folder / "state/job/outputs"
+        logs = [state / str(n) / "checkpoint/commits" for n in range(1, 4)]
         newest = (max(map(int, names(log)), default=-1) for log in logs)
         return 1 + min(newest)
 
     def killed(self, moments):
-        """Start it, and kill it at a random moment of a batch after some more."""
+        """Start it, and kill it at a random moment: while it starts, or in a batch."""
         goal = self.committed + moments.randint(1, 2)
         with self.started() as process:
-            wait_for(lambda: self.committed >= goal, process)
-            time.sleep(moments.uniform(0, 0.3))
+            if moments.random() < 0.2:
+                time.sleep(moments.uniform(0, START_S))
+            else:
+                wait_for(lambda: self.committed >= goal, process)
+                time.sleep(moments.uniform(0, 0.3))
             assert process.poll() is None, f"it ended: {process.stderr.read()}"
 
 
@@ -149,36 +183,44 @@ def answer(name, rows):
     )
 
 
-def check(new_topic, folder, kills, seed):
+def check(session, new_topic, folder, kills, seed):
     sinks = {name: new_topic(3) for name in QUERIES}
     job, moments = Job(new_topic(PARTITIONS), sinks, folder), random.Random(seed)
-    for _ in range(kills):
-        job.send_more(4 * BATCH_ROWS)
-        job.killed(moments)
-    job.send_more(2 * BATCH_ROWS)
+    with job.fed():
+        for _ in range(kills):
+            job.killed(moments)
     # On all partitions, or one of them would hold the watermark.
     last = row(job.sent)
     rows = [*map(row, range(job.sent)), {**last, "at": FIRST + 2 * job.sent * MINUTE}]
     job.send(rows[-1])
+    calm = folder / "calm.json"
+    session.run(f"{FLIGHTS};{DELAYS.format(name='calm', path=calm)}", wait=True)
     with job.started() as process:
+        wait_for(lambda: lines(job.delays) == lines(calm), process, every_s=0.5)
         for name, made in sinks.items():
             expected = answer(name, rows)
             is_told = partial(_tells, name, made, expected)
             wait_for(is_told, process, every_s=0.5)  # it reads the topic from its start
     # Nothing has come since, to any of them.
+    assert lines(job.delays) == lines(calm)
     for name, made in sinks.items():
         assert told(name, made) == answer(name, rows)
+
+
+def lines(path):
+    """What a file tells, whatever the order in a batch."""
+    return sorted(path.read_text().splitlines())
 
 
 def _tells(name, made, expected):
     return told(name, made) == expected
 
 
-def test_kills_lose_nothing_and_write_nothing_twice(new_topic, tmp_path):
-    check(new_topic, tmp_path, kills=5, seed=5)
+def test_kills_lose_nothing_and_write_nothing_twice(session, new_topic, tmp_path):
+    check(session, new_topic, tmp_path, kills=25, seed=5)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
-def test_a_hundred_kills_of_sinks(new_topic, tmp_path, seed):
-    check(new_topic, tmp_path, kills=10, seed=100 + seed)
+def test_a_hundred_kills_of_a_job(session, new_topic, tmp_path, seed):
+    check(session, new_topic, tmp_path, kills=10, seed=100 + seed)
