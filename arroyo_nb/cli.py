@@ -64,6 +64,19 @@ def _parser() -> argparse.ArgumentParser:
         default="text",
         help="of a job: what happens to it, on standard error, also as JSON lines",
     )
+    changed = run.add_mutually_exclusive_group()
+    for option, text in (
+        ("--fork", "go on from a copy of its state"),
+        ("--fresh", "set its state aside and begin anew"),
+    ):
+        changed.add_argument(
+            option,
+            dest="changed",
+            action="store_const",
+            const=option,
+            default="",
+            help=f"of a job that was changed: {text}",
+        )
     _command(commands, "explain", "print the plan of a script", _explain)
     check = _command(
         commands,
@@ -172,8 +185,11 @@ def _run(arguments: argparse.Namespace) -> int:
             strict=arguments.strict,
             log=arguments.log,
             port=arguments.port,
+            changed=arguments.changed,
         )
         return FINISHED
+    if arguments.changed:
+        raise ArroyoError(f"{arguments.changed} is of jobs: '{file}' is none")
     named = None if file == STDIN else Path(file).stem
     headless.run_script(
         script,

@@ -443,6 +443,7 @@ class Session:
         deny: Sequence[str] = (),
         target: str = "local",
         origin: Origin | None = None,
+        with_state: bool = False,
     ) -> Promotion:
         """Make a job of a run: a folder to review, which runs without a notebook.
 
@@ -462,11 +463,16 @@ class Session:
             ``"arroyo"``, which tells every reason why Arroyo would not run it.
         origin
             The notebook and its cell.
+        with_state
+            Stop the run, and let the job go on from where it stopped: its rows are in
+            the tables, each once. The run cannot be gone on with here any more;
+            :meth:`attach` brings it back.
 
         Raises
         ------
         ArroyoError
             When the run cannot be a job, or has such a finding; nothing is written.
+            With its state, also when it has none to hand over, and goes on.
 
         Examples
         --------
@@ -476,17 +482,70 @@ class Session:
             print(job.command, *job.findings, sep="\\n")
         """
         from arroyo_nb.promote.folder import JOBS, promote
+        from arroyo_nb.promote.handing import check_state, give
+        from arroyo_nb.run.interrupts import held
 
-        run = self.get(name)
-        return promote(
+        run, there = self.get(name), Path(folder or Path(JOBS) / name)
+        if with_state:
+            check_state(run, there)
+        made = promote(
             run.plan,
             name,
-            Path(folder or Path(JOBS) / name),
+            there,
             trigger=run.options.trigger,
             origin=origin,
             deny=deny,
             target=target,
         )
+        if with_state:
+            with held() as interrupts:
+                give(run, there, interrupts.check)
+        return made
+
+    def attach(self, spec: str | Path) -> Run:
+        """Bring a job into this session: it is stopped where it runs, and goes on here
+        as a run of its name, on its own state.
+
+        :meth:`promote` with its state gives it back.
+
+        Parameters
+        ----------
+        spec
+            The job's ``job.yaml``.
+
+        Raises
+        ------
+        ArroyoError
+            When the job cannot be stopped from here, or its spec was changed since in
+            a way that its state does not go on from.
+
+        Examples
+        --------
+        ::
+
+            run = session.attach("jobs/by_hour/job.yaml")
+            session.promote("by_hour", with_state=True)
+        """
+        from arroyo_nb.promote import jobfile
+        from arroyo_nb.promote.handing import take
+        from arroyo_nb.run.interrupts import held
+
+        job = jobfile.load(Path(spec))
+        with held() as interrupts:
+            take(job, interrupts.check)
+        options = job.spec.options
+        run = self.run(
+            job.spec.script,
+            name=job.spec.name,
+            state_dir=job.state,
+            keep=True,
+            strict=options.strict,
+            ttl=options.ttl,
+            trigger=options.trigger,
+            source=job.source.name,
+        )
+        assert run is not None, "a job has something to run"
+        return run
 
     def resume(self, name: str) -> Run:
         """Go on with an ended run from its checkpoint, with the options it had.
@@ -562,7 +621,13 @@ class Session:
         from arroyo_nb.run.run import Run
 
         base = _folder(state_dir) or self._state_dir
-        folder = self._temporary(name) if base is None else base / safe_name(name)
+        if base is None:
+            folder = self._temporary(name)
+        else:
+            from arroyo_nb.promote.going_on import kept
+
+            folder = base / safe_name(name)
+            options = replace(options, spec=kept(plan, name, options.trigger))
         run = Run(name, plan, self.engine, folder, options, temporary=base is None)
         self._make_ready(run)
         return run

@@ -10,9 +10,12 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.job.endpoint import Told, served
-from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor
+from arroyo_nb.job.record import Record
+from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor, Tell
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.job.log import Log
     from arroyo_nb.run.run import Run
@@ -26,6 +29,7 @@ def serve(
     begin: Callable[[], Run],
     log: Log,
     *,
+    folder: Path,
     port: int | None = None,
     restarts: Restarts | None = None,
 ) -> ArroyoError | None:
@@ -39,6 +43,8 @@ def serve(
         Begins its run, or goes on with it from its checkpoint; it returns at once.
     log
         Where its events go.
+    folder
+        Its run's, in which is noted who runs it.
     port
         Where its health and metrics are served, on loopback; 0 takes a free one, which
         is told as the event ``serving``. None serves nothing.
@@ -57,9 +63,10 @@ def serve(
     KeyboardInterrupt
         At a second signal.
     """
-    supervisor = Supervisor(begin, lambda error: not error.lasting, log.tell, restarts)
-    with _asked_to_stop(supervisor.stop), _endpoint(name, supervisor, port, log):
-        log.tell("job_started", pid=os.getpid())
+    tell = Record(name, folder, log.tell).tell
+    supervisor = Supervisor(begin, lambda error: not error.lasting, tell, restarts)
+    with _asked_to_stop(supervisor.stop), _endpoint(name, supervisor, port, tell):
+        tell("job_started", pid=os.getpid())
         state = supervisor.supervise()
     return supervisor.error if state is JobState.FAILED else None
 
@@ -81,12 +88,12 @@ def _asked_to_stop(stop: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def _endpoint(
-    name: str, supervisor: Supervisor[Run], port: int | None, log: Log
+    name: str, supervisor: Supervisor[Run], port: int | None, tell: Tell
 ) -> Iterator[None]:
     if port is None:
         yield
         return
 
     with served(Told(name, supervisor), port) as taken:
-        log.tell("serving", port=taken)
+        tell("serving", port=taken)
         yield

@@ -80,6 +80,7 @@ class Edit(Enum):
     KEPT = "what an operator keeps"
     QUERIES = "queries"
     PLAN = "plan"
+    UNKNOWN = "unknown"
 
 
 _COMPATIBLE, _FORK, _FRESH = Outcome.COMPATIBLE, Outcome.FORK, Outcome.FRESH
@@ -107,6 +108,7 @@ RULINGS: Mapping[Edit, Ruling] = {
     Edit.KEPT: Ruling(_FRESH, "the state was kept by other keys, values or windows"),
     Edit.QUERIES: Ruling(_FRESH, "each query has a checkpoint, found by its number"),
     Edit.PLAN: Ruling(_FRESH, "the plans differ in a way that is not known to be safe"),
+    Edit.UNKNOWN: Ruling(_FRESH, "its state does not say what it was made by"),
 }
 """Which edit does what, and why."""
 

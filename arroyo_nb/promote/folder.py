@@ -73,7 +73,7 @@ def promote(
         name,
         trigger=trigger,
         origin=origin,
-        before=_before(folder),
+        before=before(folder),
         file=str(folder / SPEC),
     )
     made = file.plan()
@@ -85,7 +85,7 @@ def promote(
     return Promotion(folder, file.spec, findings, delivery.command)
 
 
-def _before(folder: Path) -> JobSpec | None:
+def before(folder: Path) -> JobSpec | None:
     """The spec that is in a folder; None where there is none."""
     path = folder / SPEC
     return load(path).spec if path.exists() else None

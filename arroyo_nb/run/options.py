@@ -51,6 +51,8 @@ class RunOptions:
         Whether windows and late rows are counted.
     printed
         Whether bare SELECTs go to standard output as JSON lines, and none are kept.
+    spec
+        What the state folder says of what is run, for who judges a change of it.
     """
 
     sinks: bool = True
@@ -63,6 +65,7 @@ class RunOptions:
     stepping: bool = False
     traced: bool = True
     printed: bool = False
+    spec: str = ""
 
 
 def duration(value: str | timedelta | None) -> timedelta | None:
