@@ -77,6 +77,10 @@ def _parser() -> argparse.ArgumentParser:
             default="",
             help=f"of a job that was changed: {text}",
         )
+    text = "stop a job that runs, and tell what brings it into a notebook"
+    attach = commands.add_parser("attach", help=text, description=text)
+    attach.add_argument("file", metavar="FILE", help="its job.yaml")
+    attach.set_defaults(do=_attach)
     _command(commands, "explain", "print the plan of a script", _explain)
     check = _command(
         commands,
@@ -249,6 +253,12 @@ def _checked(arguments: argparse.Namespace) -> int:
         errors=job_commands.Strictness(arguments.deny, arguments.strict),
         say=print,
     )
+
+
+def _attach(arguments: argparse.Namespace) -> int:
+    from arroyo_nb import job_commands
+
+    return job_commands.attach(Path(arguments.file), say=print)
 
 
 def _promote(arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,8 @@ from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.notebook_file import PlannedCell
 from arroyo_nb.plan.explain import streaming_plan
 from arroyo_nb.planner import plan_script
-from arroyo_nb.promote import SUFFIXES, folder, jobfile
+from arroyo_nb.promote import JOBS, SPEC, SUFFIXES, folder, handing, jobfile
 from arroyo_nb.promote.compatibility import Outcome, Version, judge
-from arroyo_nb.promote.folder import JOBS, SPEC
 from arroyo_nb.promote.jobfile import JobFile
 from arroyo_nb.promote.jobspec import JobSpec, Origin
 from arroyo_nb.promote.lint import denied, lint
@@ -78,6 +78,18 @@ def promote(
     for finding in made.findings:
         say(finding.line)
     say(f"wrote {there}; run it with: {made.command}")
+    return GOOD
+
+
+def attach(path: Path, *, say: Say) -> int:
+    """Stop a job, and say what goes on with it in a notebook."""
+    job = jobfile.load(path)
+    stopped = handing.take(job)
+    name = job.spec.name
+    who = "was not running" if stopped is None else f"stopped, process {stopped.pid}"
+    say(f"'{name}' {who}; its state is in {handing.state_of(job)}")
+    say(f"in a notebook: %arroyo attach {shlex.quote(str(path.absolute()))}")
+    say(f"as a job again: {job.command}")
     return GOOD
 
 

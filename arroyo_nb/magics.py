@@ -25,6 +25,7 @@ from arroyo_nb import flags
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
+from arroyo_nb.promote import JOBS, SPEC
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.interrupts import (
     LOOK_S,
@@ -98,6 +99,8 @@ class ArroyoMagics(Magics):
         self._names: dict[str, str] = {}
         self._last: dict[str, str] = {}
         self._lines: dict[str, CellLine] = {}
+        # The specs of jobs that were made or attached here, in order.
+        self._jobs: dict[str, None] = {}
         self._stage: NotebookStage | None = None
         self._kafka: KafkaLines | None = None
 
@@ -314,14 +317,32 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.promoted import Found, promoted
 
         # It goes where the kernel is: that is where its links lead from.
-        folder = Path(options.pop("folder", None) or Path("jobs") / name)
+        folder = Path(options.pop("folder", None) or Path(JOBS) / name)
         origin = self._origin(name, folder)
         made = self.session.promote(name, folder, origin=origin, **options)
+        self._jobs[str((folder / SPEC).absolute())] = None
         found = [
             Found(f.rule.severity.value, f.rule.code, f.row, f.message, f.excerpt)
             for f in made.findings
         ]
         publish(promoted(folder, made.command, found))
+
+    def _do_attach(self, path: str) -> None:
+        from arroyo_nb.promote.jobfile import load
+
+        name = load(Path(path)).spec.name
+        self._jobs[str(Path(path).absolute())] = None
+        line = self._lines.get(name, CellLine())
+        self._showing(line, name, partial(self.session.attach, path))
+
+    def _do_jobs(self) -> None:
+        from arroyo_nb.promote.status import status
+        from arroyo_nb.views.jobs import Row, jobs
+        from arroyo_nb.views.notebook import publish
+
+        beside = sorted(Path(JOBS).glob(f"*/{SPEC}"))
+        found = dict.fromkeys((*self._jobs, *(str(p.absolute()) for p in beside)))
+        publish(jobs(Row(*status(Path(path))) for path in found))
 
     def _origin(self, name: str, folder: Path) -> Origin | None:
         """The notebook's file, where the front end tells it, and the run's cell."""

@@ -481,7 +481,8 @@ class Session:
             job = session.promote("by_hour", deny=["sample-source"])
             print(job.command, *job.findings, sep="\\n")
         """
-        from arroyo_nb.promote.folder import JOBS, promote
+        from arroyo_nb.promote import JOBS
+        from arroyo_nb.promote.folder import promote
         from arroyo_nb.promote.handing import check_state, give
         from arroyo_nb.run.interrupts import held
 

@@ -9,15 +9,14 @@ from pathlib import Path
 
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.plan import Plan
+from arroyo_nb.promote import SPEC
 from arroyo_nb.promote.jobfile import JobFile, load
 from arroyo_nb.promote.jobspec import STATE, JobSpec, Origin
 from arroyo_nb.promote.lint import Finding, lint, refuse, report
 from arroyo_nb.promote.promotion import promoted
 from arroyo_nb.promote.targets import LOCAL, TARGETS
 
-JOBS = "jobs"
-"""Where the folders of jobs are, beside their notebook."""
-SPEC, PLAN, LINT, IGNORED = "job.yaml", "plan.txt", "lint.md", ".gitignore"
+PLAN, LINT, IGNORED = "plan.txt", "lint.md", ".gitignore"
 
 
 @dataclass(frozen=True)

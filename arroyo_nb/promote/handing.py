@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.promote import jobfile
+from arroyo_nb.promote import SPEC, jobfile
 from arroyo_nb.promote.compatibility import Version
-from arroyo_nb.promote.folder import SPEC, before
+from arroyo_nb.promote.folder import before
 from arroyo_nb.promote.going_on import Wish, judged, kept, refuse
 from arroyo_nb.promote.jobspec import STATE
 from arroyo_nb.run import owner
@@ -25,6 +25,7 @@ from arroyo_nb.run.stamp import Stamp, fingerprint, found
 
 if TYPE_CHECKING:
     from arroyo_nb.promote.jobfile import JobFile
+    from arroyo_nb.run.owner import Job
     from arroyo_nb.run.run import Run
 
 
@@ -90,14 +91,14 @@ def give(run: Run, there: Path, check: Callable[[], None]) -> None:
         if time.monotonic() > deadline:
             raise RunProblem(f"'{run.name}' has not ended within {owner.STOP_S:g} s")
         time.sleep(owner.LOOK_S)
-    folder = _folder(job)
+    folder = state_of(job)
     if folder != run.folder:
         spec = kept(run.plan, run.name, run.options.trigger)
         stamp = Stamp(fingerprint(job.plan().identity), run.name, spec=spec)
         hand_over(run.folder, folder, run.name, stamp)
 
 
-def take(job: JobFile, check: Callable[[], None]) -> None:
+def take(job: JobFile, check: Callable[[], None] = lambda: None) -> Job | None:
     """Have a job stopped, and its state ready to be gone on with here.
 
     Parameters
@@ -105,20 +106,25 @@ def take(job: JobFile, check: Callable[[], None]) -> None:
     check
         As :func:`give` takes it.
 
+    Returns
+    -------
+    Job or None
+        The process that was stopped; None: it was not running.
+
     Raises
     ------
     ArroyoError
         When it cannot be, or was changed since.
     """
     job.check_runs_here()
-    folder = _folder(job)
+    folder = state_of(job)
     verdict = judged(folder, Version(job.spec, job.plan()))
     if verdict is not None:
         refuse(verdict, job.spec.name, Wish.GO_ON, job.command)
-    owner.stop_job(folder, check)
+    return owner.stop_job(folder, check)
 
 
-def _folder(job: JobFile) -> Path:
+def state_of(job: JobFile) -> Path:
     """Where the state of a job is."""
     return job.state.absolute() / safe_name(job.spec.name)
 

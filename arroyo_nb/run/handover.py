@@ -76,7 +76,10 @@ def fork(
         with _copied(folder, folder, left_out) as copy:
             query, at = fingerprint(plan_text), before.at or str(folder)
             replace(before, query=query, at=at, spec="").write(copy)
-        return _renamed(folder)
+        aside = _renamed(folder)
+    with _held(folder, name):
+        settle(folder)
+    return aside
 
 
 def hand_over(old: Path, new: Path, name: str, stamp: Stamp) -> None:
@@ -97,7 +100,6 @@ def hand_over(old: Path, new: Path, name: str, stamp: Stamp) -> None:
         When a run holds one of them, the new one has state, or it cannot be copied;
         then all is as it was.
     """
-    new.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _held(old, name), _held(new, name):
         settle(new)
         before = _known(old)
@@ -106,8 +108,9 @@ def hand_over(old: Path, new: Path, name: str, stamp: Stamp) -> None:
         if before.moved_to or Stamp.of(new) is not None:
             raise RunProblem(f"'{before.moved_to or new}' has state already")
         with _copied(old, new) as copy:
-            facts = {"at": before.at or str(old), "came_from": str(old)}
-            replace(stamp, buckets=before.buckets, **facts).write(copy)
+            at, buckets = before.at or str(old), before.buckets
+            stamp = replace(stamp, at=at, buckets=buckets, came_from=str(old))
+            stamp.write(copy)
             # From here on it is the copy that counts.
             replace(before, moved_to=str(new)).write(old)
         settle(new)
@@ -122,6 +125,8 @@ def _known(folder: Path) -> Stamp:
 
 @contextmanager
 def _held(folder: Path, name: str) -> Iterator[None]:
+    # It is missing where its copy still waits beside it.
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = Lock(folder, name)
     try:
         yield

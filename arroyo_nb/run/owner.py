@@ -70,7 +70,12 @@ class Job:
     @property
     def is_going(self) -> bool:
         """Whether it has not ended, as far as it could tell, and its process lives."""
-        return self.state in _GOING and process_start(self.pid) == self.started
+        return self.was_going and process_start(self.pid) == self.started
+
+    @property
+    def was_going(self) -> bool:
+        """Whether it had not ended when it told last."""
+        return self.state in _GOING
 
     @classmethod
     def of(cls, folder: Path) -> Job | None:
