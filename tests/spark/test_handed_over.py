@@ -82,11 +82,12 @@ def test_there_and_back_while_rows_come(session, tmp_path, eventually, turns):
     run = session.run(SCRIPT.format(here=tmp_path), name="count", keep=True)
 
     def more():
-        return len(sinks.counters) > rows + 300 and len(sinks.sums) == 7
+        ended = session.get("count").error is not None
+        return ended or (len(sinks.counters) > rows + 100 and len(sinks.sums) == 7)
 
     text = ""
     for _ in range(turns):
-        eventually(lambda: run.state.ended or more(), WITHIN_S)
+        eventually(more, WITHIN_S)
         session.promote("count", job, with_state=True)
         assert run.error is None
         assert run.state.value == "stopped"
@@ -100,7 +101,7 @@ def test_there_and_back_while_rows_come(session, tmp_path, eventually, turns):
             run = session.attach(spec)
             assert process.process.wait(WITHIN_S) == 0
         rows = len(sinks.counters)
-    eventually(lambda: run.state.ended or more(), WITHIN_S)
+    eventually(more, WITHIN_S)
     run.stop().wait(WITHIN_S)
     assert run.resumed
     assert check(sinks) > rows
