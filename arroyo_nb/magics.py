@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 FIRST_CELL = ("arroyo_nb.planner", "arroyo_nb.run.run")
 """What the first cell of a notebook imports, some hundred modules each."""
 
+_WITH_STATE = "the run has stopped; its job goes on from where that was"
+
 JUPYTER_FILE, VSCODE_FILE = "JPY_SESSION_NAME", "__vsc_ipynb_file__"
 """Where front ends tell a kernel the notebook's path: an environment variable of a
 Jupyter server, a variable of VS Code."""
@@ -317,7 +319,7 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.promoted import Found, promoted
 
         # It goes where the kernel is: that is where its links lead from.
-        folder = Path(options.pop("folder", None) or Path(JOBS) / name)
+        folder = Path(options.pop("folder", None) or self.session.job_folder(name))
         origin = self._origin(name, folder)
         made = self.session.promote(name, folder, origin=origin, **options)
         self._jobs[str((folder / SPEC).absolute())] = None
@@ -325,7 +327,8 @@ class ArroyoMagics(Magics):
             Found(f.rule.severity.value, f.rule.code, f.row, f.message, f.excerpt)
             for f in made.findings
         ]
-        publish(promoted(folder, made.command, found))
+        note = _WITH_STATE if options.get("with_state") else ""
+        publish(promoted(folder, made.command, found, note))
 
     def _do_attach(self, path: str) -> None:
         from arroyo_nb.promote.jobfile import load

@@ -103,6 +103,8 @@ class Session:
         self._state_dir = _folder(state_dir)
         self._runs: dict[str, Run] = {}
         self._emissions: list[Emission] = []
+        # Where jobs that were attached are, by the names of their runs.
+        self._attached: dict[str, Path] = {}
         self._work: Path | None = None
         # It holds the session: also the runs of one that nobody holds are ended well.
         self._at_exit = partial(_leave, self, pid=os.getpid())
@@ -454,8 +456,8 @@ class Session:
         name
             The run's, and the job's.
         folder
-            Where the job will be; by default ``jobs/NAME``. What is there of the job
-            and no cell says is kept: tags, the state folder, parallelism.
+            Where the job will be; by default :meth:`job_folder`. What is there of the
+            job and no cell says is kept: tags, the state folder, parallelism.
         deny
             Codes of findings that are errors (docs/lint.md); ``"all"``: any is.
         target
@@ -481,12 +483,11 @@ class Session:
             job = session.promote("by_hour", deny=["sample-source"])
             print(job.command, *job.findings, sep="\\n")
         """
-        from arroyo_nb.promote import JOBS
         from arroyo_nb.promote.folder import promote
         from arroyo_nb.promote.handing import check_state, give
         from arroyo_nb.run.interrupts import held
 
-        run, there = self.get(name), Path(folder or Path(JOBS) / name)
+        run, there = self.get(name), Path(folder or self.job_folder(name))
         if with_state:
             check_state(run, there)
         made = promote(
@@ -494,7 +495,7 @@ class Session:
             name,
             there,
             trigger=run.options.trigger,
-            origin=origin,
+            origin=None if name in self._attached else origin,
             deny=deny,
             target=target,
         )
@@ -502,6 +503,12 @@ class Session:
             with held() as interrupts:
                 give(run, there, interrupts.check)
         return made
+
+    def job_folder(self, name: str) -> Path:
+        """Where the job of a run is: whence it was attached, else ``jobs/NAME``."""
+        from arroyo_nb.promote import JOBS
+
+        return self._attached.get(name, Path(JOBS) / name)
 
     def attach(self, spec: str | Path) -> Run:
         """Bring a job into this session: it is stopped where it runs, and goes on here
@@ -546,6 +553,7 @@ class Session:
             source=job.source.name,
         )
         assert run is not None, "a job has something to run"
+        self._attached[run.name] = Path(spec).parent
         return run
 
     def resume(self, name: str) -> Run:
@@ -651,6 +659,7 @@ class Session:
         # The worker ends the old one before it starts the new one.
         if (old := self._runs.pop(run.name, None)) is not None:
             old.discard()
+        self._attached.pop(run.name, None)
         self._runs[run.name] = run.start()
         return run
 
