@@ -633,10 +633,12 @@ class Session:
         if base is None:
             folder = self._temporary(name)
         else:
-            from arroyo_nb.promote.going_on import kept
+            from arroyo_nb.promote.going_on import differences, kept
 
             folder = base / safe_name(name)
-            options = replace(options, spec=kept(plan, name, options.trigger))
+            spec = kept(plan, options.trigger)
+            differs = partial(differences, plan, spec)
+            options = replace(options, spec=spec, differs=differs)
         run = Run(name, plan, self.engine, folder, options, temporary=base is None)
         self._make_ready(run)
         return run

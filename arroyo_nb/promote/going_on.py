@@ -49,13 +49,30 @@ class Wish(Enum):
     """It is set aside, and the job begins anew."""
 
 
-def kept(plan: Plan, name: str, trigger: timedelta | None) -> str:
+def kept(plan: Plan, trigger: timedelta | None) -> str:
     """The spec of a plan, by which a change of it can be judged; empty where there is
-    none, such as of a script with a password in it."""
+    none, such as of a script with a password in it. It has no name of its own."""
     try:
-        return promoted(plan, name, trigger=trigger).spec.text
+        return promoted(plan, "run", trigger=trigger).spec.text
     except ArroyoError:
         return ""
+
+
+def differences(plan: Plan, spec: str, found: stamp.Stamp) -> str:
+    """How a plan is another one than that whose state was found, in lines; empty where
+    one of them is not known.
+
+    Parameters
+    ----------
+    spec
+        As :func:`kept` gives it for the plan.
+    """
+    old = _version(found) if spec else None
+    if old is None:
+        return ""
+    new = jobfile.read(Source(spec)).spec
+    verdict = judge(old, Version(_found_as(old.spec, new), plan))
+    return "\n".join(map(str, verdict.differences))
 
 
 def judged(folder: Path, new: Version) -> Verdict | None:

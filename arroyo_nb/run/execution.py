@@ -180,6 +180,7 @@ class Execution:
                 plan_text=self._identity,
                 name=self._name,
                 spec=self._options.spec,
+                differs=self._options.differs,
             )
             spark = self._engine.session
             self._generation = self._engine.restarts

@@ -18,6 +18,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,15 @@ from typing import IO
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run import heartbeat
 from arroyo_nb.run.relocation import relocate
-from arroyo_nb.run.stamp import AFRESH, STAMP, Stamp, beside, fingerprint, waiting
+from arroyo_nb.run.stamp import (
+    AFRESH,
+    STAMP,
+    Stamp,
+    beside,
+    fingerprint,
+    untold,
+    waiting,
+)
 
 LOCK = "lock"
 LOOKED_AT_S = 0.2
@@ -96,6 +105,8 @@ class RunFolder:
         The run's name, told to whoever meets the lock.
     spec
         See :class:`Stamp`.
+    differs
+        Tells how the query whose state was found is another one, in lines.
 
     Raises
     ------
@@ -105,7 +116,13 @@ class RunFolder:
     """
 
     def __init__(
-        self, path: Path, *, plan_text: str, name: str, spec: str = ""
+        self,
+        path: Path,
+        *,
+        plan_text: str,
+        name: str,
+        spec: str = "",
+        differs: Callable[[Stamp], str] = untold,
     ) -> None:
         self.path = path
         try:
@@ -118,7 +135,7 @@ class RunFolder:
             ) from error
         try:
             stamp = Stamp(fingerprint(plan_text), name, at=str(path), spec=spec)
-            self.resumed, self.buckets = self._claim(stamp)
+            self.resumed, self.buckets = self._claim(stamp, differs)
         except BaseException:
             self.release()
             raise
@@ -153,7 +170,7 @@ class RunFolder:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
-    def _claim(self, stamp: Stamp) -> tuple[bool, int]:
+    def _claim(self, stamp: Stamp, differs: Callable[[Stamp], str]) -> tuple[bool, int]:
         """Whether there is state, and into how many buckets it is cut."""
         settle(self.path)
         before = Stamp.of(self.path)
@@ -168,7 +185,8 @@ class RunFolder:
             )
         if before.query != stamp.query:
             raise RunProblem(
-                f"state folder '{self.path}' holds the state of another query",
+                f"state folder '{self.path}' holds the state of another query"
+                + (f":\n{how}" if (how := differs(before)) else ""),
                 hint=AFRESH,
             )
         if before.at not in ("", str(self.path)):

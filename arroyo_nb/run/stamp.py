@@ -101,6 +101,11 @@ class Stamp:
         return stamp
 
 
+def untold(_: Stamp) -> str:
+    """Nothing is known of how queries differ."""
+    return ""
+
+
 def found(folder: Path) -> Stamp | None:
     """The stamp of the state that a run would find in a folder; None: it begins anew.
 

@@ -43,7 +43,7 @@ def folder(tmp_path):
         tmp_path / "job",
         plan_text=plan.identity,
         name="job",
-        spec=kept(plan, "job", None),
+        spec=kept(plan, None),
     )
     (run.sink(0) / "batches.json").write_text("{}")
     run.lookups()
@@ -135,4 +135,4 @@ def test_a_script_with_a_secret_in_it_is_not_kept():
     )
     for password, is_kept in (("{{ PASSWORD }}", True), ("s3cret", False)):
         made = plan_script(redis.format(password) + SPEC.sql, Catalog())
-        assert bool(kept(made, "job", None)) is is_kept
+        assert bool(kept(made, None)) is is_kept
