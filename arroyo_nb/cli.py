@@ -17,9 +17,8 @@ from arroyo_nb import headless
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.log import LOGS
-from arroyo_nb.job.stop import MODES, stop
 from arroyo_nb.promote import SUFFIXES
-from arroyo_nb.run.names import safe_name
+from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.source import Source
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ FINISHED, FAILED, INTERRUPTED = 0, 1, 130
 NOTEBOOK = ".ipynb"
 STDIN, STDIN_NAME = "-", "<stdin>"
 
+MODES, FORCE = tuple(mode.value for mode in StopMode), "force"
 _MODES = (
     "checkpoint ends the micro-batch that runs, graceful reads all that has come by "
     "now, immediate waits for neither"
@@ -73,10 +73,23 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument(
         "--stop-mode",
-        choices=MODES[:-1],
+        choices=MODES,
         default=MODES[0],
         help=f"of a job: what SIGTERM does; {_MODES}",
     )
+    changed = run.add_mutually_exclusive_group()
+    for option, text in (
+        ("--fork", "go on from a copy of its state"),
+        ("--fresh", "set its state aside and begin anew"),
+    ):
+        changed.add_argument(
+            option,
+            dest="changed",
+            action="store_const",
+            const=option,
+            default="",
+            help=f"of a job that was changed: {text}",
+        )
     _command(commands, "explain", "print the plan of a script", _explain)
     check = _command(
         commands,
@@ -91,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_promote(commands)
     _add_diff(commands)
     _add_stop(commands)
+    _add_attach(commands)
     return parser
 
 
@@ -130,8 +144,15 @@ def _add_stop(commands: _Commands) -> None:
     stop.add_argument("--state-dir", metavar="DIR", help="as it was run with")
     stop.add_argument("--name", metavar="N", help="as it was run with")
     killing = f"{_MODES}; force kills its processes"
-    stop.add_argument("--mode", choices=MODES, default=MODES[0], help=killing)
+    stop.add_argument("--mode", choices=(*MODES, FORCE), default=MODES[0], help=killing)
     stop.set_defaults(do=_stop)
+
+
+def _add_attach(commands: _Commands) -> None:
+    text = "stop a job that runs, and tell what brings it into a notebook"
+    attach = commands.add_parser("attach", help=text, description=text)
+    attach.add_argument("file", metavar="FILE", help="its job.yaml")
+    attach.set_defaults(do=_attach)
 
 
 def _add_deny(command: argparse.ArgumentParser) -> None:
@@ -198,8 +219,11 @@ def _run(arguments: argparse.Namespace) -> int:
             log=arguments.log,
             port=arguments.port,
             stop=arguments.stop_mode,
+            changed=arguments.changed,
         )
         return FINISHED
+    if arguments.changed:
+        raise ArroyoError(f"{arguments.changed} is of jobs: '{file}' is none")
     named = None if file == STDIN else Path(file).stem
     headless.run_script(
         script,
@@ -261,6 +285,12 @@ def _checked(arguments: argparse.Namespace) -> int:
     )
 
 
+def _attach(arguments: argparse.Namespace) -> int:
+    from arroyo_nb import job_commands
+
+    return job_commands.attach(Path(arguments.file), say=print)
+
+
 def _promote(arguments: argparse.Namespace) -> int:
     from arroyo_nb import job_commands
 
@@ -282,13 +312,12 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _stop(arguments: argparse.Namespace) -> int:
-    from arroyo_nb.promote import jobfile
+    from arroyo_nb import job_commands
 
-    spec = jobfile.load(Path(arguments.file)).spec
-    state = arguments.state_dir or Path(arguments.file).parent / spec.state
-    folder = Path(state) / safe_name(arguments.name or spec.name)
-    stop(folder, arguments.mode, tell=headless.say_aside)
-    return FINISHED
+    mode = None if arguments.mode == FORCE else StopMode(arguments.mode)
+    state = arguments.state_dir and Path(arguments.state_dir)
+    path, name = Path(arguments.file), arguments.name
+    return job_commands.stop(path, state, name, mode=mode, say=headless.say_aside)
 
 
 def _is_spec(file: str) -> bool:

@@ -134,6 +134,7 @@ PROMOTE_FLAGS = (
     Flag("folder", ("-o", "--out"), "the job's folder, jobs/NAME if not said", "DIR"),
     Flag("deny", ("--deny",), "codes of findings that are errors", "A,B", _names),
     Flag("target", ("--target",), "where it will run: local or arroyo", "TARGET"),
+    Flag("with_state", ("--with-state",), "stop the run; the job goes on from it"),
 )
 
 ALL = "--all"
@@ -221,9 +222,12 @@ COMMANDS: Mapping[str, Command] = {
         Command("resume", "go on with a run from its checkpoint",
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("promote", "make a job of a run: a folder to review and to run",
-                "NAME [-o DIR] [--deny A,B] [--target local|arroyo]",
+                "NAME [-o DIR] [--deny A,B] [--target local|arroyo] [--with-state]",
                 "the name of one run", 1, 1, runs=True,
                 flags=PROMOTE_FLAGS),
+        Command("attach", "stop a job, and go on with it here",
+                "job.yaml", "the path of one job.yaml", 1, 1),
+        Command("jobs", "list the jobs beside this notebook"),
         Command("stop", "stop a run, or all",
                 f"NAME|{ALL}", "the name of one run", 1, 1, (ALL,), runs=True),
         Command("kafka", "a local Kafka broker for this notebook",

@@ -20,7 +20,6 @@ from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.log import LOGS
 from arroyo_nb.job.service import serve
-from arroyo_nb.job.stop import asked_mode
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.snapshot import RunState, before_end
 from arroyo_nb.run.stopping import StopMode, stop_mode
@@ -72,6 +71,7 @@ def run_job(
     log: str = "text",
     port: int | None = None,
     stop: str = StopMode.CHECKPOINT.value,
+    changed: str = "",
 ) -> None:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
 
@@ -88,12 +88,17 @@ def run_job(
     stop
         How a signal stops it, where ``arroyo-nb stop`` says nothing else: the value of
         a :class:`StopMode`.
+    changed
+        What becomes of its state where the job was changed since: a value of
+        :class:`arroyo_nb.promote.going_on.Wish`.
 
     Raises
     ------
     ArroyoError
         When it cannot be run, or failed for good, with the place in the file.
     """
+    from arroyo_nb.promote.compatibility import Version
+    from arroyo_nb.promote.going_on import Wish, prepare
     from arroyo_nb.promote.versions import other_versions
 
     spec, options = job.spec, job.spec.options
@@ -102,14 +107,14 @@ def run_job(
     events = LOGS[log](name, sys.stderr)
     for note in other_versions(spec.packages):
         events.note(note)
+    state = (Path(state_dir).expanduser() if state_dir else job.state).absolute()
+    folder = state / safe_name(name)
+    version = Version(spec, job.plan(strict=strict))
+    for note in prepare(folder, version, Wish(changed), job.command):
+        events.note(note)
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
-    state = state_dir or Path(job.source.name).parent / spec.state
-    default = stop_mode(stop)
-
-    def mode() -> StopMode:
-        return asked_mode(Path(state) / safe_name(name)) or default
-
+    mode = stop_mode(stop)
     paces = {"trigger": options.trigger, "ttl": options.ttl}
     with Session(state_dir=state, strict=strict, tell=events.note) as session:
 
@@ -117,7 +122,7 @@ def run_job(
             return _begun(session, spec.script, name=name, **paces)
 
         with _status_line(session):
-            error = serve(name, begin, events, port=port, mode=mode)
+            error = serve(name, begin, events, folder=folder, port=port, mode=mode)
         for text in chain.from_iterable(map(_notes, session.runs.values())):
             events.note(text)
     if error is not None:

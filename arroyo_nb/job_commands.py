@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,19 +15,21 @@ from typing import Any, NamedTuple, TypeAlias
 
 from arroyo_nb import notebook_file
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.errors import ArroyoError, PromoteProblem
+from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.notebook_file import PlannedCell
 from arroyo_nb.plan.explain import streaming_plan
 from arroyo_nb.planner import plan_script
-from arroyo_nb.promote import SUFFIXES, folder, jobfile
+from arroyo_nb.promote import JOBS, SPEC, SUFFIXES, folder, handing, jobfile
 from arroyo_nb.promote.compatibility import Outcome, Version, judge
-from arroyo_nb.promote.folder import JOBS, SPEC
 from arroyo_nb.promote.jobfile import JobFile
 from arroyo_nb.promote.jobspec import JobSpec, Origin
 from arroyo_nb.promote.lint import denied, lint
 from arroyo_nb.promote.promotion import promoted
 from arroyo_nb.promote.targets import LOCAL
+from arroyo_nb.run import owner
+from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.options import duration
+from arroyo_nb.run.stopping import StopMode
 
 Say: TypeAlias = Callable[[str], None]
 GOOD, BAD = 0, 1
@@ -78,6 +81,37 @@ def promote(
     for finding in made.findings:
         say(finding.line)
     say(f"wrote {there}; run it with: {made.command}")
+    return GOOD
+
+
+def attach(path: Path, *, say: Say) -> int:
+    """Stop a job, and say what goes on with it in a notebook."""
+    job = jobfile.load(path)
+    stopped = handing.take(job)
+    name = job.spec.name
+    who = "was not running" if stopped is None else f"stopped, process {stopped.pid}"
+    say(f"'{name}' {who}; its state is in {handing.state_of(job)}")
+    say(f"in a notebook: %arroyo attach {shlex.quote(str(path.absolute()))}")
+    say(f"as a job again: {job.command}")
+    return GOOD
+
+
+def stop(
+    path: Path,
+    state: Path | None,
+    name: str | None,
+    *,
+    mode: StopMode | None,
+    say: Say,
+) -> int:
+    """Stop a job, and say what was stopped; the folder of its state and its name as
+    it was run with, where they are not those of its spec."""
+    job = jobfile.load(path)
+    folder = (state or job.state).absolute() / safe_name(name or job.spec.name)
+    stopped = owner.stop_job(folder, mode=mode)
+    if stopped is None:
+        raise RunProblem(f"no job runs in '{folder}'")
+    say(f"stopped '{stopped.name}', process {stopped.pid}")
     return GOOD
 
 

@@ -25,6 +25,7 @@ from arroyo_nb import flags
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
+from arroyo_nb.promote import JOBS, SPEC
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.interrupts import (
     LOOK_S,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 FIRST_CELL = ("arroyo_nb.planner", "arroyo_nb.run.run")
 """What the first cell of a notebook imports, some hundred modules each."""
+
+_WITH_STATE = "the run has stopped; its job goes on from where that was"
 
 JUPYTER_FILE, VSCODE_FILE = "JPY_SESSION_NAME", "__vsc_ipynb_file__"
 """Where front ends tell a kernel the notebook's path: an environment variable of a
@@ -98,6 +101,8 @@ class ArroyoMagics(Magics):
         self._names: dict[str, str] = {}
         self._last: dict[str, str] = {}
         self._lines: dict[str, CellLine] = {}
+        # The specs of jobs that were made or attached here, in order.
+        self._jobs: dict[str, None] = {}
         self._stage: NotebookStage | None = None
         self._kafka: KafkaLines | None = None
 
@@ -276,7 +281,10 @@ class ArroyoMagics(Magics):
             return
         if word not in flags.COMMANDS:
             near = did_you_mean(word, flags.COMMANDS)
-            raise SyntaxProblem(f"unknown command '%arroyo {word}': {near}")
+            raise SyntaxProblem(
+                f"unknown command '%arroyo {word}'",
+                hint=near or f"known: {', '.join(flags.COMMANDS)}",
+            )
         given, options = flags.COMMANDS[word].parsed(rest)
         getattr(self, f"_do_{word}")(*given, **options)
 
@@ -314,14 +322,33 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.promoted import Found, promoted
 
         # It goes where the kernel is: that is where its links lead from.
-        folder = Path(options.pop("folder", None) or Path("jobs") / name)
+        folder = Path(options.pop("folder", None) or self.session.job_folder(name))
         origin = self._origin(name, folder)
         made = self.session.promote(name, folder, origin=origin, **options)
+        self._jobs[str((folder / SPEC).absolute())] = None
         found = [
             Found(f.rule.severity.value, f.rule.code, f.row, f.message, f.excerpt)
             for f in made.findings
         ]
-        publish(promoted(folder, made.command, found))
+        note = _WITH_STATE if options.get("with_state") else ""
+        publish(promoted(folder, made.command, found, note))
+
+    def _do_attach(self, path: str) -> None:
+        from arroyo_nb.promote.jobfile import load
+
+        name = load(Path(path)).spec.name
+        self._jobs[str(Path(path).absolute())] = None
+        line = self._lines.get(name, CellLine())
+        self._showing(line, name, partial(self.session.attach, path))
+
+    def _do_jobs(self) -> None:
+        from arroyo_nb.promote.status import status
+        from arroyo_nb.views.jobs import Row, jobs
+        from arroyo_nb.views.notebook import publish
+
+        beside = sorted(Path(JOBS).glob(f"*/{SPEC}"))
+        found = dict.fromkeys((*self._jobs, *(str(p.absolute()) for p in beside)))
+        publish(jobs(Row(*status(Path(path))) for path in found))
 
     def _origin(self, name: str, folder: Path) -> Origin | None:
         """The notebook's file, where the front end tells it, and the run's cell."""

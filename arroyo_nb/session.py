@@ -103,6 +103,8 @@ class Session:
         self._state_dir = _folder(state_dir)
         self._runs: dict[str, Run] = {}
         self._emissions: list[Emission] = []
+        # Where jobs that were attached are, by the names of their runs.
+        self._attached: dict[str, Path] = {}
         self._work: Path | None = None
         # It holds the session: also the runs of one that nobody holds are ended well.
         self._at_exit = partial(_leave, self, pid=os.getpid())
@@ -443,6 +445,7 @@ class Session:
         deny: Sequence[str] = (),
         target: str = "local",
         origin: Origin | None = None,
+        with_state: bool = False,
     ) -> Promotion:
         """Make a job of a run: a folder to review, which runs without a notebook.
 
@@ -453,8 +456,8 @@ class Session:
         name
             The run's, and the job's.
         folder
-            Where the job will be; by default ``jobs/NAME``. What is there of the job
-            and no cell says is kept: tags, the state folder, parallelism.
+            Where the job will be; by default :meth:`job_folder`. What is there of the
+            job and no cell says is kept: tags, the state folder, parallelism.
         deny
             Codes of findings that are errors (docs/lint.md); ``"all"``: any is.
         target
@@ -462,11 +465,16 @@ class Session:
             ``"arroyo"``, which tells every reason why Arroyo would not run it.
         origin
             The notebook and its cell.
+        with_state
+            Stop the run, and let the job go on from where it stopped: its rows are in
+            the tables, each once. The run cannot be gone on with here any more;
+            :meth:`attach` brings it back.
 
         Raises
         ------
         ArroyoError
             When the run cannot be a job, or has such a finding; nothing is written.
+            With its state, also when it has none to hand over, and goes on.
 
         Examples
         --------
@@ -475,18 +483,78 @@ class Session:
             job = session.promote("by_hour", deny=["sample-source"])
             print(job.command, *job.findings, sep="\\n")
         """
-        from arroyo_nb.promote.folder import JOBS, promote
+        from arroyo_nb.promote.folder import promote
+        from arroyo_nb.promote.handing import check_state, give
+        from arroyo_nb.run.interrupts import held
 
-        run = self.get(name)
-        return promote(
+        run, there = self.get(name), Path(folder or self.job_folder(name))
+        if with_state:
+            check_state(run, there)
+        made = promote(
             run.plan,
             name,
-            Path(folder or Path(JOBS) / name),
+            there,
             trigger=run.options.trigger,
-            origin=origin,
+            origin=None if name in self._attached else origin,
             deny=deny,
             target=target,
         )
+        if with_state:
+            with held() as interrupts:
+                give(run, there, interrupts.check)
+        return made
+
+    def job_folder(self, name: str) -> Path:
+        """Where the job of a run is: whence it was attached, else ``jobs/NAME``."""
+        from arroyo_nb.promote import JOBS
+
+        return self._attached.get(name, Path(JOBS) / name)
+
+    def attach(self, spec: str | Path) -> Run:
+        """Bring a job into this session: it is stopped where it runs, and goes on here
+        as a run of its name, on its own state.
+
+        :meth:`promote` with its state gives it back.
+
+        Parameters
+        ----------
+        spec
+            The job's ``job.yaml``.
+
+        Raises
+        ------
+        ArroyoError
+            When the job cannot be stopped from here, or its spec was changed since in
+            a way that its state does not go on from.
+
+        Examples
+        --------
+        ::
+
+            run = session.attach("jobs/by_hour/job.yaml")
+            session.promote("by_hour", with_state=True)
+        """
+        from arroyo_nb.promote import jobfile
+        from arroyo_nb.promote.handing import take
+        from arroyo_nb.run.interrupts import held
+
+        job = jobfile.load(Path(spec))
+        with held() as interrupts:
+            take(job, interrupts.check)
+        options = job.spec.options
+        run = self.run(
+            job.spec.script,
+            name=job.spec.name,
+            state_dir=job.state,
+            keep=True,
+            strict=options.strict,
+            ttl=options.ttl,
+            trigger=options.trigger,
+            source=job.source.name,
+        )
+        assert run is not None, "a job has something to run"
+        self._attached[run.name] = Path(spec).parent
+        return run
 
     def resume(self, name: str) -> Run:
         """Go on with an ended run from its checkpoint, with the options it had.
@@ -562,7 +630,15 @@ class Session:
         from arroyo_nb.run.run import Run
 
         base = _folder(state_dir) or self._state_dir
-        folder = self._temporary(name) if base is None else base / safe_name(name)
+        if base is None:
+            folder = self._temporary(name)
+        else:
+            from arroyo_nb.promote.going_on import differences, kept
+
+            folder = base / safe_name(name)
+            spec = kept(plan, options.trigger)
+            differs = partial(differences, plan, spec)
+            options = replace(options, spec=spec, differs=differs)
         run = Run(name, plan, self.engine, folder, options, temporary=base is None)
         self._make_ready(run)
         return run
@@ -585,6 +661,7 @@ class Session:
         # The worker ends the old one before it starts the new one.
         if (old := self._runs.pop(run.name, None)) is not None:
             old.discard()
+        self._attached.pop(run.name, None)
         self._runs[run.name] = run.start()
         return run
 

@@ -90,6 +90,8 @@ class FolderState:
         The files that are open, by their folder.
     whole
         Those that are to appear.
+    kind
+        Of what kind the parts are: their files' extension.
     """
 
     staging: str
@@ -98,6 +100,7 @@ class FolderState:
     names: int = 0
     growing: Mapping[str, PartFile] = field(default_factory=dict)
     whole: tuple[PartFile, ...] = ()
+    kind: str = ""
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> FolderState:

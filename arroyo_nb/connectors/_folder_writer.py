@@ -93,9 +93,11 @@ class FolderWriter:
                 self._claim(undo, user)
             if known is None:
                 # Noted before it is made: whoever goes on has the same.
-                self._note(FolderState(f".arroyo-{secrets.token_hex(8)}"))
+                staging = f".arroyo-{secrets.token_hex(8)}"
+                self._note(FolderState(staging, kind=parts.extension))
             else:
-                self._state = known
+                self._check_kind(known)
+                self._state = replace(known, kind=parts.extension)
             self._staging.mkdir(exist_ok=True)
             self._recover()
             self._undo = undo.pop_all()
@@ -148,6 +150,14 @@ class FolderWriter:
         for file in self._state.growing.values():
             self._check(file)
         self._publish()
+
+    def _check_kind(self, known: FolderState) -> None:
+        if known.files and known.kind not in ("", self._parts.extension):
+            raise RunProblem(
+                f"'{self._name}' has files of {known.kind} that are not whole yet, and "
+                f"is to be written as {self._parts.extension}",
+                hint="start the run as it was and stop it, which makes them whole",
+            )
 
     def _check(self, file: PartFile) -> None:
         if not all(part.exists() for part in self._paths(file)):

@@ -11,10 +11,14 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.job.endpoint import Told, served
-from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor
+from arroyo_nb.job.record import Record
+from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor, Tell
+from arroyo_nb.run.owner import asked_mode
 from arroyo_nb.run.stopping import StopMode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.job.log import Log
     from arroyo_nb.run.run import Run
@@ -28,8 +32,9 @@ def serve(
     begin: Callable[[], Run],
     log: Log,
     *,
+    folder: Path,
     port: int | None = None,
-    mode: Callable[[], StopMode] = lambda: StopMode.CHECKPOINT,
+    mode: StopMode = StopMode.CHECKPOINT,
     restarts: Restarts | None = None,
 ) -> ArroyoError | None:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
@@ -42,11 +47,13 @@ def serve(
         Begins its run, or goes on with it from its checkpoint; it returns at once.
     log
         Where its events go.
+    folder
+        Its run's, in which is noted who runs it.
     port
         Where its health and metrics are served, on loopback; 0 takes a free one, which
         is told as the event ``serving``. None serves nothing.
     mode
-        How it is stopped; asked when a signal has come.
+        How a signal stops it, where nobody asked for another.
     restarts
         When a run that failed begins again.
 
@@ -62,18 +69,19 @@ def serve(
     KeyboardInterrupt
         At a second signal.
     """
-    supervisor = Supervisor(begin, lambda error: not error.lasting, log.tell, restarts)
-    stop = partial(_stop, supervisor, mode)
-    with _asked_to_stop(stop), _endpoint(name, supervisor, port, log):
-        log.tell("job_started", pid=os.getpid())
+    tell = Record(name, folder, log.tell).tell
+    supervisor = Supervisor(begin, lambda error: not error.lasting, tell, restarts)
+    stop = partial(_stop, supervisor, folder, mode)
+    with _asked_to_stop(stop), _endpoint(name, supervisor, port, tell):
+        tell("job_started", pid=os.getpid())
         state = supervisor.supervise()
     return supervisor.error if state is JobState.FAILED else None
 
 
 def _stop(
-    supervisor: Supervisor[Run], mode: Callable[[], StopMode], reason: str
+    supervisor: Supervisor[Run], folder: Path, mode: StopMode, reason: str
 ) -> None:
-    supervisor.stop(reason, mode())
+    supervisor.stop(reason, asked_mode(folder) or mode)
 
 
 @contextmanager
@@ -93,12 +101,12 @@ def _asked_to_stop(stop: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def _endpoint(
-    name: str, supervisor: Supervisor[Run], port: int | None, log: Log
+    name: str, supervisor: Supervisor[Run], port: int | None, tell: Tell
 ) -> Iterator[None]:
     if port is None:
         yield
         return
 
     with served(Told(name, supervisor), port) as taken:
-        log.tell("serving", port=taken)
+        tell("serving", port=taken)
         yield

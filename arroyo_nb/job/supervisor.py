@@ -204,7 +204,11 @@ class Supervisor(Generic[R]):
         return self._after_failure(run.error, run.running_s)
 
     def _watch(self, run: Supervised) -> None:
+        told = False
         while not run.wait_quietly(LOOK_S):
+            if not told and run.state is RunState.RUNNING:
+                self._tell("running", restarts=self.restarted)
+                told = True
             if self._stopping:
                 self._end(run)
                 return

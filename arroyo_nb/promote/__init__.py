@@ -8,3 +8,9 @@ from __future__ import annotations
 
 SUFFIXES = (".yaml", ".yml")
 """What the files of job specs end with."""
+
+JOBS = "jobs"
+"""Where the folders of jobs are, beside their notebook."""
+
+SPEC = "job.yaml"
+"""The file in such a folder that is the job."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from arroyo_nb.connectors import TableSpec
+from arroyo_nb.connectors import TableSpec, is_streamed
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.described import described
 from arroyo_nb.plan.nodes import (
@@ -32,6 +32,7 @@ from arroyo_nb.plan.nodes import (
     UpdatingJoin,
     UpdatingRank,
     Watermark,
+    is_updating,
 )
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.promote.jobspec import JobSpec
@@ -66,6 +67,7 @@ class Edit(Enum):
     TTL = "ttl"
     MODE = "mode"
     ROWS = "rows"
+    TAKEN_BACK = "rows that are taken back"
     LOOKUP = "lookup table"
     DELAY = "delay"
     SOURCE_OPTION = "source option"
@@ -80,6 +82,7 @@ class Edit(Enum):
     KEPT = "what an operator keeps"
     QUERIES = "queries"
     PLAN = "plan"
+    UNKNOWN = "unknown"
 
 
 _COMPATIBLE, _FORK, _FRESH = Outcome.COMPATIBLE, Outcome.FORK, Outcome.FRESH
@@ -93,6 +96,9 @@ RULINGS: Mapping[Edit, Ruling] = {
     Edit.TTL: Ruling(_COMPATIBLE, "from now on keys are forgotten after the new time"),
     Edit.MODE: Ruling(_COMPATIBLE, "it refuses scripts, and changes no plan"),
     Edit.ROWS: Ruling(_FORK, "the state and the sink hold what the old rows made"),
+    Edit.TAKEN_BACK: Ruling(
+        _FRESH, "what is taken back would not be what an operator remembers"
+    ),
     Edit.LOOKUP: Ruling(_FORK, "rows of before were looked up in the old table"),
     Edit.DELAY: Ruling(_FORK, "rows were late by the old delay"),
     Edit.SOURCE_OPTION: Ruling(_FORK, "rows of before were read in the old way"),
@@ -107,10 +113,14 @@ RULINGS: Mapping[Edit, Ruling] = {
     Edit.KEPT: Ruling(_FRESH, "the state was kept by other keys, values or windows"),
     Edit.QUERIES: Ruling(_FRESH, "each query has a checkpoint, found by its number"),
     Edit.PLAN: Ruling(_FRESH, "the plans differ in a way that is not known to be safe"),
+    Edit.UNKNOWN: Ruling(_FRESH, "its state does not say what it was made by"),
 }
 """Which edit does what, and why."""
 
 _WHERE_IT_LIES = frozenset(("path", "topic"))
+_HOW_TO_READ = frozenset(("bad_data",))
+"""What may change of a source that is recorded: anything else makes other rows, and how
+many were read says nothing of them."""
 _ROW_BY_ROW = (Filter, LookupJoin, Project)
 
 
@@ -195,7 +205,7 @@ class _Comparison:
     """Two plans, side by side from the sinks down; each pair of nodes once."""
 
     def __init__(self) -> None:
-        self._seen: set[tuple[int, int]] = set()
+        self._seen: set[tuple[int, int, bool]] = set()
 
     def of_sinks(
         self, old: tuple[Sink, ...], new: tuple[Sink, ...]
@@ -209,17 +219,22 @@ class _Comparison:
                 yield _changed(Edit.SINK, f"what '{one.name}' writes to", one, other)
             yield from self._of(one.input, other.input)
 
-    def _of(self, old: Node, new: Node) -> Iterator[Difference]:
-        if (id(old), id(new)) in self._seen:
+    def _of(self, old: Node, new: Node, *, kept: bool = False) -> Iterator[Difference]:
+        """What differs from two nodes on; ``kept``: what they give is remembered."""
+        if (id(old), id(new), kept) in self._seen:
             return
-        self._seen.add((id(old), id(new)))
+        self._seen.add((id(old), id(new), kept))
         above_old, below_old = _row_by_row(old)
         above_new, below_new = _row_by_row(new)
+        taken_back = kept and (is_updating(below_old) or is_updating(below_new))
         for one, other in zip_longest(*_unlike(above_old, above_new)):
-            yield _changed(_edit_of_rows(one, other), "how rows are made", one, other)
-        yield from self._of_operators(below_old, below_new)
+            edit = Edit.TAKEN_BACK if taken_back else _edit_of_rows(one, other)
+            yield _changed(edit, "how rows are made", one, other)
+        yield from self._of_operators(below_old, below_new, kept=kept)
 
-    def _of_operators(self, old: Node, new: Node) -> Iterator[Difference]:
+    def _of_operators(
+        self, old: Node, new: Node, *, kept: bool
+    ) -> Iterator[Difference]:
         if type(old) is not type(new) or len(old.inputs) != len(new.inputs):
             yield _changed(Edit.OPERATOR, "an operator", old, new)
             return
@@ -227,8 +242,9 @@ class _Comparison:
             yield from _of_sources(old, new)
         elif not _alike(old, new) or _remembered(old) != _remembered(new):
             yield _of_operator(old, new)
+        kept = kept or not isinstance(old, Union | Watermark)
         for one, other in zip(old.inputs, new.inputs, strict=True):
-            yield from self._of(one, other)
+            yield from self._of(one, other, kept=kept)
 
 
 def _row_by_row(node: Node) -> tuple[list[Node], Node]:
@@ -296,8 +312,15 @@ def _of_sources(old: Source, new: Source) -> Iterator[Difference]:
         yield _changed(Edit.COLUMNS, f"the columns of '{one.name}'", old, new)
     for name in sorted(one.options.keys() | other.options.keys()):
         if one.options.get(name) != other.options.get(name):
-            edit = Edit.SOURCE if name in _WHERE_IT_LIES else Edit.SOURCE_OPTION
+            edit = Edit.SOURCE_OPTION if _is_free(name, new) else Edit.SOURCE
             yield Difference(edit, f"the option '{name}' of '{one.name}'")
+
+
+def _is_free(option: str, source: Source) -> bool:
+    """Whether a place in a source is the same place with another value of it."""
+    if is_streamed(source.table.connector):
+        return option not in _WHERE_IT_LIES
+    return option in _HOW_TO_READ
 
 
 def _columns(spec: TableSpec) -> tuple[object, ...]:

@@ -9,15 +9,14 @@ from pathlib import Path
 
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.plan import Plan
+from arroyo_nb.promote import SPEC
 from arroyo_nb.promote.jobfile import JobFile, load
 from arroyo_nb.promote.jobspec import STATE, JobSpec, Origin
 from arroyo_nb.promote.lint import Finding, lint, refuse, report
 from arroyo_nb.promote.promotion import promoted
 from arroyo_nb.promote.targets import LOCAL, TARGETS
 
-JOBS = "jobs"
-"""Where the folders of jobs are, beside their notebook."""
-SPEC, PLAN, LINT, IGNORED = "job.yaml", "plan.txt", "lint.md", ".gitignore"
+PLAN, LINT, IGNORED = "plan.txt", "lint.md", ".gitignore"
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def promote(
         name,
         trigger=trigger,
         origin=origin,
-        before=_before(folder),
+        before=before(folder),
         file=str(folder / SPEC),
     )
     made = file.plan()
@@ -85,7 +84,7 @@ def promote(
     return Promotion(folder, file.spec, findings, delivery.command)
 
 
-def _before(folder: Path) -> JobSpec | None:
+def before(folder: Path) -> JobSpec | None:
     """The spec that is in a folder; None where there is none."""
     path = folder / SPEC
     return load(path).spec if path.exists() else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -71,6 +72,16 @@ class JobFile:
         self._check_tables(plan)
         ttl = spec.options.ttl
         return plan if ttl is None else plan.with_updating_ttl(ttl)
+
+    @property
+    def state(self) -> Path:
+        """The folder that its state is in, in one of the job's name."""
+        return Path(self.source.name).parent / self.spec.state
+
+    @property
+    def command(self) -> str:
+        """The one that runs it."""
+        return f"arroyo-nb run {shlex.quote(self.source.name)}"
 
     def check_runs_here(self, *, strict: bool = False) -> None:
         """Refuse what could not be run.

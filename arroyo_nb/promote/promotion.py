@@ -53,11 +53,14 @@ def promoted(
     if not plan.sinks:
         raise PromoteProblem(f"'{name}' only declares: there is nothing to run")
     kept = before or JobSpec(name, "")
+    # A job that was attached, and is given back as it was.
+    is_same = before is not None and plan.source.text == before.script
+    sql = plan.source.text.removeprefix("\ufeff").strip() + "\n"
     spec = replace(
         kept,
         name=name,
-        sql=plan.source.text.removeprefix("\ufeff").strip() + "\n",
-        tables=tuple(earlier_tables(plan)),
+        sql=kept.sql if is_same else sql,
+        tables=kept.tables if is_same else tuple(earlier_tables(plan)),
         origin=origin or kept.origin,
         options=replace(
             kept.options,

@@ -189,7 +189,11 @@ class Execution:
             return
         try:
             self._claim = claim = RunFolder(
-                self._folder, plan_text=self._identity, name=self._name
+                self._folder,
+                plan_text=self._identity,
+                name=self._name,
+                spec=self._options.spec,
+                differs=self._options.differs,
             )
             spark = self._engine.session
             self._generation = self._engine.restarts

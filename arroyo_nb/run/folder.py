@@ -2,8 +2,9 @@
 
 ::
 
-    run.json            which query this state belongs to, and in how many buckets
+    run.json            which query this state belongs to (:mod:`arroyo_nb.run.stamp`)
     lock                held (flock) by the process that runs it; names its owner
+    job.json            of a job: which process it is (:mod:`arroyo_nb.run.owner`)
     sources/TABLE/      chunks that the conductor released; where a topic was begun
     sources/heartbeat/  beats, for queries that forget idle keys
     lookups/            tables that rows are looked up in, as they were read
@@ -15,28 +16,73 @@ A folder is one query's: state of another query is refused, never misread.
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
 import os
-import re
+import time
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from arroyo_nb.changelog import BUCKETS
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run import heartbeat
+from arroyo_nb.run.relocation import relocate
+from arroyo_nb.run.stamp import (
+    AFRESH,
+    STAMP,
+    Stamp,
+    beside,
+    fingerprint,
+    untold,
+    waiting,
+)
 
-VERSION = 2
-"""Of the format of the state; 2: keys and buckets are dealt out by our own hash."""
-
-_OWNER = re.compile(r"process (\d+)$")
-_AFRESH = "name another state folder, or remove this one to start afresh"
+LOCK = "lock"
+LOOKED_AT_S = 0.2
+"""How long a lock may be held by somebody who only looks whether it is."""
 
 
-def fingerprint(text: str) -> str:
-    """Short name of a plan's text; equal plans have equal state."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+class Lock:
+    """The lock of a run's folder, held by this process from construction to
+    :meth:`release`.
+
+    Parameters
+    ----------
+    folder
+        Which.
+    name
+        The run's, told to whoever meets the lock.
+
+    Raises
+    ------
+    RunProblem
+        When another run holds it.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._file = self._acquired(folder)
+        self._file.truncate(0)
+        self._file.write(f"run '{name}' of process {os.getpid()}")
+        self._file.flush()
+
+    def _acquired(self, folder: Path) -> IO[str]:
+        # flock ends with its process, however it dies: no stale lock is possible.
+        file = (folder / LOCK).open("a+")
+        if _locked(file) and _is_at(file, folder / LOCK):
+            return file
+        who = owner(folder)
+        file.close()
+        raise RunProblem(
+            f"state folder '{folder}' is in use by {who}",
+            hint="stop that run, or give this one a state folder of its own",
+        )
+
+    def release(self) -> None:
+        """Let another run have it; harmless twice."""
+        if not self._file.closed:
+            # Not by closing alone: a child that was forked holds the file open too.
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+            self._file.close()
 
 
 class RunFolder:
@@ -47,8 +93,7 @@ class RunFolder:
     resumed
         Whether there was state in it.
     buckets
-        Into how many pieces the state of an updating operator is cut: fixed when the
-        state is begun.
+        See :class:`Stamp`.
 
     Parameters
     ----------
@@ -58,6 +103,10 @@ class RunFolder:
         Text of the plan whose state it holds or will hold.
     name
         The run's name, told to whoever meets the lock.
+    spec
+        See :class:`Stamp`.
+    differs
+        Tells how the query whose state was found is another one, in lines.
 
     Raises
     ------
@@ -66,18 +115,27 @@ class RunFolder:
         it cannot be made.
     """
 
-    def __init__(self, path: Path, *, plan_text: str, name: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        plan_text: str,
+        name: str,
+        spec: str = "",
+        differs: Callable[[Stamp], str] = untold,
+    ) -> None:
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = self._acquire(name)
+            self._lock = Lock(path, name)
         except OSError as error:
             raise RunProblem(
                 f"state folder '{path}' cannot be used: {error.strerror}",
                 hint="name a folder that this user may write",
             ) from error
         try:
-            self.resumed, self.buckets = self._claim(fingerprint(plan_text), name)
+            stamp = Stamp(fingerprint(plan_text), name, at=str(path), spec=spec)
+            self.resumed, self.buckets = self._claim(stamp, differs)
         except BaseException:
             self.release()
             raise
@@ -105,82 +163,77 @@ class RunFolder:
 
     def release(self) -> None:
         """Let another run have it; harmless twice."""
-        if not self._lock.closed:
-            # Not by closing alone: a child that was forked holds the file open too.
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
-            self._lock.close()
+        self._lock.release()
 
     def _made(self, *parts: str) -> Path:
         folder = self.path.joinpath(*parts)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
-    def _acquire(self, name: str) -> IO[str]:
-        # flock ends with its process, however it dies: no stale lock is possible.
-        lock = (self.path / "lock").open("a+")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            owner = lock.read().strip() or "another run"
-            lock.close()
-            raise RunProblem(
-                f"state folder '{self.path}' is in use by {owner}",
-                hint="stop that run, or give this one a state folder of its own",
-            ) from None
-        lock.truncate(0)
-        lock.write(f"run '{name}' of process {os.getpid()}")
-        lock.flush()
-        return lock
-
-    def _claim(self, query: str, name: str) -> tuple[bool, int]:
+    def _claim(self, stamp: Stamp, differs: Callable[[Stamp], str]) -> tuple[bool, int]:
         """Whether there is state, and into how many buckets it is cut."""
-        stamp = self.path / "run.json"
-        with suppress(FileNotFoundError):
-            found, buckets = _read_stamp(stamp)
-            if found != query:
-                raise RunProblem(
-                    f"state folder '{self.path}' holds the state of another query",
-                    hint=_AFRESH,
-                )
-            return True, buckets
-        draft = stamp.with_suffix(".draft")
-        facts = {"version": VERSION, "name": name, "query": query, "buckets": BUCKETS}
-        draft.write_text(json.dumps(facts))
-        draft.replace(stamp)
-        return False, BUCKETS
+        settle(self.path)
+        before = Stamp.of(self.path)
+        if before is None:
+            stamp.write(self.path)
+            return False, stamp.buckets
+        if before.moved_to:
+            raise RunProblem(
+                f"the state in '{self.path}' was handed over to '{before.moved_to}'",
+                hint="%arroyo attach brings a job and its state back; or remove this "
+                "folder to start afresh",
+            )
+        if before.query != stamp.query:
+            raise RunProblem(
+                f"state folder '{self.path}' holds the state of another query"
+                + (f":\n{how}" if (how := differs(before)) else ""),
+                hint=AFRESH,
+            )
+        if before.at not in ("", str(self.path)):
+            relocate(self.path, Path(before.at))
+        # What was changed and is no part of the plan is what was run last.
+        replace(stamp, buckets=before.buckets).write(self.path)
+        return True, before.buckets
+
+
+def _locked(file: IO[str]) -> bool:
+    deadline = time.monotonic() + LOOKED_AT_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(LOOKED_AT_S / 10)
+        else:
+            return True
+
+
+def _is_at(file: IO[str], path: Path) -> bool:
+    """Whether a file still has its name: its folder may have been set aside."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    return False
+
+
+def settle(folder: Path) -> None:
+    """Let a copy take the place of a folder whose lock is held; one that was killed in
+    doing so is gone on with: the stamp comes last."""
+    copy = beside(folder)
+    if Stamp.of(folder) is not None or waiting(folder) is None:
+        return
+    for part in sorted(copy.iterdir(), key=lambda part: part.name == STAMP):
+        part.replace(folder / part.name)
+    copy.rmdir()
 
 
 def user_of(state: Path) -> str:
     """Who holds the run folder that an output's state lies in."""
+    return owner(state.parents[2])
+
+
+def owner(folder: Path) -> str:
+    """Who locked a folder last, in words."""
     with suppress(OSError):
-        return (state.parents[2] / "lock").read_text().strip() or "another run"
+        return (folder / LOCK).read_text().strip() or "another run"
     return "another run"
-
-
-def holder(path: Path) -> int | None:
-    """The process that holds a run folder; None where nobody does, or it is none."""
-    try:
-        with (path / "lock").open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        found = _OWNER.search((path / "lock").read_text())
-        return int(found[1]) if found else None
-    except OSError:
-        pass
-    return None
-
-
-def _read_stamp(stamp: Path) -> tuple[object, int]:
-    try:
-        facts = json.loads(stamp.read_text())
-        version, found = facts["version"], (facts["query"], int(facts["buckets"]))
-    except (ValueError, KeyError, TypeError):
-        raise RunProblem(f"'{stamp}' is not a run's stamp", hint=_AFRESH) from None
-    if version != VERSION:
-        raise RunProblem(
-            f"'{stamp.parent}' holds state of format {version}, this version of "
-            f"arroyo_nb keeps format {VERSION}",
-            hint=_AFRESH,
-        )
-    return found

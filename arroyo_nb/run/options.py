@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.stamp import Stamp, untold
 
 DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
 UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
@@ -51,6 +53,10 @@ class RunOptions:
         Whether windows and late rows are counted.
     printed
         Whether bare SELECTs go to standard output as JSON lines, and none are kept.
+    spec
+        What the state folder says of what is run, for who judges a change of it.
+    differs
+        Tells how the query whose state was found is another one, in lines.
     """
 
     sinks: bool = True
@@ -63,6 +69,8 @@ class RunOptions:
     stepping: bool = False
     traced: bool = True
     printed: bool = False
+    spec: str = ""
+    differs: Callable[[Stamp], str] = untold
 
 
 def duration(value: str | timedelta | None) -> timedelta | None:

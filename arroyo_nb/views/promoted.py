@@ -25,7 +25,9 @@ class Found(NamedTuple):
     excerpt: str
 
 
-def promoted(folder: Path, command: str, found: Sequence[Found]) -> dict[str, str]:
+def promoted(
+    folder: Path, command: str, found: Sequence[Found], note: str = ""
+) -> dict[str, str]:
     """A promotion as a MIME bundle.
 
     Parameters
@@ -34,8 +36,11 @@ def promoted(folder: Path, command: str, found: Sequence[Found]) -> dict[str, st
         From where the notebook is: links lead there.
     command
         What runs the job.
+    note
+        What else was done.
     """
     said = count(len(found), "finding") if found else "nothing found"
+    said = f"{said}; {note}" if note else said
     text = [f"promoted to {folder}: {said}", *map(_line, found), f"run it: {command}"]
     rows = "".join(_row(folder, one) for one in found)
     html = (

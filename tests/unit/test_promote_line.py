@@ -125,3 +125,55 @@ def test_a_folder_with_something_else_is_left_alone(line):
     line("%arroyo promote few")
     assert "unknown key 'steps'" in str(line.error)
     assert path.read_text("utf-8") == "steps: []\n"
+
+
+def test_jobs_are_listed_where_they_are(line):
+    assert line("%arroyo jobs") == {
+        "text/plain": "no job yet: %arroyo promote makes one"
+    }
+    line("%arroyo promote few")
+    line("%arroyo promote few -o elsewhere/other")
+    broken = Path("jobs/broken/job.yaml")
+    broken.parent.mkdir()
+    broken.write_text("{")
+    shown = line("%arroyo jobs")["text/plain"].splitlines()
+    assert shown[0].split() == [
+        "job",
+        "state",
+        "process",
+        "running",
+        "for",
+        "restarts",
+        "health",
+        "folder",
+    ]
+    assert [(row.split()[0], row.split()[-1]) for row in shown[1:]] == [
+        ("few", "jobs/few"),
+        ("few", "elsewhere/other"),
+        ("broken", "jobs/broken"),
+    ]
+    assert all("not run yet" in row for row in shown[1:3])
+    assert "unreadable" in shown[3]
+
+
+def test_a_job_that_cannot_be_attached_is_told_and_listed(line):
+    line("%arroyo attach jobs/few/job.yaml")
+    assert "cannot read 'jobs/few/job.yaml'" in str(line.error)
+
+
+def test_the_state_of_a_run_goes_along(line, monkeypatch):
+    given = []
+    monkeypatch.setattr(Session, "promote", promoted_with(given, Session.promote))
+    shown = line("%arroyo promote few --with-state")
+    assert given == [True]
+    assert "the run has stopped; its job goes on from" in shown["text/plain"]
+
+
+def promoted_with(given, promote):
+    """Takes note of the option, and promotes without."""
+
+    def act(session, *arguments, with_state=False, **options):
+        given.append(with_state)
+        return promote(session, *arguments, **options)
+
+    return act

@@ -11,6 +11,7 @@ import pytest
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.job.log import JsonLog
 from arroyo_nb.job.service import SIGNALS, serve
+from arroyo_nb.run.owner import Job
 from arroyo_nb.run.snapshot import RunState
 
 
@@ -43,28 +44,38 @@ def out():
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_stops_it_with_what_is_done_kept(out, number):
+def test_a_signal_stops_it_with_what_is_done_kept(out, number, tmp_path):
     before = [signal.getsignal(each) for each in SIGNALS]
     run = Run(number)
-    assert serve("job", lambda: run, JsonLog("job", out), port=0) is None
+    assert (
+        serve("job", lambda: run, JsonLog("job", out), folder=tmp_path, port=0) is None
+    )
     assert run.note == signal.Signals(number).name
     told = [json.loads(line) for line in out.getvalue().splitlines()]
     events = [event["event"] for event in told]
-    assert events == ["serving", "job_started", "stopping", "job_ended"]
+    assert events == ["serving", "job_started", "running", "stopping", "job_ended"]
     assert told[-1]["state"] == "stopped"
+    noted = Job.of(tmp_path)
+    assert (noted.state, noted.pid, noted.port) == (
+        "stopped",
+        os.getpid(),
+        told[0]["port"],
+    )
     assert [signal.getsignal(each) for each in SIGNALS] == before
 
 
-def test_a_second_signal_does_not_wait(out):
+def test_a_second_signal_does_not_wait(out, tmp_path):
     run = Run(signal.SIGTERM, stubborn=True)
     with pytest.raises(KeyboardInterrupt):
-        serve("job", lambda: run, JsonLog("job", out))
+        serve("job", lambda: run, JsonLog("job", out), folder=tmp_path)
 
 
-def test_why_it_failed_is_given(out):
+def test_why_it_failed_is_given(out, tmp_path):
     wrong = RunProblem("it is wrong")
 
     def begin():
         raise wrong
 
-    assert serve("job", begin, JsonLog("job", out)) is wrong
+    assert serve("job", begin, JsonLog("job", out), folder=tmp_path) is wrong
+    # It never had the folder, which may be that of another process.
+    assert Job.of(tmp_path) is None

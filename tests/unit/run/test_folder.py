@@ -70,7 +70,7 @@ def test_a_second_run_is_refused_with_its_owner_and_a_killed_owner_frees_it(tmp_
 def test_a_child_that_outlives_the_run_does_not_hold_its_folder(tmp_path):
     folder = RunFolder(tmp_path, plan_text="plan", name="first")
     # It has the same open file as a child that was forked.
-    kept = (folder._lock.fileno(),)
+    kept = (folder._lock._file.fileno(),)
     child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=kept)
     with child:
         folder.release()

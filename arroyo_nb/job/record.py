@@ -1,0 +1,49 @@
+"""What a job notes of itself in the folder of its run, for who looks for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from arroyo_nb.job.supervisor import JobState, Tell
+from arroyo_nb.run.owner import Job
+
+_STATES = {"running": JobState.RUNNING, "restarting": JobState.WAITING}
+
+
+class Record:
+    """Hears the events of a job, notes them, and passes them on.
+
+    Parameters
+    ----------
+    name
+        The job's.
+    folder
+        Its run's. Nothing is noted in it before the run has begun: it may be that of
+        another process.
+    tell
+        Is told every event.
+    """
+
+    def __init__(self, name: str, folder: Path, tell: Tell) -> None:
+        self._job = Job(name, JobState.STARTING.value)
+        self._folder = folder
+        self._tell = tell
+        self._is_ours = False
+
+    def tell(self, event: str, *, level: str = "info", **facts: Any) -> None:
+        """Take note of an event."""
+        if event == "serving":
+            self._job = replace(self._job, port=facts["port"])
+        elif event in _STATES and (event == "running" or self._is_ours):
+            self._note(state=_STATES[event].value, restarts=facts.get("restarts"))
+        elif event == "job_ended" and self._is_ours:
+            self._note(state=facts["state"])
+        self._tell(event, level=level, **facts)
+
+    def _note(self, **changed: Any) -> None:
+        known = {name: value for name, value in changed.items() if value is not None}
+        self._job = replace(self._job, **known)
+        self._job.write(self._folder)
+        self._is_ours = True

@@ -1,0 +1,137 @@
+"""A run and its job hand their state to each other: it is in one place at a time.
+
+What is handed over is at rest: the run has ended, its last batch is written or will be
+again, by who goes on, with the same rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.promote import SPEC, jobfile
+from arroyo_nb.promote.compatibility import Version
+from arroyo_nb.promote.folder import before
+from arroyo_nb.promote.going_on import Wish, judged, kept, refuse
+from arroyo_nb.promote.jobspec import STATE
+from arroyo_nb.run import owner
+from arroyo_nb.run.handover import hand_over
+from arroyo_nb.run.names import safe_name
+from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.stamp import Stamp, fingerprint, found
+from arroyo_nb.run.stopping import StopMode
+
+if TYPE_CHECKING:
+    from arroyo_nb.promote.jobfile import JobFile
+    from arroyo_nb.run.owner import Job
+    from arroyo_nb.run.run import Run
+
+
+def check_state(run: Run, there: Path) -> None:
+    """Find out whether a run's state can be handed over to a job.
+
+    Parameters
+    ----------
+    there
+        The job's folder; it may not be there yet.
+
+    Raises
+    ------
+    RunProblem
+        When it has none yet, or only previewed what a job writes; or when the job has
+        state of its own.
+    """
+    unwritten = next(filter(None, (output.unwritten for output in run.outputs)), None)
+    if unwritten is not None:
+        raise RunProblem(
+            f"'{run.name}' only previewed the rows of '{unwritten}': those of before "
+            "are in no table, and a job that goes on would never write them",
+            hint="run the cell with --sinks, and then hand it over; without its state "
+            "the job begins at the beginning",
+        )
+    if run.state is RunState.STARTING:
+        raise RunProblem(
+            f"'{run.name}' has not begun yet: there is no state to hand over",
+            hint="wait until it has, or promote it without its state",
+        )
+    spec = before(there)
+    folder = there / (STATE if spec is None else spec.state)
+    if _has_own(folder.absolute() / safe_name(run.name), run):
+        raise RunProblem(
+            f"the job has state already, in '{folder}'",
+            hint="%arroyo attach goes on with it; or promote to another folder",
+        )
+
+
+def give(run: Run, there: Path, check: Callable[[], None]) -> None:
+    """Stop a run, and let a job go on from its state.
+
+    Parameters
+    ----------
+    there
+        The job's folder, with its spec.
+    check
+        Is called again and again while it is waited for; what it raises leaves the
+        state with the run.
+
+    Raises
+    ------
+    RunProblem
+        When the run does not end, or its state cannot be copied; it stays where it
+        was.
+    """
+    job = jobfile.load(there / SPEC)
+    run.stop("handed over to its job", StopMode.CHECKPOINT)
+    deadline = time.monotonic() + owner.STOP_S
+    # Once it has ended, a source that hangs may still have the folder.
+    while not run.state.ended or owner.holder(run.folder) is not None:
+        check()
+        if time.monotonic() > deadline:
+            raise RunProblem(f"'{run.name}' has not ended within {owner.STOP_S:g} s")
+        time.sleep(owner.LOOK_S)
+    folder = state_of(job)
+    if folder != run.folder:
+        spec = kept(run.plan, run.options.trigger)
+        stamp = Stamp(fingerprint(job.plan().identity), run.name, spec=spec)
+        hand_over(run.folder, folder, run.name, stamp)
+
+
+def take(job: JobFile, check: Callable[[], None] = lambda: None) -> Job | None:
+    """Have a job stopped, and its state ready to be gone on with here.
+
+    Parameters
+    ----------
+    check
+        As :func:`give` takes it.
+
+    Returns
+    -------
+    Job or None
+        The process that was stopped; None: it was not running.
+
+    Raises
+    ------
+    ArroyoError
+        When it cannot be, or was changed since.
+    """
+    job.check_runs_here()
+    folder = state_of(job)
+    verdict = judged(folder, Version(job.spec, job.plan()))
+    if verdict is not None:
+        refuse(verdict, job.spec.name, Wish.GO_ON, job.command)
+    return owner.stop_job(folder, check)
+
+
+def state_of(job: JobFile) -> Path:
+    """Where the state of a job is."""
+    return job.state.absolute() / safe_name(job.spec.name)
+
+
+def _has_own(folder: Path, run: Run) -> bool:
+    """Whether the state in a job's folder is not that of a run."""
+    here = Stamp.of(run.folder)
+    is_given = here is not None and here.moved_to == str(folder)
+    return folder != run.folder and not is_given and found(folder) is not None

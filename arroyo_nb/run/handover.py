@@ -1,0 +1,164 @@
+"""State that goes on elsewhere: set aside, copied, or handed over to another folder.
+
+Each of these holds the folder's lock, so nothing runs on it meanwhile; and what is
+killed half-way leaves the state where it was, or where it was to be, never in two
+folders that can be run.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.folder import LOCK, Lock, settle
+from arroyo_nb.run.owner import NOTES
+from arroyo_nb.run.stamp import STAMP, Stamp, beside, fingerprint
+
+
+def set_aside(folder: Path, name: str) -> Path:
+    """Give a run's folder another name, so that the next run begins anew.
+
+    Parameters
+    ----------
+    folder
+        The run's.
+    name
+        The run's, told to whoever meets the lock.
+
+    Returns
+    -------
+    Path
+        Where it is now; under its old name it can be run again.
+
+    Raises
+    ------
+    RunProblem
+        When a run holds it.
+    """
+    with _held(folder, name):
+        settle(folder)
+        shutil.rmtree(beside(folder), ignore_errors=True)
+        return _renamed(folder)
+
+
+def fork(
+    folder: Path, name: str, *, plan_text: str, left_out: Collection[str] = ()
+) -> Path:
+    """Let another query go on from the state of a run.
+
+    Parameters
+    ----------
+    folder, name
+        The run's.
+    plan_text
+        Of the plan that goes on.
+    left_out
+        What of the state is begun anew: paths from the folder.
+
+    Returns
+    -------
+    Path
+        Where the state is, as it was; its copy has taken its place.
+
+    Raises
+    ------
+    RunProblem
+        When a run holds it, or it cannot be copied.
+    """
+    with _held(folder, name):
+        settle(folder)
+        before = _known(folder)
+        with _copied(folder, folder, left_out) as copy:
+            query, at = fingerprint(plan_text), before.at or str(folder)
+            replace(before, query=query, at=at, spec="").write(copy)
+        aside = _renamed(folder)
+    with _held(folder, name):
+        settle(folder)
+    return aside
+
+
+def hand_over(old: Path, new: Path, name: str, stamp: Stamp) -> None:
+    """Let a run go on in another folder, and never again in its own.
+
+    Parameters
+    ----------
+    old, new
+        Where its state is, and where it is to be.
+    name
+        The run's, told to whoever meets a lock.
+    stamp
+        What the new folder says of it.
+
+    Raises
+    ------
+    RunProblem
+        When a run holds one of them, the new one has state, or it cannot be copied;
+        then all is as it was.
+    """
+    with _held(old, name), _held(new, name):
+        settle(new)
+        before = _known(old)
+        if before.moved_to == str(new):
+            return
+        if before.moved_to or Stamp.of(new) is not None:
+            raise RunProblem(f"'{before.moved_to or new}' has state already")
+        with _copied(old, new) as copy:
+            at, buckets = before.at or str(old), before.buckets
+            stamp = replace(stamp, at=at, buckets=buckets, came_from=str(old))
+            stamp.write(copy)
+            # From here on it is the copy that counts.
+            replace(before, moved_to=str(new)).write(old)
+        settle(new)
+
+
+def _known(folder: Path) -> Stamp:
+    stamp = Stamp.of(folder)
+    if stamp is None:
+        raise RunProblem(f"'{folder}' has no state of a run")
+    return stamp
+
+
+@contextmanager
+def _held(folder: Path, name: str) -> Iterator[None]:
+    # It is missing where its copy still waits beside it.
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = Lock(folder, name)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _renamed(folder: Path) -> Path:
+    names = (folder.with_name(f"{folder.name}.aside-{n}") for n in count(1))
+    aside = next(name for name in names if not name.exists())
+    folder.rename(aside)
+    return aside
+
+
+@contextmanager
+def _copied(old: Path, used_as: Path, left_out: Collection[str] = ()) -> Iterator[Path]:
+    """A copy of all but the stamp, beside where it will be used; it is removed when it
+    cannot be made, or the block fails."""
+    copy = beside(used_as)
+    shutil.rmtree(copy, ignore_errors=True)
+    unwanted = {old / part for part in (*left_out, STAMP, LOCK, NOTES)}
+
+    def ignored(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if Path(folder, name) in unwanted]
+
+    try:
+        # With the times of files: Spark knows a chunk by its own.
+        shutil.copytree(old, copy, ignore=ignored)
+        yield copy
+    except BaseException as error:
+        if _known(old).moved_to != str(used_as):
+            shutil.rmtree(copy, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise RunProblem(f"'{old}' cannot be copied: {error}") from error
+        raise

@@ -1,0 +1,70 @@
+"""A checkpoint at another place than the one where it was made.
+
+Spark names files in it with their whole paths: what has been read of a folder, and
+where the schema of a state lies. A folder that was moved would be read again from the
+beginning, so whoever opens it writes these names anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+_LOGS = (
+    "outputs/*/checkpoint/sources/*/*",
+    "outputs/*/checkpoint/state/*/_metadata/**/*",
+)
+"""Where a checkpoint names files, as JSON lines."""
+
+_ESCAPED = re.compile(r"[^\w\x80-\U0010ffff/:@!$&'()*+,;=.~-]", re.ASCII)
+"""What Java escapes in the path of a URI."""
+
+
+def relocate(folder: Path, old: Path) -> None:
+    """Have the checkpoints in a run's folder name the files that are in it.
+
+    Parameters
+    ----------
+    folder
+        Where it is.
+    old
+        Where it was. One that was killed in this can be relocated again.
+    """
+    for path in sorted(chain.from_iterable(map(folder.glob, _LOGS))):
+        if path.is_file() and path.suffix != ".crc":
+            text = path.read_text("utf-8")
+            if (moved := _moved(text, old, folder)) != text:
+                # Of the old text; Hadoop does without.
+                path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+                draft = folder / "relocated.draft"
+                draft.write_text(moved, "utf-8")
+                draft.replace(path)
+
+
+def _moved(text: str, old: Path, new: Path) -> str:
+    """JSON lines with every file of a folder in another one.
+
+    >>> line = '{"path":"file:///a%20b/sources/1","schema":"file:/a b/state/2"}'
+    >>> _moved(line, Path("/a b"), Path("/c"))
+    '{"path":"file:///c/sources/1","schema":"file:/c/state/2"}'
+    """
+    for before, after in zip(_written(old), _written(new), strict=True):
+        named = re.compile(rf"(file:(?://)?){re.escape(before)}/")
+        text = named.sub(partial(_renamed_file, after), text)
+    return text
+
+
+def _renamed_file(folder: str, found: re.Match[str]) -> str:
+    return f"{found[1]}{folder}/"
+
+
+def _written(path: Path) -> tuple[str, str]:
+    """A path as URIs have it, and as JSON has a text."""
+    return _in_uri(path), json.dumps(str(path), ensure_ascii=False)[1:-1]
+
+
+def _in_uri(path: Path) -> str:
+    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", str(path))

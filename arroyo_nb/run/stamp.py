@@ -1,0 +1,132 @@
+"""Whose state a folder has: a stamp in it, ``run.json``, that is there at once.
+
+Beside a folder there may be ``NAME.next``, a copy that takes its place when it is
+opened next, and ``NAME.aside-N``, what was set aside
+(:mod:`arroyo_nb.run.handover`). The stamp of a copy is written last: one without it is
+not whole, and counts for nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from arroyo_nb.changelog import BUCKETS
+from arroyo_nb.errors import RunProblem
+
+VERSION = 2
+"""Of the format of the state; 2: keys and buckets are dealt out by our own hash."""
+
+STAMP, _NEXT = "run.json", ".next"
+AFRESH = "name another state folder, or remove this one to start afresh"
+
+
+def fingerprint(text: str) -> str:
+    """Short name of a plan's text; equal plans have equal state."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Whose state a folder has.
+
+    Parameters
+    ----------
+    query
+        Fingerprint of the plan.
+    name
+        The run's.
+    buckets
+        Into how many pieces the state of an updating operator is cut: fixed when the
+        state is begun.
+    at
+        The folder's own path, by which files are named in it.
+    spec
+        What was run, for who has to judge a change of it; nothing here reads it.
+    came_from
+        The folder that it is a copy of, where that is not to be used any more.
+    moved_to
+        The folder that took over its state: this one may not be used any more.
+    version
+        Of the format.
+    """
+
+    query: str
+    name: str
+    buckets: int = BUCKETS
+    at: str = ""
+    spec: str = ""
+    came_from: str = ""
+    moved_to: str = ""
+    version: int = VERSION
+
+    def write(self, folder: Path) -> None:
+        """Stamp a folder; at once or not at all."""
+        draft = (folder / STAMP).with_suffix(".draft")
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(asdict(self), file)
+            file.flush()
+            # A rename may reach the disk before what was written does.
+            os.fsync(file.fileno())
+        draft.replace(folder / STAMP)
+
+    @classmethod
+    def of(cls, folder: Path) -> Stamp | None:
+        """The stamp of a folder; None where it has none.
+
+        Raises
+        ------
+        RunProblem
+            When it is torn, or of another format.
+        """
+        path = folder / STAMP
+        try:
+            facts = json.loads(path.read_text("utf-8"))
+            version = facts["version"]
+            known = {**facts, "buckets": int(facts["buckets"]), "query": facts["query"]}
+            stamp = cls(**known) if version == VERSION else None
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            raise RunProblem(f"'{path}' is not a run's stamp", hint=AFRESH) from None
+        if stamp is None:
+            raise RunProblem(
+                f"'{folder}' holds state of format {version}, this version of "
+                f"arroyo_nb keeps format {VERSION}",
+                hint=AFRESH,
+            )
+        return stamp
+
+
+def untold(_: Stamp) -> str:
+    """Nothing is known of how queries differ."""
+    return ""
+
+
+def found(folder: Path) -> Stamp | None:
+    """The stamp of the state that a run would find in a folder; None: it begins anew.
+
+    Raises
+    ------
+    RunProblem
+        When it cannot be used.
+    """
+    return Stamp.of(folder) or waiting(folder)
+
+
+def beside(folder: Path) -> Path:
+    """Where a copy is made that is to take a folder's place."""
+    return folder.with_name(folder.name + _NEXT)
+
+
+def waiting(folder: Path) -> Stamp | None:
+    """The stamp of the copy beside a folder, where it is whole and nobody uses what it
+    was made of any more."""
+    stamp = Stamp.of(beside(folder))
+    if stamp is None or not stamp.came_from:
+        return stamp
+    left = Stamp.of(Path(stamp.came_from))
+    return stamp if left is None or left.moved_to == str(folder) else None

@@ -1,0 +1,142 @@
+"""Who runs a folder, and stopping a job from elsewhere."""
+
+import fcntl
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from arroyo_nb.cli import main
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.promote.status import status
+from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.run.owner import Job, asked_mode, holder, stop_job
+from arroyo_nb.run.stopping import StopMode
+
+JOB = """
+import signal, sys
+from dataclasses import replace
+from pathlib import Path
+from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.run.owner import Job, asked_mode
+path = Path(sys.argv[1])
+folder = RunFolder(path, plan_text="plan", name="job")
+job = Job("job", "running", port=8080)
+if sys.argv[2] == "told":
+    job.write(path)
+def stop(*_):
+    print(asked_mode(path).value, flush=True)
+    folder.release()
+    replace(job, state="stopped").write(path)
+    sys.exit()
+signal.signal(signal.SIGTERM, stop)
+print("held", flush=True)
+while True:
+    signal.pause()
+"""
+SPEC = """version: 1
+name: job
+sql: |
+  CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);
+  SELECT counter FROM t;
+"""
+
+
+@pytest.fixture
+def started(tmp_path):
+    """Starts a process that has the folder of a job."""
+    processes = []
+
+    def start(told="told"):
+        command = [sys.executable, "-c", JOB, str(tmp_path / "state" / "job"), told]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        processes.append(process)
+        assert process.stdout.readline() == "held\n"
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "state" / "job"
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "job.yaml"
+    path.write_text(SPEC)
+    return path
+
+
+def test_a_job_is_stopped_from_elsewhere_and_lets_go(started, folder, spec):
+    process = started()
+    assert holder(folder) == f"run 'job' of process {process.pid}"
+    now = status(spec)
+    assert (now.state, now.pid) == ("running", process.pid)
+    assert now.address == "http://127.0.0.1:8080/healthz"
+    assert stop_job(folder, mode=StopMode.GRACEFUL).pid == process.pid
+    assert process.wait(20) == 0
+    assert process.stdout.read() == "graceful\n"
+    assert asked_mode(folder) is None
+    assert holder(folder) is None
+    assert status(spec).state == "stopped"
+    assert stop_job(folder) is None
+    RunFolder(folder, plan_text="plan", name="next").release()
+
+
+def test_a_job_is_killed_where_no_mode_is_wanted(started, folder, spec):
+    process = started()
+    assert main(["stop", str(spec), "--mode", "force"]) == 0
+    assert process.wait(20) == -signal.SIGKILL
+    assert asked_mode(folder) is None
+    assert main(["stop", str(spec)]) == 1
+
+
+def test_what_is_no_job_is_not_stopped(started, folder, spec):
+    process = started("silent")
+    with pytest.raises(RunProblem, match="which is no job that can be stopped"):
+        stop_job(folder)
+    assert process.poll() is None
+    assert status(spec).state == f"in use by run 'job' of process {process.pid}"
+
+
+def test_a_process_that_has_the_number_of_a_killed_job_is_left_alone(started, folder):
+    """The notes of a job outlive it, and the system gives its number to others."""
+    process = started()
+    job = Job.of(folder)
+    replace(job, started=job.started - 1).write(folder)
+    with pytest.raises(RunProblem, match="which is no job"):
+        stop_job(folder)
+    assert process.poll() is None
+
+
+def test_a_killed_job_is_called_so(started, folder, spec):
+    assert status(spec).state == "not run yet"
+    process = started()
+    process.kill()
+    process.wait(20)
+    assert status(spec).state == "killed"
+    assert stop_job(folder) is None
+
+
+def test_notes_that_are_torn_tell_nothing(folder, spec):
+    RunFolder(folder, plan_text="plan", name="job").release()
+    (folder / "job.json").write_text("{")
+    assert Job.of(folder) is None
+    assert status(spec).state == "stopped"
+
+
+def test_who_only_looks_at_the_lock_refuses_no_run(folder, monkeypatch):
+    RunFolder(folder, plan_text="plan", name="job").release()
+    with (folder / "lock").open() as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        # The look is over once the run has waited for it.
+        monkeypatch.setattr("time.sleep", lambda _: looking.close())
+        RunFolder(folder, plan_text="plan", name="next").release()
+        assert looking.closed
