@@ -77,6 +77,11 @@ def _parser() -> argparse.ArgumentParser:
         default=MODES[0],
         help=f"of a job: what SIGTERM does; {_MODES}",
     )
+    run.add_argument(
+        "--submitted",
+        action="store_true",
+        help="of a job: run on the Spark of the spark-submit that started this process",
+    )
     _command(commands, "explain", "print the plan of a script", _explain)
     check = _command(
         commands,
@@ -105,7 +110,10 @@ def _add_promote(commands: _Commands) -> None:
         "-o", "--out", metavar="DIR", type=Path, help="the job's folder; else jobs/N"
     )
     promote.add_argument(
-        "--target", default="local", metavar="T", help="where it runs: local or arroyo"
+        "--target",
+        default="local",
+        metavar="T",
+        help="where it runs: local, spark-submit, kubernetes or arroyo",
     )
     _add_deny(promote)
     _add_parameters(promote)
@@ -198,6 +206,7 @@ def _run(arguments: argparse.Namespace) -> int:
             log=arguments.log,
             port=arguments.port,
             stop=arguments.stop_mode,
+            submitted=arguments.submitted,
         )
         return FINISHED
     named = None if file == STDIN else Path(file).stem

@@ -21,12 +21,15 @@ from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.log import LOGS
 from arroyo_nb.job.service import serve
 from arroyo_nb.job.stop import asked_mode
+from arroyo_nb.job.supervisor import STOP_S
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.snapshot import RunState, before_end
 from arroyo_nb.run.stopping import StopMode, stop_mode
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from arroyo_nb.promote.jobfile import JobFile
     from arroyo_nb.run.run import Run
     from arroyo_nb.source import Source
@@ -72,6 +75,7 @@ def run_job(
     log: str = "text",
     port: int | None = None,
     stop: str = StopMode.CHECKPOINT.value,
+    submitted: bool = False,
 ) -> None:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
 
@@ -88,6 +92,8 @@ def run_job(
     stop
         How a signal stops it, where ``arroyo-nb stop`` says nothing else: the value of
         a :class:`StopMode`.
+    submitted
+        Run it on the Spark of the spark-submit that started this process.
 
     Raises
     ------
@@ -111,7 +117,10 @@ def run_job(
         return asked_mode(Path(state) / safe_name(name)) or default
 
     paces = {"trigger": options.trigger, "ttl": options.ttl}
-    with Session(state_dir=state, strict=strict, tell=events.note) as session:
+    with (
+        _spark(submitted) as spark,
+        Session(spark, state, strict, tell=events.note) as session,
+    ):
 
         def begin() -> Run:
             return _begun(session, spec.script, name=name, **paces)
@@ -122,6 +131,19 @@ def run_job(
             events.note(text)
     if error is not None:
         raise job.located(error) from None
+
+
+@contextmanager
+def _spark(submitted: bool) -> Iterator[SparkSession | None]:
+    """What to run on; None: an engine of our own."""
+    if not submitted:
+        yield None
+        return
+    from arroyo_nb.engine import submitted as launcher
+
+    spark = launcher.submitted()
+    with launcher.ended_before(spark, within_s=STOP_S):
+        yield spark
 
 
 def say_aside(text: str) -> None:
