@@ -72,6 +72,11 @@ class Golden:
     plan: Plan
 
     @property
+    def spec(self) -> Path:
+        """The job's."""
+        return self.folder / "job.yaml"
+
+    @property
     def is_racing(self) -> bool:
         """Whether the changes that it tells depend on which of its sources is sooner;
         what they leave does not."""

@@ -42,6 +42,8 @@ def environment() -> Mapping[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "PYTHON": sys.executable,
         "JAVA_HOME": str(find_java().home),
+        # None lives for long enough to gain by the second compiler.
+        "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
     }
 
@@ -52,7 +54,7 @@ class Daemon:
     def __init__(self, folder: Path, name: str, main: str, *arguments: str) -> None:
         java = find_java()
         paths = f"{spark_home()}/jars/*{os.pathsep}{LEASH}"
-        flags = [*java_flags(java), _HEAP, "-XX:TieredStopAtLevel=1"]
+        flags = [*java_flags(java), _HEAP]
         # A program of the same user on the same machine is no reason to listen to it.
         flags.append("-Dspark.master.rest.enabled=false")
         program = ["-cp", paths, "arroyo_nb.Leash", main, "--host", LOOPBACK]
