@@ -204,6 +204,7 @@ def test_who_ends_spark_has_the_job_stopped_first(
         wait_for(lambda: len(lines(answers)) > 100, process)
         process.send_signal(signal.SIGTERM)
         said, err = process.communicate(timeout=allowed(JOB_S))
+    assert process.returncode == 128 + signal.SIGTERM  # as Java has it
     events = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     assert ("stopping", "SIGTERM") in [(e["event"], e.get("reason")) for e in events]
     assert events[-1]["event"] == "job_ended", err[-4000:]

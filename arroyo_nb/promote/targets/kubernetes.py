@@ -64,7 +64,7 @@ ENV JAVA_HOME=/opt/java/openjdk SPARK_HOME=/opt/spark
 ENV PATH=/opt/java/openjdk/bin:/opt/spark/bin:$PATH
 ENV PYSPARK_PYTHON=python3 PYSPARK_DRIVER_PYTHON=python3
 
-# A wheel beside job.yaml takes the place of the one that no index has.
+# What no index has: COPY its wheel, and name it by --build-arg ARROYO_NB=FILE.
 COPY kubernetes/requirements.txt {job}/kubernetes/
 ARG ARROYO_NB={own}
 RUN pip install --no-cache-dir -r {job}/kubernetes/requirements.txt \\

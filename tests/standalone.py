@@ -23,7 +23,7 @@ from arroyo_nb.engine.java import find_java
 from arroyo_nb.engine.program import LEASH, Child, tail
 
 LOOPBACK = "127.0.0.1"
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 UP_S = 60.0
 
 _MASTER_IS_UP = re.compile(r"Starting Spark master at (spark://\S+)")
