@@ -90,6 +90,11 @@ def _parser() -> argparse.ArgumentParser:
             default="",
             help=f"of a job that was changed: {text}",
         )
+    run.add_argument(
+        "--submitted",
+        action="store_true",
+        help="of a job: run on the Spark of the spark-submit that started this process",
+    )
     _command(commands, "explain", "print the plan of a script", _explain)
     check = _command(
         commands,
@@ -119,7 +124,10 @@ def _add_promote(commands: _Commands) -> None:
         "-o", "--out", metavar="DIR", type=Path, help="the job's folder; else jobs/N"
     )
     promote.add_argument(
-        "--target", default="local", metavar="T", help="where it runs: local or arroyo"
+        "--target",
+        default="local",
+        metavar="T",
+        help="where it runs: local, spark-submit, kubernetes or arroyo",
     )
     _add_deny(promote)
     _add_parameters(promote)
@@ -220,6 +228,7 @@ def _run(arguments: argparse.Namespace) -> int:
             port=arguments.port,
             stop=arguments.stop_mode,
             changed=arguments.changed,
+            submitted=arguments.submitted,
         )
         return FINISHED
     if arguments.changed:

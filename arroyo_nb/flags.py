@@ -133,7 +133,12 @@ RECORD_FLAGS = (
 PROMOTE_FLAGS = (
     Flag("folder", ("-o", "--out"), "the job's folder, jobs/NAME if not said", "DIR"),
     Flag("deny", ("--deny",), "codes of findings that are errors", "A,B", _names),
-    Flag("target", ("--target",), "where it will run: local or arroyo", "TARGET"),
+    Flag(
+        "target",
+        ("--target",),
+        "where it will run: local, spark-submit, kubernetes or arroyo",
+        "TARGET",
+    ),
     Flag("with_state", ("--with-state",), "stop the run; the job goes on from it"),
 )
 
@@ -222,7 +227,7 @@ COMMANDS: Mapping[str, Command] = {
         Command("resume", "go on with a run from its checkpoint",
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("promote", "make a job of a run: a folder to review and to run",
-                "NAME [-o DIR] [--deny A,B] [--target local|arroyo] [--with-state]",
+                "NAME [-o DIR] [--deny A,B] [--target TARGET] [--with-state]",
                 "the name of one run", 1, 1, runs=True,
                 flags=PROMOTE_FLAGS),
         Command("attach", "stop a job, and go on with it here",

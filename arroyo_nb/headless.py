@@ -13,19 +13,22 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.log import LOGS
 from arroyo_nb.job.service import serve
+from arroyo_nb.job.supervisor import STOP_S
 from arroyo_nb.run.names import safe_name
+from arroyo_nb.run.options import state_folder
 from arroyo_nb.run.snapshot import RunState, before_end
 from arroyo_nb.run.stopping import StopMode, stop_mode
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from arroyo_nb.promote.jobfile import JobFile
     from arroyo_nb.run.run import Run
     from arroyo_nb.source import Source
@@ -72,6 +75,7 @@ def run_job(
     port: int | None = None,
     stop: str = StopMode.CHECKPOINT.value,
     changed: str = "",
+    submitted: bool = False,
 ) -> None:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
 
@@ -91,6 +95,8 @@ def run_job(
     changed
         What becomes of its state where the job was changed since: a value of
         :class:`arroyo_nb.promote.going_on.Wish`.
+    submitted
+        Run it on the Spark of the spark-submit that started this process.
 
     Raises
     ------
@@ -107,7 +113,7 @@ def run_job(
     events = LOGS[log](name, sys.stderr)
     for note in other_versions(spec.packages):
         events.note(note)
-    state = (Path(state_dir).expanduser() if state_dir else job.state).absolute()
+    state = state_folder(state_dir or job.state)
     folder = state / safe_name(name)
     version = Version(spec, job.plan(strict=strict))
     for note in prepare(folder, version, Wish(changed), job.command):
@@ -116,7 +122,10 @@ def run_job(
         os.environ.setdefault(CORES, str(options.parallelism))
     mode = stop_mode(stop)
     paces = {"trigger": options.trigger, "ttl": options.ttl}
-    with Session(state_dir=state, strict=strict, tell=events.note) as session:
+    with (
+        _spark(submitted) as spark,
+        Session(spark, state, strict, tell=events.note) as session,
+    ):
 
         def begin() -> Run:
             return _begun(session, spec.script, name=name, **paces)
@@ -127,6 +136,19 @@ def run_job(
             events.note(text)
     if error is not None:
         raise job.located(error) from None
+
+
+@contextmanager
+def _spark(submitted: bool) -> Iterator[SparkSession | None]:
+    """What to run on; None: an engine of our own."""
+    if not submitted:
+        yield None
+        return
+    from arroyo_nb.engine import submitted as launcher
+
+    spark = launcher.submitted()
+    with launcher.ended_before(spark, within_s=STOP_S):
+        yield spark
 
 
 def say_aside(text: str) -> None:

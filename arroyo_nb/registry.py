@@ -53,19 +53,25 @@ class Registry(Generic[T]):
         Dotted name of the folder; each module in it is one plug-in of that name.
     attribute
         The name that each module binds.
+    dashed
+        Whether names have dashes where their modules have underscores.
     """
 
-    def __init__(self, kind: str, package: str, attribute: str) -> None:
+    def __init__(
+        self, kind: str, package: str, attribute: str, *, dashed: bool = False
+    ) -> None:
         self._kind = kind
         self._package = package
         self._attribute = attribute
+        self._dashed = dashed
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """All plug-in names, sorted; found without importing them."""
         package = importlib.import_module(self._package)
         found = (module.name for module in pkgutil.iter_modules(package.__path__))
-        return tuple(sorted(name for name in found if not name.startswith("_")))
+        names = (name for name in found if not name.startswith("_"))
+        return tuple(sorted(n.replace("_", "-") if self._dashed else n for n in names))
 
     def get(self, name: str, *, span: Span | None = None) -> T:
         """The plug-in of that name.
@@ -81,6 +87,7 @@ class Registry(Generic[T]):
                 span=span,
                 hint=did_you_mean(name, self.names),
             )
-        module = importlib.import_module(f"{self._package}.{name}")
+        word = name.replace("-", "_") if self._dashed else name
+        module = importlib.import_module(f"{self._package}.{word}")
         plugin: T = getattr(module, self._attribute)
         return plugin

@@ -34,6 +34,7 @@ from arroyo_nb.run.options import (
     duration,
     ending,
     playing_speed,
+    state_folder,
 )
 
 if TYPE_CHECKING:
@@ -693,5 +694,4 @@ def _leave(session: Session, *, pid: int) -> None:
 
 
 def _folder(named: str | Path | None) -> Path | None:
-    # Now: Spark wants an address, and the process may go to another folder.
-    return None if named is None else Path(named).expanduser().absolute()
+    return None if named is None else state_folder(named)

@@ -103,9 +103,14 @@ def spark_home() -> Path:
 def spark_version() -> str:
     """The version of the installed PySpark."""
     # Imported late: it costs a quarter of what loading the extension may cost.
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    return version("pyspark")
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:  # it is Spark's own, of its folder on a cluster
+        import pyspark
+
+        return str(pyspark.__version__)
 
 
 def class_path(home: Path, extra: Iterable[Path] = ()) -> list[Path]:

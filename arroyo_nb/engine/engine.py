@@ -317,10 +317,12 @@ class Engine:
     def _bury(self) -> None:
         """Make everyone forget a session whose JVM, or context, is gone."""
         if self._handed_in:
-            raise EngineProblem(
+            problem = EngineProblem(
                 "the SparkSession that was handed in has been stopped",
                 hint="make a new session with a new SparkSession",
             )
+            problem.lasting = True  # nobody hands in another one
+            raise problem
         self._session = None
         self.restarts += 1
         why = "spark was stopped" if self.alive else "java has died"

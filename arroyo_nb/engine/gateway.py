@@ -58,11 +58,17 @@ def connect(jvm: Jvm) -> SparkSession:
     # What workers run on; without PYSPARK_PYTHON it would be any python3 of the path.
     context: Any = session.sparkContext
     context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    settle(session)
+    return session
+
+
+def settle(session: SparkSession) -> None:
+    """Make a session quiet, and its batches shorter."""
+    context: Any = session.sparkContext
     _silence_context_loggers()
     _forget_where_settings_came_from(context)
     # It prints a traceback when the JVM at its other end goes, which is no error.
     context._accumulatorServer.handle_error = _say_nothing
-    return session
 
 
 def _forget_where_settings_came_from(context: Any) -> None:

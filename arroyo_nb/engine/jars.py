@@ -141,6 +141,14 @@ def resolve(
     return found
 
 
+def packages(jars: JarSet) -> tuple[Coordinates, ...]:
+    """What a Spark elsewhere asks its repository for to have a set: the one that is
+    used here, or else the one that would be asked for first."""
+    choices = _choices(jars, cache_folder() / "jars")
+    used = (choice for choice in choices if _is_ours(choice.folder))
+    return next(used, choices[0]).wanted
+
+
 def _choices(jars: JarSet, base: Path) -> list[_Choice]:
     """The ways to have a set, the best one first."""
     if asked := os.environ.get(jars.variable):

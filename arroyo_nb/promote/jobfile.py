@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from arroyo_nb.promote.jobspec import (
     Udf,
 )
 from arroyo_nb.promote.validation import job_schema, problems
-from arroyo_nb.run.options import duration
+from arroyo_nb.run.options import duration, state_folder
 from arroyo_nb.source import Source, Span
 
 if TYPE_CHECKING:
@@ -179,7 +180,8 @@ def read(source: Source) -> JobFile:
         _check_version(item)
         raise_all(problems(item, job_schema()))
         file = JobFile(_spec(item), source, item)
-        raise_all((*_wrong_hashes(item), *_named_twice(item), *_wrong_variables(file)))
+        found = (_wrong_hashes(item), _named_twice(item), _wrong_variables(file))
+        raise_all((*chain.from_iterable(found), *_wrong_state(item)))
     except ArroyoError as error:
         raise error.at(source) from None
     return file
@@ -241,6 +243,15 @@ def _wrong_hashes(item: Item) -> Iterable[PromoteProblem]:
                 span=udf.entries["sha256"].span,
                 hint=f"once you have read the change, write {made}",
             )
+
+
+def _wrong_state(item: Item) -> Iterable[ArroyoError]:
+    if (state := item.entries.get("state")) is not None:
+        try:
+            state_folder(state.plain)
+        except ArroyoError as problem:
+            problem.span = state.span
+            yield problem
 
 
 def _named_twice(item: Item) -> Iterable[PromoteProblem]:

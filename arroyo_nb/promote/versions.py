@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
+from arroyo_nb.engine.command import spark_version
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
 from arroyo_nb.plan.tree import walk
@@ -31,8 +32,8 @@ def packages(plan: Plan) -> dict[str, str]:
 def installed(package: str) -> str | None:
     """The version that is here; None where there is none."""
     try:
-        return version(package)
-    except PackageNotFoundError:
+        return spark_version() if package == "pyspark" else version(package)
+    except (ImportError, PackageNotFoundError):
         return None
 
 

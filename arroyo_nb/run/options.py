@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Literal
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.stamp import Stamp, untold
 
 DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 
@@ -71,6 +73,29 @@ class RunOptions:
     printed: bool = False
     spec: str = ""
     differs: Callable[[Stamp], str] = untold
+
+
+def state_folder(named: str | Path) -> Path:
+    """The folder that a user names to keep state in.
+
+    Raises
+    ------
+    RunProblem
+        When it is the address of a store, which has no folders.
+
+    >>> state_folder("/mnt/state").as_posix()
+    '/mnt/state'
+    """
+    text = str(named)
+    # A path has lost one of the slashes.
+    if (found := _ADDRESS.match(text)) is not None:
+        raise RunProblem(
+            f"state is kept in a folder: '{text}' is an address of '{found[1]}'",
+            hint="name a folder; on a cluster one that is mounted at the same path on "
+            "every node",
+        )
+    # Now: Spark wants an address, and the process may go to another folder.
+    return Path(named).expanduser().absolute()
 
 
 def duration(value: str | timedelta | None) -> timedelta | None:

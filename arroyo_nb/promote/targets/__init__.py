@@ -58,4 +58,4 @@ class Target(Protocol):
         """
 
 
-TARGETS: Registry[Target] = Registry("target", __name__, "TARGET")
+TARGETS: Registry[Target] = Registry("target", __name__, "TARGET", dashed=True)

@@ -74,6 +74,7 @@ def test_one_that_was_handed_in_is_never_replaced(found: list[Any]) -> None:
     assert session_of(engine) is first
     stop(first)
     for _ in range(2):
-        with pytest.raises(EngineProblem, match="handed in has been stopped"):
+        with pytest.raises(EngineProblem, match="handed in has been stopped") as told:
             session_of(engine)
+        assert told.value.lasting
     engine.close()

@@ -1,0 +1,65 @@
+"""Executors on a cluster read topics and write them, each record once, also when a
+worker is killed."""
+
+import json
+import signal
+import time
+from collections import Counter
+
+import pytest
+from machine import allowed
+from standalone import cluster
+
+from arroyo_nb.promote.folder import promote
+
+WITHIN_S = 180.0
+RECORDS = 4000
+
+SCRIPT = """
+CREATE TABLE orders (id BIGINT NOT NULL, town TEXT) WITH (
+    connector = 'kafka', bootstrap_servers = '{{{{ BROKER }}}}', topic = '{read}',
+    type = 'source', format = 'json', 'source.offset' = 'earliest');
+CREATE TABLE copies (id BIGINT NOT NULL, town TEXT) WITH (
+    connector = 'kafka', bootstrap_servers = '{{{{ BROKER }}}}', topic = '{written}',
+    type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly_once');
+INSERT INTO copies SELECT id, upper(town) FROM orders;
+"""
+
+
+@pytest.mark.long
+def test_a_worker_that_is_killed_loses_and_repeats_no_record(
+    session, broker, new_topic, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("BROKER", broker.bootstrap_servers)
+    read, written = new_topic(2), new_topic(2)
+    plan = session.plan(SCRIPT.format(read=read.name, written=written.name))
+    job = promote(plan, "copies", tmp_path / "job", target="spark-submit").folder
+    ids = iter(range(RECORDS))
+
+    def send(count):
+        for _ in range(count // 100):
+            some = [{"id": next(ids), "town": "graz"} for _ in range(100)]
+            read.send(*some, partition=some[0]["id"] // 100 % 2)
+
+    def wait_for(count):
+        deadline = time.monotonic() + allowed(WITHIN_S)
+        while len(written.records()) < count:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline, "the job made no progress"
+            time.sleep(0.1)
+
+    send(RECORDS // 4)
+    with (
+        cluster(tmp_path / "cluster") as own,
+        own.submit(job, STATE=str(tmp_path / "state")) as process,
+    ):
+        wait_for(RECORDS // 4)
+        send(RECORDS // 4)
+        own.workers[0].kill()
+        send(RECORDS // 2)
+        wait_for(RECORDS)
+        process.send_signal(signal.SIGTERM)
+        said, err = process.communicate(timeout=allowed(WITHIN_S))
+    assert "Lost executor" in err, said
+    found = Counter(json.loads(record.value())["id"] for record in written.records())
+    assert found == Counter(range(RECORDS))
