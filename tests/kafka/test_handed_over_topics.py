@@ -91,7 +91,7 @@ def test_there_and_back_while_records_come(
         eventually(lambda: grown(least), WITHIN_S, LOOK_S)
 
     with stream.coming():
-        run = session.run(script, name="pass")
+        run = session.run(script, name="pass", trigger="1s")
         for _ in range(turns):
             come_on()
             session.promote("pass", spec.parent, with_state=True)

@@ -73,13 +73,15 @@ def check(sinks):
 
 
 @pytest.mark.parametrize(
-    "turns", [2, pytest.param(20, marks=pytest.mark.long)], ids=str
+    "turns", [1, pytest.param(20, marks=pytest.mark.long)], ids=str
 )
 def test_there_and_back_while_rows_come(session, tmp_path, eventually, turns):
     sinks, job, rows = Sinks(tmp_path), tmp_path / "jobs" / "count", 0
     spec = job / "job.yaml"
     session.run(SOURCE)
-    run = session.run(SCRIPT.format(here=tmp_path), name="count", keep=True)
+    run = session.run(
+        SCRIPT.format(here=tmp_path), name="count", keep=True, trigger="1s"
+    )
 
     def more():
         ended = session.get("count").error is not None
