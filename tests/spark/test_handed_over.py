@@ -91,7 +91,6 @@ def test_there_and_back_while_rows_come(session, tmp_path, eventually, turns):
     for _ in range(turns):
         eventually(more, WITHIN_S, LOOK_S)
         session.promote("count", job, with_state=True)
-        assert run.error is None
         assert run.state.value == "stopped"
         assert text in ("", spec.read_text())
         text = spec.read_text()
