@@ -43,13 +43,16 @@ def session(engine: Engine) -> Iterator[Session]:
 
 @pytest.fixture
 def eventually() -> Callable[..., None]:
-    """Waits for a condition with a deadline; fails with what it waited for."""
+    """Waits for a condition with a deadline; fails with what it waited for. What costs
+    something to look at is looked at seldom."""
 
-    def wait(condition: Callable[[], object], within_s: float = 60.0) -> None:
+    def wait(
+        condition: Callable[[], object], within_s: float = 60.0, every_s: float = 0.01
+    ) -> None:
         deadline = time.monotonic() + allowed(within_s)
         while not condition():
             if time.monotonic() > deadline:
                 pytest.fail(f"not within {within_s:g} s: {condition}")
-            time.sleep(0.01)
+            time.sleep(every_s)
 
     return wait

@@ -20,7 +20,7 @@ import yaml
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.planner import plan_script
-from arroyo_nb.promote.compatibility import Outcome, Version, judge
+from arroyo_nb.promote.compatibility import RULINGS, Outcome, Version, judge
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.promote.lint import lint, pages
@@ -32,6 +32,7 @@ from arroyo_nb.source import Source
 HERE = Path(__file__).parent
 RULE = "\n" + "-" * 40 + "\n"
 ERROR = "\n-- error\n"
+HEAD = "| edit | outcome | why |\n|---|---|---|\n"
 PLANS = sorted((HERE / "plans").glob("*.txt"))
 ERRORS = sorted((HERE / "errors").glob("*.sql"))
 EDITS = sorted((HERE / "edits").glob("*.txt"))
@@ -134,6 +135,18 @@ def test_another_plan_never_takes_over_a_checkpoint() -> None:
 def test_pages_of_rules(update_golden: bool) -> None:
     """``docs/lint.md`` is made of the docstrings of the rules."""
     compare(HERE.parents[1] / "docs" / "lint.md", "", "", pages(), update_golden)
+
+
+def test_page_of_edits(update_golden: bool) -> None:
+    """The table of ``docs/edits.md`` is made of the rulings."""
+    path = HERE.parents[1] / "docs" / "edits.md"
+    before, head, after = path.read_text(encoding="utf-8").partition(HEAD)
+    _, heading, rest = after.partition("\n## ")
+    rows = "".join(
+        f"| {edit.value} | {ruling.outcome.value} | {ruling.why} |\n"
+        for edit, ruling in RULINGS.items()
+    )
+    compare(path, before + head, rows, heading + rest, update_golden)
 
 
 def test_there_are_enough() -> None:

@@ -145,7 +145,9 @@ class World:
                 "connector = 'kafka', bootstrap_servers = '{{ BROKER }}', "
                 f"topic = '{name}'",
             )
-        script = script.replace("/data/orders.json", str(self.here / "orders.json"))
+        for name in ("orders", "rows"):
+            file = str(self.here / "orders.json")
+            script = script.replace(f"/data/{name}.json", file)
         script = script.replace("'/data", f"'{self.here / data}")
         script = script.replace("redis://localhost:6379", self._redis)
         script = script.replace(

@@ -409,3 +409,19 @@ def test_rows_of_a_key_stay_in_their_order():
         ('["0"]', '["1"]', '["2"]'), 1
     )
     assert found['["1"]'][0]["value"].to_pylist() == [f"{n}" for n in range(1, 100, 3)]
+
+
+def test_files_that_are_not_whole_are_not_made_of_two_kinds(tmp_path):
+    root, state = tmp_path / "out", tmp_path / "state"
+    grows = option(rolling_policy__file_size=10**6)
+    writer = opened(root, state, **grows)
+    writer.write(lines(1), 0)
+    writer._undo.close()  # it is killed
+    with pytest.raises(RunProblem, match="files of json that are not whole yet"):
+        opened(root, state, **grows, format="parquet")
+    writer = opened(root, state, **grows)
+    writer.close()
+    writer = opened(root, state, **grows, format="parquet")
+    writer.write(pa.table({"n": [2], "s": ["b"], KEY: ["[]"]}), 1)
+    writer.close()
+    assert sorted(path.suffix for path in files(root)) == [".json", ".parquet"]
