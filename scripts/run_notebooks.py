@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ CELL_S = 300
 QUIET = "--IPKernelApp.log_level=ERROR"
 SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
 BROKER = re.compile(r"127\.0\.0\.1:\d+")
+FOLDER = re.compile(re.escape(tempfile.gettempdir()) + r"/tmp\w+/")
 LINK = re.compile(r'href="(\w+)\.ipynb"')
 
 
@@ -41,6 +43,7 @@ def run(path: Path) -> Any:
         notebook,
         timeout=CELL_S,
         record_timing=False,
+        coalesce_streams=True,
         resources={"metadata": {"path": str(path.parent)}},
         extra_arguments=[QUIET],
         on_cell_execute=progress.begin,
@@ -77,7 +80,8 @@ def lasting(notebook: Any) -> Any:
             for shown in (output, output.get("data", {})):
                 for kind in ("text", "text/plain", "text/html"):
                     if kind in shown:
-                        shown[kind] = BROKER.sub("localhost:9092", shown[kind])
+                        told = BROKER.sub("localhost:9092", shown[kind])
+                        shown[kind] = FOLDER.sub("", told)
     return notebook
 
 
