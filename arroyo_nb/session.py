@@ -462,7 +462,8 @@ class Session:
         deny
             Codes of findings that are errors (docs/lint.md); ``"all"``: any is.
         target
-            Where the job is to run: ``"local"``, with ``arroyo-nb run``, or
+            Where the job is to run: ``"local"``, with ``arroyo-nb run``;
+            ``"spark-submit"`` or ``"kubernetes"``, on a cluster (docs/clusters.md); or
             ``"arroyo"``, which tells every reason why Arroyo would not run it.
         origin
             The notebook and its cell.

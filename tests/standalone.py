@@ -6,6 +6,7 @@ on ports that are free.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -83,6 +84,55 @@ class Daemon:
         self._process.close_stdin()
 
 
+class Submission:
+    """A job that was handed over; a context manager that ends it, if need be.
+
+    What it says goes into files: it would stand still where nobody reads a pipe.
+    """
+
+    def __init__(self, command: list[str], variables: Mapping[str, str], log: Path):
+        self._out, self._err = log.with_suffix(".out"), log.with_suffix(".err")
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                command,
+                env={**environment(), **variables},
+                stdout=out,
+                stderr=err,
+                # Its signals are its own.
+                start_new_session=True,
+            )
+
+    def __enter__(self) -> Submission:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    @property
+    def said(self) -> str:
+        """What the job has said."""
+        return self._out.read_text(errors="replace")
+
+    @property
+    def logged(self) -> str:
+        """What Spark has said."""
+        return self._err.read_text(errors="replace")
+
+    def wait_for(self, condition: Callable[[], object], within_s: float) -> None:
+        """Wait while it runs."""
+        deadline = time.monotonic() + allowed(within_s)
+        while not condition():
+            assert self.process.poll() is None, self.said + self.logged[-4000:]
+            assert time.monotonic() < deadline, self.said + self.logged[-4000:]
+            time.sleep(0.05)
+
+    def ended(self, within_s: float) -> int:
+        """Its exit status, once it has one."""
+        return self.process.wait(allowed(within_s))
+
+
 class Cluster:
     """A master and workers that have registered.
 
@@ -98,22 +148,14 @@ class Cluster:
         self.folder = folder
         self.url = url
         self.workers = workers
+        self._numbers = itertools.count()
 
-    def submit(
-        self, job: Path, *arguments: str, **variables: str
-    ) -> subprocess.Popen[str]:
+    def submit(self, job: Path, *arguments: str, **variables: str) -> Submission:
         """Hand a job over, as its promotion says."""
-        script = job / "spark-submit" / "submit.sh"
+        script = str(job / "spark-submit" / "submit.sh")
         given = {"MASTER": self.url, "STATE": str(self.folder / "state"), **variables}
-        return subprocess.Popen(
-            ["sh", str(script), *arguments],
-            env={**environment(), **given},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # Its signals are its own.
-            start_new_session=True,
-        )
+        log = self.folder / f"job{next(self._numbers)}"
+        return Submission(["sh", script, *arguments], given, log)
 
 
 @contextmanager

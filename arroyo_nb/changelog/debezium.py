@@ -114,7 +114,9 @@ def _ids(changes: pa.Table) -> tuple[Ints, np.ndarray]:
 def _images(rows: pa.Table, positions: Ints) -> pa.Array:
     """Rows as structs; NULL where the position is negative."""
     missing = positions < 0
-    at = pa.array(np.where(missing, 0, positions), mask=missing)
+    # Of a row that is missing no part may be NULL by itself: some may never be, as the
+    # start of a window.
+    at = pa.array(np.where(missing, 0, positions))
     columns = [whole(column).take(at) for column in rows.columns]
     fields = [field.with_nullable(True) for field in rows.schema]
     return pa.StructArray.from_arrays(columns, fields=fields, mask=pa.array(missing))

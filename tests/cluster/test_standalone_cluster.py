@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -78,10 +77,10 @@ def submit_all(cluster: Cluster, queries: list[Golden], out: Path) -> None:
     shutil.copytree(queries[0].folder, folder)
     shutil.copy(GROUP, folder / "spark-submit" / "main.py")
     state = str(out.with_suffix(".state"))
-    with cluster.submit(folder, str(jobs), STATE=state) as process:
-        said, err = process.communicate(timeout=allowed(START_S + JOB_S * len(queries)))
-    assert process.returncode == 0, said + err[-4000:]
-    assert json.loads(jobs.with_suffix(".failed").read_text()) == [], said
+    with cluster.submit(folder, str(jobs), STATE=state) as job:
+        status = job.ended(START_S + JOB_S * len(queries))
+        assert status == 0, job.said + job.logged[-4000:]
+        assert json.loads(jobs.with_suffix(".failed").read_text()) == [], job.said
 
 
 def compare(
@@ -143,10 +142,9 @@ def test_a_job_is_submitted_as_its_promotion_says(
     out.mkdir()
     monkeypatch.setenv("OUT", str(out))
     for resumed in (False, True):
-        with spark_cluster.submit(query.folder, STATE=state) as process:
-            said, err = process.communicate(timeout=allowed(START_S + JOB_S))
-        assert process.returncode == 0, err[-4000:]
-        assert (f"'{JOB}' went on from its checkpoint" in said) == resumed
+        with spark_cluster.submit(query.folder, STATE=state) as job:
+            assert job.ended(START_S + JOB_S) == 0, job.logged[-4000:]
+            assert (f"'{JOB}' went on from its checkpoint" in job.said) == resumed
         assert query.told(out) == query.told(tmp_path / name)
 
 
@@ -182,14 +180,6 @@ def lines(path: Path) -> list[str]:
     return sorted(path.read_text().splitlines()) if path.exists() else []
 
 
-def wait_for(condition: Callable[[], object], job: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + allowed(START_S + JOB_S)
-    while not condition():
-        assert job.poll() is None, job.communicate()
-        assert time.monotonic() < deadline, "the job made no progress"
-        time.sleep(0.02)
-
-
 def test_who_ends_spark_has_the_job_stopped_first(
     engine: Engine,
     spark_cluster: Cluster,
@@ -197,18 +187,16 @@ def test_who_ends_spark_has_the_job_stopped_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OUT", str(tmp_path))
-    job, answers = promoted(engine, ENDLESS, tmp_path), tmp_path / "answers.json"
-    with spark_cluster.submit(
-        job, "--log", "json", STATE=str(tmp_path / "state")
-    ) as process:
-        wait_for(lambda: len(lines(answers)) > 100, process)
-        process.send_signal(signal.SIGTERM)
-        said, err = process.communicate(timeout=allowed(JOB_S))
-    assert process.returncode == 128 + signal.SIGTERM  # as Java has it
-    events = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    folder, answers = promoted(engine, ENDLESS, tmp_path), tmp_path / "answers.json"
+    state = str(tmp_path / "state")
+    with spark_cluster.submit(folder, "--log", "json", STATE=state) as job:
+        job.wait_for(lambda: len(lines(answers)) > 100, START_S + JOB_S)
+        job.process.send_signal(signal.SIGTERM)
+        assert job.ended(JOB_S) == 128 + signal.SIGTERM  # as Java has it
+        told = job.said.splitlines()
+    events = [json.loads(line) for line in told if line.startswith("{")]
     assert ("stopping", "SIGTERM") in [(e["event"], e.get("reason")) for e in events]
-    assert events[-1]["event"] == "job_ended", err[-4000:]
-    assert events[-1]["state"] == "stopped"
+    assert [e["state"] for e in events if e["event"] == "job_ended"] == ["stopped"]
     # What is there is whole, and noted.
     counted = [json.loads(line)["counter"] for line in answers.read_text().splitlines()]
     assert counted == [*range(0, counted[-1] + 1, 2)]
@@ -227,16 +215,15 @@ def test_a_worker_that_is_killed_changes_nothing(
     with Session(engine=engine) as session:
         session.run(FLIGHTS, wait=True)
     monkeypatch.setenv("OUT", str(disturbed))
-    job = promoted(engine, FLIGHTS, tmp_path)
-    commits = tmp_path / "state" / JOB / "outputs" / "0" / "checkpoint" / "commits"
+    folder, state = promoted(engine, FLIGHTS, tmp_path), tmp_path / "state"
+    commits = state / JOB / "outputs" / "0" / "checkpoint" / "commits"
     with (
         cluster(tmp_path / "cluster") as own,
-        own.submit(job, STATE=str(tmp_path / "state")) as process,
+        own.submit(folder, STATE=str(state)) as job,
     ):
-        wait_for(lambda: len([*commits.glob("[0-9]*")]) >= 5, process)
+        job.wait_for(lambda: (commits / "5").exists(), START_S + JOB_S)
         own.workers[0].kill()
-        said, err = process.communicate(timeout=allowed(START_S + 4 * JOB_S))
-    assert process.returncode == 0, said + err[-4000:]
-    assert "Lost executor" in err
+        assert job.ended(4 * JOB_S) == 0, job.said + job.logged[-4000:]
+        assert "Lost executor" in job.logged
     for name in ("hours.json", "top.json"):
         assert lines(disturbed / name) == lines(calm / name) != []

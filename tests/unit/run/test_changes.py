@@ -1,5 +1,7 @@
 """What a preview of changes keeps, and in which order it shows it."""
 
+from datetime import datetime
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from arroyo_nb.run import changes
 from arroyo_nb.run.changes import ChangesPreview
 from arroyo_nb.run.preview import PREVIEW_ROWS
 from arroyo_nb.run.snapshot import Change
-from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
+from arroyo_nb.schema import BIGINT, TEXT, WINDOW_STRUCT, Field, Schema, arrow_type
 
 SCHEMA = Schema((Field("k", TEXT), Field("n", BIGINT)))
 
@@ -130,3 +132,23 @@ def test_no_more_copies_are_made_than_are_kept():
     assert preview.newest(9) == []
     with pytest.raises(RunProblem, match="more than 100,000 rows"):
         preview.table()
+
+
+def test_a_window_of_which_no_part_is_ever_null():
+    schema = Schema((Field("window", WINDOW_STRUCT, nullable=False),))
+    preview = ChangesPreview(schema)
+    window = {"start": datetime(2024, 1, 1), "end": datetime(2024, 1, 2)}
+    rows = pa.table(
+        {
+            "window": pa.array([window, window], arrow_type(WINDOW_STRUCT)),
+            WEIGHT: pa.array([1, -1], pa.int64()),
+            ROW_ID: pa.array([1, 1], pa.int64()),
+        }
+    )
+    preview.take(rows.slice(0, 1), 0)
+    preview.take(rows.slice(1), 1)
+    told = preview.changelog().to_pylist()
+    assert [(c["op"], c["before"], c["after"]) for c in told] == [
+        ("c", None, {"window": window}),
+        ("d", {"window": window}, None),
+    ]
