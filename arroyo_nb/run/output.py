@@ -241,8 +241,11 @@ class Output:
         """Why the query ended by itself, where it did; on the worker."""
         if self._query is None or self._query.isActive:
             return None
-        failure = self.error or self._query.exception()
-        return failure or (None if self._last_batch else RuntimeError("query ended"))
+        failure = self._query.exception()
+        if failure is None and self._last_batch:
+            # A batch may begin as it is ended, and is cancelled: no failure to Spark.
+            return None
+        return self.error or failure or RuntimeError("query ended")
 
     def is_idle(self) -> bool:
         """Whether all released rows are read and no window is left to close;

@@ -91,7 +91,7 @@ def test_there_and_back_while_rows_come(session, tmp_path, eventually, turns):
     for _ in range(turns):
         eventually(more, WITHIN_S, LOOK_S)
         session.promote("count", job, with_state=True)
-        assert run.state.value == "stopped"
+        assert (run.state.value, run.error) == ("stopped", None)
         assert text in ("", spec.read_text())
         text = spec.read_text()
         rows = check(sinks)

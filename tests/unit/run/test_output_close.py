@@ -119,3 +119,15 @@ def test_the_run_keeps_its_folder_while_a_sink_hangs(written, monkeypatch):
     assert not released.is_set()
     written.go.set()
     assert released.wait(DEADLINE_S)
+
+
+@pytest.mark.parametrize("told", [None, RuntimeError("it failed")])
+def test_a_batch_that_is_cancelled_as_its_query_ends_is_no_failure(tmp_path, told):
+    """What is raised in it is the interrupt; Spark tells what is more than that."""
+    (sink,) = plan_script(SCRIPT.format(tmp_path / "rows.json"), Catalog()).sinks
+    ended = Output(sink, keep=False, write=True, traced=False)
+    ended._query = SimpleNamespace(isActive=False, exception=lambda: told)
+    ended.error = RunProblem("interrupted")
+    assert ended.failure() is ended.error
+    ended._last_batch = True
+    assert ended.failure() is (ended.error if told else None)
