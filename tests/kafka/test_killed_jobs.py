@@ -217,10 +217,10 @@ def _tells(name, made, expected):
 
 
 def test_kills_lose_nothing_and_write_nothing_twice(session, new_topic, tmp_path):
-    check(session, new_topic, tmp_path, kills=25, seed=5)
+    check(session, new_topic, tmp_path, kills=8, seed=5)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_hundred_kills_of_a_job(session, new_topic, tmp_path, seed):
-    check(session, new_topic, tmp_path, kills=10, seed=100 + seed)
+    check(session, new_topic, tmp_path, kills=25, seed=100 + seed)
