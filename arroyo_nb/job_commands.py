@@ -17,6 +17,7 @@ from arroyo_nb import notebook_file
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.notebook_file import PlannedCell
+from arroyo_nb.plan import Plan
 from arroyo_nb.plan.explain import streaming_plan
 from arroyo_nb.planner import plan_script
 from arroyo_nb.promote import JOBS, SPEC, SUFFIXES, folder, handing, jobfile
@@ -141,13 +142,14 @@ def check_spec(
     path: Path, *, values: Mapping[str, Any], errors: Strictness, say: Say
 ) -> int:
     """Say what production would do differently with a job, and whether it is still
-    what its cell runs."""
+    what its cell runs, and what was reviewed."""
     file = jobfile.load(path)
-    findings = lint(file, file.plan(strict=errors.strict))
+    plan = file.plan(strict=errors.strict)
+    findings = lint(file, plan)
     for finding in findings:
         say(finding.line)
     bad = bool(denied(findings, errors.deny))
-    for line in _drift(file, path, values):
+    for line in (*_drift(file, path, values), *_unreviewed(path, plan)):
         bad = True
         say(line)
     return BAD if bad else GOOD
@@ -209,6 +211,18 @@ def _drift(file: JobFile, path: Path, values: Mapping[str, Any]) -> Iterator[str
         yield f"{path}: drift: the cell '{origin.cell}' of {notebook} is another now"
         texts = file.spec.text.splitlines(), now.text.splitlines()
         yield from difflib.unified_diff(*texts, str(path), str(notebook), lineterm="")
+
+
+def _unreviewed(path: Path, plan: Plan) -> Iterator[str]:
+    """How the plan beside a spec differs from the spec's, which people may edit."""
+    reviewed = path.parent / folder.PLAN
+    if not reviewed.exists():
+        return
+    then, now = jobfile.read_text(reviewed), plan.explain()
+    if then != now:
+        yield f"{path}: drift: its plan is another than that of {reviewed}"
+        texts = then.splitlines(), now.splitlines()
+        yield from difflib.unified_diff(*texts, str(reviewed), str(path), lineterm="")
 
 
 def _jobs_of(notebook: Path) -> Iterable[Path]:

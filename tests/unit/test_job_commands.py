@@ -135,6 +135,20 @@ def test_promoting_again_ends_the_drift(notebook, told):
     assert (status, "drift" in out) == (0, False)
 
 
+def test_a_plan_that_is_not_that_of_its_spec_drifted(told):
+    sql = "SELECT counter FROM t WHERE counter < 3"
+    table = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1)"
+    path = Path("job.yaml")
+    path.write_text(f"version: 1\nname: few\nsql: |\n  {table};\n  {sql}\n")
+    Path("plan.txt").write_text(told("explain", "job.yaml")[1][:-1])
+    assert told("check", "job.yaml")[0] == 0
+    path.write_text(path.read_text().replace("counter < 3", "counter < 4"))
+    status, said = told("check", "job.yaml")
+    assert status == 1
+    assert "job.yaml: drift: its plan is another than that of plan.txt" in said
+    assert "counter < 4" in said
+
+
 def test_what_people_add_to_a_spec_is_no_drift(notebook, told):
     told("promote", "clock.ipynb", "--name", "few")
     path = Path("jobs/few/job.yaml")
