@@ -56,6 +56,17 @@ def _parser() -> argparse.ArgumentParser:
         prog="arroyo-nb", description="Streaming SQL in Arroyo's dialect, on Spark."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_run(commands)
+    _command(commands, "explain", "print the plan of a script", _explain)
+    _add_check(commands)
+    _add_promote(commands)
+    _add_diff(commands)
+    _add_stop(commands)
+    _add_attach(commands)
+    return parser
+
+
+def _add_run(commands: _Commands) -> None:
     run = _command(commands, "run", "run a script; bare SELECTs print JSON lines", _run)
     run.add_argument("--state-dir", metavar="DIR", help="keep state here, and resume")
     run.add_argument("--name", metavar="N", help="name of the run in the state folder")
@@ -77,6 +88,15 @@ def _parser() -> argparse.ArgumentParser:
         default=MODES[0],
         help=f"of a job: what SIGTERM does; {_MODES}",
     )
+    _add_changed(run)
+    run.add_argument(
+        "--submitted",
+        action="store_true",
+        help="of a job: run on the Spark of the spark-submit that started this process",
+    )
+
+
+def _add_changed(run: argparse.ArgumentParser) -> None:
     changed = run.add_mutually_exclusive_group()
     for option, text in (
         ("--fork", "go on from a copy of its state"),
@@ -90,12 +110,9 @@ def _parser() -> argparse.ArgumentParser:
             default="",
             help=f"of a job that was changed: {text}",
         )
-    run.add_argument(
-        "--submitted",
-        action="store_true",
-        help="of a job: run on the Spark of the spark-submit that started this process",
-    )
-    _command(commands, "explain", "print the plan of a script", _explain)
+
+
+def _add_check(commands: _Commands) -> None:
     check = _command(
         commands,
         "check",
@@ -106,11 +123,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_deny(check)
     _add_parameters(check)
-    _add_promote(commands)
-    _add_diff(commands)
-    _add_stop(commands)
-    _add_attach(commands)
-    return parser
 
 
 def _add_promote(commands: _Commands) -> None:
@@ -219,17 +231,17 @@ def _run(arguments: argparse.Namespace) -> int:
     if _is_spec(file):
         from arroyo_nb.promote import jobfile
 
-        headless.run_job(
-            jobfile.read(script),
+        how = headless.JobRun(
             name=arguments.name,
             state_dir=arguments.state_dir,
             strict=arguments.strict,
             log=arguments.log,
             port=arguments.port,
-            stop=arguments.stop_mode,
+            stop=StopMode(arguments.stop_mode),
             changed=arguments.changed,
             submitted=arguments.submitted,
         )
+        headless.run_job(jobfile.read(script), how)
         return FINISHED
     if arguments.changed:
         raise ArroyoError(f"{arguments.changed} is of jobs: '{file}' is none")

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,12 @@ from arroyo_nb.job.supervisor import STOP_S
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.options import state_folder
 from arroyo_nb.run.snapshot import RunState, before_end
-from arroyo_nb.run.stopping import StopMode, stop_mode
+from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from arroyo_nb.promote.jobfile import JobFile
@@ -65,19 +68,9 @@ def run_script(
                 say_aside(f"note: {text}")
 
 
-def run_job(
-    job: JobFile,
-    *,
-    name: str | None = None,
-    state_dir: str | None = None,
-    strict: bool = False,
-    log: str = "text",
-    port: int | None = None,
-    stop: str = StopMode.CHECKPOINT.value,
-    changed: str = "",
-    submitted: bool = False,
-) -> None:
-    """Keep a job going until it ends, or a signal stops it; on the main thread.
+@dataclass(frozen=True)
+class JobRun:
+    """How a job is run, beside what its spec says.
 
     Parameters
     ----------
@@ -90,52 +83,74 @@ def run_job(
     port
         As :func:`arroyo_nb.job.service.serve` takes it.
     stop
-        How a signal stops it, where ``arroyo-nb stop`` says nothing else: the value of
-        a :class:`StopMode`.
+        How a signal stops it, where ``arroyo-nb stop`` says nothing else.
     changed
         What becomes of its state where the job was changed since: a value of
         :class:`arroyo_nb.promote.going_on.Wish`.
     submitted
         Run it on the Spark of the spark-submit that started this process.
+    """
+
+    name: str | None = None
+    state_dir: str | None = None
+    strict: bool = False
+    log: str = "text"
+    port: int | None = None
+    stop: StopMode = StopMode.CHECKPOINT
+    changed: str = ""
+    submitted: bool = False
+
+
+def run_job(job: JobFile, how: JobRun) -> None:
+    """Keep a job going until it ends, or a signal stops it; on the main thread.
 
     Raises
     ------
     ArroyoError
         When it cannot be run, or failed for good, with the place in the file.
     """
-    from arroyo_nb.promote.compatibility import Version
-    from arroyo_nb.promote.going_on import Wish, prepare
-    from arroyo_nb.promote.versions import other_versions
-
     spec, options = job.spec, job.spec.options
-    name, strict = name or spec.name, strict or options.strict
+    name, strict = how.name or spec.name, how.strict or options.strict
     job.check_runs_here(strict=strict)  # before there is a JVM
-    events = LOGS[log](name, sys.stderr)
-    for note in other_versions(spec.packages):
-        events.note(note)
-    state = state_folder(state_dir or job.state)
+    events = LOGS[how.log](name, sys.stderr)
+    state = state_folder(how.state_dir or job.state)
     folder = state / safe_name(name)
-    version = Version(spec, job.plan(strict=strict))
-    for note in prepare(folder, version, Wish(changed), job.command):
+    for note in _prepared(job, folder, how.changed, strict=strict):
         events.note(note)
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
-    mode = stop_mode(stop)
     paces = {"trigger": options.trigger, "ttl": options.ttl}
     with (
-        _spark(submitted) as spark,
-        Session(spark, state, strict, tell=events.note) as session,
+        _spark(how.submitted) as spark,
+        Session(
+            spark=spark, state_dir=state, strict=strict, tell=events.note
+        ) as session,
     ):
 
         def begin() -> Run:
             return _begun(session, spec.script, name=name, **paces)
 
         with _status_line(session):
-            error = serve(name, begin, events, folder=folder, port=port, mode=mode)
+            error = serve(
+                name, begin, events, folder=folder, port=how.port, mode=how.stop
+            )
         for text in chain.from_iterable(map(_notes, session.runs.values())):
             events.note(text)
     if error is not None:
         raise job.located(error) from None
+
+
+def _prepared(
+    job: JobFile, folder: Path, changed: str, *, strict: bool
+) -> Iterator[str]:
+    """Have the folder of a job's run ready; gives what a person should know."""
+    from arroyo_nb.promote.compatibility import Version
+    from arroyo_nb.promote.going_on import Wish, prepare
+    from arroyo_nb.promote.versions import other_versions
+
+    yield from other_versions(job.spec.packages)
+    version = Version(job.spec, job.plan(strict=strict))
+    yield from prepare(folder, version, Wish(changed), job.command)
 
 
 @contextmanager

@@ -204,19 +204,7 @@ class Execution:
             with _placed(self._plan):
                 self.feeds.start(claim)
             heartbeat = self._heartbeat(claim)
-            keeping = Keeping(claim.buckets)
-            if heartbeat is not None:
-                beats = partial(heartbeat.read_stream, spark)
-                keeping = Keeping(claim.buckets, self._plan.updating_ttl, beats)
-            for index, output in enumerate(self.outputs):
-                output.start(
-                    partial(self.feeds.read_stream, spark),
-                    checkpoint=claim.checkpoint(index),
-                    state=claim.sink(index),
-                    trigger=self._trigger(output),
-                    keeping=keeping,
-                    context=context,
-                )
+            self._start_outputs(spark, claim, heartbeat, context)
         except Exception as error:
             self._fail(error)
             return
@@ -227,6 +215,27 @@ class Execution:
         if heartbeat is not None:
             beat = partial(self._beat, heartbeat)
             self._repeated.append(every(heartbeat.period_s, beat))
+
+    def _start_outputs(
+        self,
+        spark: SparkSession,
+        claim: RunFolder,
+        heartbeat: Heartbeat | None,
+        context: Context,
+    ) -> None:
+        keeping = Keeping(claim.buckets)
+        if heartbeat is not None:
+            beats = partial(heartbeat.read_stream, spark)
+            keeping = Keeping(claim.buckets, self._plan.updating_ttl, beats)
+        for index, output in enumerate(self.outputs):
+            output.start(
+                partial(self.feeds.read_stream, spark),
+                checkpoint=claim.checkpoint(index),
+                state=claim.sink(index),
+                trigger=self._trigger(output),
+                keeping=keeping,
+                context=context,
+            )
 
     def _trigger(self, output: Output) -> timedelta | None:
         """How often an output's changes are told. What ends is done soonest without."""
