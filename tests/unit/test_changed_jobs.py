@@ -28,7 +28,7 @@ class Started(Exception):
 def folder(tmp_path, monkeypatch):
     """That of busy with state."""
 
-    def started(**_):
+    def started(*_, **__):
         raise Started
 
     monkeypatch.setattr("arroyo_nb.headless.Session", started)
