@@ -20,7 +20,7 @@ from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.log import LOGS
 from arroyo_nb.job.service import serve
-from arroyo_nb.job.supervisor import STOP_S
+from arroyo_nb.job.supervisor import GIVE_UP_S, STOP_S
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.options import state_folder
 from arroyo_nb.run.snapshot import RunState, before_end
@@ -162,7 +162,7 @@ def _spark(submitted: bool) -> Iterator[SparkSession | None]:
     from arroyo_nb.engine import submitted as launcher
 
     spark = launcher.submitted()
-    with launcher.ended_before(spark, within_s=STOP_S):
+    with launcher.ended_before(spark, within_s=STOP_S + GIVE_UP_S):
         yield spark
 
 

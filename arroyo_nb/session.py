@@ -491,7 +491,7 @@ class Session:
 
         run, there = self.get(name), Path(folder or self.job_folder(name))
         if with_state:
-            check_state(run, there)
+            check_state(run, there, target)
         made = promote(
             run.plan,
             name,
@@ -555,7 +555,7 @@ class Session:
             source=job.source.name,
         )
         assert run is not None, "a job has something to run"
-        self._attached[run.name] = Path(spec).parent
+        self._attached[run.name] = Path(spec).absolute().parent
         return run
 
     def resume(self, name: str) -> Run:

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from arroyo_nb.job.supervisor import JobState, Tell
-from arroyo_nb.run.owner import Job
+from arroyo_nb.run.owner import Job, asked_mode
 
-_STATES = {"running": JobState.RUNNING, "restarting": JobState.WAITING}
+_STATES = {
+    "running": JobState.RUNNING.value,
+    "restarting": JobState.WAITING.value,
+    "stopping": "stopping",
+}
 
 
 class Record:
@@ -37,7 +41,7 @@ class Record:
         if event == "serving":
             self._job = replace(self._job, port=facts["port"])
         elif event in _STATES and (event == "running" or self._is_ours):
-            self._note(state=_STATES[event].value, restarts=facts.get("restarts"))
+            self._note(state=_STATES[event], restarts=facts.get("restarts"))
         elif event == "job_ended" and self._is_ours:
             self._note(state=facts["state"])
         self._tell(event, level=level, **facts)
@@ -45,5 +49,16 @@ class Record:
     def _note(self, **changed: Any) -> None:
         known = {name: value for name, value in changed.items() if value is not None}
         self._job = replace(self._job, **known)
+        try:
+            self._write()
+        except OSError as error:  # as of a full disk, of which the run tells more
+            text = f"what runs in '{self._folder}' cannot be noted: {error.strerror}"
+            self._tell("note", level="warn", text=text)
+
+    def _write(self) -> None:
+        if not self._is_ours:
+            asked_mode(self._folder)  # that of a process before this one
+        elif (noted := Job.of(self._folder)) is None or noted.pid != self._job.pid:
+            return  # while this one waited, another has taken the folder
         self._job.write(self._folder)
         self._is_ours = True

@@ -201,6 +201,8 @@ class Supervisor(Generic[R]):
             # One that does not end in time was stopped all the same.
             over = run.state is RunState.FINISHED
             return JobState.FINISHED if over else JobState.STOPPED
+        if self._stopping:  # its last batch failed: nothing was kept of that
+            return JobState.FAILED
         return self._after_failure(run.error, run.running_s)
 
     def _watch(self, run: Supervised) -> None:

@@ -91,13 +91,27 @@ def before(folder: Path) -> JobSpec | None:
 
 
 def _write(folder: Path, file: JobFile, texts: dict[str, str]) -> None:
+    foreign = [name for name in (PLAN, LINT) if (folder / name).exists()]
+    if foreign and not (folder / SPEC).exists():
+        raise PromoteProblem(
+            f"'{folder / foreign[0]}' is not a job's: there is no {SPEC} beside it",
+            hint="promote to another folder",
+        )
     texts = {**texts, SPEC: file.source.text}
-    if file.spec.state == STATE:
-        texts[IGNORED] = f"/{STATE}/\n"
     try:
+        if file.spec.state == STATE:
+            texts[IGNORED] = _ignoring(folder / IGNORED, f"/{STATE}/\n")
         for name, text in texts.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise PromoteProblem(f"cannot write '{folder}': {error.strerror}") from None
+
+
+def _ignoring(path: Path, line: str) -> str:
+    """The text of a list of what is ignored, with a line more if need be."""
+    text = path.read_text("utf-8") if path.exists() else ""
+    if line in text.splitlines(keepends=True):
+        return text
+    return text + "\n" * (bool(text) and not text.endswith("\n")) + line

@@ -122,13 +122,15 @@ def prepare(folder: Path, new: Version, wish: Wish, command: str) -> Iterator[st
     ArroyoError
         When the job cannot go on as is wished; nothing was done.
     """
-    verdict = judged(folder, new)
     name = new.spec.name
-    if verdict is None:
-        return
     if wish is Wish.FRESH:
-        aside = handover.set_aside(folder, name)
-        yield f"'{name}' begins anew; the state of before is in '{aside}'"
+        # Not judged: also what this version cannot read is set aside.
+        if stamp.is_there(folder):
+            aside = handover.set_aside(folder, name)
+            yield f"'{name}' begins anew; the state of before is in '{aside}'"
+        return
+    verdict = judged(folder, new)
+    if verdict is None:
         return
     refuse(verdict, name, wish, command)
     yield from map(str, verdict.differences)

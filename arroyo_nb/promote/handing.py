@@ -6,6 +6,7 @@ again, by who goes on, with the same rows.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from arroyo_nb.promote.compatibility import Version
 from arroyo_nb.promote.folder import before
 from arroyo_nb.promote.going_on import Wish, judged, kept, refuse
 from arroyo_nb.promote.jobspec import STATE
+from arroyo_nb.promote.targets import LOCAL
 from arroyo_nb.run import owner
 from arroyo_nb.run.handover import hand_over
 from arroyo_nb.run.names import safe_name
@@ -30,13 +32,15 @@ if TYPE_CHECKING:
     from arroyo_nb.run.run import Run
 
 
-def check_state(run: Run, there: Path) -> None:
+def check_state(run: Run, there: Path, target: str = LOCAL) -> None:
     """Find out whether a run's state can be handed over to a job.
 
     Parameters
     ----------
     there
         The job's folder; it may not be there yet.
+    target
+        Where the job is to run.
 
     Raises
     ------
@@ -44,6 +48,12 @@ def check_state(run: Run, there: Path) -> None:
         When it has none yet, or only previewed what a job writes; or when the job has
         state of its own.
     """
+    if target != LOCAL:
+        raise RunProblem(
+            "the state of the run would lie beside the spec, where a job on "
+            f"'{target}' does not look for it",
+            hint="hand it over to a job that runs here: leave out the target",
+        )
     unwritten = next(filter(None, (output.unwritten for output in run.outputs)), None)
     if unwritten is not None:
         raise RunProblem(
@@ -58,8 +68,13 @@ def check_state(run: Run, there: Path) -> None:
             hint="wait until it has, or promote it without its state",
         )
     spec = before(there)
-    folder = there / (STATE if spec is None else spec.state)
-    if _has_own(folder.absolute() / safe_name(run.name), run):
+    folder = (there / (STATE if spec is None else spec.state)).absolute()
+    if folder.is_relative_to(run.folder):
+        raise RunProblem(
+            f"the job's state, in '{folder}', would lie within the run's",
+            hint="promote to another folder",
+        )
+    if _has_own(folder / safe_name(run.name), run):
         raise RunProblem(
             f"the job has state already, in '{folder}'",
             hint="%arroyo attach goes on with it; or promote to another folder",
@@ -120,8 +135,19 @@ def take(job: JobFile, check: Callable[[], None] = lambda: None) -> Job | None:
     job.check_runs_here()
     folder = state_of(job)
     verdict = judged(folder, Version(job.spec, job.plan()))
-    if verdict is not None:
-        refuse(verdict, job.spec.name, Wish.GO_ON, job.command)
+    if verdict is None:
+        raise RunProblem(
+            f"'{job.spec.name}' has no state in '{folder}': it was never run, or with "
+            "its state elsewhere",
+            hint="'state' in its spec names the folder that is looked into",
+        )
+    unset = [name for name in job.spec.environment if name not in os.environ]
+    if unset:
+        raise RunProblem(
+            f"'{job.spec.name}' cannot go on here: {', '.join(unset)} is not set",
+            hint="set it as it is where the job runs; the job was left alone",
+        )
+    refuse(verdict, job.spec.name, Wish.GO_ON, job.command)
     return owner.stop_job(folder, check)
 
 

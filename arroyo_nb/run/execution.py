@@ -308,9 +308,10 @@ class Execution:
             return
         try:
             news = [output for output in self.outputs if output.poll()]
-            failure = next(filter(None, (o.failure() for o in self.outputs)), None)
-            failure = self.feeds.error or failure
+            failure = self.feeds.error or self._failure()
             over = failure is None and self._is_over()
+            if over:  # also of a batch that was the last one
+                failure = self._failure()
         except Exception as error:
             self._fail(error)
             return
@@ -323,6 +324,9 @@ class Execution:
             self._end(RunState.FINISHED, "the sources have ended")
         else:
             self._respect_limits()
+
+    def _failure(self) -> BaseException | None:
+        return next(filter(None, (o.failure() for o in self.outputs)), None)
 
     def _look(self, news: bool) -> None:
         self._rate.append((time.monotonic(), self.rows_in))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -37,7 +38,7 @@ from arroyo_nb.run.stamp import (
     waiting,
 )
 
-LOCK = "lock"
+LOCK, OUTPUTS = "lock", "outputs"
 LOOKED_AT_S = 0.2
 """How long a lock may be held by somebody who only looks whether it is."""
 
@@ -155,11 +156,11 @@ class RunFolder:
 
     def checkpoint(self, output: int) -> Path:
         """Spark's checkpoint of an output."""
-        return self._made("outputs", str(output), "checkpoint")
+        return self._made(OUTPUTS, str(output), "checkpoint")
 
     def sink(self, output: int) -> Path:
         """What an output's writer keeps."""
-        return self._made("outputs", str(output), "sink")
+        return self._made(OUTPUTS, str(output), "sink")
 
     def release(self) -> None:
         """Let another run have it; harmless twice."""
@@ -175,6 +176,11 @@ class RunFolder:
         settle(self.path)
         before = Stamp.of(self.path)
         if before is None:
+            if (self.path / OUTPUTS).exists():
+                raise RunProblem(
+                    f"'{self.path}' has state, and no '{STAMP}' that says of what",
+                    hint=AFRESH,
+                )
             stamp.write(self.path)
             return False, stamp.buckets
         if before.moved_to:
@@ -218,9 +224,13 @@ def _is_at(file: IO[str], path: Path) -> bool:
 
 def settle(folder: Path) -> None:
     """Let a copy take the place of a folder whose lock is held; one that was killed in
-    doing so is gone on with: the stamp comes last."""
+    doing so is gone on with: the stamp comes last. A copy of what is here after all is
+    older than that, and is removed."""
     copy = beside(folder)
-    if Stamp.of(folder) is not None or waiting(folder) is None:
+    if Stamp.of(folder) is not None:
+        shutil.rmtree(copy, ignore_errors=True)
+        return
+    if waiting(folder) is None:
         return
     for part in sorted(copy.iterdir(), key=lambda part: part.name == STAMP):
         part.replace(folder / part.name)

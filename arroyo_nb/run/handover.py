@@ -7,16 +7,17 @@ folders that can be run.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.folder import LOCK, Lock, settle
-from arroyo_nb.run.owner import NOTES
+from arroyo_nb.run.owner import NOTES, REQUEST
 from arroyo_nb.run.stamp import STAMP, Stamp, beside, fingerprint
 
 
@@ -41,7 +42,8 @@ def set_aside(folder: Path, name: str) -> Path:
         When a run holds it.
     """
     with _held(folder, name):
-        settle(folder)
+        with suppress(RunProblem):  # what cannot be told is set aside as it is
+            settle(folder)
         shutil.rmtree(beside(folder), ignore_errors=True)
         return _renamed(folder)
 
@@ -75,7 +77,8 @@ def fork(
         before = _known(folder)
         with _copied(folder, folder, left_out) as copy:
             query, at = fingerprint(plan_text), before.at or str(folder)
-            replace(before, query=query, at=at, spec="").write(copy)
+            replace(before, query=query, at=at, spec="", came_from="").write(copy)
+            os.sync()
         aside = _renamed(folder)
     with _held(folder, name):
         settle(folder)
@@ -103,16 +106,22 @@ def hand_over(old: Path, new: Path, name: str, stamp: Stamp) -> None:
     with _held(old, name), _held(new, name):
         settle(new)
         before = _known(old)
-        if before.moved_to == str(new):
+        if before.moved_to == str(new) and Stamp.of(new) is not None:
             return
+        if before.moved_to == str(new):
+            raise RunProblem(f"the state was handed over to '{new}', and is gone there")
         if before.moved_to or Stamp.of(new) is not None:
             raise RunProblem(f"'{before.moved_to or new}' has state already")
         with _copied(old, new) as copy:
             at, buckets = before.at or str(old), before.buckets
             stamp = replace(stamp, at=at, buckets=buckets, came_from=str(old))
             stamp.write(copy)
+            # Of Spark's own files too none may be empty after a loss of power.
+            os.sync()
             # From here on it is the copy that counts.
             replace(before, moved_to=str(new)).write(old)
+            # Whatever becomes of the old folder: nobody needs to ask it any more.
+            replace(stamp, came_from="").write(copy)
         settle(new)
 
 
@@ -126,8 +135,11 @@ def _known(folder: Path) -> Stamp:
 @contextmanager
 def _held(folder: Path, name: str) -> Iterator[None]:
     # It is missing where its copy still waits beside it.
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = Lock(folder, name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = Lock(folder, name)
+    except OSError as error:
+        raise RunProblem(f"'{folder}' cannot be used: {error.strerror}") from error
     try:
         yield
     finally:
@@ -147,7 +159,7 @@ def _copied(old: Path, used_as: Path, left_out: Collection[str] = ()) -> Iterato
     cannot be made, or the block fails."""
     copy = beside(used_as)
     shutil.rmtree(copy, ignore_errors=True)
-    unwanted = {old / part for part in (*left_out, STAMP, LOCK, NOTES)}
+    unwanted = {old / part for part in (*left_out, STAMP, LOCK, NOTES, REQUEST)}
 
     def ignored(folder: str, names: list[str]) -> list[str]:
         return [name for name in names if Path(folder, name) in unwanted]

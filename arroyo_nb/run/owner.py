@@ -29,7 +29,8 @@ STOP_S = 150.0
 LOOK_S = 0.05
 
 
-_GOING = ("starting", "running", "waiting")
+_STOPPING = "stopping"
+_GOING = ("starting", "running", "waiting", _STOPPING)
 
 
 @dataclass(frozen=True)
@@ -124,9 +125,11 @@ def stop_job(
     """
     job = Job.of(folder)
     if job is not None and job.is_going:
-        if mode is not None:
-            _leave_request(folder, mode)
-        os.kill(job.pid, signal.SIGKILL if mode is None else signal.SIGTERM)
+        # A second signal would not wait for what is being written.
+        if job.state != _STOPPING or mode in (StopMode.IMMEDIATE, None):
+            if mode is not None:
+                _leave_request(folder, mode)
+            os.kill(job.pid, signal.SIGKILL if mode is None else signal.SIGTERM)
         _await_end(folder, job, check)
     else:
         job = None

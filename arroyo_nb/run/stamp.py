@@ -117,6 +117,11 @@ def found(folder: Path) -> Stamp | None:
     return Stamp.of(folder) or waiting(folder)
 
 
+def is_there(folder: Path) -> bool:
+    """Whether a folder has state, or a copy waits to be its, whatever these say."""
+    return any((place / STAMP).exists() for place in (folder, beside(folder)))
+
+
 def beside(folder: Path) -> Path:
     """Where a copy is made that is to take a folder's place."""
     return folder.with_name(folder.name + _NEXT)
@@ -124,9 +129,22 @@ def beside(folder: Path) -> Path:
 
 def waiting(folder: Path) -> Stamp | None:
     """The stamp of the copy beside a folder, where it is whole and nobody uses what it
-    was made of any more."""
-    stamp = Stamp.of(beside(folder))
+    was made of any more.
+
+    Raises
+    ------
+    RunProblem
+        When that cannot be told.
+    """
+    copy = beside(folder)
+    stamp = Stamp.of(copy)
     if stamp is None or not stamp.came_from:
         return stamp
     left = Stamp.of(Path(stamp.came_from))
-    return stamp if left is None or left.moved_to == str(folder) else None
+    if left is None:
+        raise RunProblem(
+            f"'{copy}' is a copy of the state in '{stamp.came_from}', which is gone: "
+            "whether it was gone on with since cannot be told",
+            hint="remove the copy to start afresh",
+        )
+    return stamp if left.moved_to == str(folder) else None

@@ -177,3 +177,31 @@ def promoted_with(given, promote):
         return promote(session, *arguments, **options)
 
     return act
+
+
+def test_what_is_ignored_already_stays_ignored(line):
+    Path("jobs/few").mkdir(parents=True)
+    Path("jobs/few/.gitignore").write_text("*.key")
+    for _ in range(2):
+        line("%arroyo promote few")
+    assert Path("jobs/few/.gitignore").read_text() == "*.key\n/state/\n"
+
+
+def test_a_plan_of_something_else_is_left_alone(line):
+    Path("jobs/few").mkdir(parents=True)
+    Path("jobs/few/plan.txt").write_text("lunch")
+    line("%arroyo promote few")
+    assert "plan.txt' is not a job's: there is no job.yaml beside it" in str(line.error)
+    assert Path("jobs/few/plan.txt").read_text() == "lunch"
+
+
+def test_state_is_not_handed_to_where_it_is_not_looked_for(line):
+    line("%arroyo promote few --with-state --target spark-submit")
+    assert "where a job on 'spark-submit' does not look for it" in str(line.error)
+    assert not Path("jobs/few").exists()
+
+
+def test_a_job_without_state_is_not_attached(line):
+    line("%arroyo promote few")
+    line("%arroyo attach jobs/few/job.yaml")
+    assert "'few' has no state in" in str(line.error)

@@ -43,7 +43,7 @@ _USER = 185
 """Of Spark's own images."""
 _RETRIES, _RETRY_S = 20, 10
 
-GRACE_S = 150
+GRACE_S = 180
 """For how long a driver may write what it is at; a job's own stop takes less."""
 
 _DOCKERFILE = """\

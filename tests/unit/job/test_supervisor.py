@@ -131,3 +131,22 @@ def test_what_does_not_end_in_time_is_stopped_all_the_same():
 def test_what_is_stopped_from_elsewhere_is_stopped():
     made = Supervision(Ended(state=RunState.STOPPED))
     assert made.ended() == (JobState.STOPPED, 0)
+
+
+class FailsAsItStops(Ended):
+    """A run that is stopped while it is looked at, and whose last batch fails."""
+
+    def stop(self, note, mode):
+        self.state, self.error = RunState.FAILED, AWAY
+
+    def wait_quietly(self, timeout=None):
+        self.supervisor.stop("SIGTERM")
+        return self.state.ended
+
+
+def test_a_stop_whose_last_batch_fails_is_a_failure():
+    run = FailsAsItStops(state=RunState.RUNNING)
+    made = Supervision(run)
+    run.supervisor = made.supervisor
+    assert made.ended() == (JobState.FAILED, 0)
+    assert made.supervisor.error is AWAY

@@ -232,3 +232,84 @@ def test_a_folder_that_was_moved_names_its_files_anew(state, tmp_path):
     again = contents(moved)
     relocate(moved, state)
     assert contents(moved) == again
+
+
+def test_a_copy_whose_origin_is_gone_is_never_taken_for_the_newest(
+    state, tmp_path, monkeypatch
+):
+    """It was killed before the old folder was stamped, which may have gone on since."""
+    job, original = tmp_path / "job" / "run", Stamp.write
+
+    def write(stamp, folder):
+        if stamp.moved_to:
+            raise Killed
+        original(stamp, folder)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Stamp, "write", write)
+        patched.setattr(shutil, "rmtree", lambda *_, **__: None)
+        with pytest.raises(Killed):
+            handover.hand_over(state, job, "cell", NEW)
+    shutil.rmtree(state)
+    with pytest.raises(RunProblem, match="which is gone: whether") as told:
+        opened(job)
+    assert told.value.hint == "remove the copy to start afresh"
+    assert handover.set_aside(job, "job").exists()
+    assert not opened(job)
+
+
+def test_a_copy_is_taken_though_what_it_was_made_of_is_gone_since(
+    state, tmp_path, monkeypatch
+):
+    job = tmp_path / "job" / "run"
+    with monkeypatch.context() as patched:
+        settled = []
+
+        def settle(folder):
+            settled.append(folder)
+            if len(settled) == 2:
+                raise Killed
+
+        patched.setattr(handover, "settle", settle)
+        with pytest.raises(Killed):
+            handover.hand_over(state, job, "cell", NEW)
+    shutil.rmtree(state)
+    assert opened(job)
+
+
+def test_the_copy_of_a_fork_that_was_cut_off_is_not_state_later(state, monkeypatch):
+    def killed(folder):
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(handover, "_renamed", killed)
+        patched.setattr(shutil, "rmtree", lambda *_, **__: None)
+        with pytest.raises(Killed):
+            handover.fork(state, "cell", plan_text="other")
+    assert beside(state).exists()
+    assert opened(state)
+    shutil.rmtree(state)
+    assert not opened(state, "other")
+
+
+def test_a_fork_right_after_a_handover_has_the_state(state, tmp_path):
+    job = tmp_path / "job" / "run"
+    handover.hand_over(state, job, "cell", NEW)
+    shutil.rmtree(state)
+    RunFolder(state, plan_text="plan", name="cell").release()
+    handover.fork(job, "job", plan_text="other")
+    assert opened(job, "other")
+
+
+def test_what_was_handed_over_and_is_gone_is_not_handed_over_again(state, tmp_path):
+    job = tmp_path / "job" / "run"
+    handover.hand_over(state, job, "cell", NEW)
+    shutil.rmtree(job)
+    with pytest.raises(RunProblem, match="and is gone there"):
+        handover.hand_over(state, job, "cell", NEW)
+
+
+def test_state_that_nothing_is_told_of_is_not_used(state):
+    (state / "run.json").unlink()
+    with pytest.raises(RunProblem, match=r"has state, and no 'run\.json'"):
+        opened(state)

@@ -140,3 +140,22 @@ def test_who_only_looks_at_the_lock_refuses_no_run(folder, monkeypatch):
         monkeypatch.setattr("time.sleep", lambda _: looking.close())
         RunFolder(folder, plan_text="plan", name="next").release()
         assert looking.closed
+
+
+def test_a_job_that_stops_is_not_asked_twice(started, folder, monkeypatch):
+    """A second signal would cut off what is being written."""
+    process = started()
+    replace(Job.of(folder), pid=process.pid, state="stopping").write(folder)
+    heard = []
+    # 0 only looks whether it lives.
+    monkeypatch.setattr("os.kill", lambda *told: told[1] and heard.append(told))
+
+    def enough():
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        stop_job(folder, enough)
+    assert (heard, asked_mode(folder)) == ([], None)
+    with pytest.raises(TimeoutError):
+        stop_job(folder, enough, StopMode.IMMEDIATE)
+    assert heard == [(process.pid, signal.SIGTERM)]

@@ -1,0 +1,41 @@
+"""What a job notes of itself."""
+
+from dataclasses import replace
+
+from arroyo_nb.job.record import Record
+from arroyo_nb.run.owner import Job, asked_mode
+
+
+class Told(list):
+    def __call__(self, event, **facts):
+        self.append((event, facts))
+
+
+def test_the_notes_of_another_process_are_left_alone(tmp_path):
+    """While a job waits to begin again, another process may take its folder."""
+    record = Record("job", tmp_path, Told())
+    record.tell("running")
+    record.tell("restarting")
+    assert Job.of(tmp_path).state == "waiting"
+    replace(Job.of(tmp_path), pid=1, state="running").write(tmp_path)
+    record.tell("job_ended", state="failed")
+    assert (Job.of(tmp_path).pid, Job.of(tmp_path).state) == (1, "running")
+    record.tell("running")
+    record.tell("stopping")
+
+
+def test_a_request_of_before_is_not_this_jobs(tmp_path):
+    (tmp_path / "stop").write_text("immediate")
+    Record("job", tmp_path, Told()).tell("running")
+    assert asked_mode(tmp_path) is None
+
+
+def test_a_full_disk_ends_no_job(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Job, "write", full)
+    told = Told()
+    Record("job", tmp_path, told).tell("running")
+    assert [event for event, _ in told] == ["note", "running"]
+    assert "No space left on device" in told[0][1]["text"]
