@@ -1,21 +1,22 @@
 """Rows a second of a promoted job against the cell that it was made of, and how many
 more a standalone cluster of two workers takes than one of a single worker.
 
-The cell and the job run in turn on one Spark, ``local[2]``, from start to end: the cell
-with the counts of rows that a panel shows, the job as ``arroyo-nb run job.yaml`` runs
-it, with its own state folder and what watches over it. The cluster is one of the tests,
-each worker a process with one core, and the job is submitted by its own script; from
-Spark's start on.
+The cell and the job run in turn on one Spark, ``local[2]``: the cell with the counts of
+rows that a panel shows, the job as ``arroyo-nb run job.yaml`` runs it, with its own
+state folder and what watches over it. The cluster is one of the tests, each worker a
+process with one core, and the job is submitted by its own script. Each is timed from
+when its query runs to its end, a job by its log.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import redirect_stderr
 from datetime import datetime
 from pathlib import Path
 
@@ -67,13 +68,6 @@ def make_events(folder: Path) -> None:
         pq.write_table(table, folder / f"{number:03}.parquet")
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """How long something takes."""
-    began = time.perf_counter()
-    run()
-    return time.perf_counter() - began
-
-
 def fresh(work: Path) -> Path:
     """A folder for the state of one run."""
     return Path(tempfile.mkdtemp(dir=work))
@@ -83,20 +77,25 @@ def compare(report: Report, session: Session, job: Path, script: str) -> None:
     """Measure the cell and the job, in turn."""
     work = job.parent
 
-    def cell() -> None:
-        session.run(script, name=NAME, state_dir=fresh(work), wait=True)
+    def cell() -> float:
+        run = session.run(script, name=NAME, state_dir=fresh(work), wait=True)
+        assert run is not None
+        return run.running_s
 
-    def alone() -> None:
-        state = str(fresh(work))
-        assert cli.main(["run", str(job / "job.yaml"), "--state-dir", state]) == 0
+    def alone() -> float:
+        state, told = ["--state-dir", str(fresh(work))], io.StringIO()
+        with redirect_stderr(told):
+            status = cli.main(["run", str(job / "job.yaml"), "--log", "json", *state])
+        assert status == 0, told.getvalue()
+        return running_s(told.getvalue())
 
     for _ in range(WARM_UP):
-        seconds(cell), seconds(alone)
+        cell(), alone()
     cells, jobs = [], []
     for turn in range(ROUNDS):
         pair = [(cell, cells), (alone, jobs)]
         for run, times in pair if turn % 2 else reversed(pair):
-            times.append(seconds(run))
+            times.append(run())
     rows = FILES * FILE_ROWS
     report.add("cell on local[2]", rows / min(cells), "rows/s")
     report.add("job on local[2]", rows / min(jobs), "rows/s")
@@ -123,17 +122,17 @@ def scale(report: Report, job: Path) -> None:
 
 
 def running_s(said: str) -> float:
-    """From a job's start to its end, as its log has them."""
+    """How long a job's query ran, as its log has it."""
     first, last = events(said)
     return (last - first).total_seconds()
 
 
 def events(said: str) -> Iterator[datetime]:
-    """When a job has started and ended."""
+    """When a job's query began to run, and when it had ended."""
     for line in said.splitlines():
         if line.startswith('{"time"'):
             event = json.loads(line)
-            if event["event"] in ("job_started", "job_ended"):
+            if event["event"] in ("running", "job_ended"):
                 yield datetime.fromisoformat(event["time"])
 
 
