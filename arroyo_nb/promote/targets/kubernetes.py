@@ -30,7 +30,7 @@ from arroyo_nb.promote.targets._cluster import (
 )
 
 FOLDER = "kubernetes"
-APPLICATION, VOLUME = "application.yaml", "volume.yaml"
+APPLICATION, VOLUME, APPLY = "application.yaml", "volume.yaml", "apply.sh"
 
 CORES_OF_EXECUTOR = 4
 """The most that one executor has: a larger job has more executors."""
@@ -64,7 +64,7 @@ ENV JAVA_HOME=/opt/java/openjdk SPARK_HOME=/opt/spark
 ENV PATH=/opt/java/openjdk/bin:/opt/spark/bin:$PATH
 ENV PYSPARK_PYTHON=python3 PYSPARK_DRIVER_PYTHON=python3
 
-# What no index has: COPY its wheel, and name it by --build-arg ARROYO_NB=FILE.
+# What no index has: COPY its wheel from kubernetes/, and name it by ARROYO_NB.
 COPY kubernetes/requirements.txt {job}/kubernetes/
 ARG ARROYO_NB={own}
 RUN pip install --no-cache-dir -r {job}/kubernetes/requirements.txt \\
@@ -80,10 +80,30 @@ WORKDIR /opt/spark/work-dir
 ENTRYPOINT ["/opt/entrypoint.sh"]
 """
 
+_APPLY = """\
+#!/bin/sh
+# Makes the image of the job {name}, pushes it, and has the Spark operator run it.
+#
+#     REGISTRY=HOST/FOLDER sh kubernetes/apply.sh
+#
+# REGISTRY   where the cluster's images are
+# ARROYO_NB  what pip installs arroyo_nb by, if not the index's
+
+set -eu
+here=$(dirname "$0")
+: "${{REGISTRY:?where the images of the cluster are, such as HOST/FOLDER}}"
+image=$REGISTRY/{image}
+docker build ${{ARROYO_NB:+--build-arg "ARROYO_NB=$ARROYO_NB"}} \\
+    -t "$image" -f "$here/Dockerfile" "$here/.."
+docker push "$image"
+kubectl apply -f "$here/volume.yaml"
+sed "s|image: {image}|image: $image|" "$here/application.yaml" | kubectl apply -f -
+"""
+
 _HEAD = """\
-# The job {name}, for the Spark operator. Put the registry of your image before its
-# name, and the service account that drivers of your cluster have; the image is made of
-# Dockerfile.{secret}
+# The job {name}, for the Spark operator. Put the service account here that drivers of
+# your cluster have. The image is made of Dockerfile, by apply.sh, which puts its
+# registry before its name.{secret}
 """
 _SECRET = """ What the job wants of its environment, {names}, is
 # kept in a secret: kubectl create secret generic {secret} --from-env-file=FILE"""
@@ -110,21 +130,14 @@ class Kubernetes:
                 job=_JOB,
                 user=_USER,
             ),
+            APPLY: _APPLY.format(name=spec.name, image=image),
+            "Dockerfile.dockerignore": f"*\n!{name}\n!{FOLDER}\n",
             "main.py": MAIN.format(spec=name),
             "requirements.txt": requirements(spec, plan),
         }
         files = {f"{FOLDER}/{file}": text for file, text in texts.items()}
-        return Delivery(_command(folder, image), files)
-
-
-def _command(folder: Path, image: str) -> str:
-    there = shlex.quote(str(folder))
-    dockerfile = shlex.quote(str(folder / FOLDER / "Dockerfile"))
-    manifests = (shlex.quote(str(folder / FOLDER / f)) for f in (VOLUME, APPLICATION))
-    return (
-        f"docker build -t {image} -f {dockerfile} {there} && docker push {image} && "
-        f"kubectl apply {' '.join(f'-f {manifest}' for manifest in manifests)}"
-    )
+        script = shlex.quote(str(folder / FOLDER / APPLY))
+        return Delivery(f"REGISTRY=HOST/FOLDER sh {script}", files)
 
 
 def _resource(spec: JobSpec) -> str:

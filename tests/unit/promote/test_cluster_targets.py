@@ -23,7 +23,7 @@ from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.supervisor import STOP_S
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobOptions, JobSpec
-from arroyo_nb.promote.targets import TARGETS, kubernetes
+from arroyo_nb.promote.targets import TARGETS
 from arroyo_nb.session import Session
 from arroyo_nb.source import Source
 
@@ -261,10 +261,36 @@ def test_names_are_ones_of_kubernetes_and_stay_apart():
 def test_a_changed_spec_is_another_image():
     one, other = (manifest(with_options(SPEC, parallelism=n))["spec"] for n in (1, 2))
     assert one["image"] != other["image"]
-    made = delivered(with_options(SPEC, parallelism=1), "kubernetes")
-    assert made.command.count(one["image"]) == 2
-    assert "FROM python:" in made.files["kubernetes/Dockerfile"]
-    assert kubernetes.FOLDER == "kubernetes"
+
+
+def test_what_is_applied_is_the_image_that_was_pushed(tmp_path):
+    """By programs that write down what they are asked."""
+    made = delivered(SPEC, "kubernetes")
+    for name, text in made.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for program in ("docker", "kubectl"):
+        path = tmp_path / program
+        path.write_text(f'#!/bin/sh\necho {program} "$@"\n[ "$3" != - ] || cat\n')
+        path.chmod(0o700)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    script = ["sh", "kubernetes/apply.sh"]
+    options = {"cwd": tmp_path, "capture_output": True, "text": True, "check": False}
+    without = subprocess.run(script, env={"PATH": path}, **options)
+    assert (without.returncode, without.stdout) == (2, "")
+    assert "REGISTRY: where the images" in without.stderr
+    done = subprocess.run(
+        script, env={"PATH": path, "REGISTRY": "host/team"}, **options
+    )
+    build, push, volume, *applied = done.stdout.splitlines()
+    image = f"host/team/{manifest(SPEC)['spec']['image']}"
+    here = "kubernetes"
+    assert build == f"docker build -t {image} -f {here}/Dockerfile {here}/.."
+    assert push == f"docker push {image}"
+    assert volume == f"kubectl apply -f {here}/volume.yaml"
+    assert applied[0] == "kubectl apply -f -"
+    assert yaml.safe_load("\n".join(applied[1:]))["spec"]["image"] == image
+    assert made.command == "REGISTRY=HOST/FOLDER sh jobs/x/kubernetes/apply.sh"
 
 
 @pytest.mark.parametrize("address", ["s3a://bucket/x", "hdfs://h/x", "file:///x"])
