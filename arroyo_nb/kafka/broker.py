@@ -23,6 +23,7 @@ from arroyo_nb.engine.jars import Check, Tell, go_on, say_nothing
 from arroyo_nb.engine.java import find_java
 from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Program
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import client
 from arroyo_nb.kafka.server import Kit, Place, kit
 from arroyo_nb.kafka.settings import free_ports
@@ -158,9 +159,16 @@ class LocalBroker:
         Raises
         ------
         RunProblem
-            When there is one of that name, or the client is not installed.
+            When there is one of that name, when the broker does not run or ends
+            meanwhile, or when the client is not installed.
         """
-        client.create_topic(self.bootstrap_servers, name, partitions, settings or {})
+        self._must_run()
+        servers = self.bootstrap_servers
+        client.create_topic(servers, name, partitions, settings or {}, self._must_run)
+
+    def _must_run(self) -> None:
+        if not self.alive:
+            raise RunProblem("the local broker does not run")
 
     def _begin(self, parts: Kit, check: Check) -> None:
         """The first start: in a new folder, on ports that are free."""

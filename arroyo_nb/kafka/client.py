@@ -14,8 +14,8 @@ from arroyo_nb.errors import RunProblem
 ANSWER_S = 5.0
 """How long a broker may take to answer."""
 
-LEADERS_S = 30.0
-"""How long a new topic may take to be there, on a busy machine."""
+TOPIC_S = 30.0
+"""How long a new topic may take to be made, and then to be there, on a busy machine."""
 
 LOOK_S = 0.1
 """How often who waits looks whether it should go on."""
@@ -56,9 +56,14 @@ def admin(servers: str) -> Any:
 
 
 def create_topic(
-    servers: str, name: str, partitions: int, config: Mapping[str, str]
+    servers: str, name: str, partitions: int, config: Mapping[str, str], check: Check
 ) -> None:
     """Make a topic of one copy; returns when it can be read and written.
+
+    Parameters
+    ----------
+    check
+        Is called again and again; what it raises ends the wait.
 
     Raises
     ------
@@ -68,14 +73,14 @@ def create_topic(
     module = library("confluent_kafka.admin")
     wanted = module.NewTopic(name, partitions, 1, config=dict(config))
     asker = admin(servers)  # what it was asked ends with it
-    made = asker.create_topics([wanted], request_timeout=ANSWER_S)
+    made = asker.create_topics([wanted], request_timeout=TOPIC_S)
     try:
-        made[name].result(2 * ANSWER_S)
+        _waited(made[name], check)
     except library().KafkaException as error:
         raise problem(f"cannot make the topic '{name}'", error) from error
     parts = [(name, number) for number in range(partitions)]
     latest = module.OffsetSpec.latest()
-    offsets(asker, parts, latest, lambda: None, within_s=LEADERS_S)
+    offsets(asker, parts, latest, check, within_s=TOPIC_S)
 
 
 def offsets(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,18 @@ def test_it_comes_back_where_it_was_with_what_it_had(
     assert time.monotonic() - begun < allowed(BACK_S)
     assert own.bootstrap_servers == servers
     assert values(servers, "kept", 2) == [b"before", b"after"]
+
+
+def test_who_waits_for_a_topic_is_told_when_the_broker_ends(own: LocalBroker) -> None:
+    assert own.pid is not None
+    os.kill(own.pid, signal.SIGSTOP)  # as on a machine that is far too busy
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(own.create_topic, "late")
+        with pytest.raises(TimeoutError):
+            made.result(timeout=1)
+        own.kill()
+        with pytest.raises(RunProblem, match="the local broker does not run"):
+            made.result(timeout=allowed(GONE_S))
 
 
 def error_of(servers: str, password: str) -> int | None:
