@@ -57,6 +57,8 @@ _FILLED_LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n]", re.MULTILINE)
 
 _WHOLE = r"^-?(?:0|[1-9][0-9]*)$"
 _NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$"
+_DIGITS = r"^[-+0-9.]*$"
+"""Texts that Arrow makes no wrong DECIMAL of, as it may of one with an exponent."""
 _INSTANT = (
     r"^[12][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}"
     r"(?:\.[0-9]{1,9})?(?:Z|[-+][0-9]{2}:?[0-9]{2})?$"
@@ -258,7 +260,7 @@ def _convert(
             case Decimal() if is_text and of_bytes:
                 return decimals_of(whole(column), arrow_type(type_))
             case Decimal() if is_text:
-                return column.cast(arrow_type(type_))
+                return _cast(column, _DIGITS, type_)
             case StructOf(fields):
                 return _struct(fields, whole(column), of_bytes)
             case _:
