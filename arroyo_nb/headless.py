@@ -119,7 +119,11 @@ def run_job(job: JobFile, how: JobRun) -> None:
         events.note(note)
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
-    paces = {"trigger": options.trigger, "ttl": options.ttl}
+    how_run = {
+        "trigger": options.trigger,
+        "ttl": options.ttl,
+        "real_time": options.real_time,
+    }
     with (
         _spark(how.submitted) as spark,
         Session(
@@ -128,7 +132,7 @@ def run_job(job: JobFile, how: JobRun) -> None:
     ):
 
         def begin() -> Run:
-            return _begun(session, spec.script, name=name, **paces)
+            return _begun(session, spec.script, name=name, **how_run)
 
         with _status_line(session):
             error = serve(

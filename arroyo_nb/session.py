@@ -31,6 +31,7 @@ from arroyo_nb.run.options import (
     FLUSH,
     JOB_FLUSH,
     RunOptions,
+    checkpoint_interval,
     duration,
     ending,
     playing_speed,
@@ -202,6 +203,7 @@ class Session:
         until: str | datetime | None = None,
         step: bool = False,
         traced: bool = True,
+        real_time: bool = False,
         printed: bool = False,
         source: str = "<cell>",
     ) -> Run | None:
@@ -241,6 +243,10 @@ class Session:
             Release chunks one by one, by ``Run.step()``.
         traced
             Count the rows of windows and late rows.
+        real_time
+            Run in Spark's real-time mode: a record takes milliseconds from topic to
+            topic. Each partition takes a task slot, nothing is shown of the rows, and
+            the trigger is the time between checkpoints, 30 s by default.
         printed
             Print the rows of bare SELECTs as JSON lines instead of keeping them.
         source
@@ -275,6 +281,8 @@ class Session:
             traced=traced,
             printed=printed,
         )
+        if real_time:
+            options = _in_real_time(options, plan)
         run = self._new_run(name or script_name(sql), plan, options, state_dir)
         self.catalog = plan.catalog
         return self._waited(run) if wait else self._started(run)
@@ -692,6 +700,19 @@ def _leave(session: Session, *, pid: int) -> None:
     # A child that was forked must not end what is its parent's.
     if os.getpid() == pid:
         session.close()
+
+
+def _in_real_time(options: RunOptions, plan: Plan) -> RunOptions:
+    from arroyo_nb.plan.real_time import check_real_time
+
+    check_real_time(plan.sinks)
+    if not options.sinks or options.until is not None:
+        raise RunProblem(
+            "in real-time mode a run writes to its topics, until it is stopped",
+            hint="leave out real_time to see its rows, or to have it end by itself",
+        )
+    trigger = checkpoint_interval(options.trigger)
+    return replace(options, real_time=True, trigger=trigger, keep=False, traced=False)
 
 
 def _folder(named: str | Path | None) -> Path | None:

@@ -28,6 +28,7 @@ from arroyo_nb.tape import Clock, Recorder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming import DataStreamWriter
 
 
 class Direction(Enum):
@@ -126,6 +127,15 @@ class Writer(Protocol):
         """Let go of what it holds; called once, also after a failure."""
 
 
+@runtime_checkable
+class StreamWriter(Writer, Protocol):
+    """A writer whose rows Spark can also write by itself, each as it comes."""
+
+    def stream(self, rows: DataFrame) -> DataStreamWriter:
+        """What writes rows of a streaming DataFrame, as :meth:`write` does batches; it
+        is not started yet."""
+
+
 class Asker(Protocol):
     """Asks a store for the records of keys, where a lookup join runs.
 
@@ -216,8 +226,9 @@ class Stream(Protocol):
             When the broker does not say.
         """
 
-    def options(self, begin: Offsets) -> Mapping[str, str]:
-        """Spark's options for reading from there on."""
+    def options(self, begin: Offsets, *, real_time: bool = False) -> Mapping[str, str]:
+        """Spark's options for reading from there on, in micro-batches or in real-time
+        mode."""
 
     def options_between(self, first: Offsets, after: Offsets) -> Mapping[str, str]:
         """Spark's options for reading what lies between, once."""

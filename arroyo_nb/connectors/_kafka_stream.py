@@ -216,13 +216,14 @@ class KafkaStream:
             )
         return found
 
-    def options(self, begin: Offsets) -> Mapping[str, str]:
+    def options(self, begin: Offsets, *, real_time: bool = False) -> Mapping[str, str]:
         """Spark's options for reading from there on."""
+        limit = {} if real_time else {"maxOffsetsPerTrigger": str(BATCH_RECORDS)}
         return {
             **self._common(),
             "subscribe": self.topic,
             "startingOffsets": self._written(begin),
-            "maxOffsetsPerTrigger": str(BATCH_RECORDS),
+            **limit,
         }
 
     def options_between(self, first: Offsets, after: Offsets) -> Mapping[str, str]:

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming import DataStreamWriter
 
     from arroyo_nb.connectors import Offsets, TableSpec, Writer
     from arroyo_nb.connectors._kafka_access import Access
@@ -70,6 +71,8 @@ PATIENT: Mapping[str, str] = {
     "kafka.max.block.ms": str(PATIENCE_S * 1000),
 }
 """Spark's sink waits too for a broker that is away."""
+
+_COLUMNS = (VALUE, KEY, PARTITION)
 
 
 class SparkWriter:
@@ -102,9 +105,14 @@ class SparkWriter:
             records = self._rows.changed(batch).mapInArrow(merged, RECORD)
         else:
             records = self._rows.appended(batch)
-        records = records.select(VALUE, KEY, PARTITION)
+        records = records.select(*_COLUMNS)
         with self._watch.over(batch):
             records.write.format("kafka").options(**self._options).save()
+
+    def stream(self, rows: DataFrame) -> DataStreamWriter:
+        """What writes rows, which are only appended, as they come."""
+        records = self._rows.appended(rows).select(*_COLUMNS)
+        return records.writeStream.format("kafka").options(**self._options)
 
     def close(self) -> None:
         """Spark's producers are its own."""

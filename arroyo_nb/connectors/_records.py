@@ -39,6 +39,9 @@ from arroyo_nb.tape import (
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
 """What Spark gives of a record."""
 
+DROP_HINT = "bad_data = 'drop' leaves such records out and counts them"
+"""What can be done about a record that cannot be read."""
+
 _INSTANT = pa.timestamp("us", "UTC")
 
 # A record's own time is what its producer wrote.
@@ -202,7 +205,7 @@ def bad_record(bad: BadRow) -> DataProblem:
     """That a record cannot be read, and is not to be left out."""
     return DataProblem(
         f"{bad.place}: {bad.reason}",
-        hint="bad_data = 'drop' leaves such records out and counts them",
+        hint=DROP_HINT,
     )
 
 

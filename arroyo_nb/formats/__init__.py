@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column
 
+    from arroyo_nb.formats._sql_decoder import SqlDecoder
+
 
 @dataclass(frozen=True)
 class Decoded:
@@ -150,6 +152,15 @@ class PayloadFormat(Format, Protocol):
         primary_key: tuple[str, ...] = (),
     ) -> PayloadDecoder:
         """A reader of payloads; parameters as of :meth:`LineFormat.decoder`."""
+
+    def sql_decoder(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        event_time: str | None,
+    ) -> SqlDecoder | str:
+        """A reader of payloads in Spark's own expressions, or why there is none.
+        Parameters as of :meth:`LineFormat.decoder`."""
 
     def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
         """The rows' payloads, as a column named ``value``: text, or bytes; parameters

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from arroyo_nb.formats import DecodedPayloads, PayloadDecoder
+from arroyo_nb.formats._sql_decoder import AS_TEXT, PAYLOAD, TEXT, SqlDecoder
 from arroyo_nb.options import Option, OptionValue
-from arroyo_nb.schema import Primitive, Schema, arrow_type
+from arroyo_nb.schema import BYTEA, Primitive, Schema, arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,6 +55,17 @@ class RawFormat:
     ) -> PayloadDecoder:
         """A reader of such payloads."""
         return RawPayloads(self._type)
+
+    def sql_decoder(
+        self,
+        schema: Schema,  # noqa: ARG002
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+        event_time: str | None,  # noqa: ARG002
+    ) -> SqlDecoder | str:
+        """A reader of such payloads."""
+        if self._type == BYTEA:
+            return SqlDecoder((), (PAYLOAD,), "CAST(NULL AS STRING)")
+        return SqlDecoder((AS_TEXT,), (TEXT,), f"IF({TEXT} IS NULL, 'not UTF-8', NULL)")
 
     def encoded(
         self,

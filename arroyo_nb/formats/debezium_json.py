@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
+    from arroyo_nb.formats._sql_decoder import SqlDecoder
+
 ROW = "row"
 """What the JSON text of a row is called on its way into a document."""
 
@@ -66,6 +68,15 @@ class DebeziumJsonFormat:
     ) -> PayloadDecoder:
         """A reader of documents; the time of a change is that of its record."""
         return unframed(DocumentPayloads(_rows(schema, options, primary_key)), options)
+
+    def sql_decoder(
+        self,
+        schema: Schema,  # noqa: ARG002
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+        event_time: str | None,  # noqa: ARG002
+    ) -> SqlDecoder | str:
+        """None: a document may be two changes."""
+        return "they are changes"
 
     def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
         """One change a row, as text: rows that are only appended are created."""

@@ -17,6 +17,8 @@ from arroyo_nb.schema import Schema
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+    from arroyo_nb.formats._sql_decoder import SqlDecoder
+
 REGISTRY, INCLUDE_SCHEMA = "json.confluent_schema_registry", "json.include_schema"
 
 
@@ -92,6 +94,21 @@ class JsonFormat:
         else:
             made = JsonPayloads(BlockReader(*given), RecordReader(*given))
         return unframed(made, options)
+
+    def sql_decoder(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        event_time: str | None,
+    ) -> SqlDecoder | str:
+        """A reader of JSON objects of plain columns."""
+        from arroyo_nb.formats._json_sql import json_decoder, unread_types
+
+        for option in (REGISTRY, INCLUDE_SCHEMA):
+            if options.get(option):
+                return f"'{option}' is set"
+        unread = [f"'{n}' is {type_}" for n, type_ in unread_types(schema, options)]
+        return ", ".join(unread) or json_decoder(schema, event_time)
 
     def encoded(self, schema: Schema, options: Mapping[str, OptionValue]) -> Column:
         """One JSON object a row, as text."""

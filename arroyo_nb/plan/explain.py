@@ -30,7 +30,7 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     is_updating,
 )
-from arroyo_nb.plan.real_time import real_time
+from arroyo_nb.plan.real_time import real_time_note
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.plan.verify import expressions
@@ -101,7 +101,7 @@ def explain(plan: Plan) -> str:
         parts.append(_section("Spark", _forest(plan.sinks, _with_spark)))
     notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_kept(plan)]
     notes += _differences(plan.sinks)
-    notes += filter(None, map(real_time, plan.sinks))
+    notes += filter(None, map(real_time_note, plan.sinks))
     if notes:
         parts.append(_section("Notes", notes))
     return "\n".join(parts)

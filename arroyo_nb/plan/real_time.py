@@ -1,4 +1,4 @@
-"""Whether Spark's real-time mode could run a query, and why not.
+"""Whether Spark's real-time mode can run a query, and why not.
 
 In that mode (``trigger(realTime=...)``) a record takes milliseconds from topic to
 topic, as all stages run at once and hand on rows one by one. Spark 4.3 has it for what
@@ -8,50 +8,84 @@ without what hands rows to Python, where they would wait until a batch of them i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from arroyo_nb.connectors import is_streamed
+from arroyo_nb.errors import RunProblem, raise_all
+from arroyo_nb.formats import payload_format
 from arroyo_nb.plan.nodes import LookupJoin, Node, Sink, Source, Stateful
 from arroyo_nb.plan.nodes import WindowAggregate as Windowed
 from arroyo_nb.plan.tree import walk
 
 _TRANSACTIONS = ("sink.commit_mode", "exactly_once")
+_TIME = "sink.timestamp_field"
 
 
-def real_time(sink: Sink) -> str | None:
+def real_time_note(sink: Sink) -> str | None:
     """One line about it; None of a query that has nothing to do with topics."""
-    nodes = list(walk(sink))
-    sources = [node for node in nodes if isinstance(node, Source)]
+    sources = [node for node in walk(sink) if isinstance(node, Source)]
     if not _is_topic(sink) and not any(map(_is_topic, sources)):
         return None
-    reasons = dict.fromkeys((*_ends(sink, sources), *filter(None, map(_reason, nodes))))
-    return (
-        f"'{sink.name}' cannot run in Spark's real-time mode, which takes a task slot "
-        f"for each partition: {'; '.join(reasons)}"
+    return _refusal(sink) or (
+        f"'{sink.name}' can run in Spark's real-time mode, which takes a task slot for "
+        "each partition: `real_time: true` among the options of a job"
     )
+
+
+def check_real_time(sinks: Iterable[Sink]) -> None:
+    """Refuse queries that cannot be run in real-time mode.
+
+    Raises
+    ------
+    RunProblem
+        With every reason, of each.
+    """
+    found = ((sink.span, _refusal(sink)) for sink in sinks)
+    raise_all([RunProblem(said, span=span) for span, said in found if said])
+
+
+def _refusal(sink: Sink) -> str | None:
+    reasons = dict.fromkeys(_reasons(sink))
+    if not reasons:
+        return None
+    return f"'{sink.name}' cannot run in Spark's real-time mode: {'; '.join(reasons)}"
+
+
+def _reasons(sink: Sink) -> Iterator[str]:
+    for node in walk(sink):
+        if isinstance(node, Source):
+            yield from _of_source(node)
+    yield from _of_sink(sink)
+    yield from filter(None, map(_of_operator, walk(sink)))
 
 
 def _is_topic(node: Sink | Source) -> bool:
     return node.table is not None and is_streamed(node.table.connector)
 
 
-def _ends(sink: Sink, sources: list[Source]) -> Iterator[str]:
-    """What is wrong with where rows come from and go to."""
-    for source in sources:
-        if not _is_topic(source):
-            yield f"'{source.table.name}' is not a topic"
-        else:
-            yield f"the records of '{source.table.name}' are decoded in Python"
+def _of_source(source: Source) -> Iterator[str]:
+    table, spec = source.table, source.table.spec
+    if not _is_topic(source):
+        yield f"'{table.name}' is not a topic"
+        return
+    format_ = payload_format(str(table.format))
+    decoder = format_.sql_decoder(spec.record, spec.options, spec.event_time)
+    if isinstance(decoder, str):
+        yield f"the records of '{table.name}' are decoded in Python: {decoder}"
+
+
+def _of_sink(sink: Sink) -> Iterator[str]:
     if sink.table is None:
         yield "its rows are previewed"
     elif not _is_topic(sink):
         yield f"'{sink.table.name}' is not a topic"
     elif _TRANSACTIONS in sink.table.spec.options.items():
         yield f"'{sink.table.name}' is written in transactions"
+    elif _TIME in sink.table.spec.options:
+        yield f"the records of '{sink.table.name}' have a time of their own"
 
 
-def _reason(node: Node) -> str | None:
-    """What is wrong with an operator."""
+def _of_operator(node: Node) -> str | None:
     if isinstance(node, Stateful | Windowed):
         return f"{type(node).__name__} keeps state"
     if isinstance(node, LookupJoin):

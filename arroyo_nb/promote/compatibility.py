@@ -64,6 +64,7 @@ class Edit(Enum):
     WORDING = "wording"
     TRIGGER = "trigger"
     PARALLELISM = "parallelism"
+    REAL_TIME = "real-time mode"
     TTL = "ttl"
     MODE = "mode"
     ROWS = "rows"
@@ -92,6 +93,9 @@ RULINGS: Mapping[Edit, Ruling] = {
     Edit.TRIGGER: Ruling(_COMPATIBLE, "it is read anew at each start"),
     Edit.PARALLELISM: Ruling(
         _COMPATIBLE, "the pieces of the state stay as many as they were at first"
+    ),
+    Edit.REAL_TIME: Ruling(
+        _COMPATIBLE, "how far topics were read is noted alike in both modes"
     ),
     Edit.TTL: Ruling(_COMPATIBLE, "from now on keys are forgotten after the new time"),
     Edit.MODE: Ruling(_COMPATIBLE, "it refuses scripts, and changes no plan"),
@@ -195,6 +199,8 @@ def _of_specs(old: JobSpec, new: JobSpec) -> Iterator[Difference]:
         yield Difference(Edit.TRIGGER, "the trigger")
     if one.parallelism != other.parallelism:
         yield Difference(Edit.PARALLELISM, "the parallelism")
+    if one.real_time != other.real_time:
+        yield Difference(Edit.REAL_TIME, "the mode of Spark")
     if one.strict != other.strict:
         yield Difference(Edit.MODE, "the mode")
     if old.udfs != new.udfs:

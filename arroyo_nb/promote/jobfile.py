@@ -26,7 +26,7 @@ from arroyo_nb.promote.jobspec import (
     Udf,
 )
 from arroyo_nb.promote.validation import job_schema, problems
-from arroyo_nb.run.options import duration, state_folder
+from arroyo_nb.run.options import checkpoint_interval, duration, state_folder
 from arroyo_nb.source import Source, Span
 
 if TYPE_CHECKING:
@@ -92,12 +92,28 @@ class JobFile:
         ArroyoError
             With the place in the file.
         """
-        self.plan(strict=strict)
+        plan = self.plan(strict=strict)
+        if self.spec.options.real_time:
+            self._check_real_time(plan)
         if self.spec.udfs:
             raise PromoteProblem(
                 "functions of a script are not run yet",
                 span=self.item.entries["udfs"].key,
             ).at(self.source)
+
+    def _check_real_time(self, plan: Plan) -> None:
+        from arroyo_nb.plan.real_time import check_real_time
+
+        options = self.item.entries["options"].entries
+        try:
+            checkpoint_interval(self.spec.options.trigger)
+        except ArroyoError as problem:
+            problem.span = options["trigger"].span
+            raise problem.at(self.source) from None
+        try:
+            check_real_time(plan.sinks)
+        except ArroyoError as problem:
+            raise self.located(problem) from None
 
     def place(self, span: Span) -> Span:
         """Where a part of the script stands in the file."""
@@ -220,6 +236,7 @@ def _options(items: Mapping[str, Item]) -> JobOptions:
         parallelism=None if parallelism is None else parallelism.plain,
         trigger=_duration(items.get("trigger")),
         ttl=_duration(items.get("ttl")),
+        real_time="real_time" in items and items["real_time"].plain,
     )
 
 

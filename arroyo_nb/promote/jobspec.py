@@ -78,12 +78,16 @@ class JobOptions:
         where rows come without end, else as soon as there are rows.
     ttl
         How long an updating query keeps an idle key; None: as the script SETs.
+    real_time
+        Run in Spark's real-time mode: records go from topic to topic one by one, and
+        the trigger is the time between checkpoints.
     """
 
     strict: bool = False
     parallelism: int | None = None
     trigger: timedelta | None = None
     ttl: timedelta | None = None
+    real_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,7 @@ def _options_data(options: JobOptions) -> dict[str, Any]:
         "parallelism": options.parallelism,
         "trigger": options.trigger and written(options.trigger),
         "ttl": options.ttl and written(options.ttl),
+        "real_time": options.real_time or None,
     }
     return {key: value for key, value in parts.items() if value is not None}
 

@@ -25,6 +25,7 @@ _TYPES = {
     "array": (tuple, "a list"),
     "string": (str, "a text"),
     "integer": (int, "a whole number"),
+    "boolean": (bool, "true or false"),
 }
 
 
@@ -49,7 +50,10 @@ def problems(item: Item, schema: Schema) -> Iterator[PromoteProblem]:
 
 def _is(item: Item, kind: str) -> bool:
     # True is an int to Python.
-    return isinstance(item.value, _TYPES[kind][0]) and not isinstance(item.value, bool)
+    type_ = _TYPES[kind][0]
+    return isinstance(item.value, type_) and isinstance(item.value, bool) == (
+        type_ is bool
+    )
 
 
 def _other_type(item: Item, kind: str) -> PromoteProblem:

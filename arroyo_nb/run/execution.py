@@ -36,6 +36,7 @@ from arroyo_nb.run.snapshot import RunState, before_end, naive
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.spark.failures import GONE, run_problem
 from arroyo_nb.spark.keeping import Keeping
+from arroyo_nb.spark.lower import Read
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -204,6 +205,7 @@ class Execution:
             with _placed(self._plan):
                 self.feeds.start(claim)
             heartbeat = self._heartbeat(claim)
+            self._check_slots(spark)
             self._start_outputs(spark, claim, heartbeat, context)
         except Exception as error:
             self._fail(error)
@@ -227,9 +229,12 @@ class Execution:
         if heartbeat is not None:
             beats = partial(heartbeat.read_stream, spark)
             keeping = Keeping(claim.buckets, self._plan.updating_ttl, beats)
+        read: Read = partial(self.feeds.read_stream, spark)
+        if self._options.real_time:
+            read = partial(self.feeds.read_in_real_time, spark)
         for index, output in enumerate(self.outputs):
             output.start(
-                partial(self.feeds.read_stream, spark),
+                read,
                 checkpoint=claim.checkpoint(index),
                 state=claim.sink(index),
                 trigger=self._trigger(output),
@@ -242,6 +247,13 @@ class Execution:
         if output.is_stateful and self.feeds.is_endless(output.sink):
             return self._options.trigger or self._options.flush
         return self._options.trigger
+
+    def _check_slots(self, spark: SparkSession) -> None:
+        if self._options.real_time:
+            from arroyo_nb.spark.real_time import check_slots
+
+            sinks = (output.sink for output in self.outputs)
+            check_slots(spark, sum(map(self.feeds.partitions, sinks)))
 
     def _check_reach(self, spark: SparkSession) -> None:
         """Refuse a temporary folder, this host's, where others must read it."""
@@ -294,6 +306,8 @@ class Execution:
         """Have it end soon: :meth:`_poll` sees when."""
         if self.state.ended or self._stopping is not None:
             return
+        if self._options.real_time:  # the batch that runs reads what has come by now
+            mode = StopMode.CHECKPOINT
         self._stopping = mode, note
         self._move(self.state, f"{note}: {ENDING[mode]}")
         if mode is StopMode.GRACEFUL:
@@ -456,4 +470,5 @@ def _output(sink: nodes.Sink, options: RunOptions) -> Output:
         # Without a trace a query without windows has no watermark to wait for.
         traced=options.traced or isinstance(options.until, datetime),
         printed=options.printed,
+        real_time=options.real_time,
     )

@@ -126,6 +126,14 @@ class Feeds:
             return self._tables.frame(spark, source.table)
         return self._feed(source).read_stream(spark, source)
 
+    def read_in_real_time(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
+        """The rows of a topic as a stream of Spark's real-time mode."""
+        return self._topic(source).read_in_real_time(spark, source)
+
+    def partitions(self, sink: nodes.Sink) -> int:
+        """How many partitions a query of topics reads at once."""
+        return sum(self._topic(source).partitions for source in sources(sink))
+
     def read_again(
         self,
         spark: SparkSession,
@@ -192,6 +200,11 @@ class Feeds:
 
     def _feed(self, source: nodes.Source) -> Feed:
         return next(feed for feed in self._feeds if feed.table == source.table)
+
+    def _topic(self, source: nodes.Source) -> TopicFeed:
+        feed = self._feed(source)
+        assert isinstance(feed, TopicFeed), "checked by the planner"
+        return feed
 
     def pause(self) -> None:
         """Release nothing more until :meth:`resume` or :meth:`step`.

@@ -17,6 +17,13 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
 
+CHECKPOINT = timedelta(seconds=30)
+"""The time between checkpoints in real-time mode, where no trigger is given: what came
+since the last one is written again by who goes on after a crash."""
+
+LEAST_CHECKPOINT = timedelta(seconds=5)
+"""The shortest one that Spark takes."""
+
 FLUSH = timedelta(milliseconds=250)
 JOB_FLUSH = timedelta(seconds=1)
 """How often live changes are told, where no trigger is given: to who looks at them, and
@@ -53,6 +60,9 @@ class RunOptions:
         Whether chunks are released one by one, by ``Run.step``.
     traced
         Whether windows and late rows are counted.
+    real_time
+        Whether queries run in Spark's real-time mode; the trigger is then the time
+        between checkpoints.
     printed
         Whether bare SELECTs go to standard output as JSON lines, and none are kept.
     spec
@@ -70,6 +80,7 @@ class RunOptions:
     until: datetime | Literal["end"] | None = None
     stepping: bool = False
     traced: bool = True
+    real_time: bool = False
     printed: bool = False
     spec: str = ""
     differs: Callable[[Stamp], str] = untold
@@ -131,6 +142,26 @@ def _seconds(count: float) -> timedelta:
         raise RunProblem(
             f"a duration of {count:g} s is too long", hint="leave it out instead"
         ) from None
+
+
+def checkpoint_interval(trigger: timedelta | None) -> timedelta:
+    """The trigger of a run in real-time mode.
+
+    Raises
+    ------
+    RunProblem
+        When it is too short.
+
+    >>> checkpoint_interval(None)
+    datetime.timedelta(seconds=30)
+    """
+    if trigger is not None and trigger < LEAST_CHECKPOINT:
+        raise RunProblem(
+            "in real-time mode the trigger is the time between checkpoints: "
+            f"{LEAST_CHECKPOINT.seconds}s is the least",
+            hint="no record waits for it: leave it out",
+        )
+    return trigger or CHECKPOINT
 
 
 def ending(value: str | datetime | None) -> datetime | Literal["end"] | None:

@@ -19,7 +19,14 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import CONNECTORS, Reaching, TableSpec, Writer, is_streamed
+from arroyo_nb.connectors import (
+    CONNECTORS,
+    Reaching,
+    StreamWriter,
+    TableSpec,
+    Writer,
+    is_streamed,
+)
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.settled import settled_columns
@@ -40,14 +47,19 @@ from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.bad_rows import DROPPED
 from arroyo_nb.spark.boundary import begin_no_batch, has_ended
-from arroyo_nb.spark.keeping import CLOSING_IN_SILENCE, IN_ROCKSDB, query_settings
+from arroyo_nb.spark.keeping import (
+    CLOSING_IN_SILENCE,
+    IN_ROCKSDB,
+    REAL_TIME,
+    query_settings,
+)
 from arroyo_nb.spark.lower import Read, lower, visible
 from arroyo_nb.spark.observe import read_observed
 from arroyo_nb.tape import KEPT_BAD_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
     from arroyo_nb.spark.keeping import Keeping
@@ -87,6 +99,9 @@ class Output:
         Whether the rows of windows are counted (see :mod:`arroyo_nb.spark.observe`).
     printed
         Whether rows without a table go to standard output as JSON lines.
+    real_time
+        Whether it runs in Spark's real-time mode; its progress is then told with each
+        checkpoint.
     """
 
     def __init__(
@@ -97,6 +112,7 @@ class Output:
         write: bool,
         traced: bool,
         printed: bool = False,
+        real_time: bool = False,
     ) -> None:
         self.sink = sink
         self.source_rows: Counter[str] = Counter()
@@ -119,6 +135,7 @@ class Output:
             self._table.spec.resolved(sink.span)
         self.is_traced = traced
         self._printed = printed
+        self._real_time = real_time
         self._writer: Writer | None = None
         # Held while the writer writes or closes: each is on a thread of its own.
         self._writing = Lock()
@@ -194,22 +211,33 @@ class Output:
         rows = lower(self.sink.input, read, observed=self.is_traced, keeping=keeping)
         self._writer = writer = self._make_writer(state)
         rows = visible(rows, self.sink.input, timed=writer.timed)
-        stream = rows.writeStream.outputMode("append")
+        make = self._in_real_time if self._real_time else self._in_batches
+        stream = make(rows, writer, trigger)
         stream = stream.option("checkpointLocation", checkpoint.as_uri())
-        if trigger is not None:
-            stream = stream.trigger(
-                processingTime=f"{trigger // timedelta(milliseconds=1)} milliseconds"
-            )
-        if writer.native is not None:
-            stream = stream.format(writer.native)
-        else:
-            stream = stream.foreachBatch(partial(self._write_batch, writer))
         self.error, self._last_batch = None, False
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
         with query_settings(rows.sparkSession, self._settings):
             self._query = stream.start()
+
+    def _in_batches(
+        self, rows: DataFrame, writer: Writer, trigger: timedelta | None
+    ) -> DataStreamWriter:
+        stream = rows.writeStream.outputMode("append")
+        if trigger is not None:
+            stream = stream.trigger(processingTime=_interval(trigger))
+        if writer.native is not None:
+            return stream.format(writer.native)
+        return stream.foreachBatch(partial(self._write_batch, writer))
+
+    def _in_real_time(
+        self, rows: DataFrame, writer: Writer, trigger: timedelta | None
+    ) -> DataStreamWriter:
+        assert isinstance(writer, StreamWriter), "checked by the planner"
+        assert trigger is not None, "it is the time between checkpoints"
+        stream = writer.stream(rows).outputMode("update")
+        return stream.trigger(realTime=_interval(trigger))
 
     @property
     def is_stateful(self) -> bool:
@@ -219,6 +247,8 @@ class Output:
     @property
     def _settings(self) -> Mapping[str, str]:
         """What its query has for itself."""
+        if self._real_time:
+            return REAL_TIME
         sources = (n for n in walk(self.sink) if isinstance(n, nodes.Source))
         streamed = any(is_streamed(source.table.connector) for source in sources)
         silent = CLOSING_IN_SILENCE if streamed else {}
@@ -400,6 +430,11 @@ class Output:
         # The end-of-stream row is not an event.
         if (seen := before_end(seen)) is not None:
             self.max_event_time = max(self.max_event_time or seen, seen)
+
+
+def _interval(length: timedelta) -> str:
+    """A duration as Spark takes it."""
+    return f"{length // timedelta(milliseconds=1)} milliseconds"
 
 
 def _preview(sink: nodes.Sink) -> Preview:

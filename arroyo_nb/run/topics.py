@@ -191,6 +191,19 @@ class TopicFeed:
         reader = spark.readStream.format(self._stream.format)
         return self._rows(reader, self._stream.options(self._begun), source)
 
+    def read_in_real_time(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
+        """Its rows as a stream of Spark's real-time mode."""
+        from arroyo_nb.spark.real_time import decoded
+
+        options = self._stream.options(self._begun, real_time=True)
+        records = spark.readStream.format(self._stream.format).options(**options)
+        return decoded(records.load(), self._stream, source)
+
+    @property
+    def partitions(self) -> int:
+        """How many it had when it was opened."""
+        return len(self._begun)
+
     def read_again(
         self,
         spark: SparkSession,

@@ -101,7 +101,12 @@ _RULES = (
         None,
         r"(?P<problem>The value of parameter\(s\) .*?)\. SQLSTATE",
     ),
-    _Rule("USER_RAISED_EXCEPTION", "{said}", None, r"(?P<said>.*?)(?: SQLSTATE|$)"),
+    _Rule(
+        "USER_RAISED_EXCEPTION",
+        "{said}",
+        None,
+        r"(?P<said>[^\n]*?)(?:\n  hint: (?P<hint>[^\n]*?))?(?: SQLSTATE|\n|$)",
+    ),
     _Rule(
         "FAILED_READ_FILE|FILE_NOT_EXIST|PATH_NOT_FOUND",
         "a file that the run was reading is gone or cannot be read",
@@ -292,6 +297,8 @@ def _told(rule: _Rule, name: str, text: str, start: int) -> SparkProblem:
     except KeyError:
         # Spark's wording changed: its own first line is still true.
         sentence = _line(text[start:])
+    # What we raise in Spark's expressions brings a hint of its own.
+    rule = rule._replace(hint=values.get("hint") or rule.hint)
     return _problem(rule, sentence, name, text)
 
 

@@ -32,6 +32,12 @@ CLOSING_IN_SILENCE: Mapping[str, str] = MappingProxyType(
 passed is then closed by a micro-batch without rows. Over tapes, such batches would come
 or not as time has it, and decide what is late."""
 
+REAL_TIME: Mapping[str, str] = MappingProxyType(
+    {"spark.sql.variant.allowDuplicateKeys": "true"}
+)
+"""Settings of a query in real-time mode, which reads JSON in Spark's expressions: the
+last one of two members of one name counts, as in the other readers."""
+
 
 @contextmanager
 def query_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:

@@ -40,6 +40,7 @@ def judged(**changed):
         ({"options": replace(OPTIONS, parallelism=9)}, Edit.PARALLELISM, "compatible"),
         ({"options": replace(OPTIONS, ttl=timedelta(2))}, Edit.TTL, "compatible"),
         ({"options": replace(OPTIONS, strict=True)}, Edit.MODE, "compatible"),
+        ({"options": replace(OPTIONS, real_time=True)}, Edit.REAL_TIME, "compatible"),
         ({"udfs": (Udf("f", "python", "x"),)}, Edit.UDF, "needs fork"),
         ({"name": "other"}, Edit.NAME, "fresh"),
         ({"state": "elsewhere"}, Edit.STATE, "fresh"),
@@ -71,7 +72,8 @@ def test_the_worst_of_several_decides_and_stands_first():
 def test_every_edit_has_a_ruling_that_the_golden_files_show():
     assert set(RULINGS) == set(Edit)
     told = "".join(path.read_text("utf-8") for path in EDITS.glob("*.txt"))
-    here = {Edit.TRIGGER, Edit.PARALLELISM, Edit.TTL, Edit.MODE, Edit.UDF, Edit.NAME}
+    here = {Edit.TRIGGER, Edit.PARALLELISM, Edit.TTL, Edit.MODE, Edit.REAL_TIME}
+    here |= {Edit.UDF, Edit.NAME}
     # What is not known to be safe: each edit of the golden files is known.
     for edit in set(Edit) - here - {Edit.STATE, Edit.PLAN, Edit.UNKNOWN}:
         assert RULINGS[edit].why in told, edit

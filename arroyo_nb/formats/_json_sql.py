@@ -1,0 +1,252 @@
+"""The reader of JSON records in Spark's own expressions (arroyo-semantics c.5).
+
+A record becomes a variant, in which Spark tells the types of JSON apart, and each
+column is made of what the variant has under its name. It reads what
+:class:`arroyo_nb.formats._json_records.RecordReader` reads, but for numbers at the edge
+of what a variant holds: the sign of a zero is lost, digits beyond the 38th are, and a
+whole number that is written with an exponent is bad data beyond 2**53.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from arroyo_nb.formats._encode import DECIMAL_ENCODING
+from arroyo_nb.formats._json_records import (
+    FIRST_DAY,
+    FIRST_US,
+    INTEGER_BITS,
+    LAST_DAY,
+    LAST_US,
+    UNIT_NS,
+)
+from arroyo_nb.formats._sql_decoder import AS_TEXT, TEXT, SqlDecoder
+from arroyo_nb.options import OptionValue
+from arroyo_nb.schema import (
+    DATE,
+    Decimal,
+    Field,
+    Primitive,
+    Schema,
+    Timestamp,
+    Type,
+    quoted_text,
+    spark_type,
+)
+from arroyo_nb.tape import END_OF_TIME_US
+
+_NUMBER = r"^-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?\z"
+_DIGITS = r"^[-+]?[0-9.]+([eE][-+]?[0-9]+)?\z"
+"""What may be a DECIMAL, of which a text can have a plus, and zeros in front."""
+_WHOLE = r"^-?[0-9]+([.]0*)?\z"
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
+_INSTANT = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?"
+    r"([Zz]|[-+][0-9]{2}:?[0-9]{2})?\z"
+)
+_EXACT = 2**53
+"""Beyond, not every whole number is a DOUBLE."""
+
+_SHOWN_CHARS = 60
+_MISMATCH = "JSON does not match schema: "
+_END_OF_TIME = f"timestamp_micros({END_OF_TIME_US}L)"
+
+# The parser stops behind the first value. So the text stands in brackets, and once more
+# in braces: no text that goes on behind its value fits into both.
+_PARSED = {
+    "_parsed": f"""IF(try_parse_json(concat('[', {TEXT}, ']')) IS NULL, NULL,
+        try_parse_json(concat('{{"r":', {TEXT}, '}}')))"""
+}
+_RECORD = {"_record": "try_variant_get(_parsed, '$.r', 'map<string,variant>')"}
+
+
+def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
+    """A reader of the records of a schema.
+
+    Parameters
+    ----------
+    schema
+        The columns; of none :func:`unread_types` has a word.
+    event_time
+        The column that may not be NULL because it is the event time.
+    """
+    columns = [_Column(number, field) for number, field in enumerate(schema)]
+    steps = (
+        AS_TEXT,
+        _PARSED,
+        _RECORD,
+        {c.found: f"_record[{quoted_text(c.field.name)}]" for c in columns},
+        {name: text for c in columns for name, text in c.parts.items()},
+        {c.number: c.number_sql for c in columns},
+        {c.whole: c.whole_sql for c in columns},
+        {c.value: c.value_sql for c in columns},
+    )
+    found = _shown("variant_get(_parsed, '$.r', 'variant')")
+    problems = (column.problem_sql(event_time) for column in columns)
+    return SqlDecoder(
+        steps,
+        tuple(column.value for column in columns),
+        f"""CASE
+            WHEN {TEXT} IS NULL THEN 'invalid JSON: not UTF-8'
+            WHEN _parsed IS NULL THEN 'invalid JSON'
+            WHEN _record IS NULL THEN {_said("a record is an object, found ", found)}
+            ELSE coalesce({", ".join(problems)}, CAST(NULL AS STRING)) END""",
+    )
+
+
+def unread_types(
+    schema: Schema, options: Mapping[str, OptionValue]
+) -> Iterator[tuple[str, Type]]:
+    """The columns, with their types, that are read in Python only."""
+    in_bytes = options.get(DECIMAL_ENCODING) == "bytes"
+    for field in schema:
+        match field.type:
+            case Timestamp():
+                continue
+            case Decimal() if not in_bytes:
+                continue
+            case Primitive(kind) if kind in _KINDS or _bits(kind) is not None:
+                continue
+            case _:
+                yield field.name, field.type
+
+
+def _bits(kind: str) -> int | None:
+    return INTEGER_BITS.get(kind.removesuffix(" UNSIGNED"))
+
+
+class _Column:
+    """A column of a record, and what is made on the way to it."""
+
+    def __init__(self, number: int, field: Field) -> None:
+        self.field = field
+        self.found, self.kind, self.text, self.number, self.whole, self.value = (
+            f"_{word}_{number}"
+            for word in ("found", "kind", "text", "number", "whole", "value")
+        )
+
+    @property
+    def parts(self) -> Mapping[str, str]:
+        """Which of JSON's types it has, and its text."""
+        return {
+            self.kind: f"schema_of_variant({self.found})",
+            self.text: f"CAST({self.found} AS STRING)",
+        }
+
+    @property
+    def number_sql(self) -> str:
+        """The text of a number; times are numbers only where they are no texts."""
+        is_text = f"{self.kind} = 'STRING'"
+        pattern = _DIGITS if isinstance(self.field.type, Decimal) else _NUMBER
+        in_text = f"IF({self.text} RLIKE r'{pattern}', {self.text}, NULL)"
+        if isinstance(self.field.type, Timestamp) or self.field.type == DATE:
+            in_text = "NULL"
+        return (
+            f"CASE WHEN {is_text} THEN {in_text} WHEN {self.kind} IN ('BIGINT', "
+            f"'DOUBLE') OR startswith({self.kind}, 'DECIMAL') THEN {self.text} END"
+        )
+
+    @property
+    def whole_sql(self) -> str:
+        """The number, where it is a whole one of at most 20 digits."""
+        double = f"TRY_CAST({self.number} AS DOUBLE)"
+        return (
+            f"CASE WHEN {self.number} RLIKE r'{_WHOLE}' "
+            f"THEN TRY_CAST(split_part({self.number}, '.', 1) AS DECIMAL(20,0)) "
+            f"WHEN {self.number} RLIKE '[eE]' AND abs({double}) <= {_EXACT} "
+            f"AND floor({double}) = {double} THEN CAST({double} AS DECIMAL(20,0)) END"
+        )
+
+    @property
+    def value_sql(self) -> str:
+        """The value; NULL where there is none, or one of another type."""
+        match self.field.type:
+            case Timestamp(digits):
+                return self._instant(digits)
+            case Decimal() as type_:
+                return self._decimal(type_)
+            case Primitive(kind) if (bits := _bits(kind)) is not None:
+                low = 0 if kind.endswith("UNSIGNED") else -(2 ** (bits - 1))
+                return self._within(self.whole, low, low + 2**bits - 1, "{}")
+            case Primitive(kind):
+                return _KINDS[kind](self)
+            case type_:
+                raise TypeError(f"no JSON in SQL for {type_}")
+
+    def problem_sql(self, event_time: str | None) -> str:
+        """What is wrong with it."""
+        name = self.field.name
+        missing, too_late = "NULL", ""
+        if name == event_time:
+            missing = _said(f"the event time '{name}' is missing")
+            said = _said(f"the event time '{name}' is past the year 9998")
+            too_late = f"WHEN {self.value} >= {_END_OF_TIME} THEN {said}"
+        if not self.field.nullable:
+            state = f"IF({self.found} IS NULL, 'missing', 'null')"
+            missing = _said(f"'{name}' is NOT NULL and is ", state)
+        other = _said(f"'{name}' is {self.field.type}, found ", _shown(self.found))
+        return (
+            f"CASE WHEN {self.found} IS NULL OR is_variant_null({self.found}) "
+            f"THEN {missing} WHEN {self.value} IS NULL THEN {other} {too_late} END"
+        )
+
+    def _within(self, number: str, low: int, high: int, made: str) -> str:
+        held = spark_type(self.field.type)
+        value = f"CAST({made.format(number)} AS {held})"
+        return f"IF({number} BETWEEN {low} AND {high}, {value}, NULL)"
+
+    def _instant(self, digits: int) -> str:
+        ns = UNIT_NS[digits]
+        us = f"floor({self.whole} * {ns} / 1000)"
+        number = self._within(
+            us, FIRST_US, LAST_US, "timestamp_micros(CAST({} AS BIGINT))"
+        )
+        text = f"TRY_CAST(upper({self.text}) AS TIMESTAMP)"
+        ends = f"timestamp_micros({FIRST_US}L) AND timestamp_micros({LAST_US}L)"
+        is_one = f"{self.text} RLIKE r'{_INSTANT}' AND {text} BETWEEN {ends}"
+        return f"IF({self.kind} = 'STRING', IF({is_one}, {text}, NULL), {number})"
+
+    def _day(self) -> str:
+        number = self._within(
+            self.whole, FIRST_DAY, LAST_DAY, "date_from_unix_date(CAST({} AS INT))"
+        )
+        text = f"TRY_CAST({self.text} AS DATE)"
+        is_one = f"{self.text} RLIKE r'{_DAY}' AND {text} >= DATE'0001-01-01'"
+        return f"IF({self.kind} = 'STRING', IF({is_one}, {text}, NULL), {number})"
+
+    def _decimal(self, type_: Decimal) -> str:
+        # Spark rounds: what has more digits is not of the type.
+        made = f"TRY_CAST({self.number} AS {spark_type(type_)})"
+        same = f"CAST({made} AS DOUBLE) = TRY_CAST({self.number} AS DOUBLE)"
+        fraction = f"rtrim('0', regexp_extract({self.number}, '[.]([0-9]+)', 1))"
+        fits = f"length({fraction}) <= {type_.scale}"
+        is_exact = f"IF({self.number} RLIKE '[eE]', {same}, {fits})"
+        return f"IF({is_exact}, {made}, NULL)"
+
+    def _real(self) -> str:
+        made = f"TRY_CAST({self.number} AS {spark_type(self.field.type)})"
+        return f"IF(abs({made}) < DOUBLE('Infinity'), {made}, NULL)"
+
+    def _boolean(self) -> str:
+        found = f"try_variant_get({self.found}, '$', 'boolean')"
+        return f"IF({self.kind} = 'BOOLEAN', {found}, NULL)"
+
+    def _string(self) -> str:
+        return f"IF({self.kind} = 'STRING', {self.text}, NULL)"
+
+
+_KINDS = {
+    "BOOLEAN": _Column._boolean,
+    "TEXT": _Column._string,
+    "DOUBLE": _Column._real,
+    "FLOAT": _Column._real,
+    "DATE": _Column._day,
+}
+
+
+def _shown(variant: str) -> str:
+    return f"substring(to_json({variant}), 1, {_SHOWN_CHARS})"
+
+
+def _said(what: str, then: str = "''") -> str:
+    return f"concat({quoted_text(_MISMATCH + what)}, {then})"

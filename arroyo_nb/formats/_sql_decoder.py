@@ -1,0 +1,49 @@
+"""Payloads that Spark's own expressions read, without a Python worker.
+
+Where records come by the thousand, decoding them in Arrow batches is faster, and takes
+columns of every type. But a batch has to be full first; here a record is read as it
+comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PAYLOAD = "value"
+"""The column that has the payload; it is not NULL."""
+
+TEXT = "_text"
+AS_TEXT: Mapping[str, str] = {TEXT: f"try_validate_utf8(CAST({PAYLOAD} AS STRING))"}
+"""A step: the payload as a text, NULL where it is not UTF-8."""
+
+
+@dataclass(frozen=True)
+class SqlDecoder:
+    """A reader of payloads, as texts of Spark SQL.
+
+    Parameters
+    ----------
+    steps
+        Columns that each record gets on the way, one step after the other: each sees
+        :data:`PAYLOAD` and the steps before it. Their names begin with ``_``.
+    values
+        Each column of the record, over those; NULL where it cannot be read.
+    problem
+        Why the record cannot be read, as a text; NULL where it can.
+    """
+
+    steps: tuple[Mapping[str, str], ...]
+    values: tuple[str, ...]
+    problem: str
+
+    def over(self, records: DataFrame) -> DataFrame:
+        """The records with the columns of all steps beside their own."""
+        for step in self.steps:
+            columns = (f"{text} AS {name}" for name, text in step.items())
+            records = records.selectExpr("*", *columns)
+        return records

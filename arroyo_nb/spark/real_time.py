@@ -1,0 +1,105 @@
+"""Queries in Spark's real-time mode: what is different in them.
+
+::
+
+    records --Spark's own expressions--> rows --...--> records --Spark's own sink-->
+
+All tasks run at once, each with a partition of a topic, and hand on every record as it
+comes. A batch is no unit of work here but the time between two checkpoints: who goes on
+after a crash writes again what came since the last one. Which queries can run so is
+told by :mod:`arroyo_nb.plan.real_time`. Source: Spark's *Structured Streaming
+Programming Guide*, "Real-time mode".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arroyo_nb.connectors._records import DROP_HINT, OFFSET, PARTITION, TIME, VALUE
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats import payload_format
+from arroyo_nb.formats._sql_decoder import SqlDecoder
+from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
+from arroyo_nb.spark.bad_rows import drops_records
+from arroyo_nb.spark.windows import END_OF_TIME
+from arroyo_nb.tape import SHOWN_CHARS, UNREAD
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from arroyo_nb.connectors import Stream
+    from arroyo_nb.plan import nodes
+
+_TIME, _WHY = "_time", "_why"
+_TOO_LATE = quoted_text("its event time lies after the year 9998")
+_HINT = quoted_text(f"\n  hint: {DROP_HINT}")
+
+
+def check_slots(spark: SparkSession, partitions: int) -> None:
+    """Refuse more partitions than can be read at once: the others would be read by
+    nobody, and Spark would not say so.
+
+    Parameters
+    ----------
+    partitions
+        Of all topics that are read, by all queries of the run.
+
+    Raises
+    ------
+    RunProblem
+        When there are too few task slots.
+    """
+    slots = spark.sparkContext.defaultParallelism
+    if partitions > slots:
+        raise RunProblem(
+            f"in real-time mode each partition takes a task slot: the queries read "
+            f"{partitions} partitions, and there are {slots} slots",
+            hint="set `parallelism`, add executors, or leave `real_time` out",
+        )
+
+
+def decoded(records: DataFrame, stream: Stream, source: nodes.Source) -> DataFrame:
+    """The rows of a source, as :data:`arroyo_nb.spark.lower.Read` gives them.
+
+    Parameters
+    ----------
+    records
+        As Spark gives them.
+    stream
+        What they are read from.
+    source
+        What they are read for.
+    """
+    table, spec = source.table, source.table.spec
+    format_ = payload_format(str(table.format))
+    decoder = format_.sql_decoder(spec.record, spec.options, spec.event_time)
+    assert isinstance(decoder, SqlDecoder), "checked by the planner"
+    words = {name: f"_given_{number}" for number, name in enumerate(spec.metadata)}
+    given = (
+        f"{stream.metadata[spec.metadata[name]]} AS {word}"
+        for name, word in words.items()
+    )
+    payloads = records.filter(f"{VALUE} IS NOT NULL").selectExpr(
+        VALUE, TIME, PARTITION, OFFSET, *given
+    )
+    found = dict(zip(spec.record.names, decoder.values, strict=True)) | words
+    time = TIME if spec.event_time is None else found[spec.event_time]
+    place = f"{quoted_text(stream.topic)}, '[', {PARTITION}, '] offset ', {OFFSET}"
+    rows = decoder.over(payloads).selectExpr(
+        "*",
+        f"{time} AS {_TIME}",
+        f"coalesce({decoder.problem}, IF({time} >= {END_OF_TIME}, {_TOO_LATE}, NULL)) "
+        f"AS {_WHY}",
+    )
+    columns = {name: found[name] for name in spec.physical.names} | {TIMESTAMP: _TIME}
+    told = f"{place}, ': ', {_WHY}"
+    if drops_records(table):
+        shown = f"trim(CAST(substring({VALUE}, 1, {SHOWN_CHARS}) AS STRING))"
+        columns[UNREAD] = f"IF({_WHY} IS NULL, NULL, concat({told}, ': ', {shown}))"
+    else:
+        failure = f"raise_error(concat({told}, {_HINT}))"
+        # In each: Spark leaves out a column that nobody reads, and looks first at those
+        # that a filter needs.
+        for name, value in columns.items():
+            columns[name] = f"IF({_WHY} IS NULL, {value}, {failure})"
+    return rows.selectExpr(*(f"{v} AS {quoted(name)}" for name, v in columns.items()))

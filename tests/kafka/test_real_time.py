@@ -1,0 +1,212 @@
+"""Topics to topics in Spark's real-time mode: record by record, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.promote import jobfile
+from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table
+from arroyo_nb.run.options import LEAST_CHECKPOINT, duration
+from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.source import Source
+
+COLUMNS = "id BIGINT NOT NULL, town TEXT, price DECIMAL(8, 2), at TIMESTAMP(3)"
+QUERY = """INSERT INTO out
+SELECT id + 1 AS id, upper(town) AS town, price * 2 AS price, at FROM t WHERE id % 3 > 0
+"""
+WINDOWED = "INSERT INTO out SELECT id FROM t GROUP BY tumble(INTERVAL '1 s'), id"
+SOON_S = 60.0
+REAL_TIME = {"real_time": True, "trigger": LEAST_CHECKPOINT}
+
+
+def order(number):
+    at = 1_700_000_000_000 + number
+    return {"id": number, "town": f"t{number % 5}", "price": number / 4, "at": at}
+
+
+@pytest.fixture
+def source(new_topic):
+    return new_topic(partitions=2)
+
+
+@pytest.fixture
+def made(new_topic):
+    return new_topic(partitions=2)
+
+
+@pytest.fixture
+def script(source, made):
+    sink = made.sink("", sink__key_field="town")
+    return source.declared(COLUMNS) + sink + QUERY
+
+
+def send(source, numbers):
+    for partition in (0, 1):
+        mine = (order(n) for n in numbers if n % 2 == partition)
+        source.send(*mine, partition=partition)
+
+
+def values(topic):
+    return Counter((message.key(), message.value()) for message in topic.records())
+
+
+def test_records_are_those_of_micro_batches(
+    session, source, made, script, new_topic, eventually
+):
+    send(source, range(50))
+    run = session.run(script, name="real", **REAL_TIME)
+    eventually(lambda: run.error or made.end() == 33, SOON_S)
+    send(source, range(50, 80))  # in a batch that has begun long before
+    eventually(lambda: run.error or made.end() == 53, SOON_S)
+    assert run.error is None
+    batches = new_topic(partitions=2)
+    other = script.replace(made.name, batches.name)
+    session.run(other, until="end", wait=True)
+    assert values(made) == values(batches)
+    eventually(lambda: run.rows_in == 80, SOON_S)  # told with the checkpoint
+    run.stop()
+
+
+def test_it_goes_on_from_a_checkpoint_in_either_mode(
+    session, source, made, script, eventually, tmp_path
+):
+    def run_until(numbers, there, **options):
+        run = session.run(script, name="job", state_dir=tmp_path, **options)
+        send(source, numbers)
+        eventually(lambda: run.error or made.end() == there, SOON_S)
+        assert run.error is None
+        run.stop(mode="checkpoint")
+        assert run.wait(SOON_S)
+        assert run.state is RunState.STOPPED
+
+    run_until(range(30), 20, **REAL_TIME)
+    run_until(range(30, 60), 40)
+    run_until(range(60, 90), 60, **REAL_TIME)
+    ids = [json.loads(message.value())["id"] for message in made.records()]
+    assert sorted(ids) == [n + 1 for n in range(90) if n % 3]
+
+
+def test_what_was_not_in_a_checkpoint_is_written_again(
+    session, source, made, script, eventually, tmp_path
+):
+    run = session.run(script, name="job", state_dir=tmp_path, real_time=True)
+    send(source, range(30))
+    eventually(lambda: run.error or made.end() == 20, SOON_S)
+    run.stop(mode="immediate").wait(SOON_S)
+    run = session.run(script, name="job", state_dir=tmp_path, real_time=True)
+    eventually(lambda: run.error or made.end() == 40, SOON_S)
+    run.stop(mode="immediate").wait(SOON_S)
+    assert set(values(made).values()) == {2}
+
+
+def test_the_first_bad_record_fails_it_with_its_place(
+    session, source, made, script, eventually
+):
+    source.send(order(1), b'{"id": "one"}')
+    run = session.run(script.replace("id % 3 > 0", "town = 'x'"), real_time=True)
+    eventually(lambda: run.state.ended, SOON_S)
+    said = f"{source.name}[0] offset 1: JSON does not match schema: 'id' is BIGINT"
+    assert said in run.error.message
+    assert "bad_data = 'drop'" in run.error.hint
+
+
+def test_bad_records_are_left_out_and_counted(session, source, made, eventually):
+    source.send(order(1), b"no", None, b"\xff", order(2))
+    declared = source.declared(COLUMNS, bad_data="drop")
+    run = session.run(declared + made.sink("") + QUERY, **REAL_TIME)
+    eventually(lambda: run.error or made.end() == 2, SOON_S)
+    eventually(lambda: run.error or run.outputs[0].dropped_rows["t"] == 2, SOON_S)
+    (bad,) = {text.split(": ")[0] for text in run.outputs[0].bad["t"]}
+    assert bad == f"{source.name}[0] offset 1"
+    run.stop()
+
+
+def test_texts_and_metadata(session, source, made, eventually):
+    source.send(b"caf\xc3\xa9", b"b", key=b"k")
+    script = source.declared(
+        "value TEXT NOT NULL, n BIGINT METADATA FROM 'offset_id'", format="raw_string"
+    )
+    script += made.sink("value TEXT", format="raw_string")
+    query = "INSERT INTO out SELECT concat(value, '@', n) FROM t"
+    run = session.run(script + query, **REAL_TIME)
+    eventually(lambda: run.error or made.end() == 2, SOON_S)
+    assert sorted(m.value().decode() for m in made.records()) == ["b@1", "café@0"]
+    run.stop()
+
+
+def test_more_partitions_than_slots_are_refused(
+    session, new_topic, script, source, eventually
+):
+    wide = new_topic(partitions=7)
+    run = session.run(script.replace(source.name, wide.name), real_time=True)
+    eventually(lambda: run.state.ended, SOON_S)
+    assert "7 partitions" in run.error.message
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("SELECT id FROM t", "its rows are previewed"),
+        (
+            WINDOWED,
+            "WindowAggregate keeps state",
+        ),
+    ],
+)
+def test_what_cannot_run_so_is_refused(session, source, made, query, why):
+    script = source.declared(COLUMNS) + made.sink("")
+    with pytest.raises(RunProblem, match=f"in Spark's real-time mode: .*{why}"):
+        session.run(script + query, real_time=True)
+
+
+def test_a_run_in_real_time_has_no_end_and_no_preview(session, script):
+    for given in ({"until": "end"}, {"sinks": False}):
+        with pytest.raises(RunProblem, match="until it is stopped"):
+            session.run(script, real_time=True, **given)
+    with pytest.raises(RunProblem, match="5s is the least"):
+        session.run(script, real_time=True, trigger="1s")
+
+
+def test_a_job_asks_for_it(source, made, script, tmp_path, eventually):
+    spec = spec_of(source, made, trigger="5s")
+    path = tmp_path / "job.yaml"
+    path.write_text(spec.text)
+    assert jobfile.load(path).spec == spec
+    command = [sys.executable, "-m", "arroyo_nb.cli", "run", str(path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as job:
+        try:
+            send(source, range(30))
+            eventually(lambda: job.poll() is not None or made.end() == 20, SOON_S)
+            job.send_signal(signal.SIGTERM)
+            _, said = job.communicate(timeout=SOON_S)
+        finally:
+            job.kill()
+    assert job.returncode == 0, said
+    (folder,) = tmp_path.glob("state/*/outputs/0/checkpoint/commits")
+    assert (folder / "0").exists()
+
+
+def test_a_job_that_cannot_run_so_is_refused_with_the_line(source, made):
+    spec = spec_of(source, made, query=WINDOWED)
+    file = jobfile.read(Source(spec.text, "job.yaml"))
+    with pytest.raises(ArroyoError, match="cannot run in Spark's real-time mode") as it:
+        file.check_runs_here()
+    assert it.value.span is not None
+    spec = spec_of(source, made, trigger="1s")
+    file = jobfile.read(Source(spec.text, "job.yaml"))
+    with pytest.raises(ArroyoError, match="5s is the least") as it:
+        file.check_runs_here()
+    assert spec.text[it.value.span.start :].startswith("1s")
+
+
+def spec_of(source, made, trigger=None, query=QUERY):
+    table = Table("t", source.declared(COLUMNS).strip().rstrip(";"))
+    options = JobOptions(real_time=True, trigger=duration(trigger))
+    return JobSpec("job", made.sink("") + query, (table,), options=options)
