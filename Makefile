@@ -67,7 +67,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev
-	@status=0; for name in startup plan first_row throughput updating kafka jobs; do \
+	@status=0; for name in startup plan first_row throughput updating kafka real_time jobs; do \
 		$(BIN)/python -m benchmarks.$$name || status=1; done; exit $$status
 
 # Two stamps: what a user needs, and what the tests need on top.
