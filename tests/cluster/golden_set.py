@@ -39,6 +39,7 @@ NOT_COMPARED = {
     "kafka_record_time": KAFKA,
     "kafka_sink": KAFKA,
     "kafka_source": KAFKA,
+    "kafka_to_kafka": KAFKA,
     "lookup_table": "it asks a redis cluster of two nodes; lookup_redis asks one",
     "tumble_text_argument": NOW,
     "union_all": NOW,
