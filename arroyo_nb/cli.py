@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -243,8 +243,8 @@ def _run(arguments: argparse.Namespace) -> int:
         )
         headless.run_job(jobfile.read(script), how)
         return FINISHED
-    if arguments.changed:
-        raise ArroyoError(f"{arguments.changed} is of jobs: '{file}' is none")
+    for option in filter(None, (arguments.changed, *_of_jobs(arguments))):
+        raise ArroyoError(f"{option} is of jobs: '{file}' is none")
     named = None if file == STDIN else Path(file).stem
     headless.run_script(
         script,
@@ -253,6 +253,14 @@ def _run(arguments: argparse.Namespace) -> int:
         strict=arguments.strict,
     )
     return FINISHED
+
+
+def _of_jobs(arguments: argparse.Namespace) -> Iterator[str]:
+    """The options that were given, and that a plain script has not."""
+    unlike = {"port": None, "log": "text", "stop_mode": MODES[0], "submitted": False}
+    for name, default in unlike.items():
+        if getattr(arguments, name) != default:
+            yield f"--{name.replace('_', '-')}"
 
 
 def _explain(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ one: a line that begins with ``--`` is a comment of SQL.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -142,6 +142,11 @@ PROMOTE_FLAGS = (
     Flag("with_state", ("--with-state",), "stop the run; the job goes on from it"),
 )
 
+STOP_FLAGS = (
+    Flag("mode", ("--mode",), "immediate; or what comes to its end first: checkpoint, "
+         "the micro-batch, graceful, all that has come", "MODE"),
+)  # fmt: skip
+
 ALL = "--all"
 
 
@@ -193,7 +198,7 @@ class Command:
         ArroyoError
             When it does not fit.
         """
-        words, given = _parsed(rest, _by_name(self.flags), len(rest))
+        words, given = _parsed(rest, _by_name(self.flags), len(rest), self.words)
         self.check(words)
         for flag in self.flags:
             if flag.key in self.needs and flag.key not in given:
@@ -234,7 +239,8 @@ COMMANDS: Mapping[str, Command] = {
                 "job.yaml", "the path of one job.yaml", 1, 1),
         Command("jobs", "list the jobs beside this notebook"),
         Command("stop", "stop a run, or all",
-                f"NAME|{ALL}", "the name of one run", 1, 1, (ALL,), runs=True),
+                f"NAME|{ALL} [--mode MODE]", "the name of one run", 1, 1, (ALL,),
+                runs=True, flags=STOP_FLAGS),
         Command("kafka", "a local Kafka broker for this notebook",
                 "start|stop|status", "start, stop or status", 1, 1,
                 ("start", "stop", "status"), only=True),
@@ -284,14 +290,18 @@ def parse_line(line: str) -> CellLine:
 
 
 def _parsed(
-    line: Sequence[str], known: Mapping[str, Flag], most: int
+    line: Sequence[str],
+    known: Mapping[str, Flag],
+    most: int,
+    meant: Collection[str] = (),
 ) -> tuple[list[str], dict[str, Any]]:
-    """The words that are none of the options and have none's look, up to so many; and
-    the options."""
+    """The words that are none of the options, up to so many, and have none's look, or
+    a meaning of their own; and the options."""
     words, given, left = list[str](), dict[str, Any](), list(line)
     while left:
         name, _, glued = left.pop(0).partition("=")
-        if name not in known and len(words) < most and not (known and name[:1] == "-"):
+        is_word = name in meant or not (known and name[:1] == "-")
+        if name not in known and len(words) < most and is_word:
             words.append(f"{name}={glued}" if glued else name)
             continue
         flag = _flag(name, known)

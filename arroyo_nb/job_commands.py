@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -133,8 +133,14 @@ def check_notebook(
     for problem in problems:
         say(one_line(problem))
     status = BAD if problems else GOOD
-    for path in _jobs_of(notebook):
-        status |= check_spec(path, values=values, errors=errors, say=say)
+    for path in _specs_beside(notebook):
+        try:  # one that cannot be read may be of this notebook, and hides no other
+            if _is_of(notebook, path):
+                status |= check_spec(path, values=values, errors=errors, say=say)
+        except ArroyoError as error:
+            status = BAD
+            for problem in error.problems:
+                say(one_line(problem))
     return status
 
 
@@ -225,14 +231,17 @@ def _unreviewed(path: Path, plan: Plan) -> Iterator[str]:
         yield from difflib.unified_diff(*texts, str(reviewed), str(path), lineterm="")
 
 
-def _jobs_of(notebook: Path) -> Iterable[Path]:
-    """The specs in folders beside a notebook, or a level below, that come from it."""
+def _specs_beside(notebook: Path) -> list[Path]:
+    """The specs in folders beside a notebook, or a level below."""
     here = notebook.parent
-    for path in sorted((*here.glob(f"*/{SPEC}"), *here.glob(f"*/*/{SPEC}"))):
-        origin = jobfile.load(path).spec.origin
-        found = None if origin is None else path.parent / origin.notebook
-        if found is not None and found.exists() and found.samefile(notebook):
-            yield path
+    return sorted((*here.glob(f"*/{SPEC}"), *here.glob(f"*/*/{SPEC}")))
+
+
+def _is_of(notebook: Path, path: Path) -> bool:
+    """Whether the job of a spec comes from a cell of a notebook."""
+    origin = jobfile.load(path).spec.origin
+    found = None if origin is None else path.parent / origin.notebook
+    return found is not None and found.exists() and found.samefile(notebook)
 
 
 def _version(file: str) -> Version:

@@ -36,6 +36,7 @@ from arroyo_nb.run.interrupts import (
     imported,
 )
 from arroyo_nb.run.options import duration, ending, playing_speed
+from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
@@ -360,11 +361,11 @@ class ArroyoMagics(Magics):
         cell = next((c for c, run in self._last.items() if run == name), name)
         return Origin(Path(os.path.relpath(told, folder)).as_posix(), cell)
 
-    def _do_stop(self, name: str) -> None:
+    def _do_stop(self, name: str, mode: str = StopMode.IMMEDIATE.value) -> None:
         names = list(self.session.runs) if name == flags.ALL else [name]
         going = [r for r in map(self.session.get, names) if not r.state.ended]
         for run in going:
-            run.stop("stopped by %arroyo stop")
+            run.stop("stopped by %arroyo stop", mode)
         deadline = time.monotonic() + STOP_S
         slow = [r for r in going if not r.wait_quietly(deadline - time.monotonic())]
         told = ", ".join(run.name for run in going if run not in slow)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -63,7 +64,7 @@ class Lock:
     def __init__(self, folder: Path, name: str) -> None:
         self._file = self._acquired(folder)
         self._file.truncate(0)
-        self._file.write(f"run '{name}' of process {os.getpid()}")
+        self._file.write(f"run '{name}' of process {os.getpid()}{_here()}")
         self._file.flush()
 
     def _acquired(self, folder: Path) -> IO[str]:
@@ -243,7 +244,12 @@ def user_of(state: Path) -> str:
 
 
 def owner(folder: Path) -> str:
-    """Who locked a folder last, in words."""
+    """Who locked a folder last, in words; with its host, where that is another one."""
     with suppress(OSError):
-        return (folder / LOCK).read_text().strip() or "another run"
+        told = (folder / LOCK).read_text().strip().removesuffix(_here())
+        return told or "another run"
     return "another run"
+
+
+def _here() -> str:
+    return f" on {socket.gethostname()}"

@@ -87,6 +87,18 @@ def test_only_jobs_are_forked(tmp_path, capsys):
         main(["run", str(script), "--fresh", "--fork"])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [("--port", "0"), ("--log", "json"), ("--stop-mode", "graceful"), ("--submitted",)],
+    ids=lambda options: options[0],
+)
+def test_a_script_is_told_what_only_jobs_take(options, tmp_path, capsys):
+    script = tmp_path / "a.sql"
+    script.write_text("SELECT 1")
+    assert main(["run", str(script), *options]) == 1
+    assert f"{options[0]} is of jobs" in capsys.readouterr().err
+
+
 def test_attach_of_a_job_that_rests_says_where_its_state_is(folder, capsys):
     path = folder / "job.yaml"
     path.write_text(SPEC.text)

@@ -104,6 +104,11 @@ def test_options_may_stand_among_the_words_of_a_command() -> None:
     }
 
 
+def test_how_a_run_is_stopped_can_be_said() -> None:
+    words, given = COMMANDS["stop"].parsed(["--all", "--mode", "graceful"])
+    assert (words, given) == (["--all"], {"mode": "graceful"})
+
+
 def test_an_option_has_the_keyword_of_the_method() -> None:
     parameters = signature(Session.record).parameters
     assert {flag.key for flag in COMMANDS["record"].flags} <= set(parameters)

@@ -168,6 +168,16 @@ def test_check_of_a_notebook_leaves_the_jobs_of_others_alone(notebook, told):
     assert told("check", "other.ipynb")[1] != ""
 
 
+def test_a_spec_that_cannot_be_read_hides_no_other(notebook, told):
+    told("promote", "clock.ipynb", "--name", "few")
+    Path("jobs/a").mkdir()
+    Path("jobs/a/job.yaml").write_text("version: [1\n")
+    status, out = told("check", "clock.ipynb")
+    assert status == 1
+    assert out.startswith("jobs/a/job.yaml:")
+    assert "jobs/few/job.yaml:16:35: warning: " in out
+
+
 def test_a_job_whose_notebook_is_gone_drifted(notebook, told):
     told("promote", "clock.ipynb", "--name", "few")
     Path("clock.ipynb").unlink()

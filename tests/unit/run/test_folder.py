@@ -1,12 +1,13 @@
 import json
 import os
+import socket
 import subprocess
 import sys
 
 import pytest
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.run.folder import RunFolder, owner
 
 HOLD = """
 import sys
@@ -65,6 +66,15 @@ def test_a_second_run_is_refused_with_its_owner_and_a_killed_owner_frees_it(tmp_
     second = RunFolder(tmp_path, plan_text="plan", name="second")
     assert second.resumed
     second.release()
+
+
+def test_the_owner_of_another_host_is_told_with_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(socket, "gethostname", lambda: "far")
+    held = RunFolder(tmp_path, plan_text="plan", name="first")
+    assert owner(tmp_path) == f"run 'first' of process {os.getpid()}"
+    monkeypatch.setattr(socket, "gethostname", lambda: "near")
+    assert owner(tmp_path) == f"run 'first' of process {os.getpid()} on far"
+    held.release()
 
 
 def test_a_child_that_outlives_the_run_does_not_hold_its_folder(tmp_path):
