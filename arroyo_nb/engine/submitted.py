@@ -26,6 +26,9 @@ _LAUNCHER = "PYSPARK_GATEWAY_PORT"
 # Spark's own hooks, which stop it, have 40; those of higher numbers come first.
 _BEFORE_SPARK = 100
 
+LOOK_S = 0.1
+"""How often it is looked whether the job listens, and whether it has ended."""
+
 
 def submitted() -> SparkSession:
     """The session of that Spark.
@@ -88,11 +91,15 @@ class _Hook:
         self.over = threading.Event()
 
     def run(self) -> None:
-        """Pass SIGTERM on, unless this process was told by itself, and wait."""
-        # A second one would not wait for what is being written.
-        if signal.getsignal(signal.SIGTERM) is not signal.default_int_handler:
-            os.kill(os.getpid(), signal.SIGTERM)
-        self.over.wait()
+        """Pass SIGTERM on once the job listens, and wait for its end."""
+        told = False
+        while not self.over.wait(LOOK_S):
+            # One that was told by itself listens no more: a second time it would not
+            # wait for what is being written.
+            listens = signal.getsignal(signal.SIGTERM) is not signal.default_int_handler
+            if listens and not told:
+                os.kill(os.getpid(), signal.SIGTERM)
+                told = True
 
     class Java:
         """Read by py4j."""
