@@ -67,7 +67,7 @@ class FakeRun:
     def wait_quietly(self, timeout: float | None = None) -> bool:
         return self.state.ended
 
-    def stop(self, note: str = "stopped", mode: str = "immediate") -> None:  # noqa: ARG002
+    def stop(self, note: str = "stopped", mode: str = "immediate") -> None:
         self.notes.append(note)
         if self.is_slow:
             return
