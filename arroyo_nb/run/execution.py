@@ -114,6 +114,7 @@ class Execution:
         self._begun = False
         self._stopping: tuple[StopMode, str] | None = None
         self._claim: RunFolder | None = None
+        self._slots = 0
         self._repeated: list[Callable[[], None]] = []
         # The newest batch of each query at the last heartbeat.
         self._beaten: list[int | None] = []
@@ -205,7 +206,8 @@ class Execution:
             with _placed(self._plan):
                 self.feeds.start(claim)
             heartbeat = self._heartbeat(claim)
-            self._check_slots(spark)
+            self._slots = spark.sparkContext.defaultParallelism
+            self._check_slots()
             self._start_outputs(spark, claim, heartbeat, context)
         except Exception as error:
             self._fail(error)
@@ -248,12 +250,14 @@ class Execution:
             return self._options.trigger or self._options.flush
         return self._options.trigger
 
-    def _check_slots(self, spark: SparkSession) -> None:
+    def _check_slots(self) -> None:
+        """See to it that all partitions are read at once, in real-time mode."""
         if self._options.real_time:
             from arroyo_nb.spark.real_time import check_slots
 
             sinks = (output.sink for output in self.outputs)
-            check_slots(spark, sum(map(self.feeds.partitions, sinks)))
+            partitions = sum(map(self.feeds.partitions, sinks))
+            check_slots(self._slots, partitions)
 
     def _check_reach(self, spark: SparkSession) -> None:
         """Refuse a temporary folder, this host's, where others must read it."""
@@ -321,6 +325,7 @@ class Execution:
             self._fail(RunProblem(GONE))
             return
         try:
+            self._check_slots()  # a topic may get partitions
             news = [output for output in self.outputs if output.poll()]
             failure = self.feeds.error or self._failure()
             over = failure is None and self._is_over()

@@ -201,8 +201,8 @@ class TopicFeed:
 
     @property
     def partitions(self) -> int:
-        """How many it had when it was opened."""
-        return len(self._begun)
+        """How many it has, as the broker told last."""
+        return max(len(self._begun), len(self._looked.ends))
 
     def read_again(
         self,

@@ -25,7 +25,7 @@ from arroyo_nb.spark.windows import END_OF_TIME
 from arroyo_nb.tape import SHOWN_CHARS, UNREAD
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from arroyo_nb.connectors import Stream
     from arroyo_nb.plan import nodes
@@ -35,12 +35,14 @@ _TOO_LATE = quoted_text("its event time lies after the year 9998")
 _HINT = quoted_text(f"\n  hint: {DROP_HINT}")
 
 
-def check_slots(spark: SparkSession, partitions: int) -> None:
+def check_slots(slots: int, partitions: int) -> None:
     """Refuse more partitions than can be read at once: the others would be read by
     nobody, and Spark would not say so.
 
     Parameters
     ----------
+    slots
+        Tasks that can run at once.
     partitions
         Of all topics that are read, by all queries of the run.
 
@@ -49,7 +51,6 @@ def check_slots(spark: SparkSession, partitions: int) -> None:
     RunProblem
         When there are too few task slots.
     """
-    slots = spark.sparkContext.defaultParallelism
     if partitions > slots:
         raise RunProblem(
             f"in real-time mode each partition takes a task slot: the queries read "

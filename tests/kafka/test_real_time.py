@@ -150,6 +150,17 @@ def test_more_partitions_than_slots_are_refused(
     assert "7 partitions" in run.error.message
 
 
+def test_partitions_that_come_later_and_find_no_slot_are_told(
+    session, source, made, script, eventually
+):
+    send(source, range(3))
+    run = session.run(script, **REAL_TIME)
+    eventually(lambda: run.error or made.end() == 2, SOON_S)
+    source.add_partitions(7)
+    eventually(lambda: run.state.ended, SOON_S)
+    assert "7 partitions" in run.error.message
+
+
 @pytest.mark.parametrize(
     ("query", "why"),
     [
