@@ -21,7 +21,7 @@ from arroyo_nb.run.changes import RELATION_ROWS, ChangesPreview
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.lower import lower, visible
 
-CASES, MANY = 150, 10_000
+CASES, MANY = 300, 10_000
 _OPS = {(False, True): "c", (True, True): "u", (True, False): "d"}
 
 tables = cache(catalog)
