@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from arroyo_nb import headless
+from arroyo_nb import headless, roots
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.log import LOGS
@@ -69,6 +69,13 @@ def _parser() -> argparse.ArgumentParser:
 def _add_run(commands: _Commands) -> None:
     run = _command(commands, "run", "run a script; bare SELECTs print JSON lines", _run)
     run.add_argument("--state-dir", metavar="DIR", help="keep state here, and resume")
+    run.add_argument(
+        "--root",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="read and write files only there; may be given again",
+    )
     run.add_argument("--name", metavar="N", help="name of the run in the state folder")
     run.add_argument(
         "--port",
@@ -225,6 +232,11 @@ def _read(file: str) -> Source:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    with roots.narrowed(arguments.root):
+        return _run_inside(arguments)
+
+
+def _run_inside(arguments: argparse.Namespace) -> int:
     # A supervisor's stop is a stop with a final checkpoint, as an interrupt is.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     file, script = arguments.file, _read(arguments.file)

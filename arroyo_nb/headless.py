@@ -21,6 +21,7 @@ from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.log import LOGS
 from arroyo_nb.job.service import serve
 from arroyo_nb.job.supervisor import GIVE_UP_S, STOP_S
+from arroyo_nb.roots import given
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.options import state_folder
 from arroyo_nb.run.snapshot import RunState, before_end
@@ -115,6 +116,7 @@ def run_job(job: JobFile, how: JobRun) -> None:
     events = LOGS[how.log](name, sys.stderr)
     state = state_folder(how.state_dir or job.state)
     folder = state / safe_name(name)
+    job.check_inside(given(), folder, strict=strict)
     for note in _prepared(job, folder, how.changed, strict=strict):
         events.note(note)
     if options.parallelism is not None:

@@ -25,7 +25,8 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.folders import make_work_folder
 from arroyo_nb.engine.jars import CONNECTOR, Tell, say_nothing
-from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.errors import ArroyoError, RunProblem, raise_all
+from arroyo_nb.roots import given
 from arroyo_nb.run.names import safe_name, script_name
 from arroyo_nb.run.options import (
     FLUSH,
@@ -640,6 +641,7 @@ class Session:
         from arroyo_nb.run.run import Run
 
         base = _folder(state_dir) or self._state_dir
+        _check_inside(plan, base and base / safe_name(name))
         if base is None:
             folder = self._temporary(name)
         else:
@@ -713,6 +715,21 @@ def _in_real_time(options: RunOptions, plan: Plan) -> RunOptions:
         )
     trigger = checkpoint_interval(options.trigger)
     return replace(options, real_time=True, trigger=trigger, keep=False, traced=False)
+
+
+def _check_inside(plan: Plan, state: Path | None) -> None:
+    """Refuse what would be read or written where it is not allowed; of no folder for
+    the state, it is in one of ours."""
+    from arroyo_nb.plan.paths import outside
+
+    allowed = given()
+    found = outside(plan, allowed)
+    if state is not None and not allowed.allow(state):
+        found.append(allowed.refusal(f"the state folder '{state}'"))
+    try:
+        raise_all(found)
+    except ArroyoError as error:
+        raise error.at(plan.source) from None
 
 
 def _folder(named: str | Path | None) -> Path | None:

@@ -347,6 +347,25 @@ class Reaching(Protocol):
         """
 
 
+@runtime_checkable
+class OnDisk(Protocol):
+    """A connector whose options name files or folders of this machine."""
+
+    def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
+        """What a table reads or writes, each with the option that names it.
+
+        Parameters
+        ----------
+        spec
+            The table, its variables resolved.
+
+        Raises
+        ------
+        Unsupported
+            For a path on something else than this machine's disks.
+        """
+
+
 class Unasked:
     """A connector without keys, metadata and event time of its own, that is never
     asked."""

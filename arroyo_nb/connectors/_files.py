@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from arroyo_nb.changelog import SEQUENCE
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import Decoded
+from arroyo_nb.roots import given
 from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Position
 
@@ -103,8 +104,12 @@ class Files:
         self._files = files
         self._reader = reader
         self._event_time = event_time
-        with reader.open(files[0], None):
-            pass  # it can be read: said before the run starts, not in its middle
+        self._allowed = given()
+        # Whatever can be is said before the run starts, not in its middle.
+        for file in files:
+            self._allowed.check(file.path, file.name)
+        with self._opened(0, None):
+            pass
 
     def chunks(self, after: Position | None) -> Iterator[Chunk]:
         """The files' rows in chunks that double in size up to 16 MiB.
@@ -120,7 +125,7 @@ class Files:
         pieces: list[Decoded] = []
         room = _chunk_bytes(number)
         for index in range(first, len(self._files)):
-            with self._reader.open(self._files[index], place) as reading:
+            with self._opened(index, place) as reading:
                 while (piece := reading.read(room)) is not None:
                     pieces.append(_moved(piece.decoded, before))
                     room -= piece.size_bytes
@@ -132,6 +137,14 @@ class Files:
                 place, before = None, before + reading.records
         if pieces:
             yield self._chunk(pieces, stand, number + 1)
+
+    def _opened(
+        self, index: int, place: Position | None
+    ) -> AbstractContextManager[Reading]:
+        file = self._files[index]
+        # A link may have taken its place since it was listed.
+        self._allowed.check(file.path, file.name)
+        return self._reader.open(file, place)
 
     def _begin(self, after: Position | None) -> tuple[int, Position | None, int, int]:
         """The file, the place in it, the records before it and the chunk's number."""

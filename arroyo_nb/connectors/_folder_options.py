@@ -175,6 +175,8 @@ def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
                 "row after can be of different folders"
             ),
         )
+    if ".." in (partitioning.time_pattern or "").split("/"):
+        yield TIME_PATTERN, CatalogProblem("the folders of a table lie in its 'path'")
     try:
         partitioning.sql()
     except Unsupported as problem:

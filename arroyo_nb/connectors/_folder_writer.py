@@ -31,6 +31,7 @@ from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.connectors._parts import Parts, split
 from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.roots import given
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,7 +57,8 @@ class FolderWriter:
     Raises
     ------
     RunProblem
-        When the folder cannot be written, or misses what was written before.
+        When the folder cannot be written, misses what was written before, or is a link
+        out of the folders that are allowed.
     """
 
     native: str | None = None
@@ -79,6 +81,7 @@ class FolderWriter:
         self._rolling = rolling
         self._names = names
         self.timed = partitioning.timed
+        self._allowed = given()
         with ExitStack() as undo, refusals("write", name):
             self._notes = Notes(state / "files.json")
             found = self._notes.read()
@@ -98,6 +101,7 @@ class FolderWriter:
             else:
                 self._check_kind(known)
                 self._state = replace(known, kind=parts.extension)
+            self._allowed.check(self._staging, name)
             self._staging.mkdir(exist_ok=True)
             self._recover()
             self._undo = undo.pop_all()
@@ -216,6 +220,8 @@ class FolderWriter:
         # The first part goes first: while it is there, the others are as well.
         if first.exists():
             path = self._root / file.name
+            # A folder of it may be a link that somebody else has put there.
+            self._allowed.check(path, f"{self._name}/{file.name}")
             path.parent.mkdir(parents=True, exist_ok=True)
             if others:
                 made = self._staging / f"{file.number}.whole"

@@ -74,6 +74,12 @@ class KafkaTable(Unasked):
         """How a client says who it is, the variables resolved; None: it does not."""
         return None
 
+    def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
+        """The certificates and keys that the clients read."""
+        for name, value in self._access(spec).configs.items():
+            if name.endswith(".location"):
+                yield "client_configs", Path(value)
+
     def stream(self, spec: TableSpec) -> KafkaStream:
         """How a topic is read.
 

@@ -61,6 +61,10 @@ class FileSystem(Unasked):
         """What is wrong with options that are right each by itself."""
         return option_problems(spec, direction)
 
+    def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
+        """The folder."""
+        yield "path", local_path(str(spec.options["path"]), spec.shown("path"))
+
     def recorder(self, spec: TableSpec) -> Recorder:
         """Reads the files that are there now.
 

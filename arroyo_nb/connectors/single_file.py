@@ -7,7 +7,7 @@ every row once however often the run is killed (see
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
@@ -53,6 +53,10 @@ class SingleFile(Unasked):
                 hint="write format = 'json'",
             )
         return None
+
+    def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
+        """The file."""
+        yield "path", Path(str(spec.options["path"]))
 
     def recorder(self, spec: TableSpec) -> Recorder:
         """Reads the file."""

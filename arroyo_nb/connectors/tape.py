@@ -22,6 +22,7 @@ from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.roots import given
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Clock, Position, Recorder
 from arroyo_nb.tape.records import RecordTape, record_times
@@ -79,17 +80,25 @@ class TapeConnector(SourceOnly):
         """What is wrong with the options."""
         return format_problems(spec, direction)
 
+    def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
+        """The tape."""
+        yield "path", Path(str(spec.options["path"]))
+
     def recorder(self, spec: TableSpec) -> Recorder:
         """Plays the tape.
 
         Raises
         ------
         RunProblem
-            When it is no tape of records, or not whole.
+            When it is no tape of records, or not whole; or when a link in it leads out
+            of the folders that are allowed.
         """
-        name = spec.shown("path")
+        name, folder = spec.shown("path"), Path(str(spec.options["path"]))
         with refusals("read", name):
-            tape = RecordTape(Path(str(spec.options["path"])), name)
+            allowed = given()
+            for path in folder.glob("*"):
+                allowed.check(path, f"{name}/{path.name}")
+            tape = RecordTape(folder, name)
         return TapeRecorder(tape, spec)
 
 

@@ -31,6 +31,7 @@ from arroyo_nb.source import Source, Span
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
+    from arroyo_nb.roots import Roots
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,37 @@ class JobFile:
                 "functions of a script are not run yet",
                 span=self.item.entries["udfs"].key,
             ).at(self.source)
+
+    def check_inside(self, roots: Roots, folder: Path, *, strict: bool = False) -> None:
+        """Refuse what would be read or written where it is not allowed.
+
+        Parameters
+        ----------
+        roots
+            Where it is.
+        folder
+            That of the run's state.
+
+        Raises
+        ------
+        ArroyoError
+            All of it, each with its place in the file.
+        """
+        from arroyo_nb.plan.paths import outside
+
+        found = outside(self.plan(strict=strict), roots)
+        for problem in found:
+            problem.span = problem.span and self.place(problem.span)
+        if not roots.allow(folder):
+            problem = roots.refusal(f"the state folder '{folder}'")
+            item = self.item.entries.get("state")
+            named_here = item and folder.is_relative_to(state_folder(self.state))
+            problem.span = item.span if item and named_here else None
+            found.append(problem)
+        try:
+            raise_all(found)
+        except ArroyoError as error:
+            raise error.at(self.source) from None
 
     def _check_real_time(self, plan: Plan) -> None:
         from arroyo_nb.plan.real_time import check_real_time

@@ -13,16 +13,12 @@ from sqlglot import exp
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable, Relation
 from arroyo_nb.options import OptionValue
-from arroyo_nb.plan import Plan
+from arroyo_nb.plan import Plan, paths
 from arroyo_nb.plan.nodes import Node
-from arroyo_nb.plan.options import Options
-from arroyo_nb.plan.scope import Collected
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.source import Span
-from arroyo_nb.sql.dialect import name_span
-from arroyo_nb.sql.statements import CreateTable
 
 N = TypeVar("N", bound=Node)
 
@@ -73,21 +69,11 @@ class Job:
 
     def declared(self, table: Relation) -> Span | None:
         """Where a table is declared: its name."""
-        statement = self._statement(table)
-        return None if statement is None else name_span(statement.expression)
+        return paths.declared(self.plan, table.name)
 
     def option(self, table: Relation, option: str) -> Span | None:
         """Where an option of a table stands; the table's name where it is not given."""
-        statement = self._statement(table)
-        if statement is None:
-            return None
-        properties = statement.expression.args["properties"].expressions
-        span = Options.read(properties, Collected()).span(option)
-        return span or name_span(statement.expression)
-
-    def _statement(self, table: Relation) -> CreateTable | None:
-        made = (s for s in self.plan.statements if isinstance(s, CreateTable))
-        return next((s for s in made if s.name.lower() == table.name.lower()), None)
+        return paths.option(self.plan, table.name, option)
 
 
 def texts(

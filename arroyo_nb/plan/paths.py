@@ -1,0 +1,87 @@
+"""Where a script names what it reads and writes, and which of it is not allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from arroyo_nb.catalog import ConnectorTable, LookupTable
+from arroyo_nb.connectors import CONNECTORS, OnDisk
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.frames import FRAME
+from arroyo_nb.plan import Plan
+from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
+from arroyo_nb.plan.options import Options
+from arroyo_nb.plan.scope import Collected
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.roots import Roots
+from arroyo_nb.source import Span
+from arroyo_nb.sql.dialect import name_span
+from arroyo_nb.sql.statements import CreateTable
+
+
+def declared(plan: Plan, table: str) -> Span | None:
+    """Where a table is declared: its name; None: by an earlier script."""
+    statement = _statement(plan, table)
+    return None if statement is None else name_span(statement.expression)
+
+
+def option(plan: Plan, table: str, name: str) -> Span | None:
+    """Where an option of a table stands; the table's name where it is not given."""
+    statement = _statement(plan, table)
+    if statement is None:
+        return None
+    properties = statement.expression.args["properties"].expressions
+    span = Options.read(properties, Collected()).span(name)
+    return span or name_span(statement.expression)
+
+
+def outside(plan: Plan, roots: Roots) -> list[ArroyoError]:
+    """An error for each option by which a plan would read or write what is not allowed.
+
+    Parameters
+    ----------
+    roots
+        What is; options are asked for their values only where that is not everything.
+    """
+    if roots.folders is None:
+        return []
+    nodes = (node for sink in plan.sinks for node in walk(sink))
+    found: dict[tuple[str, str], ArroyoError] = {}
+    for node in nodes:
+        if isinstance(node, Source | LookupJoin | Sink) and _is_declared(node.table):
+            for name, problem in _outside(plan, node.table, node.span, roots):
+                found.setdefault((node.table.name, name), problem)
+    return [*found.values()]
+
+
+def _is_declared(
+    table: ConnectorTable | LookupTable | None,
+) -> TypeGuard[ConnectorTable | LookupTable]:
+    """Whether a connector has it: neither a preview nor a DataFrame."""
+    return table is not None and table.connector != FRAME
+
+
+def _outside(
+    plan: Plan, table: ConnectorTable | LookupTable, span: Span | None, roots: Roots
+) -> Iterator[tuple[str, ArroyoError]]:
+    """What is wrong with the paths of a table that is used there, by the option."""
+    connector = CONNECTORS.get(table.connector)
+    if not isinstance(connector, OnDisk):
+        return
+    try:
+        paths = [*connector.paths(table.spec.resolved(span))]
+    except ArroyoError as problem:  # a variable that is not set, an address
+        problem.span = problem.span or span
+        yield "", problem
+        return
+    for name, path in paths:
+        if not roots.allow(path):
+            refused = roots.refusal(f"the option '{name}' of '{table.name}'")
+            refused.span = option(plan, table.name, name) or span
+            yield name, refused
+
+
+def _statement(plan: Plan, table: str) -> CreateTable | None:
+    made = (s for s in plan.statements if isinstance(s, CreateTable))
+    return next((s for s in made if s.name.lower() == table.lower()), None)
