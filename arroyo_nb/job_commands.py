@@ -17,15 +17,14 @@ from arroyo_nb import notebook_file
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.notebook_file import PlannedCell
-from arroyo_nb.plan import Plan
 from arroyo_nb.plan.explain import streaming_plan
 from arroyo_nb.planner import plan_script
 from arroyo_nb.promote import JOBS, SPEC, SUFFIXES, folder, handing, jobfile
 from arroyo_nb.promote.compatibility import Outcome, Version, judge
 from arroyo_nb.promote.jobfile import JobFile
 from arroyo_nb.promote.jobspec import JobSpec, Origin
-from arroyo_nb.promote.lint import denied, lint
 from arroyo_nb.promote.promotion import promoted
+from arroyo_nb.promote.review import review
 from arroyo_nb.promote.targets import LOCAL
 from arroyo_nb.run import owner
 from arroyo_nb.run.names import safe_name
@@ -149,13 +148,11 @@ def check_spec(
 ) -> int:
     """Say what production would do differently with a job, and whether it is still
     what its cell runs, and what was reviewed."""
-    file = jobfile.load(path)
-    plan = file.plan(strict=errors.strict)
-    findings = lint(file, plan)
-    for finding in findings:
-        say(finding.line)
-    bad = bool(denied(findings, errors.deny))
-    for line in (*_drift(file, path, values), *_unreviewed(path, plan)):
+    made = review(path, errors.deny, strict=errors.strict)
+    for line in made.findings:
+        say(line)
+    bad = bool(made.denied)
+    for line in (*_drift(made.file, path, values), *made.unreviewed):
         bad = True
         say(line)
     return BAD if bad else GOOD
@@ -217,18 +214,6 @@ def _drift(file: JobFile, path: Path, values: Mapping[str, Any]) -> Iterator[str
         yield f"{path}: drift: the cell '{origin.cell}' of {notebook} is another now"
         texts = file.spec.text.splitlines(), now.text.splitlines()
         yield from difflib.unified_diff(*texts, str(path), str(notebook), lineterm="")
-
-
-def _unreviewed(path: Path, plan: Plan) -> Iterator[str]:
-    """How the plan beside a spec differs from the spec's, which people may edit."""
-    reviewed = path.parent / folder.PLAN
-    if not reviewed.exists():
-        return
-    then, now = jobfile.read_text(reviewed), plan.explain()
-    if then != now:
-        yield f"{path}: drift: its plan is another than that of {reviewed}"
-        texts = then.splitlines(), now.splitlines()
-        yield from difflib.unified_diff(*texts, str(reviewed), str(path), lineterm="")
 
 
 def _specs_beside(notebook: Path) -> list[Path]:

@@ -14,3 +14,6 @@ JOBS = "jobs"
 
 SPEC = "job.yaml"
 """The file in such a folder that is the job."""
+
+PLAN = "plan.txt"
+"""The file beside it that has its plan, as it was reviewed."""

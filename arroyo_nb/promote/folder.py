@@ -1,4 +1,5 @@
-"""The folder of a job, as a pull request shows it: spec, plan, and what was found."""
+"""The folder of a job, as a pull request shows it: spec, plan, what was found, and the
+test that it stays so."""
 
 from __future__ import annotations
 
@@ -9,14 +10,14 @@ from pathlib import Path
 
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.plan import Plan
-from arroyo_nb.promote import SPEC
-from arroyo_nb.promote.jobfile import JobFile, load
+from arroyo_nb.promote import PLAN, SPEC, ci
+from arroyo_nb.promote.jobfile import JobFile, load, read_text
 from arroyo_nb.promote.jobspec import STATE, JobSpec, Origin
 from arroyo_nb.promote.lint import Finding, lint, refuse, report
 from arroyo_nb.promote.promotion import promoted
 from arroyo_nb.promote.targets import LOCAL, TARGETS
 
-PLAN, LINT, IGNORED = "plan.txt", "lint.md", ".gitignore"
+LINT, IGNORED = "lint.md", ".gitignore"
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ def promote(
     deny: Collection[str] = (),
     target: str = LOCAL,
 ) -> Promotion:
-    """Make a job of a cell's plan, and write its folder; other files in it stay.
+    """Make a job of a cell's plan, and write its folder; other files in it stay, and
+    what a promotion wrote there is written anew.
 
     Parameters
     ----------
@@ -79,7 +81,12 @@ def promote(
     findings = tuple(lint(file, made))
     refuse(findings, deny)
     delivery = chosen.deliver(file, made, folder)
-    texts = {PLAN: made.explain(), LINT: report(findings), **delivery.files}
+    texts = {
+        PLAN: made.explain(),
+        LINT: report(findings),
+        ci.file_name(name): ci.text(name, deny),
+        **delivery.files,
+    }
     _write(folder, file, texts)
     return Promotion(folder, file.spec, findings, delivery.command)
 
@@ -91,12 +98,7 @@ def before(folder: Path) -> JobSpec | None:
 
 
 def _write(folder: Path, file: JobFile, texts: dict[str, str]) -> None:
-    foreign = [name for name in (PLAN, LINT) if (folder / name).exists()]
-    if foreign and not (folder / SPEC).exists():
-        raise PromoteProblem(
-            f"'{folder / foreign[0]}' is not a job's: there is no {SPEC} beside it",
-            hint="promote to another folder",
-        )
+    _refuse_foreign(folder, ci.file_name(file.spec.name))
     texts = {**texts, SPEC: file.source.text}
     try:
         if file.spec.state == STATE:
@@ -107,6 +109,22 @@ def _write(folder: Path, file: JobFile, texts: dict[str, str]) -> None:
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise PromoteProblem(f"cannot write '{folder}': {error.strerror}") from None
+
+
+def _refuse_foreign(folder: Path, test: str) -> None:
+    """Refuse to write over what no promotion has written."""
+    foreign = [name for name in (PLAN, LINT) if (folder / name).exists()]
+    if foreign and not (folder / SPEC).exists():
+        raise PromoteProblem(
+            f"'{folder / foreign[0]}' is not a job's: there is no {SPEC} beside it",
+            hint="promote to another folder",
+        )
+    path = folder / test
+    if path.exists() and not ci.is_made(read_text(path)):
+        raise PromoteProblem(
+            f"'{path}' was not made by a promotion, which writes a test of that name",
+            hint="give yours another name",
+        )
 
 
 def _ignoring(path: Path, line: str) -> str:
