@@ -118,9 +118,12 @@ def _folders(names: Sequence[str], where: str) -> tuple[Path, ...]:
         raise RunProblem(f"{where} names no folder", hint="unset it to allow all")
     folders = tuple(Path(os.path.realpath(name)) for name in names)
     for name, folder in zip(names, folders, strict=True):
-        # The folder one is in has a name too: nothing is no name.
+        # Else nothing would be the folder one is in.
         if not name or not folder.is_dir() or os.pathsep in str(folder):
-            raise RunProblem(f"{where} names '{name}', which is no folder that can be")
+            raise RunProblem(
+                f"{where} names '{name}': that is no folder, or one with "
+                f"'{os.pathsep}' in its path"
+            )
     return folders
 
 
