@@ -145,9 +145,11 @@ class Options:
 
 
 def _string(option: Option, value: exp.Expr) -> str:
-    if isinstance(value, exp.Literal) and value.is_string:
-        return value.name
-    raise _not_a(option, "a single-quoted string", value)
+    if not (isinstance(value, exp.Literal) and value.is_string):
+        raise _not_a(option, "a single-quoted string", value)
+    if "\0" in value.name:  # no path, host or name has one
+        raise _not_a(option, "a text without NUL", value)
+    return value.name
 
 
 def _bool(option: Option, value: exp.Expr) -> bool:

@@ -61,6 +61,7 @@ def test_values(kind: Kind, text: str, value: OptionValue) -> None:
     [
         (Kind.STRING, "5", "to be a single-quoted string, but it was `5`"),
         (Kind.STRING, "a", "to be a single-quoted string, but it was `a`"),
+        (Kind.STRING, "'a\0'", "to be a text without NUL"),
         (Kind.BOOL, "'maybe'", "to be a boolean"),
         (Kind.UINT, "-1", "to be an unsigned integer"),
         (Kind.UINT, "1.5", "to be an unsigned integer"),
