@@ -506,6 +506,7 @@ class Session:
             name,
             there,
             trigger=run.options.trigger,
+            real_time=run.options.real_time,
             origin=None if name in self._attached else origin,
             deny=deny,
             target=target,
@@ -523,7 +524,8 @@ class Session:
 
     def attach(self, spec: str | Path) -> Run:
         """Bring a job into this session: it is stopped where it runs, and goes on here
-        as a run of its name, on its own state.
+        as a run of its name, on its own state, in micro-batches also where the job runs
+        in real-time mode: its rows are shown.
 
         :meth:`promote` with its state gives it back.
 
@@ -560,7 +562,8 @@ class Session:
             keep=True,
             strict=options.strict,
             ttl=options.ttl,
-            trigger=options.trigger,
+            # In real-time mode it is the time between checkpoints.
+            trigger=None if options.real_time else options.trigger,
             source=job.source.name,
         )
         assert run is not None, "a job has something to run"
@@ -648,7 +651,7 @@ class Session:
             from arroyo_nb.promote.going_on import differences, kept
 
             folder = base / safe_name(name)
-            spec = kept(plan, options.trigger)
+            spec = kept(plan, options)
             differs = partial(differences, plan, spec)
             options = replace(options, spec=spec, differs=differs)
         run = Run(name, plan, self.engine, folder, options, temporary=base is None)

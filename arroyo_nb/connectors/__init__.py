@@ -135,6 +135,19 @@ class StreamWriter(Writer, Protocol):
         """What writes rows of a streaming DataFrame, as :meth:`write` does batches; it
         is not started yet."""
 
+    def watch(self) -> Watching:
+        """Look from now on whether such rows can arrive."""
+
+
+class Watching(Protocol):
+    """Looks whether rows can arrive, beside what writes them."""
+
+    lost: RunProblem | None
+    """Why they never will."""
+
+    def end(self) -> None:
+        """Look no more; waits for nobody."""
+
 
 class Asker(Protocol):
     """Asks a store for the records of keys, where a lookup join runs.

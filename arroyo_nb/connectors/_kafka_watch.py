@@ -56,8 +56,7 @@ class Watch:
         """
         context = batch.sparkSession.sparkContext
         group = context.getLocalProperty("spark.jobGroup.id")
-        watched = Watched(self._ask, lambda: context.cancelJobGroup(group))
-        Thread(target=watched.look_on, name="watch a sink", daemon=True).start()
+        watched = _begun(self._ask, lambda: context.cancelJobGroup(group))
         try:
             yield
         except Exception:
@@ -66,6 +65,17 @@ class Watch:
             raise
         finally:
             watched.end()
+
+    def beside(self) -> Watched:
+        """Watches over rows that are written all along, until it is ended; who writes
+        them asks what is lost."""
+        return _begun(self._ask, lambda: None)
+
+
+def _begun(ask: Ask, give_up: Callable[[], None]) -> Watched:
+    watched = Watched(ask, give_up)
+    Thread(target=watched.look_on, name="watch a sink", daemon=True).start()
+    return watched
 
 
 class Watched:

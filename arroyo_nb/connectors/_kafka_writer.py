@@ -43,7 +43,7 @@ from arroyo_nb.connectors._kafka_records import (
     Merged,
     SinkRows,
 )
-from arroyo_nb.connectors._kafka_watch import Watch
+from arroyo_nb.connectors._kafka_watch import Watch, Watched
 from arroyo_nb.connectors._notes import Notes
 from arroyo_nb.connectors._schema_registry import registered
 from arroyo_nb.errors import RunProblem
@@ -112,7 +112,13 @@ class SparkWriter:
     def stream(self, rows: DataFrame) -> DataStreamWriter:
         """What writes rows, which are only appended, as they come."""
         records = self._rows.appended(rows).select(*_COLUMNS)
-        return records.writeStream.format("kafka").options(**self._options)
+        # Queries of the same options share a producer, and wait for each other's rows.
+        own = {**self._options, "kafka.client.id": f"arroyo-{secrets.token_hex(8)}"}
+        return records.writeStream.format("kafka").options(**own)
+
+    def watch(self) -> Watched:
+        """Look from now on whether such rows can arrive."""
+        return self._watch.beside()
 
     def close(self) -> None:
         """Spark's producers are its own."""

@@ -1,10 +1,15 @@
 """The reader of JSON records in Spark's own expressions (arroyo-semantics c.5).
 
 A record becomes a variant, in which Spark tells the types of JSON apart, and each
-column is made of what the variant has under its name. It reads what
-:class:`arroyo_nb.formats._json_records.RecordReader` reads, but for numbers at the edge
-of what a variant holds: the sign of a zero is lost, digits beyond the 38th are, and a
-whole number that is written with an exponent is bad data beyond 2**53.
+column is made of what the variant has under its name. A number that is written with an
+exponent is a DOUBLE in a variant, so such ones are read a second time, as decimals.
+
+It reads what :class:`arroyo_nb.formats._json_records.RecordReader` reads, with these
+differences. Of a number with an exponent the places behind the 18th (of a DECIMAL: the
+sixth beyond its own, or more) are rounded away, where the other finds it to be no value
+of the type. Bad data is what Spark's parser (Jackson) refuses anywhere in a record:
+half a surrogate pair, a number of more than 1,000 digits, a name of more than 50,000
+characters; and an offset of a time zone beyond 18 hours.
 """
 
 from __future__ import annotations
@@ -23,40 +28,42 @@ from arroyo_nb.formats._json_records import (
 from arroyo_nb.formats._sql_decoder import AS_TEXT, TEXT, SqlDecoder
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import (
+    BOOLEAN,
     DATE,
+    DOUBLE,
+    FLOAT,
     Decimal,
     Field,
     Primitive,
     Schema,
     Timestamp,
     Type,
+    quoted,
     quoted_text,
     spark_type,
 )
+from arroyo_nb.schema import TEXT as TEXT_TYPE
 from arroyo_nb.tape import END_OF_TIME_US
 
 _NUMBER = r"^-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?\z"
 _DIGITS = r"^[-+]?[0-9.]+([eE][-+]?[0-9]+)?\z"
 """What may be a DECIMAL, of which a text can have a plus, and zeros in front."""
-_WHOLE = r"^-?[0-9]+([.]0*)?\z"
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
 _INSTANT = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?"
     r"([Zz]|[-+][0-9]{2}:?[0-9]{2})?\z"
 )
-_EXACT = 2**53
-"""Beyond, not every whole number is a DOUBLE."""
+_DIGITS_OF = "replace(regexp_extract({}, '^[-+]?([0-9.]*)', 1), '.', '')"
+"""The digits of a number, without its sign, its point and its exponent."""
 
 _SHOWN_CHARS = 60
 _MISMATCH = "JSON does not match schema: "
 _END_OF_TIME = f"timestamp_micros({END_OF_TIME_US}L)"
 
-# The parser stops behind the first value. So the text stands in brackets, and once more
-# in braces: no text that goes on behind its value fits into both.
-_PARSED = {
-    "_parsed": f"""IF(try_parse_json(concat('[', {TEXT}, ']')) IS NULL, NULL,
-        try_parse_json(concat('{{"r":', {TEXT}, '}}')))"""
-}
+# The parser stops behind the first value. So the text stands in braces, and once more
+# in brackets: no text that goes on behind its value fits into both.
+_IN_BRACES = f"""try_parse_json(concat('{{"r":', {TEXT}, '}}'))"""
+_IN_BRACKETS = f"from_json(concat('[', {TEXT}, ']'), {{}})"
 _RECORD = {"_record": "try_variant_get(_parsed, '$.r', 'map<string,variant>')"}
 
 
@@ -71,25 +78,30 @@ def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
         The column that may not be NULL because it is the event time.
     """
     columns = [_Column(number, field) for number, field in enumerate(schema)]
+    numbers = [column for column in columns if column.is_number]
+    raw = ", ".join(f"{quoted(c.field.name)}: {c.raw_type}" for c in numbers)
+    raw = _IN_BRACKETS.format(quoted_text(f"array<struct<{raw or '_: string'}>>"))
     steps = (
         AS_TEXT,
-        _PARSED,
+        {"_parsed": _IN_BRACES, "_raw": raw},
         _RECORD,
         {c.found: f"_record[{quoted_text(c.field.name)}]" for c in columns},
         {name: text for c in columns for name, text in c.parts.items()},
-        {c.number: c.number_sql for c in columns},
-        {c.whole: c.whole_sql for c in columns},
+        {c.number: c.number_sql for c in numbers},
+        {c.digits: _DIGITS_OF.format(c.number) for c in numbers if not c.is_real},
+        {c.places: c.places_sql for c in numbers if not c.is_real},
         {c.value: c.value_sql for c in columns},
     )
     found = _shown("variant_get(_parsed, '$.r', 'variant')")
     problems = (column.problem_sql(event_time) for column in columns)
     return SqlDecoder(
-        steps,
+        tuple(filter(None, steps)),
         tuple(column.value for column in columns),
         f"""CASE
             WHEN {TEXT} IS NULL THEN 'invalid JSON: not UTF-8'
             WHEN _parsed IS NULL THEN 'invalid JSON'
             WHEN _record IS NULL THEN {_said("a record is an object, found ", found)}
+            WHEN _raw IS NULL OR size(_raw) <> 1 THEN 'invalid JSON'
             ELSE coalesce({", ".join(problems)}, CAST(NULL AS STRING)) END""",
     )
 
@@ -120,10 +132,37 @@ class _Column:
 
     def __init__(self, number: int, field: Field) -> None:
         self.field = field
-        self.found, self.kind, self.text, self.number, self.whole, self.value = (
-            f"_{word}_{number}"
-            for word in ("found", "kind", "text", "number", "whole", "value")
+        self.found, self.kind, self.text = (
+            f"_{word}_{number}" for word in ("found", "kind", "text")
         )
+        self.number, self.digits, self.places, self.value = (
+            f"_{word}_{number}" for word in ("number", "digits", "places", "value")
+        )
+
+    @property
+    def is_number(self) -> bool:
+        """Whether JSON may have a number for it."""
+        return self.field.type not in (BOOLEAN, TEXT_TYPE)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it has a number that is rounded anyway."""
+        return self.field.type in (DOUBLE, FLOAT)
+
+    @property
+    def raw_type(self) -> str:
+        """The type that its numbers are read as a second time: with more places than
+        the column has, so that a number with more is told from one of the type."""
+        match self.field.type:
+            case Decimal(precision, scale):
+                return f"decimal(38,{max(38 - precision + scale, min(38, scale + 6))})"
+            case type_:
+                return spark_type(type_) if self.is_real else "decimal(38,18)"
+
+    @property
+    def _whole(self) -> str:
+        """The number, where it is a whole one of at most 20 digits."""
+        return f"IF({self.places} <= 0, TRY_CAST({self.number} AS DECIMAL(20,0)), NULL)"
 
     @property
     def parts(self) -> Mapping[str, str]:
@@ -135,27 +174,37 @@ class _Column:
 
     @property
     def number_sql(self) -> str:
-        """The text of a number; times are numbers only where they are no texts."""
-        is_text = f"{self.kind} = 'STRING'"
+        """The number: where it is rounded anyway itself, else its text. Times are
+        numbers only where they are no texts."""
         pattern = _DIGITS if isinstance(self.field.type, Decimal) else _NUMBER
         in_text = f"IF({self.text} RLIKE r'{pattern}', {self.text}, NULL)"
+        raw = f"get(_raw, 0).{quoted(self.field.name)}"
+        is_plain = f"{self.kind} = 'BIGINT' OR startswith({self.kind}, 'DECIMAL')"
+        if self.is_real:
+            cast = f"TRY_CAST({in_text} AS {self.raw_type})"
+            is_number = f"{is_plain} OR {self.kind} = 'DOUBLE'"
+            return f"IF({self.kind} = 'STRING', {cast}, IF({is_number}, {raw}, NULL))"
         if isinstance(self.field.type, Timestamp) or self.field.type == DATE:
             in_text = "NULL"
+        # What the decimal does not hold is no value of the column's type either.
+        is_held = f"CAST({raw} AS DOUBLE) = CAST({self.text} AS DOUBLE)"
         return (
-            f"CASE WHEN {is_text} THEN {in_text} WHEN {self.kind} IN ('BIGINT', "
-            f"'DOUBLE') OR startswith({self.kind}, 'DECIMAL') THEN {self.text} END"
+            f"CASE WHEN {self.kind} = 'STRING' THEN {in_text} "
+            f"WHEN {is_plain} THEN {self.text} "
+            f"WHEN {self.kind} = 'DOUBLE' AND {is_held} THEN CAST({raw} AS STRING) END"
         )
 
     @property
-    def whole_sql(self) -> str:
-        """The number, where it is a whole one of at most 20 digits."""
-        double = f"TRY_CAST({self.number} AS DOUBLE)"
-        return (
-            f"CASE WHEN {self.number} RLIKE r'{_WHOLE}' "
-            f"THEN TRY_CAST(split_part({self.number}, '.', 1) AS DECIMAL(20,0)) "
-            f"WHEN {self.number} RLIKE '[eE]' AND abs({double}) <= {_EXACT} "
-            f"AND floor({double}) = {double} THEN CAST({double} AS DECIMAL(20,0)) END"
-        )
+    def places_sql(self) -> str:
+        """How many digits the number has behind its point, once the exponent has moved
+        that, without zeros at the end: Spark's casts round, and do not tell."""
+        exponent = f"regexp_extract({self.number}, '[eE]([-+]?[0-9]+)', 1)"
+        is_moved = f"{self.number} RLIKE '[eE]'"
+        moved = f"IF({is_moved}, TRY_CAST({exponent} AS BIGINT), 0L)"
+        written = f"length(regexp_extract({self.number}, '[.]([0-9]*)', 1))"
+        plain = f"rtrim('0', {self.digits})"
+        zeros = f"(length({self.digits}) - length({plain}))"
+        return f"IF({plain} = '', 0L, {written} - {moved} - {zeros})"
 
     @property
     def value_sql(self) -> str:
@@ -167,7 +216,7 @@ class _Column:
                 return self._decimal(type_)
             case Primitive(kind) if (bits := _bits(kind)) is not None:
                 low = 0 if kind.endswith("UNSIGNED") else -(2 ** (bits - 1))
-                return self._within(self.whole, low, low + 2**bits - 1, "{}")
+                return self._within(self._whole, low, low + 2**bits - 1, "{}")
             case Primitive(kind):
                 return _KINDS[kind](self)
             case type_:
@@ -197,7 +246,7 @@ class _Column:
 
     def _instant(self, digits: int) -> str:
         ns = UNIT_NS[digits]
-        us = f"floor({self.whole} * {ns} / 1000)"
+        us = f"floor({self._whole} * {ns} / 1000)"
         number = self._within(
             us, FIRST_US, LAST_US, "timestamp_micros(CAST({} AS BIGINT))"
         )
@@ -208,24 +257,18 @@ class _Column:
 
     def _day(self) -> str:
         number = self._within(
-            self.whole, FIRST_DAY, LAST_DAY, "date_from_unix_date(CAST({} AS INT))"
+            self._whole, FIRST_DAY, LAST_DAY, "date_from_unix_date(CAST({} AS INT))"
         )
         text = f"TRY_CAST({self.text} AS DATE)"
         is_one = f"{self.text} RLIKE r'{_DAY}' AND {text} >= DATE'0001-01-01'"
         return f"IF({self.kind} = 'STRING', IF({is_one}, {text}, NULL), {number})"
 
     def _decimal(self, type_: Decimal) -> str:
-        # Spark rounds: what has more digits is not of the type.
         made = f"TRY_CAST({self.number} AS {spark_type(type_)})"
-        same = f"CAST({made} AS DOUBLE) = TRY_CAST({self.number} AS DOUBLE)"
-        fraction = f"rtrim('0', regexp_extract({self.number}, '[.]([0-9]+)', 1))"
-        fits = f"length({fraction}) <= {type_.scale}"
-        is_exact = f"IF({self.number} RLIKE '[eE]', {same}, {fits})"
-        return f"IF({is_exact}, {made}, NULL)"
+        return f"IF({self.places} <= {type_.scale}, {made}, NULL)"
 
     def _real(self) -> str:
-        made = f"TRY_CAST({self.number} AS {spark_type(self.field.type)})"
-        return f"IF(abs({made}) < DOUBLE('Infinity'), {made}, NULL)"
+        return f"IF(abs({self.number}) < DOUBLE('Infinity'), {self.number}, NULL)"
 
     def _boolean(self) -> str:
         found = f"try_variant_get({self.found}, '$', 'boolean')"

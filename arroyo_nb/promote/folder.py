@@ -44,6 +44,7 @@ def promote(
     folder: Path,
     *,
     trigger: timedelta | None = None,
+    real_time: bool = False,
     origin: Origin | None = None,
     deny: Collection[str] = (),
     target: str = LOCAL,
@@ -53,7 +54,7 @@ def promote(
 
     Parameters
     ----------
-    plan, name, trigger, origin
+    plan, name, trigger, real_time, origin
         As :func:`arroyo_nb.promote.promotion.promoted` takes them.
     folder
         Is made where it is missing. A job that is in it is promoted again.
@@ -73,6 +74,7 @@ def promote(
         plan,
         name,
         trigger=trigger,
+        real_time=real_time,
         origin=origin,
         before=before(folder),
         file=str(folder / SPEC),

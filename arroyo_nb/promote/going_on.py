@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ from arroyo_nb.source import Source
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
+    from arroyo_nb.run.options import RunOptions
 
 _PLACE = ("path", "topic", "bootstrap_servers")
 _LOOKUPS = "lookups"
@@ -49,11 +49,13 @@ class Wish(Enum):
     """It is set aside, and the job begins anew."""
 
 
-def kept(plan: Plan, trigger: timedelta | None) -> str:
+def kept(plan: Plan, options: RunOptions) -> str:
     """The spec of a plan, by which a change of it can be judged; empty where there is
     none, such as of a script with a password in it. It has no name of its own."""
     try:
-        return promoted(plan, "run", trigger=trigger).spec.text
+        return promoted(
+            plan, "run", trigger=options.trigger, real_time=options.real_time
+        ).spec.text
     except ArroyoError:
         return ""
 

@@ -109,7 +109,7 @@ def give(run: Run, there: Path, check: Callable[[], None]) -> None:
         time.sleep(owner.LOOK_S)
     folder = state_of(job)
     if folder != run.folder:
-        spec = kept(run.plan, run.options.trigger)
+        spec = kept(run.plan, run.options)
         stamp = Stamp(fingerprint(job.plan().identity), run.name, spec=spec)
         hand_over(run.folder, folder, run.name, stamp)
 

@@ -25,6 +25,7 @@ def promoted(
     name: str,
     *,
     trigger: timedelta | None = None,
+    real_time: bool = False,
     origin: Origin | None = None,
     before: JobSpec | None = None,
     file: str = "job.yaml",
@@ -39,6 +40,8 @@ def promoted(
         The job's.
     trigger
         Least time between micro-batches, where the cell says one.
+    real_time
+        Whether the cell runs in Spark's real-time mode.
     before
         The spec that this one replaces. What no cell says it keeps: parallelism, state,
         functions and tags, and the options that the cell leaves out.
@@ -66,6 +69,7 @@ def promoted(
             kept.options,
             strict=plan.strict,
             trigger=trigger or kept.options.trigger,
+            real_time=real_time or kept.options.real_time,
             ttl=None,
         ),
         packages=packages(plan),

@@ -35,8 +35,9 @@ from arroyo_nb.run.output import Output
 from arroyo_nb.run.snapshot import RunState, before_end, naive
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.spark.failures import GONE, run_problem
-from arroyo_nb.spark.keeping import Keeping
+from arroyo_nb.spark.keeping import Keeping, query_settings
 from arroyo_nb.spark.lower import Read
+from arroyo_nb.spark.slots import Slots
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -114,7 +115,7 @@ class Execution:
         self._begun = False
         self._stopping: tuple[StopMode, str] | None = None
         self._claim: RunFolder | None = None
-        self._slots = 0
+        self._slots: Slots | None = None
         self._repeated: list[Callable[[], None]] = []
         # The newest batch of each query at the last heartbeat.
         self._beaten: list[int | None] = []
@@ -206,7 +207,7 @@ class Execution:
             with _placed(self._plan):
                 self.feeds.start(claim)
             heartbeat = self._heartbeat(claim)
-            self._slots = spark.sparkContext.defaultParallelism
+            self._slots = Slots(spark) if self._options.real_time else None
             self._check_slots()
             self._start_outputs(spark, claim, heartbeat, context)
         except Exception as error:
@@ -235,14 +236,15 @@ class Execution:
         if self._options.real_time:
             read = partial(self.feeds.read_in_real_time, spark)
         for index, output in enumerate(self.outputs):
-            output.start(
-                read,
-                checkpoint=claim.checkpoint(index),
-                state=claim.sink(index),
-                trigger=self._trigger(output),
-                keeping=keeping,
-                context=context,
-            )
+            with query_settings(spark, output.settings):
+                output.start(
+                    read,
+                    checkpoint=claim.checkpoint(index),
+                    state=claim.sink(index),
+                    trigger=self._trigger(output),
+                    keeping=keeping,
+                    context=context,
+                )
 
     def _trigger(self, output: Output) -> timedelta | None:
         """How often an output's changes are told. What ends is done soonest without."""
@@ -252,12 +254,9 @@ class Execution:
 
     def _check_slots(self) -> None:
         """See to it that all partitions are read at once, in real-time mode."""
-        if self._options.real_time:
-            from arroyo_nb.spark.real_time import check_slots
-
+        if self._slots is not None:
             sinks = (output.sink for output in self.outputs)
-            partitions = sum(map(self.feeds.partitions, sinks))
-            check_slots(self._slots, partitions)
+            self._slots.check(sum(map(self.feeds.partitions, sinks)))
 
     def _check_reach(self, spark: SparkSession) -> None:
         """Refuse a temporary folder, this host's, where others must read it."""
@@ -325,7 +324,7 @@ class Execution:
             self._fail(RunProblem(GONE))
             return
         try:
-            self._check_slots()  # a topic may get partitions
+            self._check_slots()  # topics get partitions, executors go
             news = [output for output in self.outputs if output.poll()]
             failure = self.feeds.error or self._failure()
             over = failure is None and self._is_over()

@@ -24,6 +24,9 @@ since the last one is written again by who goes on after a crash."""
 LEAST_CHECKPOINT = timedelta(seconds=5)
 """The shortest one that Spark takes."""
 
+LONGEST_CHECKPOINT = timedelta(seconds=100)
+"""A stop waits for the next one, and a job has two minutes for that."""
+
 FLUSH = timedelta(milliseconds=250)
 JOB_FLUSH = timedelta(seconds=1)
 """How often live changes are told, where no trigger is given: to who looks at them, and
@@ -150,18 +153,19 @@ def checkpoint_interval(trigger: timedelta | None) -> timedelta:
     Raises
     ------
     RunProblem
-        When it is too short.
+        When it is too short, or too long.
 
     >>> checkpoint_interval(None)
     datetime.timedelta(seconds=30)
     """
-    if trigger is not None and trigger < LEAST_CHECKPOINT:
+    chosen = trigger or CHECKPOINT
+    if not LEAST_CHECKPOINT <= chosen <= LONGEST_CHECKPOINT:
         raise RunProblem(
-            "in real-time mode the trigger is the time between checkpoints: "
-            f"{LEAST_CHECKPOINT.seconds}s is the least",
+            "in real-time mode the trigger is the time between checkpoints: from "
+            f"{LEAST_CHECKPOINT.seconds}s to {LONGEST_CHECKPOINT.seconds}s",
             hint="no record waits for it: leave it out",
         )
-    return trigger or CHECKPOINT
+    return chosen
 
 
 def ending(value: str | datetime | None) -> datetime | Literal["end"] | None:

@@ -24,6 +24,7 @@ from arroyo_nb.connectors import (
     Reaching,
     StreamWriter,
     TableSpec,
+    Watching,
     Writer,
     is_streamed,
 )
@@ -47,12 +48,7 @@ from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.bad_rows import DROPPED
 from arroyo_nb.spark.boundary import begin_no_batch, has_ended
-from arroyo_nb.spark.keeping import (
-    CLOSING_IN_SILENCE,
-    IN_ROCKSDB,
-    REAL_TIME,
-    query_settings,
-)
+from arroyo_nb.spark.keeping import CLOSING_IN_SILENCE, IN_ROCKSDB, REAL_TIME
 from arroyo_nb.spark.lower import Read, lower, visible
 from arroyo_nb.spark.observe import read_observed
 from arroyo_nb.tape import KEPT_BAD_ROWS
@@ -141,6 +137,7 @@ class Output:
         self._writing = Lock()
         self._closing: Thread | None = None
         self._query: StreamingQuery | None = None
+        self._watching: Watching | None = None
         self._last_batch = False
         self._context: Context | None = None
         self._checkpoint: Path | None = None
@@ -205,8 +202,9 @@ class Output:
         keeping: Keeping,
         context: Context,
     ) -> None:
-        """Start the query; on the worker. Batches are written in the context, by which
-        a kernel knows the cell that a thread prints for."""
+        """Start the query; on the worker, while Spark has its :attr:`settings`. Batches
+        are written in the context, by which a kernel knows the cell that a thread
+        prints for."""
         self._context = context
         rows = lower(self.sink.input, read, observed=self.is_traced, keeping=keeping)
         self._writer = writer = self._make_writer(state)
@@ -218,8 +216,9 @@ class Output:
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
-        with query_settings(rows.sparkSession, self._settings):
-            self._query = stream.start()
+        self._query = stream.start()
+        if self._real_time and isinstance(writer, StreamWriter):
+            self._watching = writer.watch()
 
     def _in_batches(
         self, rows: DataFrame, writer: Writer, trigger: timedelta | None
@@ -245,8 +244,8 @@ class Output:
         return any(isinstance(node, nodes.Stateful) for node in walk(self.sink))
 
     @property
-    def _settings(self) -> Mapping[str, str]:
-        """What its query has for itself."""
+    def settings(self) -> Mapping[str, str]:
+        """What its query has for itself, from when its plan is made."""
         if self._real_time:
             return REAL_TIME
         sources = (n for n in walk(self.sink) if isinstance(n, nodes.Source))
@@ -268,7 +267,10 @@ class Output:
         return bool(news)
 
     def failure(self) -> BaseException | None:
-        """Why the query ended by itself, where it did; on the worker."""
+        """Why the query ended by itself, where it did, or can do nothing more; on the
+        worker."""
+        if self._watching is not None and self._watching.lost is not None:
+            return self._watching.lost
         if self._query is None or self._query.isActive:
             return None
         failure = self._query.exception()
@@ -309,6 +311,8 @@ class Output:
         The batch that is being written comes first. For one that hangs it waits no
         longer than :data:`WRITE_S`; its writer is closed when it wakes up.
         """
+        if self._watching is not None:
+            self._watching.end()
         writer, self._writer = self._writer, None
         if writer is None:
             return

@@ -52,6 +52,7 @@ GONE = "the Spark process is gone"
 _TRY_CAST = "write TRY_CAST to get NULL where a value cannot be converted"
 _LOST = "what is left can be read afresh, with another state folder"
 _STATE = "start with another state folder, or run the query as it was before"
+_RAISED = "USER_RAISED_EXCEPTION"
 _RULES = (
     _Rule(
         "DIVIDE_BY_ZERO|REMAINDER_BY_ZERO",
@@ -102,7 +103,7 @@ _RULES = (
         r"(?P<problem>The value of parameter\(s\) .*?)\. SQLSTATE",
     ),
     _Rule(
-        "USER_RAISED_EXCEPTION",
+        _RAISED,
         "{said}",
         None,
         r"(?P<said>[^\n]*?)(?:\n  hint: (?P<hint>[^\n]*?))?(?: SQLSTATE|\n|$)",
@@ -272,8 +273,13 @@ def _by_worker(text: str) -> SparkProblem | None:
 
 
 def _by_class(text: str) -> SparkProblem | None:
-    # Layers are wrapped outside in, so the last class that is known is the cause.
-    for found in reversed(list(_CLASS.finditer(text))):
+    # Layers are wrapped outside in, so the last class that is known is the cause. What
+    # we raise may quote a record, and what that has in brackets is none.
+    classes = list(_CLASS.finditer(text))
+    names = [found[1] for found in classes]
+    if _RAISED in names:
+        classes = classes[: names.index(_RAISED) + 1]
+    for found in reversed(classes):
         for rule in _RULES:
             if re.fullmatch(rule.error_class, found[1]):
                 return _told(rule, found[1] + found[2], text, found.end())

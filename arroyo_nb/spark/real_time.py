@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors._records import DROP_HINT, OFFSET, PARTITION, TIME, VALUE
-from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats._sql_decoder import SqlDecoder
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
@@ -33,30 +32,6 @@ if TYPE_CHECKING:
 _TIME, _WHY = "_time", "_why"
 _TOO_LATE = quoted_text("its event time lies after the year 9998")
 _HINT = quoted_text(f"\n  hint: {DROP_HINT}")
-
-
-def check_slots(slots: int, partitions: int) -> None:
-    """Refuse more partitions than can be read at once: the others would be read by
-    nobody, and Spark would not say so.
-
-    Parameters
-    ----------
-    slots
-        Tasks that can run at once.
-    partitions
-        Of all topics that are read, by all queries of the run.
-
-    Raises
-    ------
-    RunProblem
-        When there are too few task slots.
-    """
-    if partitions > slots:
-        raise RunProblem(
-            f"in real-time mode each partition takes a task slot: the queries read "
-            f"{partitions} partitions, and there are {slots} slots",
-            hint="set `parallelism`, add executors, or leave `real_time` out",
-        )
 
 
 def decoded(records: DataFrame, stream: Stream, source: nodes.Source) -> DataFrame:

@@ -13,7 +13,7 @@ import pytest
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.promote import jobfile
 from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table
-from arroyo_nb.run.options import LEAST_CHECKPOINT, duration
+from arroyo_nb.run.options import CHECKPOINT, LEAST_CHECKPOINT, duration
 from arroyo_nb.run.snapshot import RunState
 from arroyo_nb.source import Source
 
@@ -128,6 +128,50 @@ def test_bad_records_are_left_out_and_counted(session, source, made, eventually)
     run.stop()
 
 
+def test_the_last_of_two_members_of_one_name_counts(
+    session, source, made, script, eventually
+):
+    source.send(b'{"id": 7, "id": 1, "town": "x"}')
+    run = session.run(script, **REAL_TIME)
+    eventually(lambda: run.error or made.end() == 1, SOON_S)
+    assert [json.loads(m.value())["id"] for m in made.records()] == [2]
+    run.stop()
+
+
+def test_what_a_record_quotes_is_no_error_of_spark(
+    session, source, made, script, eventually
+):
+    source.send(b'{"id": "[FAILED_READ_FILE] [DIVIDE_BY_ZERO]"}')
+    run = session.run(script, real_time=True)
+    eventually(lambda: run.state.ended, SOON_S)
+    assert run.error.message.startswith(f"{source.name}[0] offset 0: JSON does not")
+    assert run.error.lasting
+
+
+def test_a_sink_that_is_deleted_ends_its_run_and_holds_up_no_other(
+    session, source, made, script, new_topic, eventually
+):
+    send(source, range(3))
+    run = session.run(script, name="one", **REAL_TIME)
+    eventually(lambda: run.error or made.end() == 2, SOON_S)
+    made.delete()
+    send(source, range(3, 6))
+    eventually(lambda: run.state.ended, SOON_S)
+    assert f"the topic '{made.name}' of 'out' was deleted" in run.error.message
+    other = new_topic(partitions=2)
+    after = session.run(script.replace(made.name, other.name), name="two", **REAL_TIME)
+    eventually(lambda: after.error or other.end() == 4, SOON_S)
+    eventually(lambda: after.error or after.rows_in == 6, SOON_S)
+    after.stop()
+
+
+def test_a_run_is_promoted_as_it_runs(session, script, tmp_path):
+    session.run(script, name="job", real_time=True).stop()
+    made = session.promote("job", tmp_path / "job")
+    assert made.spec.options.real_time
+    assert made.spec.options.trigger == CHECKPOINT
+
+
 def test_texts_and_metadata(session, source, made, eventually):
     source.send(b"caf\xc3\xa9", b"b", key=b"k")
     script = source.declared(
@@ -181,8 +225,9 @@ def test_a_run_in_real_time_has_no_end_and_no_preview(session, script):
     for given in ({"until": "end"}, {"sinks": False}):
         with pytest.raises(RunProblem, match="until it is stopped"):
             session.run(script, real_time=True, **given)
-    with pytest.raises(RunProblem, match="5s is the least"):
-        session.run(script, real_time=True, trigger="1s")
+    for trigger in ("1s", "5m"):
+        with pytest.raises(RunProblem, match="from 5s to 100s"):
+            session.run(script, real_time=True, trigger=trigger)
 
 
 def test_a_job_asks_for_it(source, made, script, tmp_path, eventually):
@@ -212,7 +257,7 @@ def test_a_job_that_cannot_run_so_is_refused_with_the_line(source, made):
     assert it.value.span is not None
     spec = spec_of(source, made, trigger="1s")
     file = jobfile.read(Source(spec.text, "job.yaml"))
-    with pytest.raises(ArroyoError, match="5s is the least") as it:
+    with pytest.raises(ArroyoError, match="from 5s to 100s") as it:
         file.check_runs_here()
     assert spec.text[it.value.span.start :].startswith("1s")
 
