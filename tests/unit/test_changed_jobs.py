@@ -9,6 +9,7 @@ from arroyo_nb.promote.going_on import kept
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import Source
 
 SPEC = JobSpec(
@@ -35,7 +36,7 @@ def folder(tmp_path, monkeypatch):
     plan = read(Source(SPEC.text)).plan()
     state = tmp_path / "state" / "busy"
     RunFolder(
-        state, plan_text=plan.identity, name="busy", spec=kept(plan, None)
+        state, plan_text=plan.identity, name="busy", spec=kept(plan, RunOptions())
     ).release()
     return tmp_path
 

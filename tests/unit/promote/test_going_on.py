@@ -14,6 +14,7 @@ from arroyo_nb.promote.going_on import Wish, judged, kept, prepare
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobOptions, JobSpec
 from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import Source
 
 TABLE = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);\n"
@@ -43,7 +44,7 @@ def folder(tmp_path):
         tmp_path / "job",
         plan_text=plan.identity,
         name="job",
-        spec=kept(plan, None),
+        spec=kept(plan, RunOptions()),
     )
     (run.sink(0) / "batches.json").write_text("{}")
     run.lookups()
@@ -135,4 +136,4 @@ def test_a_script_with_a_secret_in_it_is_not_kept():
     )
     for password, is_kept in (("{{ PASSWORD }}", True), ("s3cret", False)):
         made = plan_script(redis.format(password) + SPEC.sql, Catalog())
-        assert bool(kept(made, None)) is is_kept
+        assert bool(kept(made, RunOptions())) is is_kept
