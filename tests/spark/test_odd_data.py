@@ -140,8 +140,8 @@ def test_text_that_is_no_regular_expression(answer):
 
 
 def test_nested_operands_do_not_double_the_query(answer):
-    chain = " / ".join(["d"] * 60)
-    casts = "u4" + "::BIGINT::INT UNSIGNED" * 30
+    chain = " / ".join(["d"] * 30)
+    casts = "u4" + "::BIGINT::INT UNSIGNED" * 15
     query = f"SELECT {chain} AS x, {casts} AS y FROM t"
     (row,) = answer(NUMBERS, [{**NUMBER, "d": 1.0}], query)
     assert row == {"x": 1.0, "y": 2**32 - 1}
