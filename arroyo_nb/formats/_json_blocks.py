@@ -57,6 +57,8 @@ _FILLED_LINE = re.compile(rb"^[ \t\r]*[^ \t\r\n]", re.MULTILINE)
 
 _WHOLE = r"^-?(?:0|[1-9][0-9]*)$"
 _NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$"
+_EXPONENT = re.compile(rb"[:,\[]\s*-?[0-9][0-9.]*[eE](?:-[0-9]{2}|\+?[0-9]{3})")
+"""A number of which Arrow 26 may make a wrong DECIMAL, or end the process."""
 _DIGITS = r"^[-+0-9.]*$"
 """Texts that Arrow makes no wrong DECIMAL of, as it may of one with an exponent."""
 _INSTANT = (
@@ -85,6 +87,7 @@ class BlockReader:
         self._schema = schema
         self._event_time = event_time
         self._bytes = decimals == "bytes"
+        self._has_decimals = any(_has_decimals(field.type) for field in schema)
         self._suits = all(_is_suited(field.type, self._bytes) for field in schema)
 
     def read(self, block: bytes) -> pa.Table | None:
@@ -97,6 +100,8 @@ class BlockReader:
     def read_like(self, block: bytes, first: Any) -> pa.Table | None:
         """The same, where columns are read as those of a given record."""
         if not self._suits or not isinstance(first, dict) or _is_odd(block):
+            return None
+        if self._has_decimals and _EXPONENT.search(block):
             return None
         try:
             block.decode("utf-8")  # Arrow does not check the text that it skips

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal as Number10
+from decimal import InvalidOperation
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,8 @@ INTEGER_BITS = {
 FIRST_US = -62_135_596_800_000_000  # 0001-01-01, the first instant Spark can show
 LAST_US = 253_402_300_799_999_999  # the last one of the year 9999
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # the same as days
+MOST_PLACES = 76
+"""How far from its point a digit of a DECIMAL is looked for."""
 UNIT_NS = {0: 10**9, 3: 10**6, 6: 10**3, 9: 1}
 
 _TOO_DEEP = "invalid JSON: nested too deeply"
@@ -278,9 +281,11 @@ def _whole(found: Any) -> int | None:
     # The time that int() takes grows with the square of the digits.
     if len(found) < 30 and _WHOLE.match(found):
         return int(found)
-    number = Number10(str(found))
+    number = _exact(found)
     # 1e999999999 is a whole number too, of more digits than there is memory.
-    if number.adjusted() > 30 or number != number.to_integral_value():
+    if number is None or number.adjusted() > 30:
+        return None
+    if number != number.to_integral_value():
         return None
     return int(number)
 
@@ -304,10 +309,20 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
 
 
 def _decimal(type_: pa.DataType, found: Any) -> Number10 | None:
-    # Which text is a decimal number is left to Arrow, as in the other reader.
-    number = _through_arrow(found, type_) if isinstance(found, str) else None
-    # Arrow 26 makes another number of what an exponent makes too large.
-    return number if number is None or number == Number10(str(found)) else None
+    exact = _exact(found) if isinstance(found, str) else None
+    if exact is None or abs(exact.adjusted()) > MOST_PLACES:
+        return None
+    # Which text is a decimal number is left to Arrow, as in the other reader. Of some
+    # exponents Arrow 26 makes another number; others end the process.
+    number = _through_arrow(found, type_)
+    return number if number is not None and number == exact else None
+
+
+def _exact(text: str) -> Number10 | None:
+    try:
+        return Number10(str(text))
+    except InvalidOperation:  # no number, or one with an exponent beyond all bounds
+        return None
 
 
 def _decimal_of_bytes(type_: pa.DataType, found: Any) -> Number10 | None:

@@ -7,14 +7,15 @@ exponent is a DOUBLE in a variant, so such ones are read a second time, as decim
 It reads what :class:`arroyo_nb.formats._json_records.RecordReader` reads, with these
 differences. Of a number with an exponent the places behind the 18th (of a DECIMAL: the
 sixth beyond its own, or more) are rounded away, where the other finds it to be no value
-of the type. Bad data is what Spark's parser (Jackson) refuses anywhere in a record:
+of the type; and where the record has anything like an exponent of four digits, such
+numbers are bad data. So is what Spark's parser (Jackson) refuses anywhere in a record:
 half a surrogate pair, a number of more than 1,000 digits, a name of more than 50,000
 characters; and an offset of a time zone beyond 18 hours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from arroyo_nb.formats._encode import DECIMAL_ENCODING
 from arroyo_nb.formats._json_records import (
@@ -56,6 +57,9 @@ _INSTANT = (
 _DIGITS_OF = "replace(regexp_extract({}, '^[-+]?([0-9.]*)', 1), '.', '')"
 """The digits of a number, without its sign, its point and its exponent."""
 
+# Spark would write out a decimal of a billion digits. It may stand in a text, too.
+_HUGE = "[0-9.][eE][-+]?[0-9]{4}"
+
 _SHOWN_CHARS = 60
 _MISMATCH = "JSON does not match schema: "
 _END_OF_TIME = f"timestamp_micros({END_OF_TIME_US}L)"
@@ -63,7 +67,6 @@ _END_OF_TIME = f"timestamp_micros({END_OF_TIME_US}L)"
 # The parser stops behind the first value. So the text stands in braces, and once more
 # in brackets: no text that goes on behind its value fits into both.
 _IN_BRACES = f"""try_parse_json(concat('{{"r":', {TEXT}, '}}'))"""
-_IN_BRACKETS = f"from_json(concat('[', {TEXT}, ']'), {{}})"
 _RECORD = {"_record": "try_variant_get(_parsed, '$.r', 'map<string,variant>')"}
 
 
@@ -79,17 +82,18 @@ def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
     """
     columns = [_Column(number, field) for number, field in enumerate(schema)]
     numbers = [column for column in columns if column.is_number]
-    raw = ", ".join(f"{quoted(c.field.name)}: {c.raw_type}" for c in numbers)
-    raw = _IN_BRACKETS.format(quoted_text(f"array<struct<{raw or '_: string'}>>"))
+    exact = [column for column in numbers if not column.is_real]
+    reals = _in_brackets(column for column in columns if column.is_real)
+    decimals = f"IF({TEXT} RLIKE '{_HUGE}', NULL, {_in_brackets(exact)})"
     steps = (
         AS_TEXT,
-        {"_parsed": _IN_BRACES, "_raw": raw},
+        {"_parsed": _IN_BRACES, "_reals": reals, "_decimals": decimals},
         _RECORD,
         {c.found: f"_record[{quoted_text(c.field.name)}]" for c in columns},
         {name: text for c in columns for name, text in c.parts.items()},
         {c.number: c.number_sql for c in numbers},
-        {c.digits: _DIGITS_OF.format(c.number) for c in numbers if not c.is_real},
-        {c.places: c.places_sql for c in numbers if not c.is_real},
+        {c.digits: _DIGITS_OF.format(c.number) for c in exact},
+        {c.places: c.places_sql for c in exact},
         {c.value: c.value_sql for c in columns},
     )
     found = _shown("variant_get(_parsed, '$.r', 'variant')")
@@ -101,9 +105,16 @@ def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
             WHEN {TEXT} IS NULL THEN 'invalid JSON: not UTF-8'
             WHEN _parsed IS NULL THEN 'invalid JSON'
             WHEN _record IS NULL THEN {_said("a record is an object, found ", found)}
-            WHEN _raw IS NULL OR size(_raw) <> 1 THEN 'invalid JSON'
+            WHEN _reals IS NULL OR size(_reals) <> 1 THEN 'invalid JSON'
             ELSE coalesce({", ".join(problems)}, CAST(NULL AS STRING)) END""",
     )
+
+
+def _in_brackets(columns: Iterable[_Column]) -> str:
+    """The numbers of some columns, read as their own types."""
+    parts = ", ".join(f"{quoted(c.field.name)}: {c.raw_type}" for c in columns)
+    type_ = quoted_text(f"array<struct<{parts or '_: string'}>>")
+    return f"from_json(concat('[', {TEXT}, ']'), {type_})"
 
 
 def unread_types(
@@ -178,7 +189,8 @@ class _Column:
         numbers only where they are no texts."""
         pattern = _DIGITS if isinstance(self.field.type, Decimal) else _NUMBER
         in_text = f"IF({self.text} RLIKE r'{pattern}', {self.text}, NULL)"
-        raw = f"get(_raw, 0).{quoted(self.field.name)}"
+        again = "_reals" if self.is_real else "_decimals"
+        raw = f"get({again}, 0).{quoted(self.field.name)}"
         is_plain = f"{self.kind} = 'BIGINT' OR startswith({self.kind}, 'DECIMAL')"
         if self.is_real:
             cast = f"TRY_CAST({in_text} AS {self.raw_type})"
@@ -187,7 +199,7 @@ class _Column:
         if isinstance(self.field.type, Timestamp) or self.field.type == DATE:
             in_text = "NULL"
         # What the decimal does not hold is no value of the column's type either.
-        is_held = f"CAST({raw} AS DOUBLE) = CAST({self.text} AS DOUBLE)"
+        is_held = f"CAST({raw} AS DOUBLE) = TRY_CAST({self.text} AS DOUBLE)"
         return (
             f"CASE WHEN {self.kind} = 'STRING' THEN {in_text} "
             f"WHEN {is_plain} THEN {self.text} "
@@ -200,7 +212,7 @@ class _Column:
         that, without zeros at the end: Spark's casts round, and do not tell."""
         exponent = f"regexp_extract({self.number}, '[eE]([-+]?[0-9]+)', 1)"
         is_moved = f"{self.number} RLIKE '[eE]'"
-        moved = f"IF({is_moved}, TRY_CAST({exponent} AS BIGINT), 0L)"
+        moved = f"IF({is_moved}, TRY_CAST({exponent} AS SMALLINT), 0S)"
         written = f"length(regexp_extract({self.number}, '[.]([0-9]*)', 1))"
         plain = f"rtrim('0', {self.digits})"
         zeros = f"(length({self.digits}) - length({plain}))"

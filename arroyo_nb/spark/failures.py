@@ -8,6 +8,7 @@ that this table knows decides; the original stays as ``__cause__`` and in ``deta
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
@@ -273,17 +274,23 @@ def _by_worker(text: str) -> SparkProblem | None:
 
 
 def _by_class(text: str) -> SparkProblem | None:
-    # Layers are wrapped outside in, so the last class that is known is the cause. What
-    # we raise may quote a record, and what that has in brackets is none.
-    classes = list(_CLASS.finditer(text))
-    names = [found[1] for found in classes]
-    if _RAISED in names:
-        classes = classes[: names.index(_RAISED) + 1]
-    for found in reversed(classes):
+    # Layers are wrapped outside in, so the last class that is known is the cause.
+    for found in reversed(list(_classes(text))):
         for rule in _RULES:
             if re.fullmatch(rule.error_class, found[1]):
                 return _told(rule, found[1] + found[2], text, found.end())
     return None
+
+
+def _classes(text: str) -> Iterator[re.Match[str]]:
+    """The error classes in a text. What we raise may begin with one of Spark's; behind
+    that it may quote a record, and what that has in brackets is none."""
+    raised: re.Match[str] | None = None
+    for found in _CLASS.finditer(text):
+        if raised is not None and found.start() != raised.end():
+            return
+        yield found
+        raised = found if found[1] == _RAISED else raised
 
 
 def _by_words(text: str) -> SparkProblem | None:

@@ -33,10 +33,11 @@ passed is then closed by a micro-batch without rows. Over tapes, such batches wo
 or not as time has it, and decide what is late."""
 
 REAL_TIME: Mapping[str, str] = MappingProxyType(
-    {"spark.sql.variant.allowDuplicateKeys": "true"}
+    {**IN_ROCKSDB, "spark.sql.variant.allowDuplicateKeys": "true"}
 )
-"""Settings of a query in real-time mode, which reads JSON in Spark's expressions: the
-last one of two members of one name counts, as in the other readers."""
+"""Settings of a query in real-time mode, which refuses any other store, also where it
+keeps nothing. It reads JSON in Spark's expressions: the last one of two members of one
+name counts, as in the other readers."""
 
 
 @contextmanager

@@ -74,6 +74,18 @@ def test_records_are_those_of_micro_batches(
     run.stop()
 
 
+def test_what_keeps_state_may_have_run_before(
+    session, source, made, script, eventually
+):
+    send(source, range(3))
+    declared = source.declared(COLUMNS) + "SELECT count(*) AS n FROM t"
+    session.run(declared, until="end", wait=True)
+    run = session.run(script, **REAL_TIME)
+    eventually(lambda: run.error or made.end() == 2, SOON_S)
+    assert run.error is None
+    run.stop()
+
+
 def test_it_goes_on_from_a_checkpoint_in_either_mode(
     session, source, made, script, eventually, tmp_path
 ):
