@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from arroyo_nb.plan import Plan
     from arroyo_nb.promote.jobfile import JobFile
     from arroyo_nb.run.run import Run
     from arroyo_nb.source import Source
@@ -112,12 +113,12 @@ def run_job(job: JobFile, how: JobRun) -> None:
     """
     spec, options = job.spec, job.spec.options
     name, strict = how.name or spec.name, how.strict or options.strict
-    job.check_runs_here(strict=strict)  # before there is a JVM
+    plan = job.check_runs_here(strict=strict)  # before there is a JVM
     events = LOGS[how.log](name, sys.stderr)
     state = state_folder(how.state_dir or job.state)
     folder = state / safe_name(name)
-    job.check_inside(given(), folder, strict=strict)
-    for note in _prepared(job, folder, how.changed, strict=strict):
+    job.check_inside(plan, given(), folder)
+    for note in _prepared(job, plan, folder, how.changed):
         events.note(note)
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
@@ -146,16 +147,14 @@ def run_job(job: JobFile, how: JobRun) -> None:
         raise job.located(error) from None
 
 
-def _prepared(
-    job: JobFile, folder: Path, changed: str, *, strict: bool
-) -> Iterator[str]:
+def _prepared(job: JobFile, plan: Plan, folder: Path, changed: str) -> Iterator[str]:
     """Have the folder of a job's run ready; gives what a person should know."""
     from arroyo_nb.promote.compatibility import Version
     from arroyo_nb.promote.going_on import Wish, prepare
     from arroyo_nb.promote.versions import other_versions
 
     yield from other_versions(job.spec.packages)
-    version = Version(job.spec, job.plan(strict=strict))
+    version = Version(job.spec, plan)
     yield from prepare(folder, version, Wish(changed), job.command)
 
 

@@ -42,6 +42,9 @@ VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
 DROP_HINT = "bad_data = 'drop' leaves such records out and counts them"
 """What can be done about a record that cannot be read."""
 
+TOO_LATE = "its event time lies after the year 9998"
+"""Why a record whose own time is past the last one cannot be used."""
+
 _INSTANT = pa.timestamp("us", "UTC")
 
 # A record's own time is what its producer wrote.
@@ -212,7 +215,7 @@ def bad_record(bad: BadRow) -> DataProblem:
 def _out_of_range(us: int) -> str:
     """Why a time cannot be used. It may be none that Python can write."""
     if us >= END_OF_TIME_US:
-        return "its event time lies after the year 9998"
+        return TOO_LATE
     where = outside_windows(early=us < 0)
     return f"its event time lies {where}, where windows cannot be"
 

@@ -50,14 +50,16 @@ UNIT_NS = {0: 10**9, 3: 10**6, 6: 10**3, 9: 1}
 
 _TOO_DEEP = "invalid JSON: nested too deeply"
 
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
+# As both Python and Spark read them; to either, all of a text must be one.
+NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?"
+DAY = r"\d{4}-\d\d-\d\d"
+INSTANT = rf"({DAY})[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{{1,9}}))?([Zz]|[-+]\d\d:?\d\d)?"
+MISMATCH = "JSON does not match schema: "
+
+_NUMBER = re.compile(rf"{NUMBER}\Z", re.ASCII)
 _WHOLE = re.compile(r"-?\d+\Z", re.ASCII)
-_INSTANT = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?"
-    r"([Zz]|[-+]\d\d:?\d\d)?\Z",
-    re.ASCII,
-)
-_DAY = re.compile(r"\d{4}-\d\d-\d\d\Z", re.ASCII)
+_INSTANT = re.compile(rf"{INSTANT}\Z", re.ASCII)
+_DAY = re.compile(rf"{DAY}\Z", re.ASCII)
 
 
 class BadRecord(Exception):
@@ -390,7 +392,7 @@ def compact(document: Any) -> str:
 
 
 def mismatch(what: str) -> BadRecord:
-    return BadRecord(f"JSON does not match schema: {what}")
+    return BadRecord(MISMATCH + what)
 
 
 def _shown(document: Any) -> str:

@@ -19,11 +19,15 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from arroyo_nb.formats._encode import DECIMAL_ENCODING
 from arroyo_nb.formats._json_records import (
+    DAY,
     FIRST_DAY,
     FIRST_US,
+    INSTANT,
     INTEGER_BITS,
     LAST_DAY,
     LAST_US,
+    MISMATCH,
+    NUMBER,
     UNIT_NS,
 )
 from arroyo_nb.formats._sql_decoder import AS_TEXT, TEXT, SqlDecoder
@@ -46,14 +50,9 @@ from arroyo_nb.schema import (
 from arroyo_nb.schema import TEXT as TEXT_TYPE
 from arroyo_nb.tape import END_OF_TIME_US
 
-_NUMBER = r"^-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?\z"
+_NUMBER, _DAY, _INSTANT = (rf"^{form}\z" for form in (NUMBER, DAY, INSTANT))
 _DIGITS = r"^[-+]?[0-9.]+([eE][-+]?[0-9]+)?\z"
 """What may be a DECIMAL, of which a text can have a plus, and zeros in front."""
-_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
-_INSTANT = (
-    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?"
-    r"([Zz]|[-+][0-9]{2}:?[0-9]{2})?\z"
-)
 _DIGITS_OF = "replace(regexp_extract({}, '^[-+]?([0-9.]*)', 1), '.', '')"
 """The digits of a number, without its sign, its point and its exponent."""
 
@@ -61,7 +60,6 @@ _DIGITS_OF = "replace(regexp_extract({}, '^[-+]?([0-9.]*)', 1), '.', '')"
 _HUGE = "[0-9.][eE][-+]?[0-9]{4}"
 
 _SHOWN_CHARS = 60
-_MISMATCH = "JSON does not match schema: "
 _END_OF_TIME = f"timestamp_micros({END_OF_TIME_US}L)"
 
 # The parser stops behind the first value. So the text stands in braces, and once more
@@ -124,14 +122,14 @@ def unread_types(
     in_bytes = options.get(DECIMAL_ENCODING) == "bytes"
     for field in schema:
         match field.type:
-            case Timestamp():
-                continue
-            case Decimal() if not in_bytes:
-                continue
-            case Primitive(kind) if kind in _KINDS or _bits(kind) is not None:
-                continue
-            case _:
-                yield field.name, field.type
+            case Primitive(kind):
+                is_read = kind in _KINDS or _bits(kind) is not None
+            case Decimal():
+                is_read = not in_bytes
+            case type_:
+                is_read = isinstance(type_, Timestamp)
+        if not is_read:
+            yield field.name, field.type
 
 
 def _bits(kind: str) -> int | None:
@@ -304,4 +302,4 @@ def _shown(variant: str) -> str:
 
 
 def _said(what: str, then: str = "''") -> str:
-    return f"concat({quoted_text(_MISMATCH + what)}, {then})"
+    return f"concat({quoted_text(MISMATCH + what)}, {then})"

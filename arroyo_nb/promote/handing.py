@@ -132,9 +132,9 @@ def take(job: JobFile, check: Callable[[], None] = lambda: None) -> Job | None:
     ArroyoError
         When it cannot be, or was changed since.
     """
-    job.check_runs_here()
+    plan = job.check_runs_here()
     folder = state_of(job)
-    verdict = judged(folder, Version(job.spec, job.plan()))
+    verdict = judged(folder, Version(job.spec, plan))
     if verdict is None:
         raise RunProblem(
             f"'{job.spec.name}' has no state in '{folder}': it was never run, or with "

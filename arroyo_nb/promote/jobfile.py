@@ -85,8 +85,8 @@ class JobFile:
         """The one that runs it."""
         return f"arroyo-nb run {shlex.quote(self.source.name)}"
 
-    def check_runs_here(self, *, strict: bool = False) -> None:
-        """Refuse what could not be run.
+    def check_runs_here(self, *, strict: bool = False) -> Plan:
+        """Refuse what could not be run; gives its plan.
 
         Raises
         ------
@@ -101,12 +101,15 @@ class JobFile:
                 "functions of a script are not run yet",
                 span=self.item.entries["udfs"].key,
             ).at(self.source)
+        return plan
 
-    def check_inside(self, roots: Roots, folder: Path, *, strict: bool = False) -> None:
+    def check_inside(self, plan: Plan, roots: Roots, folder: Path) -> None:
         """Refuse what would be read or written where it is not allowed.
 
         Parameters
         ----------
+        plan
+            The job's.
         roots
             Where it is.
         folder
@@ -119,7 +122,7 @@ class JobFile:
         """
         from arroyo_nb.plan.paths import outside
 
-        found = outside(self.plan(strict=strict), roots)
+        found = outside(plan, roots)
         for problem in found:
             problem.span = problem.span and self.place(problem.span)
         if not roots.allow(folder):

@@ -217,8 +217,6 @@ class Output:
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
         self._query = stream.start()
-        if self._real_time and isinstance(writer, StreamWriter):
-            self._watching = writer.watch()
 
     def _in_batches(
         self, rows: DataFrame, writer: Writer, trigger: timedelta | None
@@ -235,6 +233,7 @@ class Output:
     ) -> DataStreamWriter:
         assert isinstance(writer, StreamWriter), "checked by the planner"
         assert trigger is not None, "it is the time between checkpoints"
+        self._watching = writer.watch()
         stream = writer.stream(rows).outputMode("update")
         return stream.trigger(realTime=_interval(trigger))
 

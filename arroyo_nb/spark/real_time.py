@@ -15,11 +15,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors._records import DROP_HINT, OFFSET, PARTITION, TIME, VALUE
+from arroyo_nb.connectors._records import (
+    DROP_HINT,
+    OFFSET,
+    PARTITION,
+    TIME,
+    TOO_LATE,
+    VALUE,
+)
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats._sql_decoder import SqlDecoder
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
 from arroyo_nb.spark.bad_rows import drops_records
+from arroyo_nb.spark.topics import payloads, words
 from arroyo_nb.spark.windows import END_OF_TIME
 from arroyo_nb.tape import SHOWN_CHARS, UNREAD
 
@@ -30,7 +38,6 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import nodes
 
 _TIME, _WHY = "_time", "_why"
-_TOO_LATE = quoted_text("its event time lies after the year 9998")
 _HINT = quoted_text(f"\n  hint: {DROP_HINT}")
 
 
@@ -50,21 +57,15 @@ def decoded(records: DataFrame, stream: Stream, source: nodes.Source) -> DataFra
     format_ = payload_format(str(table.format))
     decoder = format_.sql_decoder(spec.record, spec.options, spec.event_time)
     assert isinstance(decoder, SqlDecoder), "checked by the planner"
-    words = {name: f"_given_{number}" for number, name in enumerate(spec.metadata)}
-    given = (
-        f"{stream.metadata[spec.metadata[name]]} AS {word}"
-        for name, word in words.items()
-    )
-    payloads = records.filter(f"{VALUE} IS NOT NULL").selectExpr(
-        VALUE, TIME, PARTITION, OFFSET, *given
-    )
-    found = dict(zip(spec.record.names, decoder.values, strict=True)) | words
+    found = dict(zip(spec.record.names, decoder.values, strict=True))
+    found |= words(spec)
     time = TIME if spec.event_time is None else found[spec.event_time]
+    too_late = quoted_text(TOO_LATE)
     place = f"{quoted_text(stream.topic)}, '[', {PARTITION}, '] offset ', {OFFSET}"
-    rows = decoder.over(payloads).selectExpr(
+    rows = decoder.over(payloads(records, stream, spec)).selectExpr(
         "*",
         f"{time} AS {_TIME}",
-        f"coalesce({decoder.problem}, IF({time} >= {END_OF_TIME}, {_TOO_LATE}, NULL)) "
+        f"coalesce({decoder.problem}, IF({time} >= {END_OF_TIME}, {too_late}, NULL)) "
         f"AS {_WHY}",
     )
     columns = {name: found[name] for name in spec.physical.names} | {TIMESTAMP: _TIME}

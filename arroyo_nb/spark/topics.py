@@ -10,6 +10,7 @@ No record goes through the driver. One without a value, a tombstone, is no row.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, format_options
@@ -23,7 +24,7 @@ from arroyo_nb.tape import UNREAD
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from arroyo_nb.connectors import Stream
+    from arroyo_nb.connectors import Stream, TableSpec
     from arroyo_nb.plan import nodes
 
 _TYPES = {TIMESTAMP: "timestamp", UNREAD: "string"}
@@ -47,13 +48,6 @@ def decoded(
     """
     spec = source.table.spec
     worker = _worker(stream.topic, source, windowed=windowed)
-    given = (
-        f"{stream.metadata[spec.metadata[column]]} AS {word}"
-        for column, word in worker.metadata.items()
-    )
-    payloads = records.filter(f"{VALUE} IS NOT NULL").selectExpr(
-        VALUE, TIME, PARTITION, OFFSET, *given
-    )
     types = [spark_type(field.type) for field in spec.physical]
     types += (_TYPES.get(name, "bigint") for name in worker.beside)
     columns = ", ".join(
@@ -66,7 +60,25 @@ def decoded(
             worker.names, (*spec.physical.names, *worker.beside), strict=True
         )
     )
-    return payloads.mapInArrow(worker, columns).selectExpr(*named)
+    found = payloads(records, stream, spec)
+    return found.mapInArrow(worker, columns).selectExpr(*named)
+
+
+def payloads(records: DataFrame, stream: Stream, spec: TableSpec) -> DataFrame:
+    """The records that have a value: that, its time and place, and of what is told
+    beside it what the table asks for, under :func:`words`."""
+    given = (
+        f"{stream.metadata[spec.metadata[column]]} AS {word}"
+        for column, word in words(spec).items()
+    )
+    return records.filter(f"{VALUE} IS NOT NULL").selectExpr(
+        VALUE, TIME, PARTITION, OFFSET, *given
+    )
+
+
+def words(spec: TableSpec) -> Mapping[str, str]:
+    """What each column that is told of a record beside it is called on the way."""
+    return {name: f"m_{number}" for number, name in enumerate(spec.metadata)}
 
 
 def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
@@ -83,7 +95,7 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
         {name: value for name, value in spec.options.items() if name in wanted},
         spec.event_time,
         spec.primary_key,
-        {name: f"m_{number}" for number, name in enumerate(spec.metadata)},
+        words(spec),
         (TIMESTAMP, *told_columns(source), *drops),
         windowed,
     )
