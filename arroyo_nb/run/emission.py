@@ -2,7 +2,8 @@
 
 Two threads: one asks the iterator for rows, and may wait in it for ever; the other
 sends what is there, and hears a stop at once. No more than :data:`AHEAD` rows are
-between them, so an endless iterator costs no memory.
+between them, so an endless iterator costs no memory. At a rate a row is asked for when
+it is due, so that a generator that reads a clock or a sensor is read at the rate.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ TOGETHER = 1_000
 TICK_S = 0.02
 """How often rows are due, at a rate."""
 
+LEAD_S = 0.1
+"""At a rate, how long before they are due rows are asked for: those of a slow rate when
+they are due, those of a fast one in time."""
+
 LATE_S = 1.0
 """Rows that are due for longer are sent as if they were due now."""
 
@@ -42,11 +47,19 @@ class Pulled:
     def __init__(self, rows: Iterable[Any]) -> None:
         self._rows = rows
         self._there: deque[Any] = deque()
+        self._asked = 0
+        self._allowed: int | None = 0
         self._changed = threading.Condition()
         self._closed = False
         self._ended = False
         self._error: BaseException | None = None
         threading.Thread(target=self._pull, name="emitted rows", daemon=True).start()
+
+    def allow(self, rows: int | None) -> None:
+        """Ask for so many rows since the beginning; None: for as many as there are."""
+        with self._changed:
+            self._allowed = rows
+            self._changed.notify_all()
 
     def take(self, most: int, within_s: float) -> list[Any] | None:
         """The next rows, at least one if it comes in time; None at their end.
@@ -77,9 +90,14 @@ class Pulled:
         rows: Iterator[Any] | None = None
         try:
             rows = iter(self._rows)
-            for row in rows:
-                if not self._kept(row):
-                    break
+            while self._has_room():
+                row = next(rows)
+                with self._changed:
+                    self._asked += 1
+                    self._there.append(row)
+                    self._changed.notify_all()
+        except StopIteration:
+            pass
         except BaseException as error:  # it is raised where the rows are taken
             self._error = error
         finally:
@@ -90,14 +108,16 @@ class Pulled:
                 self._ended = True
                 self._changed.notify_all()
 
-    def _kept(self, row: Any) -> bool:
+    def _has_room(self) -> bool:
+        """Wait until another row is wanted; False: none is any more."""
         with self._changed:
-            while len(self._there) >= AHEAD and not self._closed:
+            while not self._closed and not self._is_wanted():
                 self._changed.wait()
-            if not self._closed:
-                self._there.append(row)
-                self._changed.notify_all()
             return not self._closed
+
+    def _is_wanted(self) -> bool:
+        is_allowed = self._allowed is None or self._asked < self._allowed
+        return is_allowed and len(self._there) < AHEAD
 
 
 @dataclass(frozen=True)
@@ -109,7 +129,7 @@ class Pace:
     rate
         How many rows a second; None: as they come.
     together
-        Without a rate, whether they all came when it began, as the rows of a table do.
+        Whether they all were there when it began, as the rows of a table are.
     held_back
         Whether a row waits until it is due. One for a tape need not, where it is there.
     """
@@ -123,6 +143,11 @@ class Pace:
         if self.rate is None or not self.held_back:
             return None
         return int(elapsed_s * self.rate) + 1
+
+    def wanted(self, elapsed_s: float) -> int | None:
+        """How many rows are to be asked for by then; None: as many as there are."""
+        due = None if self.together else self.due(elapsed_s)
+        return None if due is None else due + int((self.rate or 0) * LEAD_S)
 
     def behind_s(self, number: int, elapsed_s: float) -> float:
         """By how long rows come too late, from a second on, if so many came."""
@@ -290,6 +315,7 @@ class Emission(Awaited):
         while not self._stopping:
             elapsed_s = time.monotonic() - began_s
             due = self._pace.due(elapsed_s)
+            pulled.allow(self._pace.wanted(elapsed_s))
             most = TOGETHER if due is None else min(TOGETHER, due - self._taken)
             if most <= 0:
                 time.sleep(TICK_S)

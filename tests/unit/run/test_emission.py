@@ -263,6 +263,24 @@ def test_rows_are_not_asked_for_before_there_is_room(monkeypatch, eventually):
     assert made.state is RunState.STOPPED
 
 
+def test_an_endless_generator_is_read_at_the_rate(eventually):
+    asked_s, target = [], Slow()
+    target.open.set()
+
+    def rows():
+        while True:
+            asked_s.append(time.monotonic())
+            yield len(asked_s)
+
+    with Emission("clock", rows(), as_it_is, target, Pace(rate=20)).start():
+        began_s = time.monotonic()
+        eventually(lambda: target.rows >= 8)
+        # One more than is due may be on its way, and what is led by: none is kept.
+        due = Pace(rate=20).wanted(time.monotonic() - began_s) + 2
+        assert len(asked_s) <= due
+    assert asked_s[-1] - asked_s[0] >= 5 / 20
+
+
 @pytest.mark.parametrize(
     ("pace", "elapsed_s", "due"),
     [
