@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.preview import PREVIEW_ROWS, Preview, last_rows, nullable
+from arroyo_nb.run.preview import PREVIEW_ROWS, Preview, nullable
+from arroyo_nb.run.preview_state import PreviewState, last_rows
 from arroyo_nb.run.snapshot import Change
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema
 
@@ -100,25 +101,22 @@ class ChangesPreview(Preview):
         table, ids = self._numbered()
         return table.add_column(1, "batch", ids)
 
-    def newest(self, count: int) -> list[tuple[Any, ...]]:
-        """The rows of the result that changed last, in the order in which they first
-        came, so that a row which changes stays where it is; none where it is large."""
-        from arroyo_nb.changelog.zset import fold
-
-        relation = self._relation
-        if relation.is_cut:
-            return []
-        rows = fold(relation.last(count).in_place()).select(self._row.names)
-        return list(reversed(last_rows(rows, count)))
+    def state(self) -> PreviewState:
+        """What a picture shows of it at this moment."""
+        state, relation = super().state(), self._relation
+        return _ChangesState(
+            state.batches,
+            state.total_rows,
+            state.kept_rows,
+            None if relation.is_cut else relation.count,
+            relation,
+            tuple(self._row.names),
+        )
 
     @property
     def result_rows(self) -> int | None:
         """How many rows the changes leave; None where they are too many to hold."""
         return None if self._relation.is_cut else self._relation.count
-
-    def _change(self, batch_id: int, row: tuple[Any, ...]) -> Change:
-        op, before, after = row
-        return Change(op, batch_id, _values(before), _values(after))
 
 
 @dataclass(frozen=True)
@@ -184,6 +182,29 @@ class _Relation:
         first = (pc.max(self.rows[_SEEN]).as_py() or 0) + 1
         fresh = pa.array(range(first, first + rows.num_rows), pa.int64())
         return pc.coalesce(had, fresh)
+
+
+@dataclass(frozen=True)
+class _ChangesState(PreviewState):
+    """Changes of an output, and the rows that they leave."""
+
+    relation: _Relation | None = None
+    columns: tuple[str, ...] = ()
+
+    def newest(self, count: int) -> list[tuple[Any, ...]]:
+        """The rows of the result that changed last, in the order in which they first
+        came, so that a row which changes stays where it is; none where it is large."""
+        from arroyo_nb.changelog.zset import fold
+
+        assert self.relation is not None
+        if self.relation.is_cut:
+            return []
+        rows = fold(self.relation.last(count).in_place()).select(list(self.columns))
+        return list(reversed(last_rows(rows, count)))
+
+    def _change(self, batch_id: int, row: tuple[Any, ...]) -> Change:
+        op, before, after = row
+        return Change(op, batch_id, _values(before), _values(after))
 
 
 def _values(row: Mapping[str, Any] | None) -> tuple[Any, ...] | None:

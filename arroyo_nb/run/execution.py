@@ -10,6 +10,7 @@ and :meth:`Execution.end` return at once, from any thread.
 
 from __future__ import annotations
 
+import logging
 import shlex
 import threading
 import time
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
     from arroyo_nb.engine import Engine
     from arroyo_nb.plan import Plan
+
+_log = logging.getLogger(__name__)
 
 POLL_S = 0.1
 """How often a running query is looked at."""
@@ -122,6 +125,11 @@ class Execution:
         # A later engine knows nothing of the queries of one that died.
         self._generation = -1
         self._rate: deque[tuple[float, int]] = deque(maxlen=RATE_LOOKS)
+        self._listeners: tuple[Callable[[], object], ...] = ()
+
+    def on_progress(self, callback: Callable[[], object]) -> None:
+        """Have a function called after each poll that found a micro-batch."""
+        self._listeners = (*self._listeners, callback)
 
     def check(self, look: Callable[[], None]) -> None:
         """See :meth:`arroyo_nb.run.run.Run.check`."""
@@ -326,6 +334,7 @@ class Execution:
         try:
             self._check_slots()  # topics get partitions, executors go
             news = [output for output in self.outputs if output.poll()]
+            self._look(bool(news))
             failure = self.feeds.error or self._failure()
             over = failure is None and self._is_over()
             if over:  # also of a batch that was the last one
@@ -333,7 +342,6 @@ class Execution:
         except Exception as error:
             self._fail(error)
             return
-        self._look(bool(news))
         if failure is not None:
             self._fail(failure)
         elif over and self._stopping is not None:
@@ -350,6 +358,8 @@ class Execution:
         self._rate.append((time.monotonic(), self.rows_in))
         if news:
             self.feeds.consumed((o.sink, o.reaches) for o in self.outputs)
+            for callback in self._listeners:
+                callback()
 
     def _is_over(self) -> bool:
         if self._stopping is not None and self._stopping[0] is StopMode.CHECKPOINT:
@@ -407,6 +417,11 @@ class Execution:
         self._release()
         self._ended_s = time.monotonic()
         self._move(state, note)
+        for callback in self._listeners:
+            try:
+                callback()
+            except Exception:  # the run has ended: there is nothing left to fail
+                _log.exception("a function called at the end of a run failed")
 
     def _end_outputs(self) -> None:
         for output in self.outputs:

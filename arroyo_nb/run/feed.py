@@ -141,5 +141,5 @@ class Feed(Protocol):
     def error(self) -> ArroyoError | None:
         """What ended it early."""
 
-    def progress(self) -> SourceProgress | None:
-        """Where it stands; None before it is open."""
+    def progress(self, reach: Reach) -> SourceProgress | None:
+        """Where a query stands that has come so far; None before it is open."""

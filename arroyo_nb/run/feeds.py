@@ -290,9 +290,15 @@ class Feeds:
         errors = (feed.error for feed in self._feeds)
         return next((error for error in errors if error is not None), None)
 
-    def sources(self) -> tuple[SourceProgress, ...]:
-        """Where each source stands, and then what is looked up."""
-        found = (feed.progress() for feed in self._feeds)
+    def sources(self, reaches: Mapping[str, Reach]) -> tuple[SourceProgress, ...]:
+        """Where a query stands in each source, and then what is looked up.
+
+        Parameters
+        ----------
+        reaches
+            How far the query has come in each source, by :attr:`Feed.key`.
+        """
+        found = (feed.progress(reaches.get(feed.key, Reach())) for feed in self._feeds)
         return (*filter(None, found), *self._tables.sources())
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock, RLock, Thread
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import (
@@ -37,6 +37,7 @@ from arroyo_nb.run.feed import Places, Reach, Stretches
 from arroyo_nb.run.folder import user_of
 from arroyo_nb.run.history import History
 from arroyo_nb.run.preview import Preview, Tee
+from arroyo_nb.run.preview_state import PreviewState
 from arroyo_nb.run.progress import (
     Progress,
     logged_watermark,
@@ -82,6 +83,11 @@ class Output:
     places
         How far it has read each source, in earlier runs too; None before its first
         trigger.
+    lock
+        Held while a batch's progress is taken over: who holds it sees one batch.
+    shown
+        The kept rows as they were after the newest batch whose progress is known; None
+        where none are kept.
 
     Parameters
     ----------
@@ -116,6 +122,11 @@ class Output:
         self.dropped_rows: Counter[str] = Counter()
         self.bad: dict[str, tuple[str, ...]] = {}
         self.preview = _preview(sink) if keep else None
+        self.shown = self.preview.state() if self.preview is not None else None
+        self.lock = RLock()
+        # The kept rows after each batch that was written and whose progress, which
+        # comes later, is still to be taken over.
+        self._written: deque[tuple[int, PreviewState]] = deque()
         self.aggregates = tuple(window_assigners(sink)) if traced else ()
         self.traces = tuple(
             Trace(node.assign) for node in self.aggregates if node.assign is not None
@@ -158,10 +169,18 @@ class Output:
     @property
     def reaches(self) -> Mapping[str, Reach] | None:
         """How far it has come in each source; None before its first trigger."""
-        if self.places is None:
+        return self._reaches(self.places)
+
+    @property
+    def reaches_of_batch(self) -> Mapping[str, Reach] | None:
+        """How far it had come with its newest batch; None before that."""
+        return self._reaches(self.progress.places if self.progress else None)
+
+    def _reaches(self, places: Places | None) -> Mapping[str, Reach] | None:
+        if places is None:
             return None
         rows = self.source_rows
-        return {key: Reach(place, rows[key]) for key, place in self.places.items()}
+        return {key: Reach(place, rows[key]) for key, place in places.items()}
 
     @property
     def streamed(self) -> bool:
@@ -261,8 +280,9 @@ class Output:
             Whether there was anything new.
         """
         news = self._new_progress()
-        for progress in news:
-            self._take(progress)
+        with self.lock:
+            for progress in news:
+                self._take(progress)
         return bool(news)
 
     def failure(self) -> BaseException | None:
@@ -367,6 +387,8 @@ class Output:
                 # Spark wraps what is raised here in its own words; ours are kept.
                 self.error = error
                 raise
+            if self.preview is not None:
+                self._written.append((batch_id, self.preview.state()))
 
     def _new_progress(self) -> list[Progress]:
         query = self._query
@@ -418,6 +440,8 @@ class Output:
                     self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
         self.source_rows.update(progress.source_rows)
         self.late_groups += progress.late_groups
+        while self._written and self._written[0][0] <= progress.batch_id:
+            _, self.shown = self._written.popleft()
         self.progress = progress
 
     def _watermark_before(self, progress: Progress) -> datetime:

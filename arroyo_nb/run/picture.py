@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.feeds import sources
 from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress, naive
 from arroyo_nb.tape import KEPT_BAD_ROWS
 
 if TYPE_CHECKING:
-    from arroyo_nb.run.output import Output
     from arroyo_nb.run.run import Run
 
 
@@ -24,13 +22,13 @@ def draw(run: Run, rows: int) -> Snapshot:
     Parameters
     ----------
     run
-        What to draw; its lock is held by the caller.
+        What to draw; its lock and that of its first output are held by the caller.
     rows
         How many of the newest result rows to include.
     """
     output = run.outputs[0]
     progress = output.progress
-    preview = output.preview
+    shown = output.shown
     trace = output.traces[0] if output.traces else None
     return Snapshot(
         name=run.name,
@@ -39,7 +37,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         error=str(run.error) if run.error else None,
         elapsed_s=run.elapsed_s,
         rows_in=run.rows_in,
-        rows_out=sum(o.preview.total_rows for o in run.outputs if o.preview),
+        rows_out=sum(o.shown.total_rows for o in run.outputs if o.shown),
         rows_per_s=run.rows_per_s,
         late_rows=sum(o.late_rows for o in run.outputs),
         batch_id=progress.batch_id if progress else None,
@@ -49,19 +47,19 @@ def draw(run: Run, rows: int) -> Snapshot:
         windowed=output.sink.window is not None,
         window_text=window_text(output.sink.window),
         sessions=trace is not None and isinstance(trace.window, nodes.Session),
-        windows=trace.windows(_closing_at(run, output)) if trace else (),
+        windows=trace.windows() if trace else (),
         history=output.history.points,
         sources=tuple(_sources(run)),
         columns=output.sink.schema.names,
         numeric=tuple(is_number(f.type) for f in output.sink.schema),
-        rows=tuple(preview.newest(rows)) if preview else (),
+        rows=tuple(shown.newest(rows)) if shown else (),
         updating=nodes.is_updating(output.sink),
-        result_rows=preview.result_rows if preview else None,
+        result_rows=shown.result_rows if shown else None,
         more_outputs=len(run.outputs) - 1,
         unwritten=tuple(dict.fromkeys(o.unwritten for o in run.outputs if o.unwritten)),
-        changes=preview.newest_changes(rows) if preview else (),
-        rows_kept=preview.kept_rows if preview else 0,
-        rows_cut=preview.cut_rows if preview else 0,
+        changes=shown.newest_changes(rows) if shown else (),
+        rows_kept=shown.kept_rows if shown else 0,
+        rows_cut=shown.cut_rows if shown else 0,
         windows_cut=trace.forgotten if trace else 0,
         recorded_to=trace.cut_after if trace else None,
         exact=trace.exact if trace else True,
@@ -110,20 +108,12 @@ def duration_text(length: timedelta) -> str:
     return " ".join(parts) or "0 s"
 
 
-def _closing_at(run: Run, output: Output) -> datetime | None:
-    """Where the watermark will stand in the next batch, if that can be told: it is the
-    slowest source's, of its newest event or of an expression."""
-    read = list(sources(output.sink))
-    newest = output.max_event_time
-    if run.state is not RunState.RUNNING or len(read) != 1 or newest is None:
-        return None
-    clause = read[0].table.watermark
-    return None if clause.expression else naive(newest - clause.delay)
-
-
 def _sources(run: Run) -> Iterator[SourceProgress]:
     """The sources; tables that are looked up only where records were left out."""
-    for source in run.feeds.sources():
+    first = run.outputs[0]
+    known = run.feeds.sources(first.reaches_of_batch or {})
+    streams = [source for source in known if not source.looked_up]
+    for source in known:
         dropped = [output.dropped_rows[source.name] for output in run.outputs]
         # Of unusable event times each output that reads the source finds the same ones,
         # sooner or later; bad records of a store each finds by rows of its own.
@@ -134,5 +124,7 @@ def _sources(run: Run) -> Iterator[SourceProgress]:
             dropped_rows=source.dropped_rows + more,
             bad=(*source.bad, *dict.fromkeys(bad))[:KEPT_BAD_ROWS],
         )
+        if streams == [source]:  # its times are the query's, also where Spark made them
+            found = replace(found, max_event_time=naive(first.max_event_time))
         if found.dropped_rows or not found.looked_up:
             yield found

@@ -12,6 +12,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from arroyo_nb.run.preview_state import PreviewState, batches_that_hold
 from arroyo_nb.run.snapshot import Change
 from arroyo_nb.schema import TIMESTAMP, WINDOW_STRUCT, Schema, arrow_schema
 
@@ -120,27 +121,20 @@ class Preview:
             }
         )
 
+    def state(self) -> PreviewState:
+        """What a picture shows of it at this moment: values that never change."""
+        with self._lock:
+            kept = sum(rows.num_rows for _, rows in self._batches)
+            newest = batches_that_hold(self._batches)
+            return PreviewState(newest, self.total_rows, kept, self.total_rows)
+
     def newest(self, count: int) -> list[tuple[Any, ...]]:
         """The newest rows as Python values, newest first."""
-        taken: list[tuple[Any, ...]] = []
-        for _, rows in reversed(self._kept()):
-            taken.extend(last_rows(rows, count - len(taken)))
-            if len(taken) >= count:
-                break
-        return taken
+        return self.state().newest(count)
 
     def newest_changes(self, count: int) -> tuple[Change, ...]:
         """The newest rows as changes, newest first."""
-        taken: list[Change] = []
-        for batch_id, rows in reversed(self._kept()):
-            newest = last_rows(rows, count - len(taken))
-            taken.extend(self._change(batch_id, row) for row in newest)
-            if len(taken) >= count:
-                break
-        return tuple(taken)
-
-    def _change(self, batch_id: int, row: tuple[Any, ...]) -> Change:
-        return Change("c", batch_id, None, row)
+        return self.state().newest_changes(count)
 
     def _kept(self) -> list[tuple[int, pa.Table]]:
         with self._lock:
@@ -205,13 +199,6 @@ def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:
     named = {str(i): key for i, key in enumerate(keys)}
     order = [(name, "ascending") for name in named]
     return rows.take(pc.sort_indices(pa.table(named), sort_keys=order))
-
-
-def last_rows(rows: pa.Table, count: int) -> list[tuple[Any, ...]]:
-    """The last rows of a table as Python values, last first."""
-    tail = rows.slice(max(0, rows.num_rows - count))
-    columns = [column.to_pylist() for column in tail.columns]
-    return list(reversed(list(zip(*columns, strict=True))))
 
 
 def nullable(schema: Schema) -> Schema:

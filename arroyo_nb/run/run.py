@@ -211,6 +211,19 @@ class Run(Awaited):
         self._kept(output).call(callback)
         return self
 
+    def on_progress(self, callback: Callable[[Snapshot], object]) -> Run:
+        """Have a function called with a snapshot whenever micro-batches have ended, and
+        once when the run has.
+
+        Parameters
+        ----------
+        callback
+            Called on the engine's worker thread, which all runs share: it returns at
+            once. What it raises fails the run.
+        """
+        self._execution.on_progress(lambda: callback(self.snapshot()))
+        return self
+
     def late(self, output: int = 0) -> pa.Table:
         """Each late row: its columns, event time, window, and how late.
 
@@ -239,8 +252,12 @@ class Run(Awaited):
         return self.plan.explain()
 
     def snapshot(self, rows: int = 20) -> Snapshot:
-        """One picture of it for a view; cheap, and never touches Spark."""
-        with self._execution.lock:
+        """One picture of it for a view; cheap, and never touches Spark.
+
+        Its rows, watermark, windows and counts are those of one micro-batch, the newest
+        whose progress is known.
+        """
+        with self._execution.lock, self.outputs[0].lock:
             return draw(self, rows)
 
     def discard(self) -> Run:

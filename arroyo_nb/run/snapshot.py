@@ -30,11 +30,13 @@ class RunState(Enum):
 
 
 class WindowState(Enum):
-    """open: may change; closing: the watermark has passed its end, its row is on the
-    way; closed: final."""
+    """open: may change; closed: the watermark has passed its end, its row is final.
+
+    Both change in the same micro-batch: its watermark closes windows and emits their
+    rows, so there is nothing in between.
+    """
 
     OPEN = "open"
-    CLOSING = "closing"
     CLOSED = "closed"
 
 
@@ -78,7 +80,7 @@ class SourceProgress:
     One that is ``looked_up`` has no time; where it is asked by key, its rows are not
     known, and ``dropped_rows`` counts those of the stream that met a bad record. Only a
     topic has ``partitions``, ``rows_per_s``, and seconds for which its broker has been
-    away; ``rows`` are then those that were read, else those that were released.
+    away. ``rows`` and ``max_event_time`` are of what the output has read.
     """
 
     name: str
@@ -124,6 +126,11 @@ class Change:
 @dataclass(frozen=True)
 class Snapshot:
     """Everything a panel shows of one run at one moment.
+
+    All of it but the state, the times and the sources' health is of one micro-batch,
+    ``batch_id``: what had been read with it, the ``watermark`` by which it closed
+    windows, and the rows that it and those before it emitted. So a window is closed,
+    and its rows are there, if and only if the watermark has passed its end.
 
     ``columns`` and ``rows`` are the newest result rows (newest first, cells as Python
     values: str, int, float, bool, bytes, datetime (naive, UTC), dict for a struct,

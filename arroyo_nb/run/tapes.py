@@ -183,19 +183,20 @@ class TapeFeed:
         """What ended it early."""
         return None if self._conductor is None else self._conductor.error
 
-    def progress(self) -> SourceProgress | None:
-        """Where it stands; None before it is open."""
+    def progress(self, reach: Reach) -> SourceProgress | None:
+        """Where a query stands that has come so far; None before it is open."""
         if self._conductor is None:
             return None
         table, state = self.table, self._conductor.state
-        newest = None if generated_time(table) else state.max_event_time
+        chunks = _chunks(reach.place)
+        newest = self._conductor.max_event_time(chunks)
         return SourceProgress(
             name=table.name,
-            rows=state.rows,
-            max_event_time=naive(newest),
+            rows=max(0, reach.rows - self.ends_read(chunks)),
+            max_event_time=None if generated_time(table) else naive(newest),
             delay=table.watermark.delay,
             bounded=self.bounded,
-            ended=state.ended,
+            ended=state.ended and chunks >= state.chunks,
             paused=state.paused,
             dropped_rows=state.dropped_rows,
             bad=tuple(map(str, state.bad)),

@@ -323,27 +323,29 @@ class TopicFeed:
             "state folder",
         )
 
-    def progress(self) -> SourceProgress | None:
-        """Where it stands; None before it is open."""
+    def progress(self, reach: Reach) -> SourceProgress | None:
+        """Where a query stands that has come so far; None before it is open."""
         if self._begin is None:
             return None
         looked, now_s = self._looked, time.monotonic()
         away_s = 0.0 if looked.away_s is None else now_s - looked.away_s
         return SourceProgress(
             name=self.table.name,
-            rows=self._reach.rows,
+            rows=reach.rows,
             max_event_time=None,
             delay=self.table.watermark.delay,
             bounded=self.bounded,
-            partitions=tuple(self._partitions(looked, now_s)),
+            partitions=tuple(self._partitions(reach, looked, now_s)),
             rows_per_s=self._rate(now_s),
             away_s=away_s,
         )
 
-    def _partitions(self, looked: Looked, now_s: float) -> Sequence[PartitionProgress]:
+    def _partitions(
+        self, reach: Reach, looked: Looked, now_s: float
+    ) -> Sequence[PartitionProgress]:
         # One that was added is read from its beginning.
         added = dict.fromkeys(looked.ends, 0)
-        read = {**added, **self._begun, **_offsets(self._reach.place)}
+        read = {**added, **self._begun, **_offsets(reach.place)}
         return [
             PartitionProgress(
                 number,

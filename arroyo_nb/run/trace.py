@@ -12,13 +12,13 @@ the batch's own (spark.sql.streaming's StateStoreWriter), which is why both are 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.feed import Stretches
-from arroyo_nb.run.snapshot import WindowBar, WindowState
+from arroyo_nb.run.snapshot import WindowBar
 from arroyo_nb.run.tally import tally
 from arroyo_nb.schema import EPOCH, MICROSECOND
 
@@ -123,20 +123,13 @@ class Trace:
         elif self.cut_after is None:
             self.cut_after = self._batches[-1].batch_id
 
-    def windows(self, closing_at: datetime | None = None) -> tuple[WindowBar, ...]:
+    def windows(self) -> tuple[WindowBar, ...]:
         """All windows that rows came for, by start; naive UTC.
 
         Of sessions the stretches of time that have any, all keys together.
-
-        Parameters
-        ----------
-        closing_at
-            Where the watermark will stand in the next batch, naive too: open windows
-            that end by then are shown as closing.
         """
         with self._lock:
-            bars = self._tally.bars()
-        return tuple(_closing(bar, closing_at) for bar in bars)
+            return tuple(self._tally.bars())
 
     def _count(self, batch: TracedBatch) -> int:
         late, late_watermark = 0, _micros(batch.late_watermark)
@@ -148,12 +141,6 @@ class Trace:
         if batch.watermark is not None:
             self._tally.close(_micros(batch.watermark), batch.batch_id)
         return late
-
-
-def _closing(bar: WindowBar, closing_at: datetime | None) -> WindowBar:
-    if bar.state is WindowState.OPEN and closing_at and bar.end <= closing_at:
-        return replace(bar, state=WindowState.CLOSING)
-    return bar
 
 
 def _micros(instant: datetime) -> int:

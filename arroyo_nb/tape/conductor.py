@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,8 @@ class Conductor:
         self._read: deque[Mark] = deque()
         self._read_rows = 0
         self._ahead: deque[Mark] = deque()
+        # The newest one whose file is gone: its totals say what all before it had.
+        self._gone: tuple[Mark, ...] = ()
         self._found_chunks = 0
         self._steps = 0
         self._stopping = False
@@ -141,6 +144,14 @@ class Conductor:
     def state(self) -> Playing:
         """Where the source stands now."""
         return self._playing
+
+    def max_event_time(self, chunks: int) -> datetime | None:
+        """The newest event time of the first so many chunks; None without rows, or where
+        that is no longer known."""
+        with self._lock:
+            known = chain(reversed(self._ahead), reversed(self._read), self._gone)
+            newest = next((mark for mark in known if mark.number <= chunks), None)
+        return _instant(newest.totals.max_event_time_us) if newest else None
 
     @property
     def error(self) -> ArroyoError | None:
@@ -213,6 +224,7 @@ class Conductor:
             while self._is_beyond():
                 gone.append(self._read.popleft())
                 self._read_rows -= gone[-1].rows
+                self._gone = (gone[-1],)
         for mark in gone:
             chunk_path(self._folder, mark.number).unlink(missing_ok=True)
         self._change(consumed_chunks=number)

@@ -40,7 +40,7 @@ def _source(source: SourceProgress) -> str:
 
 
 def _of_tape(source: SourceProgress) -> list[str]:
-    return [f"{count(source.rows, 'row')} released"]
+    return [f"{count(source.rows, 'row')} read"]
 
 
 def _of_topic(source: SourceProgress) -> list[str]:

@@ -181,7 +181,7 @@ def _picture(snapshot: Snapshot) -> str:
         drawn, caption = strip(snapshot), ""
     if not drawn:
         return ""
-    inside = drawn.replace("<defs>", f"<style>{_style()}</style><defs>", 1)
+    inside = drawn.replace("<defs/>", f"<style>{_style()}</style>", 1)
     data = b64encode(inside.encode()).decode()
     what = "windows on event time" if snapshot.windowed else "watermark"
     above = f'<p style="{SOFT}">{escaped(caption, 200)}</p>' if caption else ""

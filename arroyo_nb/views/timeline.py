@@ -1,9 +1,8 @@
 """The windows of a query on the event-time axis, with the watermark between them.
 
-Event time runs across. A window is a bar from its start to its end: closed (final),
-closing (the watermark has passed its end) or open (it may change). The watermark and
-the newest event are lines; a window closes when the watermark passes its end. Bars
-that overlap, as hop windows and sessions do, lie in lanes.
+Event time runs across. A window is a bar from its start to its end: closed (final) or
+open (it may change). The watermark and the newest event are lines; a window closes when
+the watermark passes its end. Bars that overlap, as hop windows do, lie in lanes.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ CHAR = 6.9
 
 LEGEND = (
     ("closed", "closed: final"),
-    ("closing", "closing: its row is on the way"),
     ("open", "open: may change"),
     ("late", "late: came after its window had closed"),
 )
@@ -137,10 +135,7 @@ def svg(height: int, label: str, parts: Iterable[str]) -> str:
     """A picture of the panel's width; ``label`` is escaped by the caller or plain."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        f'class="picture" role="img" aria-label="{label}">'
-        '<defs><pattern id="arroyo-stripes" width="6" height="6" '
-        'patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-        '<rect class="fill-closed" width="3.5" height="6"/></pattern></defs>'
+        f'class="picture" role="img" aria-label="{label}"><defs/>'
         + "".join(parts)
         + "</svg>"
     )

@@ -11,6 +11,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.planner import plan_script
 from arroyo_nb.run import execution
 from arroyo_nb.run.execution import Execution
+from arroyo_nb.run.feed import Reach
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.options import FLUSH, JOB_FLUSH, RunOptions
@@ -76,10 +77,16 @@ def test_what_is_asked_for_while_it_starts_is_done_when_it_has_started(
     one.start(claim)
     # Of three chunks, the row's and two at the end, the third is not stepped to.
     eventually(lambda: released(one) == 2)
-    assert one.sources()[0].paused
+    assert source_of(one).paused
     one.resume()
     eventually(lambda: released(one) == 3)
     assert not one.paused
+
+
+def source_of(one):
+    """The only source, as a query sees it that has read all that was released."""
+    (feed,) = one._feeds
+    return one.sources({feed.key: Reach(released(one))})[0]
 
 
 @pytest.mark.parametrize(("tick_s", "slices"), [(0.01, 4), (0.02, 2), (1, 1)])
@@ -186,7 +193,7 @@ def test_a_pause_that_was_taken_back_while_it_starts_is_none(feeds, claim, event
     one.step()
     one.resume()
     one.start(claim)
-    eventually(lambda: one.sources()[0].ended)
+    eventually(lambda: source_of(one).ended)
     assert not one.paused
 
 
@@ -198,15 +205,15 @@ def test_a_generated_time_cannot_set_the_pace(feeds, claim, eventually):
     feeds(speed=60.0)
     one = feeds(column=GENERATED, time="made")
     one.start(claim)
-    eventually(lambda: one.sources()[0].ended)
+    eventually(lambda: source_of(one).ended)
     # The newest arrival is not the newest event time.
-    assert one.sources()[0].max_event_time is None
+    assert source_of(one).max_event_time is None
 
 
 def test_chunks_that_are_gone_are_told(feeds, claim, eventually):
     one = feeds()
     one.start(claim)
-    eventually(lambda: one.sources()[0].ended)
+    eventually(lambda: source_of(one).ended)
     (feed,) = one._feeds
     key = feed.key
     assert one.has({key: (0, 3)})

@@ -40,70 +40,16 @@ def test_a_picture_tells_what_was_let_go(tmp_path, monkeypatch):
     rows = pa.table({"n": [1, 2, 3], "w": pa.nulls(3, window)})
     windowed.preview.put(rows, 0)
     plain.preview.put(pa.table({"counter": [7]}), 0)
+    assert run.snapshot().rows_out == 0  # before the progress of their batch is known
+    for output in run.outputs:
+        output._written.append((0, output.preview.state()))
+        output._take(Progress(0, 1.0, None))
     first = TracedBatch(0, 0.0, None, EPOCH, {}, None)
-    windowed.traces[0].add(first)
     windowed.traces[0].add(replace(first, batch_id=1, exact=False))
     picture = run.snapshot()
     assert picture.more_outputs == 1
     assert (picture.rows_kept, picture.rows_cut, picture.rows_out) == (2, 1, 4)
     assert (picture.recorded_to, picture.exact) == (0, False)
-
-
-def drawn(tmp_path, script, state=RunState.RUNNING):
-    """A picture at 12:40, with a window [12:00, 12:30) that has a row."""
-    run = Run(
-        "r",
-        plan_script(script, Catalog()),
-        SimpleNamespace(status="starting"),
-        tmp_path,
-        RunOptions(keep=True),
-    )
-    (output,) = run.outputs
-    output.max_event_time = NOON + timedelta(minutes=40)
-    batch = TracedBatch(0, 0.0, None, EPOCH, {}, None, {NOON: 1})
-    output.traces[0].add(batch)
-    run._execution.state = state
-    return [bar.state for bar in run.snapshot().windows]
-
-
-NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
-
-TICKS = """
-CREATE TABLE {name} (t TIMESTAMP NOT NULL, WATERMARK FOR t AS {mark}) WITH (
-    connector = 'single_file', path = '{path}', format = 'json', type = 'source');
-"""
-BY_HALF_HOUR = "SELECT count(*) AS n, tumble(INTERVAL '30 minutes') AS w FROM "
-
-
-@pytest.mark.parametrize(
-    ("mark", "state", "seen"),
-    [
-        ("t - INTERVAL '10 minutes'", RunState.RUNNING, WindowState.CLOSING),
-        ("t - INTERVAL '11 minutes'", RunState.RUNNING, WindowState.OPEN),
-        ("date_trunc('day', t)", RunState.RUNNING, WindowState.OPEN),
-        ("t - INTERVAL '10 minutes'", RunState.FAILED, WindowState.OPEN),
-        ("t - INTERVAL '10 minutes'", RunState.STOPPED, WindowState.OPEN),
-    ],
-)
-def test_a_window_is_closing_only_if_the_next_watermark_is_known(
-    tmp_path, mark, state, seen
-):
-    path = tmp_path / "t.json"
-    path.touch()
-    one = TICKS.format(name="one", mark=mark, path=path)
-    assert drawn(tmp_path, f"{one}{BY_HALF_HOUR} one GROUP BY w", state) == [seen]
-
-
-def test_no_window_is_closing_where_another_source_may_be_slower(tmp_path):
-    path = tmp_path / "t.json"
-    path.touch()
-    mark = "t - INTERVAL '10 minutes'"
-    script = "".join(
-        TICKS.format(name=name, mark=mark, path=path) for name in ("one", "two")
-    )
-    both = "(SELECT t FROM one UNION ALL SELECT t FROM two)"
-    script += f"{BY_HALF_HOUR} {both} GROUP BY w"
-    assert drawn(tmp_path, script) == [WindowState.OPEN]
 
 
 INTO_OUT = """
@@ -126,7 +72,7 @@ def test_what_any_output_dropped_is_told(tmp_path):
     engine = SimpleNamespace(status="starting")
     plan = plan_script(TWO_OUTPUTS, Catalog())
     run = Run("r", plan, engine, tmp_path, RunOptions(keep=True))
-    run._execution.feeds.sources = lambda: (
+    run._execution.feeds.sources = lambda _: (
         SourceProgress("ticks", 9, None, timedelta(), bounded=True, dropped_rows=1),
     )
     first, second = run.outputs
@@ -139,7 +85,7 @@ def test_a_table_that_is_looked_up_is_told_where_records_were_left_out(tmp_path)
     plan = plan_script(TWO_OUTPUTS, Catalog())
     run = Run("r", plan, engine, tmp_path, RunOptions(keep=True))
     users = SourceProgress("users", 0, None, timedelta(), bounded=True, looked_up=True)
-    run._execution.feeds.sources = lambda: (users,)
+    run._execution.feeds.sources = lambda _: (users,)
     assert run.snapshot().sources == ()
     for output, bad in zip(run.outputs, ("a", "b"), strict=True):
         observed = {"dropped:0:users": {"rows": 2, "bad": bad}}

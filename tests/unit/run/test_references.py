@@ -70,7 +70,7 @@ def test_a_value_is_in_no_message_footer_or_picture(folder, bad_data):
     conductor = made.feeds._feeds[0]._conductor
     assert conductor.join(20)
     claim.release()
-    (source,) = made.feeds.sources()
+    (source,) = made.feeds.sources({})
     problem = made.feeds.error
     said = [*source.bad, *(traceback.format_exception(problem) if problem else ())]
     assert any("{{ TRIPS }}/{{DAY}}.json:2: " in text for text in said)

@@ -85,7 +85,7 @@ def test_how_far_it_lags_is_told_by_partition(feed, stream):
     stream.end = {0: 9, 1: 7, 2: 4}
     feed._look()
     feed.consumed([Reach({0: 8, 1: 7}, rows=3), Reach({0: 6, 1: 7}, rows=1)])
-    source = feed.progress()
+    source = feed.progress(feed._reach)
     assert [(p.number, p.offset, p.lag) for p in source.partitions] == [
         (0, 6, 3),
         (1, 7, 0),
@@ -97,13 +97,13 @@ def test_how_far_it_lags_is_told_by_partition(feed, stream):
 def test_a_reader_is_not_ahead_of_what_the_broker_said_before(feed):
     feed._look()
     feed.consumed([Reach({0: 50, 1: 7})])
-    assert feed.progress().lag == 0
+    assert feed.progress(feed._reach).lag == 0
 
 
 def test_a_partition_without_new_records_is_idle_after_a_while(feed, stream):
     looked = Looked().found({0: 5, 1: 7}, 100.0).found({0: 6, 1: 7}, 109.0)
     now_s = 100.0 + topics.IDLE_S + 1
-    assert [p.idle for p in feed._partitions(looked, now_s)] == [False, True]
+    assert [p.idle for p in feed._partitions(Reach(), looked, now_s)] == [False, True]
 
 
 def test_a_broker_that_is_away_is_told_until_it_is_back(feed, stream):
@@ -111,10 +111,10 @@ def test_a_broker_that_is_away_is_told_until_it_is_back(feed, stream):
     feed._look()
     feed._look()
     assert feed._looked.away_s is not None
-    assert feed.progress().away_s > 0
+    assert feed.progress(feed._reach).away_s > 0
     stream.end = {0: 5, 1: 7}
     feed._look()
-    assert feed.progress().away_s == 0
+    assert feed.progress(feed._reach).away_s == 0
 
 
 def test_a_topic_is_gone_once_it_is_missed_several_times(feed, stream):
@@ -192,7 +192,7 @@ def test_of_the_first_batch_the_beginning_is_known(feed):
 
 def test_what_was_read_before_a_resume_is_not_known_yet(stream):
     feed = TopicFeed("x", None, stream, windowed=False)
-    assert feed.progress() is None
+    assert feed.progress(Reach()) is None
     with pytest.raises(RunProblem, match="has not begun to read again"):
         feed.has(({}, {0: 8}))
 

@@ -15,7 +15,7 @@ from arroyo_nb.run.snapshot import (
     WindowState,
 )
 
-CLOSED, CLOSING, OPEN = WindowState.CLOSED, WindowState.CLOSING, WindowState.OPEN
+CLOSED, OPEN = WindowState.CLOSED, WindowState.OPEN
 END = datetime(9998, 12, 31, 23)
 
 
@@ -45,7 +45,7 @@ TUMBLE = Snapshot(
     windows=(
         WindowBar(at(8), at(9), 312, 11, CLOSED, 9),
         WindowBar(at(9), at(10), 398, 25, CLOSED, 14),
-        WindowBar(at(10), at(11), 421, 1, CLOSING),
+        WindowBar(at(10), at(11), 421, 1, CLOSED, 31),
         WindowBar(at(11), at(12), 252, 0, OPEN),
         WindowBar(at(12), at(13), 79, 0, OPEN),
     ),

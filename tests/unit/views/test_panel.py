@@ -130,7 +130,7 @@ def test_says_what_is_to_be_seen() -> None:
     ("snapshot", "said"),
     [
         (STARTING, "Spark starts once"),
-        (STOPPED, "3 windows were still open"),
+        (STOPPED, "2 windows were still open"),
         (FINISHED, "The input has ended, so the watermark went to the end of time"),
         (UNWINDOWED, "each row goes out as it comes"),
         (FAILED, "the 9 rows it had given stay"),
