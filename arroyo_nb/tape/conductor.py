@@ -146,8 +146,8 @@ class Conductor:
         return self._playing
 
     def max_event_time(self, chunks: int) -> datetime | None:
-        """The newest event time of the first so many chunks; None without rows, or where
-        that is no longer known."""
+        """The newest event time of the first so many chunks; None without rows, or
+        where that is no longer known."""
         with self._lock:
             known = chain(reversed(self._ahead), reversed(self._read), self._gone)
             newest = next((mark for mark in known if mark.number <= chunks), None)

@@ -1,4 +1,4 @@
-"""A picture of a run shows one micro-batch: over random tapes, every picture is checked.
+"""A picture of a run shows one micro-batch: checked on every picture of random runs.
 
 Pictures are taken at the two moments at which they could mix batches: when the rows of
 a batch have come and its progress has not, and when the progress has. A tape has rows

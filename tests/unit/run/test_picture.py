@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from arroyo_nb.planner import plan_script
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.progress import Progress
 from arroyo_nb.run.run import Run
-from arroyo_nb.run.snapshot import RunState, SourceProgress, WindowState
+from arroyo_nb.run.snapshot import SourceProgress
 from arroyo_nb.run.trace import TracedBatch
 from arroyo_nb.schema import EPOCH
 
