@@ -28,7 +28,7 @@ from arroyo_nb.tape import Clock, Recorder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming import DataStreamWriter
+    from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 
 class Direction(Enum):
@@ -182,8 +182,9 @@ class Stream(Protocol):
     """A topic that Spark reads itself, and what is asked of its broker meanwhile.
 
     Spark gives a record as ``value``, ``timestamp``, ``partition`` and ``offset``, and
-    what else :attr:`metadata` names. Every method but :meth:`options` and
-    :meth:`options_between` asks the broker, for a few seconds at most.
+    what else :attr:`metadata` names. Every method but :meth:`options`,
+    :meth:`options_between`, :meth:`hold` and :meth:`fix_end` asks the broker, for a few
+    seconds at most.
     """
 
     @property
@@ -239,9 +240,26 @@ class Stream(Protocol):
             When the broker does not say.
         """
 
-    def options(self, begin: Offsets, *, real_time: bool = False) -> Mapping[str, str]:
+    def options(
+        self, begin: Offsets, *, real_time: bool = False, held: bool = False
+    ) -> Mapping[str, str]:
         """Spark's options for reading from there on, in micro-batches or in real-time
-        mode."""
+        mode; where it is held, nothing is read until :meth:`fix_end`."""
+
+    def hold(self, query: StreamingQuery) -> bool:
+        """Have a query plan no more records; False: it has not begun yet."""
+
+    def fix_end(self, query: StreamingQuery, end: Offsets | None) -> None:
+        """Have a query read on, up to an end and no further.
+
+        Parameters
+        ----------
+        query
+            It is held, and has read what was planned before.
+        end
+            The offset behind the last record of each partition, none before what was
+            read; None: where each partition ends now.
+        """
 
     def options_between(self, first: Offsets, after: Offsets) -> Mapping[str, str]:
         """Spark's options for reading what lies between, once."""

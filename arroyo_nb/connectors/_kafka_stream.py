@@ -8,13 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from arroyo_nb.connectors import Offsets, TableSpec, TopicOffsets
 from arroyo_nb.connectors._kafka_access import Access
 from arroyo_nb.connectors._kafka_broker import Broker, Described
+from arroyo_nb.connectors._kafka_end import fix_end, hold
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import EPOCH
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming import StreamingQuery
 
 T = TypeVar("T")
 
@@ -216,9 +220,12 @@ class KafkaStream:
             )
         return found
 
-    def options(self, begin: Offsets, *, real_time: bool = False) -> Mapping[str, str]:
+    def options(
+        self, begin: Offsets, *, real_time: bool = False, held: bool = False
+    ) -> Mapping[str, str]:
         """Spark's options for reading from there on."""
-        limit = {} if real_time else {"maxOffsetsPerTrigger": str(BATCH_RECORDS)}
+        most = 0 if held else BATCH_RECORDS
+        limit = {} if real_time else {"maxOffsetsPerTrigger": str(most)}
         return {
             **self._common(),
             "subscribe": self.topic,
@@ -234,6 +241,14 @@ class KafkaStream:
             "startingOffsets": self._written({n: first[n] for n in after}),
             "endingOffsets": self._written(after),
         }
+
+    def hold(self, query: StreamingQuery) -> bool:
+        """Have a query plan no more records; False: it has not begun yet."""
+        return hold(query, self.topic)
+
+    def fix_end(self, query: StreamingQuery, end: Offsets | None) -> None:
+        """Have a query that is held read on, up to there."""
+        fix_end(query, self.topic, end, BATCH_RECORDS)
 
     def _common(self) -> dict[str, str]:
         options = self.spec.options

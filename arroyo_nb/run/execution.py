@@ -334,6 +334,8 @@ class Execution:
         try:
             self._check_slots()  # topics get partitions, executors go
             news = [output for output in self.outputs if output.poll()]
+            for output in self.outputs:
+                output.end_topics(self.feeds.ending_topics(output.sink))
             self._look(bool(news))
             failure = self.feeds.error or self._failure()
             over = failure is None and self._is_over()

@@ -52,8 +52,8 @@ class Feeds:
     stepping
         Whether nothing is released until :meth:`step`.
     ends_after
-        None: topics never end. Else they end where they do when the run begins, once
-        no batch has come for so long.
+        None: topics never end. Else they end where they do when the run begins, which
+        is over once no batch has come for so long.
 
     Raises
     ------
@@ -185,6 +185,11 @@ class Feeds:
     def is_endless(self, sink: nodes.Sink) -> bool:
         """Whether a source of a query never ends by itself."""
         return not all(feed.bounded for feed in self._below(sink))
+
+    def ending_topics(self, sink: nodes.Sink) -> tuple[TopicFeed, ...]:
+        """The topics below a sink that are read to an end."""
+        below = (f for f in self._below(sink) if isinstance(f, TopicFeed))
+        return tuple(feed for feed in below if feed.bounded)
 
     def ends_read(self, places: Places) -> int:
         """How many of the end-of-stream rows a query has read."""

@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import Context
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+    from arroyo_nb.run.topics import TopicFeed
     from arroyo_nb.spark.keeping import Keeping
 
 _log = logging.getLogger(__name__)
@@ -150,6 +151,9 @@ class Output:
         self._query: StreamingQuery | None = None
         self._watching: Watching | None = None
         self._last_batch = False
+        # The last batch before it was held, for its topics to end; None: it is not.
+        self._held_in: int | None = None
+        self._ends_fixed = False
         self._context: Context | None = None
         self._checkpoint: Path | None = None
         self._started = time.monotonic()
@@ -232,6 +236,7 @@ class Output:
         stream = make(rows, writer, trigger)
         stream = stream.option("checkpointLocation", checkpoint.as_uri())
         self.error, self._last_batch = None, False
+        self._held_in, self._ends_fixed = None, False
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
@@ -284,6 +289,24 @@ class Output:
             for progress in news:
                 self._take(progress)
         return bool(news)
+
+    def end_topics(self, topics: Sequence[TopicFeed]) -> None:
+        """Have it read topics to their ends and no further; on the worker, with each
+        :meth:`poll`, until it has come to that.
+
+        No batch may be under way while an end is fixed: one may have been planned
+        beyond it.
+        """
+        if self._query is None or self._ends_fixed or not topics:
+            return
+        batch_id = self.progress.batch_id if self.progress else -1
+        if self._held_in is None:
+            held = [topic.hold(self._query) for topic in topics]
+            self._held_in = batch_id if all(held) else None
+        elif batch_id > self._held_in or self.is_idle():
+            for topic in topics:
+                topic.fix_end(self._query)
+            self._ends_fixed = True
 
     def failure(self) -> BaseException | None:
         """Why the query ended by itself, where it did, or can do nothing more; on the

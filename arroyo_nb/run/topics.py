@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.connectors import Offsets, Stream
@@ -101,8 +102,8 @@ class TopicFeed:
     windowed
         Whether its rows get windows.
     ends_after
-        None: it never ends. Else it ends where the topic does when it is opened, once
-        it has been read to there and no batch has come for so long.
+        None: it never ends. Else it ends where the topic does when it is opened, and no
+        record behind that is read; it is over once no batch has come for so long.
     """
 
     played = False
@@ -189,7 +190,8 @@ class TopicFeed:
     def read_stream(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
         """Its rows as a stream."""
         reader = spark.readStream.format(self._stream.format)
-        return self._rows(reader, self._stream.options(self._begun), source)
+        options = self._stream.options(self._begun, held=self.bounded)
+        return self._rows(reader, options, source)
 
     def read_in_real_time(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
         """Its rows as a stream of Spark's real-time mode."""
@@ -228,6 +230,15 @@ class TopicFeed:
 
         records = reader.options(**options).load()
         return decoded(records, self._stream, source, windowed=self._windowed)
+
+    def hold(self, query: StreamingQuery) -> bool:
+        """Have a query read no more of it; False: it has not begun yet."""
+        return self._stream.hold(query)
+
+    def fix_end(self, query: StreamingQuery) -> None:
+        """Have a query that is held read it to its end. One that is drained may have
+        been read beyond where it ended when that was asked."""
+        self._stream.fix_end(query, None if self._draining else self._ends)
 
     def has(self, stretch: tuple[Place, Place]) -> bool:
         """Whether the topic still keeps all these records."""
@@ -274,7 +285,7 @@ class TopicFeed:
 
     def drain(self) -> None:
         """End where the topic does at the next look."""
-        self._draining = True
+        self._draining = not self.bounded
 
     def close(self) -> None:
         """Look no more; waits for nobody."""

@@ -1,0 +1,99 @@
+"""The end of a topic for a query that reads it, which Spark's source has no option for.
+
+The source can be given an end: its trigger ``availableNow`` does, to all sources of a
+query at once, so that it suits no query that reads something else beside the topic.
+Here each topic of a query gets its end by the same means::
+
+    hold -> the batch that was planned has been read -> fix_end
+
+Between the two nothing of the topic is planned. An end that is fixed while a batch is
+planned beyond it is an error to Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming import StreamingQuery
+
+    from arroyo_nb.connectors import Offsets
+
+_LIMITS = "org.apache.spark.sql.connector.read.streaming.ReadLimit"
+
+_FIXED, _PLANNED = "allDataForTriggerAvailableNow", "latestPartitionOffsets"
+"""Where Spark's ``KafkaMicroBatchStream`` keeps its end, and the offsets that it was
+told last."""
+
+
+def hold(query: StreamingQuery, topic: str) -> bool:
+    """Plan no more records of a topic; False: the query has no sources yet."""
+    return _limit(query, topic, 0)
+
+
+def fix_end(query: StreamingQuery, topic: str, end: Offsets | None, most: int) -> None:
+    """Plan records again, those before an end.
+
+    Parameters
+    ----------
+    query
+        It is held, and what was planned of the topic before has been read.
+    topic
+        Its name.
+    end
+        Where each partition ends; None: where it does now.
+    most
+        How many records a batch may read.
+    """
+    for source in _sources(query, topic):
+        if end is not None:
+            # A partition that was added meanwhile may have been planned already, with
+            # no record of it: it must have an end too.
+            planned = _field(source, _PLANNED).get(source)
+            whole = {**dict.fromkeys(_partitions(planned), 0), **end}
+            written = json.dumps({topic: {str(n): at for n, at in whole.items()}})
+            fixed = source.deserializeOffset(written).partitionToOffsets()
+            _field(source, _FIXED).set(source, fixed)
+        source.prepareForTriggerAvailableNow()
+    _limit(query, topic, most)
+
+
+def _field(source: Any, name: str) -> Any:
+    found = source.getClass().getDeclaredField(name)
+    found.setAccessible(True)
+    return found
+
+
+def _partitions(offsets: Any) -> Iterator[int]:
+    """The numbers of the partitions in Spark's map of offsets."""
+    if offsets is not None:
+        found = offsets.keysIterator()
+        while found.hasNext():
+            yield found.next().partition()
+
+
+def _limit(query: StreamingQuery, topic: str, most: int) -> bool:
+    """Let batches read so many records of a topic."""
+    from py4j.java_gateway import JavaClass
+
+    wrapper: Any = query._jsq
+    execution = wrapper.streamingQuery()
+    limit = JavaClass(_LIMITS, wrapper._gateway_client).maxRows(most)
+    limits, found = execution.uniqueSources(), list(_sources(query, topic))
+    for source in found:
+        limits = limits.updated(source, limit)
+    if found:
+        getattr(execution, "uniqueSources_$eq")(limits)
+    return bool(found)
+
+
+def _sources(query: StreamingQuery, topic: str) -> Iterator[Any]:
+    """The sources of a query that read a topic; none before it has begun."""
+    wrapper: Any = query._jsq
+    found = wrapper.streamingQuery().uniqueSources().keysIterator()
+    while found.hasNext():
+        source = found.next()
+        if source.toString() == f"KafkaV2[Subscribe[{topic}]]":
+            yield source
