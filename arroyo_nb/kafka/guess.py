@@ -1,16 +1,20 @@
 """What a topic's records look like: their format, their columns, a table for them.
 
-It is a guess from a sample, for a person to correct. What has no single type in the
-sample becomes a column of type JSON, which takes any value.
+It is a guess from a sample, for a person to correct, and goes by the majority: records
+that are of another kind, or have a value of another type, are counted as odd. What has
+no single type in most of the sample becomes a column of type JSON, which takes any
+value.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from datetime import UTC, datetime, timedelta
 from functools import reduce
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from arroyo_nb.connectors import CONNECTORS, format_options
@@ -26,8 +30,10 @@ from arroyo_nb.schema import (
     BOOLEAN,
     BYTEA,
     DOUBLE,
+    EPOCH,
     HIDDEN_COLUMNS,
     JSON,
+    MICROSECOND,
     NULL,
     TEXT,
     Field,
@@ -45,6 +51,10 @@ REGISTRY = b"\0"
 
 REGISTRY_BYTES = 5
 
+ODD_SHARE = 0.1
+"""Values of another type make a column one of them when they are more; fewer are bad
+data."""
+
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
@@ -57,6 +67,35 @@ _WIDER: Mapping[frozenset[Type | None], Type] = {
 Document: TypeAlias = dict[str, Any]
 
 
+class Column(NamedTuple):
+    """What a sample has of one field.
+
+    Attributes
+    ----------
+    name
+        Its name; a column has it too.
+    type
+        The type that takes its values.
+    nulls
+        In how many records it is NULL, or missing.
+    least, most
+        Of a number, a text, a truth value or a time as it is written; None: of another
+        value, or of none.
+    times
+        The unit that its numbers count the time in since 1970; empty: they are none.
+    disorder
+        By how much a time lies before the newest one so far, at most.
+    """
+
+    name: str
+    type: Type
+    nulls: int = 0
+    least: Any = None
+    most: Any = None
+    times: str = ""
+    disorder: timedelta = timedelta()
+
+
 class Guess(NamedTuple):
     """What was found.
 
@@ -65,17 +104,33 @@ class Guess(NamedTuple):
     format
         As the dialect calls it.
     fields
-        The columns.
+        The columns; one that has a value in every record is NOT NULL.
     options
         What the format needs besides.
     key
         Names of the columns that name a row, of a changelog.
+    event_time
+        The column that is likely the event time; None: there is none.
+    columns
+        What is known of each column.
+    records
+        How many the sample has, tombstones not counted.
+    odd
+        Which of them are not like the others, by their place in the sample.
     """
 
     format: str
     fields: tuple[Field, ...]
     options: Mapping[str, str] = {}
     key: frozenset[str] = frozenset()
+    event_time: Column | None = None
+    columns: tuple[Column, ...] = ()
+    records: int = 0
+    odd: tuple[int, ...] = ()
+
+
+Numbered: TypeAlias = "list[tuple[int, Document]]"
+"""Documents with their places in the sample."""
 
 
 def guess(values: Iterable[bytes | None], keys: Iterable[bytes | None] = ()) -> Guess:
@@ -89,21 +144,42 @@ def guess(values: Iterable[bytes | None], keys: Iterable[bytes | None] = ()) -> 
     Parameters
     ----------
     values
-        The records; what was deleted is None.
+        The records, in the order in which they came; what was deleted is None.
     keys
         Their keys.
     """
-    sample = [value for value in values if value is not None]
-    if sample and all(map(_is_registered, sample)):
-        bodies = _objects(value[REGISTRY_BYTES:] for value in sample)
-        if not bodies:
-            return Guess("avro", (), {"avro.confluent_schema_registry": "true"})
+    sample = [(n, value) for n, value in enumerate(values) if value is not None]
+    found = _of_sample(sample, keys)
+    fitting = set(found.odd)
+    return found._replace(
+        records=len(sample), odd=tuple(n for n, _ in sample if n not in fitting)
+    )
+
+
+def _of_sample(
+    sample: Sequence[tuple[int, bytes]], keys: Iterable[bytes | None]
+) -> Guess:
+    """The guess; its odd records are not those but the fitting ones."""
+    registered = [(n, value) for n, value in sample if _is_registered(value)]
+    if _are_most(registered, sample):
+        bodies = _objects((n, value[REGISTRY_BYTES:]) for n, value in registered)
+        if not _are_most(bodies, registered):
+            numbers = tuple(n for n, _ in registered)
+            options = {"avro.confluent_schema_registry": "true"}
+            return Guess("avro", (), options, odd=numbers)
         return _of_documents(bodies, keys, {"json.confluent_schema_registry": "true"})
-    if documents := _objects(sample):
+    documents = _objects(sample)
+    if _are_most(documents, sample):
         return _of_documents(documents, keys, {})
-    if sample and all(map(_is_text, sample)):
-        return Guess("raw_string", (Field("value", TEXT),))
-    return Guess("raw_bytes", (Field("value", BYTEA),))
+    texts = tuple(n for n, value in sample if _is_text(value))
+    if _are_most(texts, sample):
+        return Guess("raw_string", (Field("value", TEXT),), odd=texts)
+    numbers = tuple(n for n, _ in sample)
+    return Guess("raw_bytes", (Field("value", BYTEA),), odd=numbers)
+
+
+def _are_most(some: Sized, of: Sized) -> bool:
+    return 2 * len(some) > len(of)
 
 
 def _is_registered(value: bytes) -> bool:
@@ -117,33 +193,52 @@ def _is_text(value: bytes) -> bool:
         return False
 
 
-def _objects(values: Iterable[bytes | None]) -> list[Document]:
-    """The values as JSON objects; none where one of them is something else."""
-    found: list[Document] = []
-    for value in values:
+def _objects(values: Iterable[tuple[int, bytes]]) -> Numbered:
+    """Those of the values that are JSON objects."""
+    found: Numbered = []
+    for number, value in values:
         try:
-            document = json.loads(value or b"null")
+            document = json.loads(value)
         except (ValueError, RecursionError):
-            return []
-        if not isinstance(document, dict):
-            return []
-        found.append(document)
+            continue
+        if isinstance(document, dict):
+            found.append((number, document))
     return found
 
 
 def _of_documents(
-    documents: list[Document], keys: Iterable[bytes | None], options: Mapping[str, str]
+    documents: Numbered, keys: Iterable[bytes | None], options: Mapping[str, str]
 ) -> Guess:
-    if all(_is_envelope(document) for document in documents):
+    wrapped = [(n, document) for n, document in documents if _is_envelope(document)]
+    if _are_most(wrapped, documents):
         options = {**options, "json.include_schema": "true"}
-    documents = [_content(document) for document in documents]
-    if not all(map(_is_change, documents)):
-        return Guess("json", _fields(documents), options)
-    rows = [d[side] for d in documents for side in ("before", "after") if d.get(side)]
-    fields = _fields(row for row in rows if isinstance(row, dict))
-    named = {name for key in _objects(k for k in keys if k) for name in _content(key)}
-    key = frozenset(field.name for field in fields if field.name in named)
-    return Guess("debezium_json", fields, options, key)
+        documents = [(n, _content(document)) for n, document in wrapped]
+    changes = [(n, document) for n, document in documents if _is_change(document)]
+    if not _are_most(changes, documents):
+        columns, fitting = _columns(documents)
+        fields = tuple(Field(c.name, c.type, nullable=c.nulls > 0) for c in columns)
+        time = likely_event_time(columns)
+        return Guess(
+            "json", fields, options, event_time=time, columns=columns, odd=fitting
+        )
+    rows = [
+        (n, document[side])
+        for n, document in changes
+        for side in ("before", "after")
+        if isinstance(document.get(side), dict)
+    ]
+    columns, _ = _columns(rows)
+    told = ((0, key) for key in keys if key)
+    named = {name for _, key in _objects(told) for name in _content(key)}
+    # Of a row before, a database may tell its key alone: nothing else is NOT NULL.
+    return Guess(
+        "debezium_json",
+        tuple(Field(column.name, column.type) for column in columns),
+        options,
+        frozenset(column.name for column in columns if column.name in named),
+        columns=columns,
+        odd=tuple(n for n, _ in changes),
+    )
 
 
 def _is_envelope(document: Document) -> bool:
@@ -160,17 +255,124 @@ def _is_change(document: Document) -> bool:
     return "op" in document and bool({"before", "after"} & set(document))
 
 
-def _fields(documents: Iterable[Document]) -> tuple[Field, ...]:
-    """The columns, in the order in which they were first seen."""
-    types: dict[str, Type | None] = {}
-    for document in documents:
+def _columns(documents: Numbered) -> tuple[tuple[Column, ...], tuple[int, ...]]:
+    """The columns, in the order in which they were first seen, and the places of the
+    documents whose values are all of their types."""
+    values: dict[str, dict[int, Any]] = {}
+    for row, (_, document) in enumerate(documents):
         for name, value in document.items():
-            types[name] = _joined(types.get(name, NULL), _type_of(value))
-    return tuple(
-        Field(name, type_ if type_ is not None and _is_whole(type_) else JSON)
-        for name, type_ in types.items()
-        if name and name not in HIDDEN_COLUMNS
+            if name and name not in HIDDEN_COLUMNS and value is not None:
+                values.setdefault(name, {})[row] = value
+            elif name and name not in HIDDEN_COLUMNS:
+                values.setdefault(name, {})
+    columns, odd = [], set()
+    for name, found in values.items():
+        type_, others = _majority(found)
+        odd |= others
+        fitting = {row: value for row, value in found.items() if row not in others}
+        columns.append((name, type_, fitting))
+    rows = [row for row in range(len(documents)) if row not in odd]
+    described = tuple(
+        _described(name, type_, [found.get(row) for row in rows])
+        for name, type_, found in columns
     )
+    return described, tuple(documents[row][0] for row in rows)
+
+
+def _majority(values: Mapping[int, Any]) -> tuple[Type, set[int]]:
+    """The type of most values, and those that are of another one, which are few."""
+    types = {row: _type_of(value) for row, value in values.items()}
+    counted = Counter(types.values()).most_common()
+    allowed = len(types) * ODD_SHARE
+    others: set[Type | None] = set()
+    joined: Type | None = NULL
+    for type_, count in counted:
+        wider = _joined(joined, type_) if joined is not None else None
+        is_wide = wider is None or (joined, wider) == (Timestamp(), TEXT)
+        if is_wide and count <= allowed:
+            allowed -= count
+            others.add(type_)
+        else:
+            joined = wider
+    odd = {row for row, type_ in types.items() if type_ in others}
+    whole = joined is not None and _is_whole(joined)
+    return (joined, odd) if joined is not None and whole else (JSON, set())
+
+
+def _described(name: str, type_: Type, values: Sequence[Any]) -> Column:
+    there = [value for value in values if value is not None]
+    found = Column(name, type_, len(values) - len(there))
+    if not there or isinstance(type_, ListOf | StructOf) or type_ == JSON:
+        return found
+    found = found._replace(least=min(there), most=max(there))
+    unit = _unit(type_, found.least, found.most)
+    if unit or isinstance(type_, Timestamp):
+        instants = [_instant_us(value, unit) for value in there]
+        found = found._replace(times=unit, disorder=_disorder(instants))
+    return found
+
+
+UNITS: Mapping[str, int] = {
+    "seconds": 10**6,
+    "millis": 10**3,
+    "micros": 1,
+}
+"""The units of numbers that count a time, in microseconds: what the functions that read
+them end with."""
+
+_FIRST_US, _LAST_US = 631_152_000 * 10**6, 4_102_444_800 * 10**6
+"""The years 1990 to 2099: numbers that lie there, in one of the units, may be times."""
+
+
+def _unit(type_: Type, least: Any, most: Any) -> str:
+    if type_ != BIGINT:
+        return ""
+    fitting = (
+        unit
+        for unit, us in UNITS.items()
+        if least * us >= _FIRST_US and most * us <= _LAST_US
+    )
+    return next(fitting, "")
+
+
+def _instant_us(value: Any, unit: str) -> int:
+    if unit:
+        return int(value * UNITS[unit])
+    moment = datetime.fromisoformat(value)
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - EPOCH) // MICROSECOND
+
+
+def _disorder(instants_us: Sequence[int]) -> timedelta:
+    newest = accumulate(instants_us, max)
+    behind = (top - us for top, us in zip(newest, instants_us, strict=True))
+    return timedelta(microseconds=max(behind))
+
+
+_TIME_NAME = re.compile(
+    r"time|stamp|(?:^|_)(?:ts|at|date|when|dt)(?:_|$)|[a-z](?:At|Ts|On)$|_(?:ms|us)$"
+    r"|millis|micros|epoch"
+)
+_HAPPENED = re.compile(r"event|occur|happen|(?:^|_)(?:time|timestamp|ts)$|^at$")
+_LATER = re.compile(r"updat|modif|process|ingest|expir|until|due|birth|load|end")
+
+
+def likely_event_time(columns: Iterable[Column]) -> Column | None:
+    """The column that most likely says when something happened: always there, and by
+    its name a time where it is a number."""
+    there = [c for c in columns if not c.nulls and _may_be_time(c)]
+    return max(there, key=_time_rank, default=None)
+
+
+def _may_be_time(column: Column) -> bool:
+    named = _TIME_NAME.search(column.name) or _TIME_NAME.search(column.name.lower())
+    return isinstance(column.type, Timestamp) or bool(column.times and named)
+
+
+def _time_rank(column: Column) -> tuple[bool, bool, bool]:
+    name = column.name.lower()
+    is_text = isinstance(column.type, Timestamp)
+    return not _LATER.search(name), bool(_HAPPENED.search(name)), is_text
 
 
 def _type_of(value: Any) -> Type | None:
@@ -285,8 +487,49 @@ def tape_table_like(table: ConnectorTable, path: str) -> str:
 
 def _declared(topic: str, options: Mapping[str, str], found: Guess) -> str:
     columns = [_column(field, field.name in found.key) for field in found.fields]
+    columns += _event_time(found)
     options = {**options, "format": found.format, **found.options}
+    if found.columns:
+        options["bad_data"] = "drop" if found.odd else "fail"
     return _create(_table(topic), columns, options)
+
+
+def _event_time(found: Guess) -> list[str]:
+    """The watermark, and the column that it is for where that is made of a number."""
+    time = found.event_time
+    if time is None:
+        return []
+    column = instant = written_name(time.name)
+    made = []
+    if time.times:
+        taken = {field.name for field in found.fields}
+        column = next(n for n in EVENT_TIME_NAMES if n not in taken)
+        instant = f"to_timestamp_{time.times}({instant})"
+        made = [f"{column} TIMESTAMP GENERATED ALWAYS AS ({instant}) STORED"]
+    # The expression of a watermark is over what is read, not over generated columns.
+    delay = _delay(time.disorder)
+    return [*made, f"WATERMARK FOR {column} AS {instant} - INTERVAL '{delay}'"]
+
+
+EVENT_TIME_NAMES = ("event_time", "event_time_2", "event_time_3")
+
+_DELAYS: Mapping[str, timedelta] = {
+    "5 seconds": timedelta(seconds=5),
+    "30 seconds": timedelta(seconds=30),
+    "1 minute": timedelta(minutes=1),
+    "5 minutes": timedelta(minutes=5),
+    "15 minutes": timedelta(minutes=15),
+    "1 hour": timedelta(hours=1),
+    "6 hours": timedelta(hours=6),
+    "1 day": timedelta(days=1),
+}
+"""What a watermark may stay behind by, as it is written."""
+
+
+def _delay(disorder: timedelta) -> str:
+    """The least of the delays that no record of the sample came later than."""
+    fitting = (text for text, delay in _DELAYS.items() if disorder <= delay)
+    return next(fitting, f"{disorder.days + 1} days")
 
 
 def _create(name: str, columns: Sequence[str], options: Mapping[str, str]) -> str:
@@ -301,7 +544,8 @@ def _lines(parts: Sequence[str]) -> str:
 
 def _column(field: Field, is_key: bool) -> str:
     # A changelog's row is known by its key, which is never NULL.
-    ends = " NOT NULL PRIMARY KEY" if is_key else ""
+    ends = " NOT NULL" if is_key or not field.nullable else ""
+    ends += " PRIMARY KEY" if is_key else ""
     return f"{written_name(field.name)} {field.type}{ends}"
 
 

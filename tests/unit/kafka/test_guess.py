@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from arroyo_nb.catalog import Catalog
 from arroyo_nb.kafka.guess import Guess, create_table, guess
+from arroyo_nb.planner import plan_script
 from arroyo_nb.schema import TEXT, Field
 from arroyo_nb.source import Source
 from arroyo_nb.sql.parse import parse_all
@@ -18,7 +20,7 @@ def of(*documents: Any, keys: tuple[bytes | None, ...] = ()) -> Guess:
 
 
 def columns(*documents: Any) -> list[str]:
-    return [str(field) for field in of(*documents).fields]
+    return [f"{field.name} {field.type}" for field in of(*documents).fields]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_what_kafka_connect_writes_with_its_schema() -> None:
 
 def test_what_a_registry_has_the_schema_of() -> None:
     found = guess([b'\0\0\0\0\x07{"a": 1}'])
-    assert [str(field) for field in found.fields] == ["a BIGINT"]
+    assert [str(field) for field in found.fields] == ["a BIGINT NOT NULL"]
     assert found.options == {"json.confluent_schema_registry": "true"}
 
 
@@ -123,15 +125,17 @@ def test_the_statement() -> None:
     found = of({"id": 1, "at": "2024-01-01T10:00:00Z"})
     assert create_table("127.0.0.1:9092", "shop.Orders", found) == (
         "CREATE TABLE shop_orders (\n"
-        "    id BIGINT,\n"
-        "    at TIMESTAMP\n"
+        "    id BIGINT NOT NULL,\n"
+        "    at TIMESTAMP NOT NULL,\n"
+        "    WATERMARK FOR at AS at - INTERVAL '5 seconds'\n"
         ") WITH (\n"
         "    connector = 'kafka',\n"
         "    bootstrap_servers = '127.0.0.1:9092',\n"
         "    topic = 'shop.Orders',\n"
         "    type = 'source',\n"
         "    'source.offset' = 'earliest',\n"
-        "    format = 'json'\n"
+        "    format = 'json',\n"
+        "    bad_data = 'fail'\n"
         ");"
     )
 
@@ -140,3 +144,72 @@ def test_the_statement_of_a_changelog_names_its_key() -> None:
     change = {"op": "c", "before": None, "after": {"id": 1}}
     text = create_table("h:1", "1-t", of(change, keys=(b'{"id": 1}',)))
     assert text.startswith("CREATE TABLE _1_t (\n    id BIGINT NOT NULL PRIMARY KEY\n)")
+
+
+def times(count: int) -> list[str]:
+    return [f"2024-01-01T10:00:{n % 60:02}Z" for n in range(count)]
+
+
+def test_few_records_of_another_kind_are_counted_and_leave_the_guess_as_it_is() -> None:
+    rows: list[dict[str, Any]] = [{"id": n, "at": at} for n, at in enumerate(times(98))]
+    values = [json.dumps(row).encode() for row in rows]
+    values[40:40] = [b"{not json", b"\xff\xfe"]
+    values[70] = b'{"id": "seven", "at": "soon"}'
+    found = guess([None, *values])
+    assert [str(f) for f in found.fields] == [
+        "id BIGINT NOT NULL",
+        "at TIMESTAMP NOT NULL",
+    ]
+    assert (found.records, found.odd) == (100, (41, 42, 71))
+    assert "bad_data = 'drop'" in create_table("h:1", "t", found)
+
+
+def test_what_is_known_of_a_column() -> None:
+    rows = [{"n": n, "name": None if n % 4 else f"x{n}", "l": []} for n in range(8)]
+    number, name, listed = of(*rows).columns
+    assert (number.nulls, number.least, number.most) == (0, 0, 7)
+    assert (name.nulls, name.least, name.most) == (6, "x0", "x4")
+    assert (listed.nulls, listed.least, listed.most) == (0, None, None)
+
+
+MS = 1_700_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "watermark"),
+    [
+        ({"at": "2024-01-01T10:00:00Z"}, "", "at"),
+        ({"ts": MS}, "to_timestamp_millis(ts)", "event_time"),
+        ({"ts": MS // 1000}, "to_timestamp_seconds(ts)", "event_time"),
+        ({"createdAt": MS * 1000}, 'to_timestamp_micros("createdAt")', "event_time"),
+        (
+            {"updated_at": "2024-01-01T10:00:00Z", "ts": MS},
+            "to_timestamp_millis(ts)",
+            "event_time",
+        ),
+        ({"event_time": MS}, "to_timestamp_millis(event_time)", "event_time_2"),
+        ({"id": MS}, "", ""),
+        ({"ts": 17}, "", ""),
+    ],
+)
+def test_the_likely_event_time(row: Any, column: str, watermark: str) -> None:
+    found = of(row, row)
+    text = create_table("h:1", "t", found)
+    assert column in text
+    if watermark:
+        assert f"WATERMARK FOR {watermark} AS {column or watermark} - INTERVAL" in text
+        table = plan_script(f"{text} SELECT 1 AS one FROM t", Catalog()).catalog
+        assert table.tables["t"].schema
+    else:
+        assert "WATERMARK" not in text
+
+
+def test_what_may_be_missing_is_no_event_time() -> None:
+    text = create_table("h:1", "t", of({"ts": MS}, {"ts": None}))
+    assert "ts BIGINT\n" in text
+    assert "WATERMARK" not in text
+
+
+def test_the_delay_is_no_less_than_the_disorder_of_the_sample() -> None:
+    found = of(*({"ts": MS + 1000 * s} for s in (0, 90, 20, 95)))
+    assert "(ts) - INTERVAL '5 minutes'" in create_table("h:1", "t", found)
