@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     from arroyo_nb.run.emission import Emission
     from arroyo_nb.run.run import Run
 
+KEPT_RUNS = 50
+"""Runs that have ended and stay in the list, the newest. What an older one kept goes
+when nobody holds it any more."""
+
 CLOSE_S = 10.0
 """How long closing waits for a run to stop."""
 
@@ -609,9 +613,10 @@ class Session:
         from arroyo_nb.registry import did_you_mean
 
         if name not in self._runs:
-            raise RunProblem(
-                f"there is no run '{name}'", hint=did_you_mean(name, self._runs)
-            )
+            near = did_you_mean(name, self._runs)
+            kept = f"of runs that have ended the newest {KEPT_RUNS} are kept"
+            hint = near or (kept if len(self._runs) >= KEPT_RUNS else None)
+            raise RunProblem(f"there is no run '{name}'", hint=hint)
         return self._runs[name]
 
     def close(self) -> None:
@@ -678,7 +683,14 @@ class Session:
             old.discard()
         self._attached.pop(run.name, None)
         self._runs[run.name] = run.start()
+        self._forget_old_runs()
         return run
+
+    def _forget_old_runs(self) -> None:
+        ended = [run for run in self._runs.values() if run.state.ended]
+        for run in ended[:-KEPT_RUNS]:
+            del self._runs[run.name]
+            run.forget()
 
     def _temporary(self, name: str) -> Path:
         # Not in the engine's folder: a run can go on after its engine has died.

@@ -12,10 +12,14 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from arroyo_nb.engine.command import LOCAL_FILES, spark_home
+from arroyo_nb.engine.command import LEFTOVERS, LOCAL_FILES, spark_home
 from arroyo_nb.engine.program import LEASH
 
-SOURCES = {"LocalFiles.java": LOCAL_FILES, "Leash.java": LEASH}
+SOURCES = {
+    "LocalFiles.java": LOCAL_FILES,
+    "Leftovers.java": LEFTOVERS,
+    "Leash.java": LEASH,
+}
 """Each has a jar of its own, beside it: not every JVM has Hadoop's classes."""
 
 EPOCH = (1980, 1, 1, 0, 0, 0)

@@ -69,6 +69,7 @@ _OUR_FLAGS = (
     "-Darrow.enable_null_check_for_get=false",
     "-Dfile.encoding=UTF-8",
     "-Djava.awt.headless=true",
+    "-Djava.nio.channels.spi.SelectorProvider=arroyo_nb.Leftovers",
     # Netty would load Java's flight recorder with the first chunk it allocates.
     "-Dio.netty.jfr.enabled=false",
 )
@@ -80,6 +81,9 @@ _MLLIB = "spark-mllib_"
 
 LOCAL_FILES = Path(__file__).with_name("local_files.jar")
 """Hadoop's view of local files without a process for each; see LocalFiles.java."""
+
+LEFTOVERS = Path(__file__).with_name("leftovers.jar")
+"""Ends threads and closes descriptors that Spark forgets; see Leftovers.java."""
 
 
 def spark_home() -> Path:
@@ -121,7 +125,7 @@ def class_path(home: Path, extra: Iterable[Path] = ()) -> list[Path]:
     found = (home / "jars").glob("*.jar")
     jars = sorted(jar for jar in found if not jar.name.startswith(_MLLIB))
     logging_first = sorted(jars, key=lambda jar: not jar.name.startswith("slf4j-api"))
-    return [*logging_first, LOCAL_FILES, *map(Path, extra)]
+    return [*logging_first, LOCAL_FILES, LEFTOVERS, *map(Path, extra)]
 
 
 def java_flags(java: Java) -> list[str]:

@@ -116,6 +116,12 @@ SQL = (
         "true",
         "for runs that choose RocksDB: no snapshot at each commit",
     ),
+    Setting(
+        _STREAMING + "stateStore.maintenanceInterval",
+        "10s",
+        "the state of a query that has ended stays open until then: 60 s of short runs "
+        "are 500 descriptors",
+    ),
     Setting("spark.sql.execution.arrow.pyspark.enabled", "true", "rows leave as Arrow"),
     Setting(
         "spark.sql.execution.arrow.maxRecordsPerBatch",

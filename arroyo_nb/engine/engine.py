@@ -19,7 +19,15 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from arroyo_nb.engine import class_data, folders, gateway, given, launch, warm
+from arroyo_nb.engine import (
+    class_data,
+    descriptors,
+    folders,
+    gateway,
+    given,
+    launch,
+    warm,
+)
 from arroyo_nb.engine.config import static_settings
 from arroyo_nb.engine.jars import Check, JarSet, Tell, go_on, resolve, say_nothing
 from arroyo_nb.engine.java import Java, find_java
@@ -206,6 +214,12 @@ class Engine:
         self._warmth = self._warming()
         self.worker.when_idle(self._step, self._warmth)
 
+    def tidy(self) -> None:
+        """Have what queries that ended left behind in Spark closed, once the worker has
+        nothing else to do; returns at once."""
+        with suppress(EngineProblem):  # closed meanwhile
+            self.worker.when_idle(self._tidy)
+
     def close(self) -> None:
         """End everything that is ours. May be called on any thread, and again."""
         # A forked child must not end its parent's JVM when it exits.
@@ -242,6 +256,7 @@ class Engine:
 
     def _connect(self, java: Java, archive_flags: list[str]) -> SparkSession:
         self._refuse_if_closed()
+        descriptors.check_limit()
         self._remove_work()
         self._work = folders.make_work_folder()
         self._tell("starting", "starting java")
@@ -365,6 +380,18 @@ class Engine:
             return
         with suppress(EngineProblem):  # closed meanwhile
             self.worker.when_idle(self._step, steps)
+
+    def _tidy(self) -> None:
+        from arroyo_nb.engine import callbacks
+
+        if self._session is None or not (self.alive and given.is_on(self._session)):
+            return
+        try:
+            callbacks.close_idle_connections(self._session)
+            if self._given is None:
+                gateway.end_leftovers(self._session)
+        except Exception as error:  # the next run that ends tries again
+            _log.debug("what ended queries left was not closed", exc_info=error)
 
     def _start_builder(self) -> None:
         self._cancel_build()

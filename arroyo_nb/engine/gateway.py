@@ -63,12 +63,22 @@ def connect(jvm: Jvm) -> SparkSession:
 
 
 def settle(session: SparkSession) -> None:
-    """Make a session quiet, and its batches shorter."""
+    """Make a session quiet, its batches shorter, and its callbacks end."""
+    from arroyo_nb.engine import callbacks
+
     context: Any = session.sparkContext
+    callbacks.start_server(context._gateway)
     _silence_context_loggers()
     _forget_where_settings_came_from(context)
     # It prints a traceback when the JVM at its other end goes, which is no error.
     context._accumulatorServer.handle_error = _say_nothing
+
+
+def end_leftovers(session: SparkSession) -> None:
+    """End the threads, and close the descriptors, that Spark forgets with each query of
+    updating operators; only for a JVM of ours, which has the class for it."""
+    jvm: Any = session.sparkContext._jvm
+    jvm.arroyo_nb.Leftovers.end()
 
 
 def _forget_where_settings_came_from(context: Any) -> None:

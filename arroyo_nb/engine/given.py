@@ -33,7 +33,10 @@ def derive(session: SparkSession) -> SparkSession:
         )
     if not is_on(session):
         raise EngineProblem("the SparkSession that was handed in has been stopped")
-    context = session.sparkContext
+    from arroyo_nb.engine import callbacks
+
+    context: Any = session.sparkContext
+    callbacks.start_server(context._gateway)
     ours: SparkSession = session.newSession()
     settings = sql_settings(context.defaultParallelism, local=is_local(session))
     for key, value in settings.items():

@@ -26,6 +26,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from arroyo_nb.engine import given
+from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.feeds import Feeds
@@ -199,6 +200,7 @@ class Execution:
         if self.state.ended:
             return
         try:
+            check_spare()
             self._claim = claim = RunFolder(
                 self._folder,
                 plan_text=self._identity,
@@ -449,6 +451,7 @@ class Execution:
             pass
         if self._claim is not None:
             self._claim.release()
+        self._engine.tidy()
 
     def _is_quiet(self, outputs_s: float, feeds_s: float) -> bool:
         """Whether neither a source nor a sink writes any more; waits that long."""

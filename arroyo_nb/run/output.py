@@ -28,6 +28,7 @@ from arroyo_nb.connectors import (
     Writer,
     is_streamed,
 )
+from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.settled import settled_columns
@@ -404,6 +405,7 @@ class Output:
             if writer is not self._writer:  # its query does not know yet that it ended
                 raise RunProblem("the run has let go of its sink")
             try:
+                check_spare()
                 # A copy: the queries of a run write at the same time.
                 self._context.copy().run(writer.write, batch, batch_id)
             except Exception as error:

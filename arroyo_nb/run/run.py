@@ -8,6 +8,7 @@ none of them waits for Spark unless its name says so.
 from __future__ import annotations
 
 import shutil
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -265,6 +266,11 @@ class Run(Awaited):
         self.stop("replaced")
         self._engine.worker.post(self._remove)
         return self
+
+    def forget(self) -> None:
+        """Remove its folder where no user named it, once nobody holds it any more."""
+        if self.temporary:
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     @property
     def waiting_for(self) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from arroyo_nb.engine.descriptors import RAISE, shortage
 from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
 
 
@@ -247,9 +248,14 @@ def run_problem(error: BaseException) -> ArroyoError:
 
     Raises nothing: an unknown error is told by the first line of its text.
     """
+    ours = isinstance(error, ArroyoError)
+    text = f"{type(error).__module__}.{type(error).__name__}: {error}"
+    if (said := shortage(error, "" if ours else text)) is not None:
+        problem = SparkProblem(said, hint=RAISE, error_class=None, detail=text)
+        problem.__cause__ = error
+        return problem
     if isinstance(error, ArroyoError):
         return error
-    text = f"{type(error).__module__}.{type(error).__name__}: {error}"
     problem = (
         _by_worker(text)
         or _by_class(text)
