@@ -419,6 +419,7 @@ class Execution:
         if self.error is not None:
             state = RunState.FAILED
         self._release()
+        self._engine.tidy()
         self._ended_s = time.monotonic()
         self._move(state, note)
         for callback in self._listeners:
@@ -451,7 +452,6 @@ class Execution:
             pass
         if self._claim is not None:
             self._claim.release()
-        self._engine.tidy()
 
     def _is_quiet(self, outputs_s: float, feeds_s: float) -> bool:
         """Whether neither a source nor a sink writes any more; waits that long."""
