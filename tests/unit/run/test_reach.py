@@ -31,7 +31,11 @@ def started(tmp_path, monkeypatch):
     def start(master, *, temporary):
         spark = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
         engine = SimpleNamespace(
-            session=spark, restarts=0, alive=True, died=lambda within_s: None
+            session=spark,
+            restarts=0,
+            alive=True,
+            died=lambda within_s: None,
+            tidy=lambda: None,
         )
         plan = plan_script(SCRIPT, Catalog())
         run = Execution(
