@@ -250,7 +250,8 @@ class ArroyoMagics(Magics):
                 self._wait(run, limit, interrupts)
         finally:
             if panel is None:
-                publish(still.bundle(run.snapshot(wish.rows)))
+                snapshot = run.snapshot(wish.rows)
+                publish(still.bundle(snapshot, view=wish.view, plan=wish.plan))
             elif line.get("wait", False):
                 panel.refresh()
 

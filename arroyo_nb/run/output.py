@@ -445,6 +445,7 @@ class Output:
                     max_event_time=self.max_event_time,
                     pane_rows=observed.pane_rows,
                     exact=observed.exact,
+                    closed_sessions=observed.closed_sessions,
                 )
             )
         self._advance(progress.max_event_time)

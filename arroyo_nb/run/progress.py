@@ -23,6 +23,9 @@ T = TypeVar("T")
 
 _TOPIC = re.compile(r"KafkaV2\[Subscribe\[(.*)\]\]\Z")
 
+SESSIONS = "sessionWindowStateStoreSaveExec"
+"""Spark's name of the operator that keeps sessions."""
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -51,6 +54,8 @@ class Progress:
         The same before this batch.
     state_rows
         Rows held by all stateful operators.
+    open_sessions
+        Sessions that are still open; None where there is no window of that kind.
     late_groups
         How often late rows of one window and key were left out of it. Spark counts
         them after it has put the batch's rows of a group together.
@@ -69,6 +74,7 @@ class Progress:
     first_places: Places = field(default_factory=dict)
     source_rows: Mapping[str, int] = field(default_factory=dict)
     state_rows: int = 0
+    open_sessions: int | None = None
     late_groups: int = 0
     observed: Mapping[str, Any] = field(default_factory=dict)
     ran: bool = True
@@ -96,6 +102,7 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         first_places=_by_source(sources, partial(_place, "startOffset"), slower),
         source_rows=_by_source(sources, _rows_read, max),
         state_rows=_of_states(raw, "numRowsTotal"),
+        open_sessions=_open_sessions(raw),
         late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
         ran="addBatch" in raw.get("durationMs", NOTHING),
@@ -137,6 +144,13 @@ def logged_watermark(checkpoint: Path, batch_id: int) -> datetime | None:
 
 def _of_states(raw: Mapping[str, Any], counter: str) -> int:
     return sum(int(state.get(counter, 0)) for state in raw.get("stateOperators", ()))
+
+
+def _open_sessions(raw: Mapping[str, Any]) -> int | None:
+    """Rows of the state of session windows: Spark keeps one for each session."""
+    states = raw.get("stateOperators", ())
+    rows = [int(s["numRowsTotal"]) for s in states if s.get("operatorName") == SESSIONS]
+    return sum(rows) if rows else None
 
 
 def _instant(text: str | None) -> datetime | None:

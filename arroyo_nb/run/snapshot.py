@@ -142,7 +142,10 @@ class Snapshot:
     line why the run stopped, or what it waits for (engine start-up progress included).
     ``windowed`` is false where the query has no window; ``window_text`` is like
     ``tumble 1 hour``. ``sessions`` is true where the windows have no fixed width: each
-    of ``windows`` is then a stretch of time with sessions in it, all keys together.
+    of ``windows`` is then a stretch of time with sessions in it, all keys together. Of
+    sessions by key ``density`` has the rows by event time: sessions of many keys lie
+    over each other, and ``open_sessions`` and ``closed_sessions`` say how many there
+    are (None: not known).
 
     What a run keeps is bounded. Of the rows of this output ``rows_kept`` are there and
     ``rows_cut`` older ones were let go, as were ``windows_cut`` closed windows;
@@ -171,6 +174,9 @@ class Snapshot:
     windowed: bool = False
     window_text: str = ""
     sessions: bool = False
+    density: tuple[WindowBar, ...] = ()
+    open_sessions: int | None = None
+    closed_sessions: int = 0
     windows: tuple[WindowBar, ...] = ()
     history: tuple[MarkPoint, ...] = ()
     sources: tuple[SourceProgress, ...] = ()

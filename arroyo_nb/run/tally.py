@@ -7,6 +7,7 @@ are added up when somebody looks. Instants in here are microseconds since the ep
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,12 @@ from arroyo_nb.spark.observe import pane
 
 TRACE_WINDOWS = 20_000
 """Windows kept for the views."""
+
+MOST_BINS = 96
+"""Pieces of event time that a density has at most."""
+
+DENSITY_GAPS = 60
+"""Gaps of sessions that a density goes back."""
 
 _START = EPOCH.replace(tzinfo=None)
 
@@ -61,6 +68,10 @@ class Tally(Protocol):
 
     def bars(self) -> list[WindowBar]:
         """All windows that rows came for, by start."""
+
+    def density(self) -> list[WindowBar]:
+        """The newest rows by event time, in at most :data:`MOST_BINS` pieces of one
+        length; none where windows have a fixed width."""
 
 
 def tally(window: nodes.Window) -> Tally:
@@ -131,6 +142,10 @@ class FixedWindows:
             for alike in self._alike()
             for start in range(alike.first, alike.end, self._slide)
         ]
+
+    def density(self) -> list[WindowBar]:
+        """None: the windows say it (see :class:`Tally`)."""
+        return []
 
     def _after(self, instant: int) -> int:
         """The first start of a window after an instant."""
@@ -204,6 +219,9 @@ class Sessions:
         self._open: dict[int, Span] = {}
         self._late: dict[int, Span] = {}
         self._closed: list[WindowBar] = []
+        # Rows by piece of time: (in time, late).
+        self._pieces: dict[int, tuple[int, int]] = {}
+        self._watermark = -sys.maxsize
 
     def count(self, start: int, rows: int, watermark: int) -> tuple[int, bool]:
         """Take rows of one piece (see :class:`Tally`)."""
@@ -213,11 +231,14 @@ class Sessions:
         spans = self._late if late else self._open
         before = spans.get(start, Span(start, start, 0))
         spans[start] = before._replace(rows=before.rows + rows)
+        taken, missed = self._pieces.get(start, (0, 0))
+        self._pieces[start] = (taken, missed + rows) if late else (taken + rows, missed)
         exact = not late or start + self._piece - 1 <= newest_late
         return (rows if late else 0), exact
 
     def close(self, watermark: int, batch_id: int) -> None:
         """Close stretches (see :class:`Tally`)."""
+        self._watermark = watermark
         # What lies before is not added to any more: one span is enough for it.
         spans = self._open.values()
         settled = [s for s in spans if self._end(s) <= watermark]
@@ -249,6 +270,29 @@ class Sessions:
         bars += map(self._missed, self._joined(alone))
         return sorted(bars, key=lambda bar: bar.start)
 
+    def density(self) -> list[WindowBar]:
+        """Rows by event time (see :class:`Tally`). A piece is open while a session can
+        be that has a row of it as its last one."""
+        if not self._pieces:
+            return []
+        newest = max(self._pieces) + self._piece
+        oldest = max(min(self._pieces), newest - DENSITY_GAPS * self._gap)
+        pieces = -(-(newest - oldest) // self._piece)
+        length = -(-pieces // MOST_BINS) * self._piece
+        bins: dict[int, tuple[int, int]] = {}
+        for start, (rows, late) in self._pieces.items():
+            if start >= oldest - oldest % length:
+                at = start - start % length
+                before = bins.get(at, (0, 0))
+                bins[at] = before[0] + rows, before[1] + late
+        return [self._bin(at, length, *bins[at]) for at in sorted(bins)]
+
+    def _bin(self, start: int, length: int, rows: int, late: int) -> WindowBar:
+        end = start + length
+        closed = end + self._gap <= self._watermark
+        state = WindowState.CLOSED if closed else WindowState.OPEN
+        return WindowBar(_instant(start), _instant(end), rows, late, state)
+
     def _joined(self, spans: Iterable[Span]) -> list[Span]:
         """Spans with rows that may be less than the gap apart, as one each."""
         made: list[Span] = []
@@ -275,6 +319,9 @@ class Sessions:
         surplus = max(len(self._closed) - TRACE_WINDOWS, 0)
         del self._closed[:surplus]
         self.forgotten += surplus
+        if len(self._pieces) > 2 * TRACE_WINDOWS:
+            kept = sorted(self._pieces)[-TRACE_WINDOWS:]
+            self._pieces = {start: self._pieces[start] for start in kept}
         while len(self._late) > TRACE_WINDOWS:
             del self._late[min(self._late)]
             self.forgotten += 1

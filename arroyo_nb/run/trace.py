@@ -50,6 +50,8 @@ class TracedBatch:
         the piece of event time that lies in the same windows as a whole.
     exact
         Whether each pane was counted by itself.
+    closed_sessions
+        Sessions that it closed.
     """
 
     batch_id: int
@@ -60,6 +62,7 @@ class TracedBatch:
     max_event_time: datetime | None
     pane_rows: Mapping[datetime, int] = field(default_factory=dict)
     exact: bool = True
+    closed_sessions: int = 0
 
 
 class Trace:
@@ -82,6 +85,8 @@ class Trace:
         The last batch that was recorded, once there were too many; else None.
     exact
         Whether every pane of every batch was counted by itself.
+    closed_sessions
+        Sessions of all keys that were closed.
     """
 
     def __init__(self, window: nodes.Window) -> None:
@@ -90,6 +95,7 @@ class Trace:
         self.late_exact = True
         self.cut_after: int | None = None
         self.exact = True
+        self.closed_sessions = 0
         self._batches: list[TracedBatch] = []
         self._late_batches: list[TracedBatch] = []
         self._tally = tally(window)
@@ -115,6 +121,7 @@ class Trace:
         with self._lock:
             late = self._count(batch)
         self.late_rows += late
+        self.closed_sessions += batch.closed_sessions
         self.exact = self.exact and batch.exact
         if len(self._batches) < TRACE_BATCHES:
             self._batches.append(batch)
@@ -130,6 +137,11 @@ class Trace:
         """
         with self._lock:
             return tuple(self._tally.bars())
+
+    def density(self) -> tuple[WindowBar, ...]:
+        """Of sessions, the rows by event time, all keys together; else nothing."""
+        with self._lock:
+            return tuple(self._tally.density())
 
     def _count(self, batch: TracedBatch) -> int:
         late, late_watermark = 0, _micros(batch.late_watermark)

@@ -29,7 +29,7 @@ from arroyo_nb.spark.aggregates import measure_sql
 from arroyo_nb.spark.bad_rows import BadRows
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.keeping import KEPT, Keeping
-from arroyo_nb.spark.observe import observed_input
+from arroyo_nb.spark.observe import observed_input, observed_sessions
 from arroyo_nb.spark.windows import END_OF_TIME, WINDOW, assigned, finished, marked
 from arroyo_nb.tape import END_OF_TIME_US
 
@@ -297,6 +297,8 @@ def lower_window_aggregate(
     # agg() must be given something; Spark prunes what is not selected.
     rows = groups.agg(*_measures(node) or [F.count(F.lit(1))])
     names = [quoted(field.name) for field in node.schema.fields[1:]]
+    if number is not None:
+        rows = observed_sessions(rows, number)
     ended = finished(node.assign)
     return rows.select(ended.alias(node.window_name), *names, ended)
 

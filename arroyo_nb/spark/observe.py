@@ -56,6 +56,7 @@ class Observed:
     max_event_time: datetime | None = None
     pane_rows: Mapping[datetime, int] = field(default_factory=dict)
     exact: bool = True
+    closed_sessions: int = 0
 
 
 def pane(window: Window) -> timedelta:
@@ -94,6 +95,13 @@ def observed_input(frame: DataFrame, node: WindowAggregate, number: int) -> Data
     )
 
 
+def observed_sessions(frame: DataFrame, number: int) -> DataFrame:
+    """The rows of closed sessions, observed."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return frame.observe(_closed(number), F.count(F.lit(1)).alias("rows"))
+
+
 def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
     """What a window aggregate observed in one batch.
 
@@ -105,8 +113,9 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
         Which aggregate.
     """
     values = observed.get(_name(number))
+    closed = (observed.get(_closed(number)) or {}).get("rows") or 0
     if not values or not values["panes"]:
-        return Observed()
+        return Observed(closed_sessions=closed)
     # Spark counts in DOUBLEs, and puts the bins of its tasks side by side: a pane that
     # several of them saw comes several times.
     panes: Counter[datetime] = Counter()
@@ -119,11 +128,16 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
         # Bins, not panes: no task joins any before it has PANES of them, and there
         # are never fewer after that.
         exact=len(values["panes"]) < PANES,
+        closed_sessions=closed,
     )
 
 
 def _name(number: int) -> str:
     return f"window:{number}"
+
+
+def _closed(number: int) -> str:
+    return f"closed:{number}"
 
 
 def _instant(micros: float) -> datetime:

@@ -110,7 +110,7 @@ def bad_sample(snapshot: Snapshot) -> tuple[str, list[str]]:
     return f"{count(dropped, 'bad row')} dropped{such}:", bad[:MOST_BAD]
 
 
-def windows_left_out(snapshot: Snapshot, hidden: int) -> str:
+def windows_left_out(snapshot: Snapshot, hidden: int, *, columns: bool = False) -> str:
     """What the picture of the windows shows, and which of them it leaves out.
 
     Parameters
@@ -119,17 +119,33 @@ def windows_left_out(snapshot: Snapshot, hidden: int) -> str:
         What is drawn.
     hidden
         How many windows the picture has no room for.
+    columns
+        Whether a window is a column.
     """
     parts = [snapshot.window_text] if snapshot.window_text else []
-    if snapshot.sessions:
+    if snapshot.density:
+        parts += session_counts(snapshot)
+        parts.append("columns: rows by event time, all keys")
+    elif snapshot.sessions:
         parts.append(
             "a bar is a stretch of time with sessions in it, all keys together, to an "
             "eighth of the gap"
         )
+    elif columns:
+        parts.append("a column is a window, drawn where it ends, as high as its rows")
     if hidden:
-        noun = "earlier bar" if snapshot.sessions else "earlier window"
-        parts.append(f"{count(hidden, noun)} not drawn")
+        noun = "bar" if snapshot.sessions else "window"
+        which = "other" if columns else "earlier"
+        parts.append(f"{count(hidden, f'{which} {noun}')} not drawn")
     return " · ".join(parts)
+
+
+def session_counts(snapshot: Snapshot) -> list[str]:
+    """How many sessions are final and how many may still change."""
+    parts = [f"{count(snapshot.closed_sessions, 'session')} closed: final"]
+    if snapshot.open_sessions is not None:
+        parts.append(f"{count(snapshot.open_sessions)} open: may change")
+    return parts
 
 
 def trace_left_out(snapshot: Snapshot) -> str:

@@ -16,8 +16,8 @@ from arroyo_nb.views.words import clock, count, duration
 Rule: TypeAlias = Callable[[Snapshot], str | None]
 
 WATERMARK = (
-    "The watermark is the newest event time less the delay you allowed; it moves "
-    "between batches."
+    "The watermark is the newest event time of the batches before, less the delay you "
+    "allowed."
 )
 
 
@@ -45,14 +45,22 @@ def _starting(snapshot: Snapshot) -> str | None:
 def _stopped(snapshot: Snapshot) -> str | None:
     if snapshot.state is not RunState.STOPPED:
         return None
-    left = sum(w.state is not WindowState.CLOSED for w in snapshot.windows)
+    left, noun = _open(snapshot)
     if not left:
         return "Stopped: no more rows are read."
     were = "was" if left == 1 else "were"
     return (
-        f"{count(left, 'window')} {were} still open when the run stopped: without the "
-        "watermark passing its end, a window has no final row."
+        f"{count(left, noun)} {were} still open when the run stopped: without the "
+        f"watermark passing its end, a {noun} has no final row."
     )
+
+
+def _open(snapshot: Snapshot) -> tuple[int, str]:
+    """How many windows may still change, and what they are."""
+    if snapshot.density and snapshot.open_sessions is not None:
+        return snapshot.open_sessions, "session"
+    left = sum(w.state is WindowState.OPEN for w in snapshot.windows)
+    return left, "stretch of sessions" if snapshot.sessions else "window"
 
 
 def _finished(snapshot: Snapshot) -> str | None:
@@ -86,9 +94,16 @@ def _no_watermark(snapshot: Snapshot) -> str | None:
 def _unwindowed(snapshot: Snapshot) -> str | None:
     if snapshot.windowed:
         return None
+    return f"Without a window each row goes out as it comes. {WATERMARK}"
+
+
+def _sessions(snapshot: Snapshot) -> str | None:
+    if not snapshot.sessions:
+        return None
     return (
-        "Without a window each row goes out as it comes. The watermark moves all the "
-        "same: it is the newest event time less the delay you allowed."
+        f"{WATERMARK} A session ends one gap after its last row. When the watermark "
+        "passes that, it closes and its row is final; before, a row of its key may "
+        "make it longer or join two of them."
     )
 
 
@@ -130,6 +145,7 @@ RULES: tuple[Rule, ...] = (
     _updating,
     _no_watermark,
     _unwindowed,
+    _sessions,
     _next_window,
     _windowed,
 )

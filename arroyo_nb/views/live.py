@@ -135,7 +135,7 @@ class Panel:
         self._screen = stage.screen(self._marker, self._pressed)
         self._screen.frame = self._frame(snapshot)
         self._live = stage.show(self._screen.view())
-        self._still = stage.show(still.bundle(snapshot, marker=self._marker))
+        self._still = stage.show(self._snapshot_of(snapshot, self._marker))
 
     def refresh(self) -> bool:
         """Bring the page up to date; returns whether there is more to come."""
@@ -165,6 +165,10 @@ class Panel:
         wish = self._wish
         return body(snapshot, view=wish.view, plan=wish.plan, rows=wish.rows, keys=True)
 
+    def _snapshot_of(self, snapshot: Snapshot, marker: str = "") -> Data:
+        wish = self._wish
+        return still.bundle(snapshot, marker=marker, view=wish.view, plan=wish.plan)
+
     def _is_seen(self, now: float) -> bool:
         if self._stage.busy or not self._screen.beats:
             self._seen_s = now
@@ -179,11 +183,11 @@ class Panel:
     def _draw_still(self, snapshot: Snapshot, now: float) -> None:
         if now - self._still_s >= STILL_S:
             self._still_s = now
-            self._still.update(still.bundle(snapshot, marker=self._marker))
+            self._still.update(self._snapshot_of(snapshot, self._marker))
             self.sent += 1
 
     def _finish(self, snapshot: Snapshot) -> None:
-        self._live.update(still.bundle(snapshot))
+        self._live.update(self._snapshot_of(snapshot))
         self._still.update(NOTHING)
         self._screen.close()
         self._open = False

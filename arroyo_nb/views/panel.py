@@ -271,7 +271,7 @@ def _windows(snapshot: Snapshot, _: str) -> str:
         return '<p class="soft">This query has no window.</p>'
     if (drawn := timeline(snapshot)) is None:
         return '<p class="soft">No window yet: the first row opens one.</p>'
-    caption = windows_left_out(snapshot, drawn.hidden_windows)
+    caption = windows_left_out(snapshot, drawn.hidden_windows, columns=drawn.columns)
     above = f'<p class="soft">{escaped(caption, 200)}</p>' if caption else ""
     return above + drawn.svg
 

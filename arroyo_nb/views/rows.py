@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views.cuts import MOST_COLUMNS, rows_left_out
+from arroyo_nb.views.no_rows import why_no_row
 from arroyo_nb.views.words import CELL_CHARS, column, escaped
 
 
 def table(snapshot: Snapshot, _: str = "") -> str:
     """The table, and what it leaves out."""
     if not snapshot.rows:
-        said = rows_left_out(snapshot) or _no_rows(snapshot)
-        return f'<p class="soft">{said}</p>'
+        said = rows_left_out(snapshot) or why_no_row(snapshot)
+        return f'<p class="soft">{escaped(said, 600)}</p>'
     numeric = numeric_columns(snapshot)
     head = header(snapshot.columns[:MOST_COLUMNS], numeric)
     cells = cell_texts(snapshot)
@@ -66,11 +67,3 @@ def _cell(text: str | None, right: bool) -> str:
     is_long = text is not None and len(text) > CELL_CHARS
     title = f' title="{escaped(text or "", 300)}"' if is_long else ""
     return f"<td{align}{title}>{value(text)}</td>"
-
-
-def _no_rows(snapshot: Snapshot) -> str:
-    if snapshot.state.ended:
-        return "No row came out."
-    if snapshot.windowed:
-        return "No row yet: a window gives its rows when the watermark passes its end."
-    return "No row yet."

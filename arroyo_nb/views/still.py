@@ -27,10 +27,13 @@ from arroyo_nb.views.cuts import (
     windows_left_out,
 )
 from arroyo_nb.views.lesson import lesson
+from arroyo_nb.views.no_rows import why_no_row
 from arroyo_nb.views.panel import (
     CUT_CHARS,
     ERROR_CHARS,
     NOTE_CHARS,
+    PLAN_CHARS,
+    View,
     came_out,
     glyph,
     told,
@@ -56,7 +59,9 @@ WIDGET_LOST = (
 SOFT = "opacity:.75;margin:4px 0"
 
 
-def bundle(snapshot: Snapshot, *, marker: str = "") -> dict[str, str]:
+def bundle(
+    snapshot: Snapshot, *, marker: str = "", view: View | None = None, plan: str = ""
+) -> dict[str, str]:
     """The MIME bundle to display: ``text/html`` and ``text/plain``.
 
     Parameters
@@ -66,11 +71,15 @@ def bundle(snapshot: Snapshot, *, marker: str = "") -> dict[str, str]:
     marker
         A class on the outermost element, by which a live panel hides it. Such a
         snapshot hides in turn what is left of a widget whose kernel was killed.
+    view
+        The one view that was asked for; None: what suits the query.
+    plan
+        Text of the plan, for the views that show it.
     """
     cut, size = snapshot, max(len(snapshot.rows), len(snapshot.changes))
     while True:
         cut = replace(cut, rows=cut.rows[:size], changes=cut.changes[:size])
-        made = {"text/html": _html(cut, marker), "text/plain": text(cut)}
+        made = {"text/html": _html(cut, marker, view, plan), "text/plain": text(cut)}
         if size == 0 or sum(len(v.encode()) for v in made.values()) <= MOST_BYTES:
             return made
         size = size * 3 // 4
@@ -125,14 +134,12 @@ def _why(snapshot: Snapshot) -> str:
     return plain("; ".join(parts), NOTE_CHARS + 120)
 
 
-def _html(snapshot: Snapshot, marker: str) -> str:
+def _html(snapshot: Snapshot, marker: str, view: View | None, plan: str) -> str:
     said = lesson(snapshot)
     parts = (
         _head(snapshot),
         _error(snapshot),
-        _picture(snapshot),
-        _table(snapshot),
-        _changes(snapshot),
+        *_views(snapshot, view, plan),
         *(
             f'<p style="{SOFT}">{escaped(said, CUT_CHARS)}</p>'
             for said in _left_out(snapshot)
@@ -144,6 +151,31 @@ def _html(snapshot: Snapshot, marker: str) -> str:
     name = f' class="{escaped(marker)}"' if marker else ""
     style = f"<style>{WIDGET_LOST % escaped(marker)}</style>" if marker else ""
     return f'<div{name} style="{BOX}">{style}{"".join(parts)}</div>'
+
+
+def _views(snapshot: Snapshot, view: View | None, plan: str) -> tuple[str, ...]:
+    """The parts between the head and the last sentences."""
+    listed = _changes(snapshot, unfolded=view is not None)
+    shown = f'<pre style="white-space:pre-wrap">{lines(plan, PLAN_CHARS)}</pre>' * bool(
+        plan
+    )
+    match view:
+        case View.TABLE:
+            return (_table(snapshot),)
+        case View.CHANGELOG:
+            return (listed,)
+        case View.WINDOWS:
+            return (_windows(snapshot),)
+        case View.WATERMARK:
+            return (_watermark(snapshot),)
+        case View.PLAN:
+            return (shown,)
+        case View.ALL:
+            both = (_windows(snapshot), _watermark(snapshot))
+            return (*both, _table(snapshot), listed, shown)
+        case None:
+            picture = _windows(snapshot) or _watermark(snapshot)
+            return (picture, _table(snapshot), _changes(snapshot))
 
 
 def _head(snapshot: Snapshot) -> str:
@@ -172,20 +204,26 @@ def _error(snapshot: Snapshot) -> str:
     return f'<pre style="{style}">{lines(snapshot.error, ERROR_CHARS)}</pre>'
 
 
-def _picture(snapshot: Snapshot) -> str:
+def _windows(snapshot: Snapshot) -> str:
     windows = timeline(snapshot)
-    if windows is not None:
-        drawn = windows.svg
-        caption = windows_left_out(snapshot, windows.hidden_windows)
-    else:
-        drawn, caption = strip(snapshot), ""
-    if not drawn:
+    if windows is None:
         return ""
+    caption = windows_left_out(
+        snapshot, windows.hidden_windows, columns=windows.columns
+    )
+    above = f'<p style="{SOFT}">{escaped(caption, 200)}</p>' if caption else ""
+    return above + _image(snapshot, windows.svg, "windows on event time")
+
+
+def _watermark(snapshot: Snapshot) -> str:
+    drawn = strip(snapshot)
+    return _image(snapshot, drawn, "watermark") if drawn else ""
+
+
+def _image(snapshot: Snapshot, drawn: str, what: str) -> str:
     inside = drawn.replace("<defs/>", f"<style>{_style()}</style>", 1)
     data = b64encode(inside.encode()).decode()
-    what = "windows on event time" if snapshot.windowed else "watermark"
-    above = f'<p style="{SOFT}">{escaped(caption, 200)}</p>' if caption else ""
-    return above + (
+    return (
         f'<img alt="{what}: {escaped(told(snapshot), 300)}" width="880" '
         f'style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
     )
@@ -200,7 +238,8 @@ def _style() -> str:
 
 def _table(snapshot: Snapshot) -> str:
     if not snapshot.rows:
-        return ""
+        said = "" if rows_left_out(snapshot) else why_no_row(snapshot)
+        return f'<p style="{SOFT}">{escaped(said, 600)}</p>' if said else ""
     numeric = numeric_columns(snapshot)
     aligned = [CELL + ("right" if right else "left") for right in numeric]
     head = "".join(
@@ -222,9 +261,9 @@ def _shown(text: str | None) -> str:
     return "<em>NULL</em>" if text is None else escaped(text)
 
 
-def _changes(snapshot: Snapshot) -> str:
-    """The newest changes of an updating result, in one line each."""
-    if not snapshot.updating or not snapshot.changes:
+def _changes(snapshot: Snapshot, *, unfolded: bool = False) -> str:
+    """The newest changes of a result, in one line each."""
+    if not snapshot.changes or not (snapshot.updating or unfolded):
         return ""
     listed = zip(snapshot.changes, value_pairs(snapshot), strict=True)
     rows = "".join(
@@ -236,8 +275,9 @@ def _changes(snapshot: Snapshot) -> str:
         + "</tr>"
         for change, pairs in listed
     )
+    folded = "" if not unfolded else " open"
     return (
-        f'<details><summary style="{SOFT}">the newest of '
+        f'<details{folded}><summary style="{SOFT}">the newest of '
         f"{count(snapshot.rows_out, 'change')}</summary><table><tbody>{rows}</tbody>"
         f'</table><p style="{SOFT}">{LEGEND}</p></details>'
     )

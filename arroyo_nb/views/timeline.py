@@ -15,30 +15,32 @@ from datetime import datetime, timedelta
 from arroyo_nb.run.snapshot import Snapshot, WindowBar, WindowState
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.views.axis import END_OF_TIME, ORIGIN, Axis
-from arroyo_nb.views.words import clock, count, duration, interval
+from arroyo_nb.views.columns import column_picture, density_columns, hop_columns
+from arroyo_nb.views.event_time import (
+    CHAR,
+    MARGIN,
+    TOP,
+    WIDTH,
+    both_lines,
+    delay_band,
+    legend,
+    svg,
+    ticks,
+    title,
+)
+from arroyo_nb.views.words import clock, count
 
-WIDTH = 880
-MARGIN = 14
-TOP = 50
-"""Pixels above the first lane: two rows of labels and a gap."""
-
-COMFORTABLE = (56, 6)
+COMFORTABLE = (56, 12)
 """Mean pixels a bar and lanes at which every window can carry its count."""
 
 POSSIBLE = (10, 24)
 """The same, at which windows can still be told apart."""
 
-LEAST_WINDOWS = 5
+LEAST_WINDOWS = 4
 """Windows for which there is room from the beginning."""
 
-CHAR = 6.9
-"""Pixels a character of the labels takes, on the safe side."""
-
-LEGEND = (
-    ("closed", "closed: final"),
-    ("open", "open: may change"),
-    ("late", "late: came after its window had closed"),
-)
+AIRY = 3
+"""Lanes up to which there is room for late marks below the bars."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Lanes:
         """Pixels of a bar."""
         if self.number == 1:
             return 34
-        return 22 if self.number <= 3 else 16 if self.number <= COMFORTABLE[1] else 6
+        return 22 if self.number <= AIRY else 16 if self.number <= COMFORTABLE[1] else 6
 
     @property
     def labelled(self) -> bool:
@@ -63,8 +65,8 @@ class Lanes:
     @property
     def pitch(self) -> int:
         """Pixels from one lane to the next; room for late marks where there are any."""
-        late = self.labelled and any(bar.late_rows for _, bar in self.bars)
-        return self.height + (16 if late else 5 if self.labelled else 2)
+        late = self.number <= AIRY and any(bar.late_rows for _, bar in self.bars)
+        return self.height + (16 if late else 3 if self.labelled else 2)
 
 
 def lanes(windows: Iterable[WindowBar]) -> Lanes:
@@ -106,50 +108,54 @@ def newest_that_fit(
 
 @dataclass(frozen=True)
 class Timeline:
-    """The picture as one ``<svg>`` element, and how many windows it leaves out."""
+    """The picture as one ``<svg>`` element, how many windows it leaves out, and whether
+    windows are columns at their ends."""
 
     svg: str
     hidden_windows: int
+    columns: bool = False
 
 
 def timeline(snapshot: Snapshot) -> Timeline | None:
     """Draw the windows; None where there is no window yet."""
     if not snapshot.windows:
         return None
+    if snapshot.density:
+        columns = density_columns(snapshot.density)
+        return Timeline(column_picture(snapshot, columns, sessions=True), 0)
+    if not snapshot.sessions and lanes(snapshot.windows).number > COMFORTABLE[1]:
+        columns = hop_columns(snapshot.windows, snapshot.watermark)
+        drawn = column_picture(snapshot, columns, sessions=False)
+        hidden = len(snapshot.windows) - len(columns)
+        return Timeline(drawn, hidden, columns=True)
     shown = newest_that_fit(snapshot.windows, snapshot.watermark)
-    axis, placed = _axis(shown, snapshot), lanes(shown)
+    placed = lanes(shown)
+    axis = _axis(placed, snapshot)
     bottom = TOP + placed.number * placed.pitch + 2
     parts = [
-        _delay_band(axis, snapshot, bottom),
-        *_ticks(axis, bottom),
+        delay_band(axis, snapshot, bottom),
+        *ticks(axis, bottom),
         *(_bar(axis, placed, lane, bar, snapshot) for lane, bar in placed.bars),
-        *_lines(axis, snapshot, bottom),
+        *both_lines(axis, snapshot, bottom),
         *(_words(axis, placed, lane, bar) for lane, bar in placed.bars),
-        *_legend(bottom + 34, late=snapshot.late_rows > 0),
+        *legend(bottom + 34, late=snapshot.late_rows > 0),
     ]
     drawn = svg(bottom + 42, _told(snapshot), parts)
     return Timeline(drawn, len(snapshot.windows) - len(shown))
 
 
-def svg(height: int, label: str, parts: Iterable[str]) -> str:
-    """A picture of the panel's width; ``label`` is escaped by the caller or plain."""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        f'class="picture" role="img" aria-label="{label}"><defs/>'
-        + "".join(parts)
-        + "</svg>"
-    )
-
-
-def _axis(shown: Sequence[WindowBar], snapshot: Snapshot) -> Axis:
+def _axis(placed: Lanes, snapshot: Snapshot) -> Axis:
     """From the first window to the last, with both lines where they are near.
 
-    At least LEAST_WINDOWS wide, so that the first window of a run does not fill the
-    picture and shrink with every one that follows.
+    While the run goes on at least LEAST_WINDOWS wide, so that the first window does not
+    fill the picture and shrink with every one that follows.
     """
+    shown = [bar for _, bar in placed.bars]
     low, high = min(w.start for w in shown), max(w.end for w in shown)
     mean = sum((w.end - w.start for w in shown), timedelta()) / len(shown)
-    span = max(high - low, LEAST_WINDOWS * mean)
+    span = high - low
+    if not (snapshot.sessions or snapshot.state.ended):
+        span = max(span, LEAST_WINDOWS * mean / placed.number)
     mark, newest = snapshot.watermark, snapshot.max_event_time
     if mark is not None and low - span / 2 <= mark < low:
         low = mark
@@ -159,24 +165,13 @@ def _axis(shown: Sequence[WindowBar], snapshot: Snapshot) -> Axis:
     return Axis(low, high, MARGIN, WIDTH - MARGIN)
 
 
-def _ticks(axis: Axis, bottom: int) -> list[str]:
-    return [
-        f'<g data-key="t{moment.isoformat()}" style="transform:'
-        f'translate({axis.at(moment)}px,0)">'
-        f'<line class="tick" y1="{TOP - 6}" y2="{bottom}"/>'
-        f'<text y="{bottom + 13}" x="2">{text}</text></g>'
-        for moment, text in axis.ticks(apart=90)
-        if axis.at(moment) < axis.right - 24
-    ]
-
-
 def _bar(
     axis: Axis, placed: Lanes, lane: int, bar: WindowBar, snapshot: Snapshot
 ) -> str:
     width = _width(axis, bar)
     hull = _rect("hull", width, placed.height)
     fill = _rect(bar.state.value, width * _passed(bar, snapshot), placed.height)
-    inner = f"<title>{_title(bar)}</title>{hull}{fill}"
+    inner = f"<title>{title(bar)}</title>{hull}{fill}"
     return _placed("w", axis, placed, lane, bar, inner)
 
 
@@ -185,7 +180,9 @@ def _words(axis: Axis, placed: Lanes, lane: int, bar: WindowBar) -> str:
     if not placed.labelled:
         return ""
     width = _width(axis, bar)
-    inner = _label(bar, width, placed.height) + _late(bar, width, placed.height)
+    airy = placed.number <= AIRY
+    inner = _label(bar, width, placed.height, with_late=not airy)
+    inner += _late(bar, width, placed.height) if airy else ""
     return _placed("l", axis, placed, lane, bar, inner) if inner else ""
 
 
@@ -221,10 +218,12 @@ def _passed(bar: WindowBar, snapshot: Snapshot) -> float:
     return min(max((newest - bar.start) / (bar.end - bar.start), 0.0), 1.0)
 
 
-def _label(bar: WindowBar, width: float, height: int) -> str:
+def _label(bar: WindowBar, width: float, height: int, *, with_late: bool) -> str:
     texts = [count(bar.rows), f"{bar.rows}"]
     if bar.state is WindowState.OPEN:
         texts.insert(0, f"{bar.rows:,} so far")
+    if with_late and bar.late_rows:
+        texts.insert(0, f"{bar.rows:,} ×{bar.late_rows}")
     text = next((t for t in texts if len(t) * CHAR + 8 <= width), "")
     return text and (
         f'<text class="on-{bar.state.value}" x="{width / 2:.1f}" '
@@ -241,85 +240,6 @@ def _late(bar: WindowBar, width: float, height: int) -> str:
         f'<text class="late" x="{width / 2:.1f}" y="{height + 12}" '
         f'text-anchor="middle">{text}</text>'
     )
-
-
-def _title(bar: WindowBar) -> str:
-    late = f", {count(bar.late_rows)} late" if bar.late_rows else ""
-    closed = f" in batch {bar.closed_in}" if bar.closed_in is not None else ""
-    span = interval(bar.start, bar.end)
-    return f"{span}: {count(bar.rows, 'row')}{late}, {bar.state.value}{closed}"
-
-
-def _lines(axis: Axis, snapshot: Snapshot, bottom: int) -> list[str]:
-    mark, newest = snapshot.watermark, snapshot.max_event_time
-    parts = []
-    if newest is not None:
-        text = f"newest event {clock(newest)}"
-        parts.append(_line(axis, newest, "newest", text, 14, bottom, before=False))
-    if mark is not None:
-        over = mark >= END_OF_TIME
-        text = "end of input: all closed" if over else f"watermark {clock(mark)}"
-        parts.append(_line(axis, mark, "watermark", text, 30, bottom, before=True))
-    return parts
-
-
-def _line(
-    axis: Axis,
-    moment: datetime,
-    kind: str,
-    text: str,
-    y: int,
-    bottom: int,
-    *,
-    before: bool,
-) -> str:
-    """A line across the lanes; its label on the side that has the room."""
-    x, wide = axis.at(moment), len(text) * CHAR + 10
-    if moment < axis.low:
-        text = f"← {text}"
-    elif moment > axis.high:
-        text = f"{text} →"
-    left = before if WIDTH - wide > x > wide else x > wide
-    anchor, shift = ("end", -5) if left else ("start", 5)
-    return (
-        f'<g data-key="{kind}" class="{kind}" style="transform:translate({x}px,0)">'
-        f'<line y1="{y - 10}" y2="{bottom}"/>'
-        f'<text x="{shift}" y="{y}" text-anchor="{anchor}">{text}</text></g>'
-    )
-
-
-def _delay_band(axis: Axis, snapshot: Snapshot, bottom: int) -> str:
-    """What lies between the watermark and the newest event: not final yet."""
-    mark, newest = snapshot.watermark, snapshot.max_event_time
-    if mark is None or newest is None or newest <= mark:
-        return ""
-    x, width = axis.at(mark), axis.at(newest) - axis.at(mark)
-    text = f"{duration(newest - mark)} behind"
-    label = (
-        f'<text x="{width / 2:.1f}" y="30" text-anchor="middle">{text}</text>'
-        if len(text) * CHAR + 12 <= width and x > len("watermark 00:00") * CHAR + 10
-        else ""
-    )
-    return (
-        f'<g data-key="delay" style="transform:translate({x}px,0)">'
-        f'<rect class="delay" y="18" width="{width:.1f}" height="{bottom - 18}"/>'
-        f"{label}</g>"
-    )
-
-
-def _legend(y: int, *, late: bool) -> list[str]:
-    parts, x = [], float(MARGIN)
-    for kind, text in LEGEND if late else LEGEND[:-1]:
-        mark = (
-            f'<text class="late" x="{x}" y="{y}">×</text>'
-            if kind == "late"
-            else f'<rect class="bar {kind}" x="{x}" y="{y - 9}" width="14" height="10"'
-            ' rx="2"/>'
-        )
-        shift = 12 if kind == "late" else 19
-        parts.append(f'{mark}<text x="{x + shift}" y="{y}">{text}</text>')
-        x += shift + len(text) * 6.6 + 18
-    return parts
 
 
 def _told(snapshot: Snapshot) -> str:

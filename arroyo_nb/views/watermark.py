@@ -11,10 +11,12 @@ from datetime import datetime, timedelta
 
 from arroyo_nb.run.snapshot import MarkPoint, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME, Axis
-from arroyo_nb.views.timeline import CHAR, WIDTH, svg
+from arroyo_nb.views.event_time import CHAR, WIDTH, svg
 from arroyo_nb.views.words import clock, duration
 
-LEFT, RIGHT = 92, WIDTH - 152
+LEFT = 92
+BESIDE = 152
+"""Pixels for the labels at the right, at least."""
 TOP, BOTTOM = 16, 122
 MOST_POINTS = 240
 """A longer history is thinned; the last point always stays."""
@@ -26,17 +28,25 @@ def strip(snapshot: Snapshot) -> str:
     if not points:
         return ""
     seconds = max(points[-1].elapsed_s, 0.001)
-    xs = [round(LEFT + p.elapsed_s / seconds * (RIGHT - LEFT), 1) for p in points]
+    right = _right(points[-1])
+    xs = [round(LEFT + p.elapsed_s / seconds * (right - LEFT), 1) for p in points]
     axis = _axis(points)
     parts = [
-        *_grid(axis),
+        *_grid(axis, right),
         *_curves(points, xs, axis),
-        *_ends(points[-1], axis),
+        *_ends(points[-1], axis, right),
         f'<text x="{LEFT}" y="{BOTTOM + 16}">start</text>',
-        f'<text x="{RIGHT}" y="{BOTTOM + 16}" text-anchor="end">'
+        f'<text x="{right}" y="{BOTTOM + 16}" text-anchor="end">'
         f"{duration(timedelta(seconds=seconds))} later →</text>",
     ]
     return svg(BOTTOM + 24, _told(points[-1]), parts)
+
+
+def _right(last: MarkPoint) -> float:
+    """Where the curves end: the labels behind them have the room that they need."""
+    moments = [m for m in (last.max_event_time, last.watermark) if m is not None]
+    longest = max(len(f"newest event {clock(moment)}") for moment in moments)
+    return WIDTH - max(BESIDE, longest * CHAR + 12)
 
 
 def _thinned(points: Sequence[MarkPoint]) -> list[MarkPoint]:
@@ -57,9 +67,9 @@ def _axis(points: Sequence[MarkPoint]) -> Axis:
     return Axis(min(moments), max(moments), BOTTOM, TOP)
 
 
-def _grid(axis: Axis) -> list[str]:
+def _grid(axis: Axis, right: float) -> list[str]:
     return [
-        f'<line class="tick" x1="{LEFT}" x2="{RIGHT}" y1="{axis.at(moment)}" '
+        f'<line class="tick" x1="{LEFT}" x2="{right}" y1="{axis.at(moment)}" '
         f'y2="{axis.at(moment)}"/><text x="{LEFT - 8}" y="{axis.at(moment) + 4}" '
         f'text-anchor="end">{text}</text>'
         for moment, text in axis.ticks(apart=26)
@@ -89,27 +99,27 @@ def _curves(points: Sequence[MarkPoint], xs: list[float], axis: Axis) -> list[st
     return parts
 
 
-def _ends(last: MarkPoint, axis: Axis) -> list[str]:
+def _ends(last: MarkPoint, axis: Axis, right: float) -> list[str]:
     """Labels at the right end of the two lines, kept apart."""
     newest, mark = last.max_event_time, _mark(last)
     assert newest is not None
     y = axis.at(newest)
-    parts = [_end("newest", y, f"newest event {clock(newest)}")]
+    parts = [_end("newest", right, y, f"newest event {clock(newest)}")]
     if mark is not None:
         over = last.watermark is not None and last.watermark >= END_OF_TIME
         text = "end of input" if over else f"watermark {clock(mark)}"
-        parts.append(_end("watermark", max(axis.at(mark), y + 14), text))
+        parts.append(_end("watermark", right, max(axis.at(mark), y + 14), text))
         gap = axis.at(mark) - y
-        if gap > 40 and len(text) * CHAR < WIDTH - RIGHT:
+        if gap > 40 and len(text) * CHAR < WIDTH - right:
             behind = f"{duration(newest - mark)} behind"
             parts.append(
-                f'<text x="{RIGHT + 8}" y="{y + gap / 2 + 4:.1f}">{behind}</text>'
+                f'<text x="{right + 8}" y="{y + gap / 2 + 4:.1f}">{behind}</text>'
             )
     return parts
 
 
-def _end(kind: str, y: float, text: str) -> str:
-    return f'<g class="{kind}"><text x="{RIGHT + 8}" y="{y + 4:.1f}">{text}</text></g>'
+def _end(kind: str, right: float, y: float, text: str) -> str:
+    return f'<g class="{kind}"><text x="{right + 8}" y="{y + 4:.1f}">{text}</text></g>'
 
 
 def _told(last: MarkPoint) -> str:

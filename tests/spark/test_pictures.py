@@ -95,6 +95,10 @@ def check_windows(kind, picture):
         late_alone = bar.rows == 0
         assert late_alone or (bar.state is WindowState.CLOSED) == (bar.end <= mark)
     if kind == "session":  # stretches, in which several sessions may lie
+        assert picture.closed_sessions == picture.rows_out
+        counted = sum(bar.rows + bar.late_rows for bar in picture.density)
+        assert counted == picture.rows_in
+        assert picture.state is not RunState.FINISHED or picture.open_sessions == 0
         return
     emitted = Counter()
     for window, _, n in picture.rows:

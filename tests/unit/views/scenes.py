@@ -96,6 +96,34 @@ SESSIONS = replace(
     ),
 )
 
+KEYED_SESSIONS = replace(
+    TUMBLE,
+    window_text="session 10 min",
+    sessions=True,
+    windows=(WindowBar(at(8), at(12, 21), 1815, 0, OPEN),),
+    density=tuple(
+        WindowBar(
+            at(8, 4 * i),
+            at(8, 4 * i + 4),
+            20 + i % 7,
+            i % 2,
+            CLOSED if i < 40 else OPEN,
+        )
+        for i in range(65)
+    ),
+    closed_sessions=1612,
+    open_sessions=13,
+)
+
+OVERLAPPING = replace(
+    TUMBLE,
+    window_text="hop 2 min, 1 h",
+    windows=tuple(
+        WindowBar(at(8, 2 * i), at(9, 2 * i), 100 + i, 0, CLOSED if i < 67 else OPEN)
+        for i in range(131)
+    ),
+)
+
 MANY = replace(
     TUMBLE,
     window_text="tumble 5 min",
@@ -151,6 +179,8 @@ SCENES = {
     "tumble": TUMBLE,
     "hop": HOP,
     "sessions": SESSIONS,
+    "sessions by key": KEYED_SESSIONS,
+    "overlapping": OVERLAPPING,
     "many": MANY,
     "unwindowed": UNWINDOWED,
     "updating": UPDATING,

@@ -20,8 +20,10 @@ from scenes import (
     FAILED,
     FINISHED,
     HOP,
+    KEYED_SESSIONS,
     MANY,
     OPEN,
+    OVERLAPPING,
     SCENES,
     SESSIONS,
     STARTING,
@@ -45,6 +47,8 @@ from arroyo_nb.views.panel import View, body, frame
 from arroyo_nb.views.rows import numeric_columns
 
 VOID = {"img", "br"}
+OPEN_ONES = tuple(bar for bar in TUMBLE.windows if bar.state is OPEN)
+ALL_LATE = WindowBar(at(8), at(9), 0, 37, CLOSED)
 
 
 class Page(HTMLParser):
@@ -158,6 +162,86 @@ def test_many_windows_show_the_newest_and_say_so() -> None:
     assert "earlier windows not drawn" in still.bundle(MANY)["text/html"]
     shown = set(re.findall(r'class="bar (closed|open)" width', text))
     assert shown == {"closed", "open"}  # both sides of the watermark
+
+
+def test_sessions_by_key_are_counted_apart() -> None:
+    for told in (frame(KEYED_SESSIONS), still.bundle(KEYED_SESSIONS)["text/html"]):
+        assert "1,612 sessions closed: final · 13 open: may change" in told
+        assert "so far" not in told
+    assert "Next: " not in lesson(KEYED_SESSIONS)
+    stopped = replace(KEYED_SESSIONS, state=RunState.STOPPED)
+    assert "13 sessions were still open" in lesson(stopped)
+
+
+def test_hops_that_overlap_often_are_columns_on_both_sides_of_the_watermark() -> None:
+    text = frame(OVERLAPPING)
+    assert "a column is a window, drawn where it ends" in text
+    assert "35 other windows not drawn" in text
+    assert set(re.findall(r'class="bar (closed|open)" y', text)) == {"closed", "open"}
+    # A watermark that is far behind leaves none of the newest closed.
+    behind = replace(
+        OVERLAPPING,
+        watermark=at(9, 10),
+        windows=tuple(
+            replace(bar, state=CLOSED if bar.end <= at(9, 10) else OPEN)
+            for bar in OVERLAPPING.windows
+        ),
+    )
+    shown = set(re.findall(r'class="bar (closed|open)" y', frame(behind)))
+    assert shown == {"closed", "open"}
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3, 6, 12])
+def test_a_hop_in_lanes_has_its_counts_and_closed_windows(hops: int) -> None:
+    slide = timedelta(minutes=60 // hops)
+    windows = tuple(
+        WindowBar(start, start + timedelta(hours=1), 100 + i, 0, state)
+        for i in range(6 * hops)
+        for start in [at(7) + i * slide]
+        for state in [CLOSED if start + timedelta(hours=1) <= at(11, 12) else OPEN]
+    )
+    text = frame(replace(TUMBLE, windows=windows))
+    drawn = re.findall(r'class="bar (closed|open)" width', text)
+    labels = re.findall(r'class="on-(closed|open)"', text)
+    assert set(drawn) == set(labels) == {"closed", "open"}
+    assert len(labels) == len(drawn)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"state": RunState.STARTING}, "No row yet: Spark starts."),
+        ({"rows_in": 0, "sources": ()}, "no record has come from the source"),
+        ({"rows_in": 0}, "3 records could not be read"),
+        ({"rows_in": 0, "paused": True, "sources": ()}, "the run is paused"),
+        ({"windows": ()}, "1,815 rows came in, and a WHERE or JOIN before the window"),
+        ({"windowed": False, "windows": ()}, "a WHERE or JOIN kept none of them"),
+        ({"windows": (ALL_LATE,)}, "all 37 rows came after their windows had closed"),
+        ({"watermark": None, "windows": OPEN_ONES}, "there is no watermark yet"),
+        ({"windows": OPEN_ONES}, "the first window ends at 12:00, and the watermark"),
+        ({}, "a HAVING, WHERE or JOIN behind the window kept none"),
+        ({"state": RunState.STOPPED}, "No row came out: 3 windows closed"),
+    ],
+)
+def test_no_row_says_why(changed: dict[str, Any], said: str) -> None:
+    none = replace(TUMBLE, rows=(), rows_kept=0, rows_out=0, **changed)
+    assert said in unescape(frame(none))
+    assert said in unescape(still.bundle(none)["text/html"])
+
+
+@pytest.mark.parametrize(
+    ("view", "there", "gone"),
+    [
+        (View.TABLE, "N14228", "windows on event time"),
+        (View.WINDOWS, "windows on event time", "N14228"),
+        (View.WATERMARK, "watermark: departures", "N14228"),
+        (View.PLAN, "the plan", "N14228"),
+    ],
+)
+def test_the_view_that_was_asked_for_stays(view: View, there: str, gone: str) -> None:
+    made = still.bundle(TUMBLE, view=view, plan="the plan")["text/html"]
+    assert there in made
+    assert gone not in made
 
 
 def test_sessions_are_called_what_they_are() -> None:

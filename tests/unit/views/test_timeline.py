@@ -15,9 +15,9 @@ from scenes import TUMBLE, at
 
 from arroyo_nb.run.snapshot import MarkPoint, Snapshot, WindowBar, WindowState
 from arroyo_nb.views.axis import STEPS, Axis
+from arroyo_nb.views.event_time import WIDTH
 from arroyo_nb.views.timeline import (
     POSSIBLE,
-    WIDTH,
     lanes,
     newest_that_fit,
     timeline,

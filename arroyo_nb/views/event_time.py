@@ -1,0 +1,134 @@
+"""What pictures over event time have in common: ticks, both lines, the legend.
+
+Event time runs across. The watermark and the newest event are lines, and what lies
+between them is not final yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from arroyo_nb.run.snapshot import Snapshot, WindowBar
+from arroyo_nb.views.axis import END_OF_TIME, Axis
+from arroyo_nb.views.words import clock, count, duration, interval
+
+WIDTH = 880
+MARGIN = 14
+TOP = 50
+"""Pixels above the first lane: two rows of labels and a gap."""
+
+CHAR = 6.9
+"""Pixels a character of the labels takes, on the safe side."""
+
+LEGEND = (
+    ("closed", "closed: final"),
+    ("open", "open: may change"),
+    ("late", "late: came after its window had closed"),
+)
+
+
+def svg(height: int, label: str, parts: Iterable[str]) -> str:
+    """A picture of the panel's width; ``label`` is escaped by the caller or plain."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+        f'class="picture" role="img" aria-label="{label}"><defs/>'
+        + "".join(parts)
+        + "</svg>"
+    )
+
+
+def ticks(axis: Axis, bottom: int) -> list[str]:
+    """Round moments as thin lines, each with its text."""
+    return [
+        f'<g data-key="t{moment.isoformat()}" style="transform:'
+        f'translate({axis.at(moment)}px,0)">'
+        f'<line class="tick" y1="{TOP - 6}" y2="{bottom}"/>'
+        f'<text y="{bottom + 13}" x="2">{text}</text></g>'
+        for moment, text in axis.ticks(apart=90)
+        if axis.at(moment) < axis.right - 24
+    ]
+
+
+def title(bar: WindowBar) -> str:
+    """What a bar says when the pointer is on it."""
+    late = f", {count(bar.late_rows)} late" if bar.late_rows else ""
+    closed = f" in batch {bar.closed_in}" if bar.closed_in is not None else ""
+    span = interval(bar.start, bar.end)
+    return f"{span}: {count(bar.rows, 'row')}{late}, {bar.state.value}{closed}"
+
+
+def both_lines(axis: Axis, snapshot: Snapshot, bottom: int) -> list[str]:
+    """The newest event and the watermark."""
+    mark, newest = snapshot.watermark, snapshot.max_event_time
+    parts = []
+    if newest is not None:
+        text = f"newest event {clock(newest)}"
+        parts.append(_line(axis, newest, "newest", text, 14, bottom, before=False))
+    if mark is not None:
+        over = mark >= END_OF_TIME
+        text = "end of input: all closed" if over else f"watermark {clock(mark)}"
+        parts.append(_line(axis, mark, "watermark", text, 30, bottom, before=True))
+    return parts
+
+
+def _line(
+    axis: Axis,
+    moment: datetime,
+    kind: str,
+    text: str,
+    y: int,
+    bottom: int,
+    *,
+    before: bool,
+) -> str:
+    """A line across the lanes; its label on the side that has the room."""
+    x, wide = axis.at(moment), len(text) * CHAR + 10
+    if moment < axis.low:
+        text = f"← {text}"
+    elif moment > axis.high:
+        text = f"{text} →"
+    left = before if WIDTH - wide > x > wide else x > WIDTH / 2
+    anchor, shift = ("end", -5) if left else ("start", 5)
+    return (
+        f'<g data-key="{kind}" class="{kind}" style="transform:translate({x}px,0)">'
+        f'<line y1="{y - 10}" y2="{bottom}"/>'
+        f'<text x="{shift}" y="{y}" text-anchor="{anchor}">{text}</text></g>'
+    )
+
+
+def delay_band(axis: Axis, snapshot: Snapshot, bottom: int) -> str:
+    """What lies between the watermark and the newest event: not final yet."""
+    mark, newest = snapshot.watermark, snapshot.max_event_time
+    if mark is None or newest is None or newest <= mark:
+        return ""
+    x, width = axis.at(mark), axis.at(newest) - axis.at(mark)
+    text = f"{duration(newest - mark)} behind"
+    label = (
+        f'<text x="{width / 2:.1f}" y="30" text-anchor="middle">{text}</text>'
+        if len(text) * CHAR + 12 <= width and x > len("watermark 00:00") * CHAR + 10
+        else ""
+    )
+    return (
+        f'<g data-key="delay" style="transform:translate({x}px,0)">'
+        f'<rect class="delay" y="18" width="{width:.1f}" height="{bottom - 18}"/>'
+        f"{label}</g>"
+    )
+
+
+def legend(
+    y: int, *, late: bool, entries: Sequence[tuple[str, str]] = LEGEND
+) -> list[str]:
+    """What the colours and marks say; the last entry only where rows were late."""
+    parts, x = [], float(MARGIN)
+    for kind, text in entries if late else entries[:-1]:
+        mark = (
+            f'<text class="late" x="{x}" y="{y}">×</text>'
+            if kind == "late"
+            else f'<rect class="bar {kind}" x="{x}" y="{y - 9}" width="14" height="10"'
+            ' rx="2"/>'
+        )
+        shift = 12 if kind == "late" else 19
+        parts.append(f'{mark}<text x="{x + shift}" y="{y}">{text}</text>')
+        x += shift + len(text) * 6.6 + 18
+    return parts
