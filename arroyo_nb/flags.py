@@ -101,6 +101,8 @@ FLAGS = (
     Flag("speed", ("--speed",), "how many times faster than event time, or max", "N"),
     Flag("trigger", ("--trigger",), "least time between micro-batches, 250ms", "TIME"),
     Flag("ttl", ("--ttl",), "forget keys of updating queries that are idle", "TIME"),
+    Flag("budget", ("--budget",), "disk that kept rows may take, 1GB if not said: "
+         "above it the oldest go", "SIZE"),
     Flag("step", ("--step",), "start paused; Step reads one chunk of each source"),
     Flag("wait", ("--wait",), "the cell ends when the run has ended"),
     Flag("wait", ("--no-wait",), "the cell ends at once", constant=False),

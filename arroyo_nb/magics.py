@@ -89,6 +89,7 @@ class ArroyoMagics(Magics):
     sinks = Bool(False, help="INSERTs write to their tables by default.").tag(
         config=True
     )
+    budget = Unicode("1GB", help="Default of --budget.").tag(config=True)
     headless_for = Unicode(
         "60s",
         help="How long a cell nobody looks at runs what does not end by itself: an "
@@ -203,6 +204,7 @@ class ArroyoMagics(Magics):
             stop_after=times.stop_after,
             trigger=times.trigger,
             ttl=times.ttl,
+            budget=line.get("budget", self.budget),
         )
         if run is not None and going:
             _say(f"replaced {name}, which was still running: its cell was run again")

@@ -29,6 +29,7 @@ from arroyo_nb.errors import ArroyoError, RunProblem, raise_all
 from arroyo_nb.roots import given
 from arroyo_nb.run.names import safe_name, script_name
 from arroyo_nb.run.options import (
+    BUDGET_BYTES,
     FLUSH,
     JOB_FLUSH,
     RunOptions,
@@ -36,6 +37,7 @@ from arroyo_nb.run.options import (
     duration,
     ending,
     playing_speed,
+    size_bytes,
     state_folder,
 )
 
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from arroyo_nb.promote.folder import Promotion
     from arroyo_nb.promote.jobspec import Origin
     from arroyo_nb.run.emission import Emission
-    from arroyo_nb.run.run import Run
+    from arroyo_nb.run.run import Run, RunViews
 
 KEPT_RUNS = 50
 """Runs that have ended and stay in the list, the newest. What an older one kept goes
@@ -210,6 +212,7 @@ class Session:
         traced: bool = True,
         real_time: bool = False,
         printed: bool = False,
+        budget: str | int = BUDGET_BYTES,
         source: str = "<cell>",
     ) -> Run | None:
         """Plan a script, take over its declarations, start its INSERTs and SELECTs.
@@ -254,6 +257,10 @@ class Session:
             the trigger is the time between checkpoints, 30 s by default.
         printed
             Print the rows of bare SELECTs as JSON lines instead of keeping them.
+        budget
+            How much of the disk the rows that are kept may take, in bytes or such as
+            ``"200MB"``: above it the oldest are let go. 0 keeps only the newest 10,000,
+            in memory.
         source
             What errors call the script.
 
@@ -285,6 +292,7 @@ class Session:
             stepping=step,
             traced=traced,
             printed=printed,
+            budget_bytes=size_bytes(budget),
         )
         if real_time:
             options = _in_real_time(options, plan)
@@ -597,6 +605,7 @@ class Session:
             replace(old.options, stepping=False),
             temporary=old.temporary,
             outputs=old.outputs,
+            views=_views(),
         )
         self._make_ready(run)
         self._runs[name] = run
@@ -637,6 +646,8 @@ class Session:
             for run in runs.values():
                 run.wait_quietly(max(0.0, deadline - time.monotonic()))
         finally:
+            for run in runs.values():
+                run.detach()
             if self._work is not None:
                 shutil.rmtree(self._work, ignore_errors=True)
                 self._work = None
@@ -659,7 +670,15 @@ class Session:
             spec = kept(plan, options)
             differs = partial(differences, plan, spec)
             options = replace(options, spec=spec, differs=differs)
-        run = Run(name, plan, self.engine, folder, options, temporary=base is None)
+        run = Run(
+            name,
+            plan,
+            self.engine,
+            folder,
+            options,
+            temporary=base is None,
+            views=_views(),
+        )
         self._make_ready(run)
         return run
 
@@ -717,6 +736,12 @@ def _leave(session: Session, *, pid: int) -> None:
     # A child that was forked must not end what is its parent's.
     if os.getpid() == pid:
         session.close()
+
+
+def _views() -> RunViews:
+    from arroyo_nb.views.results import ResultViews
+
+    return ResultViews()
 
 
 def _in_real_time(options: RunOptions, plan: Plan) -> RunOptions:

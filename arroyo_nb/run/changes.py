@@ -7,9 +7,10 @@ and in debezium's envelope (:mod:`arroyo_nb.changelog.debezium`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
@@ -23,10 +24,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from arroyo_nb.run.row_store import RowStore
+
 _SEEN = "_seen"
 
 RELATION_ROWS = 100_000
-"""Most rows of a relation that are held in memory."""
+"""Most rows of a relation that are held in memory; a larger one is made of the kept
+changes when it is asked for."""
+
+REBUILT_BYTES = 64 * 2**20
+"""Up to this size a run that goes on reads its kept changes, to hold their relation."""
+
+MOST_COPIES = 100_000_000
+"""Most rows that a table is made of, equal ones counted."""
+
+FOLDED_ROWS = 500_000
+"""Changes that are folded at once, where a relation is made of the kept changes."""
 
 
 class ChangesPreview(Preview):
@@ -42,6 +55,8 @@ class ChangesPreview(Preview):
         How many of the newest changes are kept.
     """
 
+    is_updating = True
+
     def __init__(self, schema: Schema, *, limit_rows: int = PREVIEW_ROWS) -> None:
         import pyarrow as pa
 
@@ -51,10 +66,37 @@ class ChangesPreview(Preview):
             limit_rows=limit_rows,
         )
         self._row = arrow_schema(nullable(schema))
-        hidden = [pa.field(n, pa.int64()) for n in (WEIGHT, ROW_ID, _SEEN)]
-        empty = pa.schema([*self._row, *hidden]).empty_table()
-        self._settled = self._relation = _Relation(empty)
+        hidden = [pa.field(n, pa.int64()) for n in (WEIGHT, ROW_ID)]
+        self._changes = pa.schema([*self._row, *hidden])
+        self._relation = self._nothing
+        self._count = 0
+        # The relation and its count before the newest batch; None: not known.
+        self._settled: tuple[_Relation, int] | None = None
         self._batch_id = -1
+
+    @property
+    def _nothing(self) -> _Relation:
+        import pyarrow as pa
+
+        return _Relation(
+            self._changes.append(pa.field(_SEEN, pa.int64())).empty_table()
+        )
+
+    def keep_in(self, folder: Path, budget_bytes: int) -> None:
+        """Keep all changes in a folder from now on; those that it has come first."""
+        from arroyo_nb.changelog.zset import consolidate
+        from arroyo_nb.run.row_store import RowStore
+
+        if self._store is not None and self._store.folder == folder:
+            return
+        store = self._store = RowStore(folder, self._changes, budget_bytes, consolidate)
+        self._take_up(store)
+        for frame in store.newest(self._limit_rows):
+            self._batches.append((frame.batch_id, self._documents(frame.rows)))
+            self._batch_id = frame.batch_id
+        self._cut()
+        self._count = store.result_rows
+        self._relation = self._rebuilt(self._batch_id + 1)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Take one micro-batch of rows with weights and ids."""
@@ -68,15 +110,64 @@ class ChangesPreview(Preview):
         """Take the changes of one micro-batch; a replayed one takes the place of its
         first try."""
         from arroyo_nb.changelog.debezium import newest_documents
+        from arroyo_nb.changelog.zset import weights
 
         schema = arrow_schema(self.schema)
-        documents, count = newest_documents(changes, self._limit_rows)
-        self.put(documents.select(schema.names).cast(schema), batch_id, count)
+        newest, count = newest_documents(changes, self._limit_rows)
+        rows = newest.select(schema.names).cast(schema)
+        self._remember(rows, batch_id, count)
+        before, count_before = self._before(batch_id)
+        after, count_after = (
+            before.after(changes),
+            count_before + weights(changes).sum(),
+        )
+        if self._store is not None:
+            kept = changes.select(self._changes.names).cast(self._changes)
+            self._store.append(kept, batch_id, count, int(count_after))
         with self._lock:
-            # A batch that comes again begins where it began.
-            if batch_id != self._batch_id:
-                self._settled, self._batch_id = self._relation, batch_id
-            self._relation = self._settled.after(changes)
+            self._settled, self._batch_id = (before, count_before), batch_id
+            self._relation, self._count = after, int(count_after)
+        self._tell(rows, batch_id)
+
+    def _before(self, batch_id: int) -> tuple[_Relation, int]:
+        """The relation and its count before a batch, which may come again."""
+        if batch_id > self._batch_id:
+            return self._relation, self._count
+        if batch_id == self._batch_id and self._settled is not None:
+            return self._settled
+        recent = self._store.recent if self._store is not None else ()
+        counts = {number: rows for number, _, rows in recent}
+        relation = self._rebuilt(batch_id)
+        return relation, counts.get(batch_id, relation.count)
+
+    def _rebuilt(self, batch_id: int) -> _Relation:
+        """The relation before a batch, of the kept changes; none where it is large."""
+        store = self._readable
+        if store is None:
+            return self._nothing
+        if (
+            max(store.result_rows, 0) > RELATION_ROWS
+            or store.size_bytes > REBUILT_BYTES
+        ):
+            return _Relation(self._nothing.rows, is_large=True)
+        return self._folded(store, batch_id)
+
+    def _folded(self, store: RowStore, batch_id: int | None = None) -> _Relation:
+        """The relation of all kept changes; or of those before a batch."""
+        import pyarrow as pa
+
+        base, relation = store.base(), self._nothing
+        parts = [] if base is None else [base.cast(self._changes)]
+        rows = 0
+        for frame in store.frames():
+            if batch_id is not None and frame.batch_id >= batch_id:
+                break
+            parts.append(frame.rows)
+            rows += frame.rows.num_rows
+            if rows >= FOLDED_ROWS:
+                relation = relation.with_changes(pa.concat_tables(parts))
+                parts, rows = [], 0
+        return relation.with_changes(pa.concat_tables(parts)) if parts else relation
 
     def table(self) -> pa.Table:
         """The rows that all changes leave, in the order in which they first came.
@@ -84,39 +175,91 @@ class ChangesPreview(Preview):
         Raises
         ------
         RunProblem
-            When they are more than fit here.
+            When they are more than memory holds, and not all changes are kept.
         """
         from arroyo_nb.changelog.zset import fold
 
         relation = self._relation
-        if relation.is_cut:
-            raise RunProblem(
-                f"the result has more than {RELATION_ROWS:,} rows, which are not held",
-                hint="INSERT INTO a table, or look at changelog()",
-            )
+        if relation.is_large:
+            store = self._store
+            if store is None or self._result_is_cut:
+                raise RunProblem(
+                    f"the result has more than {RELATION_ROWS:,} rows, which takes all "
+                    "its changes to tell, and not all of them are kept"
+                    + (f": {self.cut_text}" if self.cut_text else ""),
+                    hint="INSERT INTO a table, give a larger budget, or look at "
+                    "changelog()",
+                )
+            relation = self._folded(store)
         return fold(relation.in_place()).select(self._row.names)
+
+    def batches(self) -> pa.RecordBatchReader:
+        """The kept changes, oldest first: op, batch, before, after."""
+        import pyarrow as pa
+
+        found = (b for rows in self._numbered() for b in rows.to_batches())
+        return pa.RecordBatchReader.from_batches(self._numbered_schema, found)
 
     def changelog(self) -> pa.Table:
         """The kept changes: op, batch, before, after."""
-        table, ids = self._numbered()
-        return table.add_column(1, "batch", ids)
+        import pyarrow as pa
+
+        empty = self._numbered_schema.empty_table()
+        return pa.concat_tables([empty, *self._numbered()])
+
+    _what = "changes"
+
+    @property
+    def _result_is_cut(self) -> bool:
+        store = self._store
+        kept = store is not None and store.leaves_result and self._count <= MOST_COPIES
+        return self._relation.is_large and not kept
+
+    @property
+    def _numbered_schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        return arrow_schema(self.schema).insert(1, pa.field("batch", pa.int64()))
+
+    def _numbered(self) -> Iterator[pa.Table]:
+        """The kept changes by micro-batch, with its number."""
+        import pyarrow as pa
+
+        for batch_id, rows in self._frames():
+            many = pa.repeat(pa.scalar(batch_id, pa.int64()), rows.num_rows)
+            yield rows.add_column(1, "batch", many).cast(self._numbered_schema)
+
+    def _frames(self) -> Iterator[tuple[int, pa.Table]]:
+        store = self._readable
+        if store is None:
+            return iter(self._kept())
+        frames = store.frames()
+        return ((frame.batch_id, self._documents(frame.rows)) for frame in frames)
+
+    def _documents(self, changes: pa.Table) -> pa.Table:
+        from arroyo_nb.changelog.debezium import newest_documents
+
+        schema = arrow_schema(self.schema)
+        documents, _ = newest_documents(changes, MOST_COPIES)
+        return documents.select(schema.names).cast(schema)
 
     def state(self) -> PreviewState:
         """What a picture shows of it at this moment."""
-        state, relation = super().state(), self._relation
+        state = super().state()
         return _ChangesState(
             state.batches,
             state.total_rows,
             state.kept_rows,
-            None if relation.is_cut else relation.count,
-            relation,
+            self.result_rows,
+            state.cut_text,
+            self._relation,
             tuple(self._row.names),
         )
 
     @property
     def result_rows(self) -> int | None:
-        """How many rows the changes leave; None where they are too many to hold."""
-        return None if self._relation.is_cut else self._relation.count
+        """How many rows the changes leave; None where :meth:`table` cannot tell."""
+        return None if self._result_is_cut else self._count
 
 
 @dataclass(frozen=True)
@@ -128,9 +271,12 @@ class _Relation:
     rows
         The visible columns, the weight and the id of each row; and in ``_SEEN`` the
         place of its id among all that are there.
+    is_large
+        Whether they are not held, as they were too many.
     """
 
     rows: pa.Table
+    is_large: bool = False
 
     @cached_property
     def count(self) -> int:
@@ -139,19 +285,21 @@ class _Relation:
 
         return int(weights(self.rows).clip(0).sum())
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether there were too many rows; what is held is then not the result."""
-        return max(self.count, int(self.rows.num_rows)) > RELATION_ROWS
-
     def after(self, changes: pa.Table) -> _Relation:
         """With the changes of one more batch."""
+        if self.is_large:  # it will not fit again
+            return self
+        after = self.with_changes(changes)
+        if max(after.count, int(after.rows.num_rows)) > RELATION_ROWS:
+            return _Relation(after.rows.slice(0, 0), is_large=True)
+        return after
+
+    def with_changes(self, changes: pa.Table) -> _Relation:
+        """With more changes, however many rows they leave."""
         import pyarrow as pa
 
         from arroyo_nb.changelog.zset import consolidate
 
-        if self.is_cut:  # it will not fit again
-            return self
         known = self.rows.drop_columns([_SEEN])
         rows = consolidate(pa.concat_tables([known, changes]))
         return _Relation(rows.append_column(_SEEN, self._places(rows)))
@@ -173,6 +321,7 @@ class _Relation:
 
     def _places(self, rows: pa.Table) -> pa.ChunkedArray:
         """The place that a row's id has had; behind all others for one that is new."""
+        import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -180,7 +329,7 @@ class _Relation:
             pc.index_in(rows[ROW_ID], value_set=self.rows[ROW_ID].combine_chunks())
         )
         first = (pc.max(self.rows[_SEEN]).as_py() or 0) + 1
-        fresh = pa.array(range(first, first + rows.num_rows), pa.int64())
+        fresh = pa.array(np.arange(first, first + rows.num_rows))
         return pc.coalesce(had, fresh)
 
 
@@ -197,7 +346,7 @@ class _ChangesState(PreviewState):
         from arroyo_nb.changelog.zset import fold
 
         assert self.relation is not None
-        if self.relation.is_cut:
+        if self.relation.is_large:
             return []
         rows = fold(self.relation.last(count).in_place()).select(list(self.columns))
         return list(reversed(last_rows(rows, count)))

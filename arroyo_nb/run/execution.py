@@ -251,10 +251,18 @@ class Execution:
                     read,
                     checkpoint=claim.checkpoint(index),
                     state=claim.sink(index),
+                    rows=claim.rows(index),
+                    budget_bytes=self._budget_bytes,
                     trigger=self._trigger(output),
                     keeping=keeping,
                     context=context,
                 )
+
+    @property
+    def _budget_bytes(self) -> int:
+        """What each output that keeps rows may keep."""
+        keeping = sum(output.preview is not None for output in self.outputs)
+        return self._options.budget_bytes // max(keeping, 1)
 
     def _trigger(self, output: Output) -> timedelta | None:
         """How often an output's changes are told. What ends is done soonest without."""

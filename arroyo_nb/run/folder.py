@@ -8,7 +8,8 @@
     sources/TABLE/      chunks that the conductor released; where a topic was begun
     sources/heartbeat/  beats, for queries that forget idle keys
     lookups/            tables that rows are looked up in, as they were read
-    outputs/N/          one query: checkpoint/ of Spark, sink/ of the writer
+    outputs/N/          one query: checkpoint/ of Spark, sink/ of the writer, rows/ that
+                        were kept for who looks at them
 
 A folder is one query's: state of another query is refused, never misread.
 """
@@ -39,7 +40,7 @@ from arroyo_nb.run.stamp import (
     waiting,
 )
 
-LOCK, OUTPUTS = "lock", "outputs"
+LOCK, OUTPUTS, ROWS = "lock", "outputs", "rows"
 LOOKED_AT_S = 0.2
 """How long a lock may be held by somebody who only looks whether it is."""
 
@@ -162,6 +163,10 @@ class RunFolder:
     def sink(self, output: int) -> Path:
         """What an output's writer keeps."""
         return self._made(OUTPUTS, str(output), "sink")
+
+    def rows(self, output: int) -> Path:
+        """What an output produced, where that is kept."""
+        return self.path / OUTPUTS / str(output) / ROWS
 
     def release(self) -> None:
         """Let another run have it; harmless twice."""

@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.folder import LOCK, Lock, settle
+from arroyo_nb.run.folder import LOCK, OUTPUTS, ROWS, Lock, settle
 from arroyo_nb.run.owner import NOTES, REQUEST
 from arroyo_nb.run.stamp import STAMP, Stamp, beside, fingerprint
 
@@ -155,11 +155,13 @@ def _renamed(folder: Path) -> Path:
 
 @contextmanager
 def _copied(old: Path, used_as: Path, left_out: Collection[str] = ()) -> Iterator[Path]:
-    """A copy of all but the stamp, beside where it will be used; it is removed when it
-    cannot be made, or the block fails."""
+    """A copy of all but the stamp and the kept rows, beside where it will be used; it
+    is removed when it cannot be made, or the block fails."""
     copy = beside(used_as)
     shutil.rmtree(copy, ignore_errors=True)
     unwanted = {old / part for part in (*left_out, STAMP, LOCK, NOTES, REQUEST)}
+    # What goes on is another query, or a job, which keeps no rows.
+    unwanted.update(old.glob(f"{OUTPUTS}/*/{ROWS}"))
 
     def ignored(folder: str, names: list[str]) -> list[str]:
         return [name for name in names if Path(folder, name) in unwanted]

@@ -33,6 +33,12 @@ JOB_FLUSH = timedelta(seconds=1)
 by a job, to which fewer and larger batches matter more."""
 
 
+BUDGET_BYTES = 2**30
+"""What a run keeps of its rows, where nothing else is said."""
+
+SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*\Z", re.IGNORECASE)
+_UNIT_BYTES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
 END: Literal["end"] = "end"
 """What is written in place of an event time for the end that topics have now."""
 
@@ -68,6 +74,9 @@ class RunOptions:
         between checkpoints.
     printed
         Whether bare SELECTs go to standard output as JSON lines, and none are kept.
+    budget_bytes
+        What the rows that are kept may take on the disk; 0: only the newest are kept,
+        in memory.
     spec
         What the state folder says of what is run, for who judges a change of it.
     differs
@@ -85,6 +94,7 @@ class RunOptions:
     traced: bool = True
     real_time: bool = False
     printed: bool = False
+    budget_bytes: int = BUDGET_BYTES
     spec: str = ""
     differs: Callable[[Stamp], str] = untold
 
@@ -110,6 +120,25 @@ def state_folder(named: str | Path) -> Path:
         )
     # Now: Spark wants an address, and the process may go to another folder.
     return Path(named).expanduser().absolute()
+
+
+def size_bytes(value: str | int) -> int:
+    """A size such as ``1GB``, ``200 MB``; a bare number is bytes.
+
+    Raises
+    ------
+    RunProblem
+        When it is not one.
+
+    >>> size_bytes("1.5GB")
+    1610612736
+    """
+    match = SIZE.match(str(value))
+    if match is None:
+        raise RunProblem(
+            f"'{value}' is not a size", hint="write one like 200MB, 1GB or 0"
+        )
+    return int(float(match[1]) * _UNIT_BYTES[match[2].upper()])
 
 
 def duration(value: str | timedelta | None) -> timedelta | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -96,7 +97,8 @@ class Output:
     sink
         What to write.
     keep
-        Whether rows are (also) kept for a preview.
+        Whether rows are (also) kept for a preview: the newest in memory, all of them
+        in the run's folder.
     write
         Whether the sink's own table is written.
     traced
@@ -222,6 +224,8 @@ class Output:
         *,
         checkpoint: Path,
         state: Path,
+        rows: Path,
+        budget_bytes: int,
         trigger: timedelta | None,
         keeping: Keeping,
         context: Context,
@@ -230,11 +234,12 @@ class Output:
         are written in the context, by which a kernel knows the cell that a thread
         prints for."""
         self._context = context
-        rows = lower(self.sink.input, read, observed=self.is_traced, keeping=keeping)
+        self._keep_rows(rows, budget_bytes)
+        frame = lower(self.sink.input, read, observed=self.is_traced, keeping=keeping)
         self._writer = writer = self._make_writer(state)
-        rows = visible(rows, self.sink.input, timed=writer.timed)
+        frame = visible(frame, self.sink.input, timed=writer.timed)
         make = self._in_real_time if self._real_time else self._in_batches
-        stream = make(rows, writer, trigger)
+        stream = make(frame, writer, trigger)
         stream = stream.option("checkpointLocation", checkpoint.as_uri())
         self.error, self._last_batch = None, False
         self._held_in, self._ends_fixed = None, False
@@ -242,6 +247,15 @@ class Output:
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
         self._query = stream.start()
+
+    def _keep_rows(self, folder: Path, budget_bytes: int) -> None:
+        if self.preview is not None and budget_bytes:
+            self.preview.keep_in(folder, budget_bytes)
+            if self.progress is None:  # the rows of before are shown at once
+                self.shown = self.preview.state()
+        else:
+            # Those of an earlier run would have a gap behind them from now on.
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _in_batches(
         self, rows: DataFrame, writer: Writer, trigger: timedelta | None

@@ -1,14 +1,16 @@
-"""What a preview keeps of its output: the newest rows, and exact counts of all.
+"""What a preview keeps of its output: all rows up to a budget, and exact counts.
 
-The buffer is bounded in rows; :attr:`Preview.cut_rows` says how many older ones were
-let go. Batches come on Spark's callback thread and are read from any other.
+The newest rows are in memory, for views; all of them in a :class:`RowStore` of the
+run's folder, once the run has one. :attr:`Preview.cut_rows` says how many are not here.
+Batches come on Spark's callback thread and are read from any other.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,56 +22,89 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from arroyo_nb.run.row_store import RowStore
+
 OnRows: TypeAlias = "Callable[[pa.Table, int], object]"
 """Is given rows as they come, and the number of their batch."""
 
 PREVIEW_ROWS = 10_000
-"""Newest rows kept of an output, as Arroyo's own preview does."""
+"""Newest rows of an output that are in memory, as in Arroyo's own preview."""
+
+RECENT_BATCHES = 64
+"""For how many of the newest micro-batches it is known how many rows came before."""
 
 
 class Preview:
-    """A writer that keeps rows in memory (see :class:`arroyo_nb.connectors.Writer`).
+    """A writer that keeps rows (see :class:`arroyo_nb.connectors.Writer`).
 
     Parameters
     ----------
     schema
         Columns of the output.
     limit_rows
-        How many of the newest rows are kept.
+        How many of the newest rows are in memory.
     """
 
     native: str | None = None
     timed = False
+    is_updating = False
+    """Whether what comes are changes, and :meth:`table` what they leave."""
 
     def __init__(self, schema: Schema, *, limit_rows: int = PREVIEW_ROWS) -> None:
         self.schema = schema
         self.total_rows = 0
         self._limit_rows = limit_rows
         self._batches: deque[tuple[int, pa.Table]] = deque()
-        self._newest = (-1, 0)
+        self._starts: deque[tuple[int, int]] = deque(maxlen=RECENT_BATCHES)
         self._lock = Lock()
         self._callbacks: tuple[OnRows, ...] = ()
+        self._store: RowStore | None = None
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Take one micro-batch; a replayed one takes the place of its first try."""
         self.put(batch.toArrow().cast(arrow_schema(nullable(self.schema))), batch_id)
 
-    def put(self, rows: pa.Table, batch_id: int, count: int | None = None) -> None:
-        """Take the rows of one micro-batch, in the order of their windows; or only the
-        newest of them, and how many came."""
-        count = rows.num_rows if count is None else count
+    def keep_in(self, folder: Path, budget_bytes: int) -> None:
+        """Keep all rows in a folder from now on; those that it has come first."""
+        from arroyo_nb.run.row_store import RowStore
+
+        if self._store is not None and self._store.folder == folder:
+            return
+        self._store = RowStore(
+            folder, arrow_schema(nullable(self.schema)), budget_bytes
+        )
+        self._take_up(self._store)
+        for frame in self._store.newest(self._limit_rows):
+            self._batches.append((frame.batch_id, frame.rows))
+        self._cut()
+
+    def put(self, rows: pa.Table, batch_id: int) -> None:
+        """Take the rows of one micro-batch, in the order of their windows."""
         rows = _by_window(rows, self.schema)
+        self._remember(rows, batch_id, rows.num_rows)
+        if self._store is not None:
+            self._store.append(rows, batch_id, rows.num_rows)
+        self._tell(rows, batch_id)
+
+    def _take_up(self, store: RowStore) -> None:
+        self.total_rows = store.next
+        self._starts.extend((batch_id, first) for batch_id, first, _ in store.recent)
+
+    def _remember(self, rows: pa.Table, batch_id: int, count: int) -> None:
+        """Hold the newest rows of a batch, and count all that came with it."""
         with self._lock:
-            if self._newest[0] == batch_id:
-                # As many as came, not as many as were kept.
-                self.total_rows -= self._newest[1]
-                if self._batches and self._batches[-1][0] == batch_id:
-                    self._batches.pop()
-            self._newest = batch_id, count
+            # One that comes again takes the place of its first try.
+            while self._starts and self._starts[-1][0] >= batch_id:
+                self.total_rows = self._starts.pop()[1]
+            while self._batches and self._batches[-1][0] >= batch_id:
+                self._batches.pop()
+            self._starts.append((batch_id, self.total_rows))
             self.total_rows += count
             if rows.num_rows:
                 self._batches.append((batch_id, rows))
             self._cut()
+
+    def _tell(self, rows: pa.Table, batch_id: int) -> None:
         for callback in self._callbacks if rows.num_rows else ():
             callback(rows, batch_id)
 
@@ -79,18 +114,59 @@ class Preview:
         self._callbacks = (*self._callbacks, callback)
 
     def close(self) -> None:
-        """Nothing is held open; the rows stay readable."""
+        """Write no more; the rows stay readable."""
+        if self._store is not None:
+            self._store.close()
+
+    def detach(self) -> None:
+        """Keep the rows readable after the run's folder is removed."""
+        if self._store is not None:
+            self._store.detach()
 
     @property
     def kept_rows(self) -> int:
-        """How many rows are still here."""
+        """How many rows are here."""
+        return self.total_rows - self.cut_rows
+
+    @property
+    def cut_rows(self) -> int:
+        """How many rows are not here."""
+        store = self._readable
+        if store is not None and not store.problem:
+            return store.first
+        return self.total_rows - (store.kept if store else self._in_memory)
+
+    @property
+    def cut_text(self) -> str:
+        """Which rows are not here, and why; empty: all are."""
+        if not self.cut_rows:
+            return ""
+        store = self._store
+        which = "first" if self._readable and store and store.problem else "newest"
+        what = f"the {which} {self.kept_rows:,} of {self.total_rows:,} {self._what}"
+        if store is None:
+            return f"{what}: a budget for kept rows keeps more, such as 1GB"
+        if store.problem:
+            return f"{what}: {store.problem}"
+        budget = size_text(store.budget_bytes)
+        return (
+            f"{what}: the budget for kept rows is {budget}, and the oldest were let go"
+        )
+
+    _what = "rows"
+
+    @property
+    def _in_memory(self) -> int:
         with self._lock:
             return sum(rows.num_rows for _, rows in self._batches)
 
     @property
-    def cut_rows(self) -> int:
-        """How many older rows were let go."""
-        return self.total_rows - self.kept_rows
+    def _readable(self) -> RowStore | None:
+        """The store, unless more rows are in memory than it could keep."""
+        store = self._store
+        if store is None or (store.problem and store.kept <= self._in_memory):
+            return None
+        return store
 
     @property
     def result_rows(self) -> int | None:
@@ -99,7 +175,19 @@ class Preview:
 
     def table(self) -> pa.Table:
         """The kept rows, oldest first."""
-        return self._numbered()[0]
+        import pyarrow as pa
+
+        empty = arrow_schema(nullable(self.schema)).empty_table()
+        return pa.concat_tables([empty, *(rows for _, rows in self._frames())])
+
+    def batches(self) -> pa.RecordBatchReader:
+        """The kept rows, oldest first, a record batch at a time: of those of the disk
+        one is in memory."""
+        import pyarrow as pa
+
+        schema = arrow_schema(nullable(self.schema))
+        found = (b for _, rows in self._frames() for b in rows.to_batches())
+        return pa.RecordBatchReader.from_batches(schema, found)
 
     def changelog(self) -> pa.Table:
         """The kept rows as changes: op, batch, before, after.
@@ -108,25 +196,24 @@ class Preview:
         """
         import pyarrow as pa
 
-        table, ids = self._numbered()
-        row = pa.struct(list(table.schema))
-        chunks = [b.to_struct_array() for b in table.to_batches()]
-        after = pa.chunked_array(chunks, row)
-        return pa.table(
-            {
-                "op": pa.array(["c"] * len(table), pa.string()),
-                "batch": ids,
-                "before": pa.nulls(len(table), row),
-                "after": after,
-            }
-        )
+        row = pa.struct(list(arrow_schema(nullable(self.schema))))
+        created: list[pa.Table] = []
+        for batch_id, rows in self._frames():
+            after = pa.chunked_array([b.to_struct_array() for b in rows.to_batches()])
+            many = rows.num_rows
+            op, batch = pa.repeat("c", many), pa.repeat(pa.scalar(batch_id), many)
+            before = pa.nulls(many, row)
+            columns = {"op": op, "batch": batch, "before": before, "after": after}
+            created.append(pa.table(columns))
+        named = {"op": pa.string(), "batch": pa.int64(), "before": row, "after": row}
+        return pa.concat_tables([pa.schema(named).empty_table(), *created])
 
     def state(self) -> PreviewState:
         """What a picture shows of it at this moment: values that never change."""
+        kept, cut_text = self.kept_rows, self.cut_text
         with self._lock:
-            kept = sum(rows.num_rows for _, rows in self._batches)
-            newest = batches_that_hold(self._batches)
-            return PreviewState(newest, self.total_rows, kept, self.total_rows)
+            newest, total = batches_that_hold(self._batches), self.total_rows
+        return PreviewState(newest, total, kept, total, cut_text)
 
     def newest(self, count: int) -> list[tuple[Any, ...]]:
         """The newest rows as Python values, newest first."""
@@ -140,15 +227,12 @@ class Preview:
         with self._lock:
             return list(self._batches)
 
-    def _numbered(self) -> tuple[pa.Table, pa.Array]:
-        """The kept rows, oldest first, and the batch of each."""
-        import pyarrow as pa
-
-        batches = self._kept()
-        empty = arrow_schema(nullable(self.schema)).empty_table()
-        ids = [batch_id for batch_id, rows in batches for _ in range(rows.num_rows)]
-        table = pa.concat_tables([empty, *(rows for _, rows in batches)])
-        return table, pa.array(ids, pa.int64())
+    def _frames(self) -> Iterator[tuple[int, pa.Table]]:
+        """The kept rows by micro-batch, oldest first."""
+        store = self._readable
+        if store is None:
+            return iter(self._kept())
+        return ((frame.batch_id, frame.rows) for frame in store.frames())
 
     def _cut(self) -> None:
         kept = sum(rows.num_rows for _, rows in self._batches)
@@ -181,8 +265,11 @@ class Tee:
             batch.unpersist()
 
     def close(self) -> None:
-        """Close the sink."""
-        self._sink.close()
+        """Close the sink, and keep no more."""
+        try:
+            self._sink.close()
+        finally:
+            self._preview.close()
 
 
 def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:
@@ -199,6 +286,18 @@ def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:
     named = {str(i): key for i, key in enumerate(keys)}
     order = [(name, "ascending") for name in named]
     return rows.take(pc.sort_indices(pa.table(named), sort_keys=order))
+
+
+def size_text(size_bytes: int) -> str:
+    """A size in its largest unit.
+
+    >>> size_text(2**30), size_text(1_500)
+    ('1 GB', '1.46 KB')
+    """
+    for unit, size in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
+        if size_bytes >= size:
+            return f"{size_bytes / size:.3g} {unit}"
+    return f"{size_bytes} bytes"
 
 
 def nullable(schema: Schema) -> Schema:

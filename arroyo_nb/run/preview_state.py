@@ -34,12 +34,15 @@ class PreviewState:
         How many of them are kept.
     result_rows
         How many rows the output has; None where that is not known.
+    cut_text
+        Which rows are not kept, and why; empty: all are.
     """
 
     batches: tuple[tuple[int, pa.Table], ...] = ()
     total_rows: int = 0
     kept_rows: int = 0
     result_rows: int | None = 0
+    cut_text: str = ""
 
     @property
     def cut_rows(self) -> int:

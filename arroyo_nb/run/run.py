@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import shutil
 import weakref
+import warnings
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run import ledger
@@ -25,6 +27,7 @@ from arroyo_nb.run.stopping import StopMode, stop_mode
 from arroyo_nb.run.waiting import Awaited
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
     from arroyo_nb.engine import Engine
@@ -34,8 +37,28 @@ if TYPE_CHECKING:
     from arroyo_nb.run.progress import Progress
 
 
+REPR_ROWS = 10
+"""Rows that a run shows of itself."""
+
+
+class RunViews(Protocol):
+    """How a run is shown: views are above runs, and are handed in."""
+
+    def text(self, snapshot: Snapshot) -> str:
+        """The newest rows and the counts, as text."""
+
+    def html(self, snapshot: Snapshot) -> str:
+        """The same as HTML."""
+
+    def plot(self, run: Any, **encoding: Any) -> Any:
+        """A chart of the rows."""
+
+
 class Run(Awaited):
     """A started script; a context manager that stops it.
+
+    Its rows are Arrow data: what takes the Arrow PyCapsule interface takes a run, as
+    in ``polars.DataFrame(run)`` or ``pyarrow.table(run)``.
 
     Attributes
     ----------
@@ -57,8 +80,10 @@ class Run(Awaited):
         *,
         temporary: bool = False,
         outputs: tuple[Output, ...] | None = None,
+        views: RunViews | None = None,
     ) -> None:
         self.name = name
+        self._views = views
         self.plan = plan
         self.folder = folder
         self.options = options
@@ -80,8 +105,15 @@ class Run(Awaited):
         self.stop().wait_quietly(timeout=30)
 
     def __repr__(self) -> str:
+        if self._views is not None:
+            return self._views.text(self.snapshot(REPR_ROWS))
         rows = sum(o.preview.total_rows for o in self.outputs if o.preview)
         return f"<Run {self.name}: {self.state.value}, {rows:,} rows>"
+
+    def _repr_html_(self) -> str | None:
+        if self._views is None:
+            return None
+        return self._views.html(self.snapshot(REPR_ROWS))
 
     @property
     def state(self) -> RunState:
@@ -177,7 +209,11 @@ class Run(Awaited):
         self.feeds.step()
 
     def table(self, output: int = 0) -> pa.Table:
-        """The newest result rows of an output, oldest first, as an Arrow table.
+        """The result rows of an output, oldest first, as an Arrow table.
+
+        They are all rows that the run has produced, up to its budget: a warning says
+        how many are missing. Rows on the disk are mapped, not read: what nobody looks
+        at takes no memory.
 
         Raises
         ------
@@ -186,11 +222,107 @@ class Run(Awaited):
         RunProblem
             When the output's rows went to its sink and none were kept.
         """
-        return self._kept(output).table()
+        preview = self._kept(output)
+        _warn_of_missing(preview)
+        return preview.table()
 
     def changelog(self, output: int = 0) -> pa.Table:
-        """The newest changes of an output: op, batch, before, after."""
-        return self._kept(output).changelog()
+        """The changes of an output, oldest first: op, batch, before, after. A warning
+        says how many are missing above the run's budget."""
+        preview = self._kept(output)
+        _warn_of_missing(preview)
+        return preview.changelog()
+
+    def batches(self, output: int = 0) -> pa.RecordBatchReader:
+        """The rows of an output, oldest first, one Arrow record batch after the other:
+        however many there are, one is in memory.
+
+        Of an updating output they are its changes: op, batch, before, after.
+
+        Examples
+        --------
+        ::
+
+            for batch in run.batches():
+                print(batch.num_rows)
+        """
+        preview = self._kept(output)
+        _warn_of_missing(preview)
+        return preview.batches()
+
+    def to_pandas(self, output: int = 0) -> pd.DataFrame:
+        """The result rows as a DataFrame of pandas."""
+        return self.table(output).to_pandas()
+
+    def to_polars(self, output: int = 0) -> Any:
+        """The result rows as a DataFrame of Polars.
+
+        Raises
+        ------
+        RunProblem
+            When Polars is not installed.
+        """
+        polars = _library("polars")
+        return polars.from_arrow(self.table(output))
+
+    def to_duckdb(self, output: int = 0, connection: Any = None) -> Any:
+        """The result rows as a relation of DuckDB, to be queried further.
+
+        Parameters
+        ----------
+        output
+            Which output.
+        connection
+            Of DuckDB; None: its default one.
+
+        Raises
+        ------
+        RunProblem
+            When DuckDB is not installed.
+
+        Examples
+        --------
+        ::
+
+            run.to_duckdb().filter("n > 10").order("n DESC")
+        """
+        duckdb = _library("duckdb")
+        return (connection or duckdb).from_arrow(self.table(output))
+
+    def plot(
+        self,
+        *,
+        x: str | None = None,
+        y: str | None = None,
+        color: str | None = None,
+    ) -> Any:
+        """A chart of the newest result rows, made with Altair.
+
+        Parameters
+        ----------
+        x
+            Column across; by default the window, else a time, else a text.
+        y
+            Measure; by default the first number.
+        color
+            Column of the colours; by default the first text with few values.
+
+        Raises
+        ------
+        RunProblem
+            When there is nothing to draw, or no such column.
+        """
+        if self._views is None:
+            raise RunProblem("only a run of a session can be drawn")
+        return self._views.plot(self, x=x, y=y, color=color)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The result rows of the first output, by the Arrow PyCapsule interface; of an
+        output that only appends they are streamed."""
+        preview = self._kept(0)
+        _warn_of_missing(preview)
+        rows = preview.table() if preview.is_updating else preview.batches()
+        return rows.__arrow_c_stream__(requested_schema)
 
     def on_rows(self, callback: OnRows, output: int = 0) -> Run:
         """Have a function called with the rows of an output as they come, from now on.
@@ -313,6 +445,29 @@ class Run(Awaited):
             self._told = True
             raise self.error
 
+    def detach(self) -> None:
+        """Keep the rows readable for whoever still holds this run, when its temporary
+        folder is removed."""
+        for output in self.outputs if self.temporary else ():
+            if output.preview is not None:
+                output.preview.detach()
+
     def _remove(self) -> None:
         if self.temporary:
+            self.detach()
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _warn_of_missing(preview: Preview) -> None:
+    if missing := preview.cut_text:
+        warnings.warn(missing, stacklevel=3)
+
+
+def _library(name: str) -> Any:
+    """A library that is not ours to bring along."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise RunProblem(
+            f"this takes {name}, which is not installed", hint=f"pip install {name}"
+        ) from error

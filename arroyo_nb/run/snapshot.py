@@ -138,7 +138,7 @@ class Snapshot:
     ``rows`` are those of the result that changed last, in the order in which they first
     came, and ``changes`` the newest changes, newest first; ``rows_out``, ``rows_kept``
     and ``rows_cut`` then count changes, and ``result_rows`` the rows of the result
-    (None: too many to hold). ``note`` says in one
+    (None: they cannot be told any more). ``note`` says in one
     line why the run stopped, or what it waits for (engine start-up progress included).
     ``windowed`` is false where the query has no window; ``window_text`` is like
     ``tumble 1 hour``. ``sessions`` is true where the windows have no fixed width: each
@@ -148,10 +148,11 @@ class Snapshot:
     are (None: not known).
 
     What a run keeps is bounded. Of the rows of this output ``rows_kept`` are there and
-    ``rows_cut`` older ones were let go, as were ``windows_cut`` closed windows;
-    ``recorded_to`` is the last batch whose late rows can be found again, once recording
-    has ended. ``exact`` is false where rows of neighbouring windows had to be counted
-    together, ``late_exact`` where fewer than ``late_rows`` may have been late.
+    ``rows_cut`` are not, which ``cut_text`` explains; ``windows_cut`` closed windows
+    are not either; ``recorded_to`` is the last batch whose late rows can be found
+    again, once recording has ended. ``exact`` is false where rows of neighbouring
+    windows had to be counted together, ``late_exact`` where fewer than ``late_rows``
+    may have been late.
 
     Of a run with several outputs it is the first one's picture, with the counts of all;
     ``more_outputs`` counts the others. ``unwritten`` are the tables of its INSERTs
@@ -190,6 +191,7 @@ class Snapshot:
     changes: tuple[Change, ...] = field(default=())
     rows_kept: int = 0
     rows_cut: int = 0
+    cut_text: str = ""
     windows_cut: int = 0
     recorded_to: int | None = None
     exact: bool = True

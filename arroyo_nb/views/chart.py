@@ -135,7 +135,7 @@ def _encoding(
         raise RunProblem(
             "there is nothing to draw by default: a chart needs a number and a window, "
             "time or text beside it",
-            hint="name the columns: plot(run, x='...', y='...')",
+            hint="name the columns: run.plot(x='...', y='...')",
         )
     few = (name for name in texts if name != across and _is_few(table, name))
     end = across + END if across in windows else None

@@ -42,7 +42,7 @@ def _newest(shown: int, what: str, snapshot: Snapshot) -> list[str]:
     if shown < came:
         parts.append(f"newest {shown:,} of {count(came, what)}")
     if snapshot.rows_cut:
-        parts.append(f"{count(snapshot.rows_kept)} kept")
+        parts.append(snapshot.cut_text or f"{count(snapshot.rows_kept)} kept")
     return parts
 
 
@@ -50,6 +50,11 @@ def _of_result(snapshot: Snapshot) -> str:
     shown, rows = len(snapshot.rows), snapshot.result_rows
     if rows is None:
         return "the result has too many rows to hold: look at its changes"
+    if not shown and rows:
+        return (
+            f"the result has {count(rows, 'row')}, too many to be shown as they "
+            "change: Run.table() has them"
+        )
     return f"the last {shown:,} to change of {count(rows, 'row')}" * (shown < rows)
 
 

@@ -69,11 +69,23 @@ def _finished(snapshot: Snapshot) -> str | None:
     if snapshot.updating:
         return "The input has ended: these rows are the result."
     if not snapshot.windowed:
-        return "The input has ended: every row is here."
+        return f"The input has ended: {_how_many(snapshot)}"
     return (
         "The input has ended, so the watermark went to the end of time: every window "
         "that was still open has closed."
     )
+
+
+def _how_many(snapshot: Snapshot) -> str:
+    rows = snapshot.rows_kept + snapshot.rows_cut
+    if snapshot.rows_cut:
+        return (
+            f"{count(snapshot.rows_kept)} of its {count(rows, 'row')} are kept in "
+            "Run.table()."
+        )
+    if len(snapshot.rows) == rows:
+        return "every row is here."
+    return f"all {count(rows, 'row')} are in Run.table()."
 
 
 def _updating(snapshot: Snapshot) -> str | None:

@@ -107,7 +107,7 @@ def test_counts_of_a_recorded_week_are_told_as_they_change(session):
 
 def test_a_result_that_is_too_large_to_hold_says_so(session, table, monkeypatch):
     monkeypatch.setattr("arroyo_nb.run.changes.RELATION_ROWS", 1)
-    run = session.run(table + QUERIES["keys"], wait=True)
+    run = session.run(table + QUERIES["keys"], budget=0, wait=True)
     assert isinstance(run.outputs[0].preview, ChangesPreview)
     with pytest.raises(RunProblem, match="more than 1 rows"):
         run.table()

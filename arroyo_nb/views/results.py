@@ -1,0 +1,27 @@
+"""A run as a value of a notebook: its text, its HTML and its chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.views import chart, still
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+class ResultViews:
+    """What a run shows of itself (:class:`arroyo_nb.run.run.RunViews`)."""
+
+    def text(self, snapshot: Snapshot) -> str:
+        """The newest rows and the counts, as text."""
+        return str(still.bundle(snapshot)["text/plain"])
+
+    def html(self, snapshot: Snapshot) -> str:
+        """The last picture of its panel, with the newest rows."""
+        return str(still.bundle(snapshot)["text/html"])
+
+    def plot(self, run: chart.Tabular, **encoding: Any) -> alt.Chart:
+        """See :func:`arroyo_nb.views.chart.plot`."""
+        return chart.plot(run, **encoding)

@@ -1,0 +1,105 @@
+"""What a run hands out: its rows, whole, to whatever reads Arrow data."""
+
+import sys
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from arroyo_nb.connectors.sample import FOLDER
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.session import Session
+from arroyo_nb.tape.format import Tape
+
+MANY = """
+CREATE TABLE many WITH (connector = 'impulse', event_rate = '100000',
+                        message_count = 30000);
+SELECT counter FROM many
+"""
+FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');"
+ALL_FLIGHTS = Tape.open(FOLDER / "flights").table()
+
+
+def test_all_rows_of_a_run_are_there_and_go_anywhere(session, monkeypatch):
+    run = session.run(MANY, wait=True)
+    assert run.table()["counter"].to_pylist() == list(range(30_000))
+    assert run.to_pandas()["counter"].sum() == sum(range(30_000))
+    assert pa.table(run) == run.table()
+    reader = run.batches()
+    assert reader.schema == run.table().schema
+    assert sum(batch.num_rows for batch in reader) == 30_000
+    assert duckdb.sql("SELECT count(*) FROM run").fetchall() == [(30_000,)]
+    assert run.to_duckdb().filter("counter >= 29999").fetchall() == [(29_999,)]
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(RunProblem, match=r"polars, which is not installed") as missing:
+        run.to_polars()
+    assert missing.value.hint == "pip install polars"
+    for told in (repr(run), run._repr_html_()):
+        assert "29999" in told
+        assert "30,000" in told
+    assert "all 30,000 rows are in Run.table()" in run._repr_html_()
+    assert run.plot(x="counter", y="counter").to_dict()["data"]
+
+
+def test_above_its_budget_a_run_says_what_is_missing(session):
+    run = session.run(MANY, budget="50KB", wait=True)
+    with pytest.warns(UserWarning, match="the newest [0-9,]+ of 30,000 rows: the budg"):
+        table = run.table()
+    assert table["counter"].to_pylist() == [*range(30_000 - len(table), 30_000)]
+    assert "every row is here" not in run._repr_html_()
+    assert "of its 30,000 rows are kept in Run.table()" in run._repr_html_()
+    with pytest.warns(UserWarning, match="10,000 of 30,000 rows: a budget for"):
+        assert len(session.run(MANY, budget=0, wait=True).table()) == 10_000
+    with pytest.raises(RunProblem, match="'some' is not a size"):
+        session.run(MANY, budget="some")
+
+
+def test_rows_outlive_their_folder_and_their_session(engine):
+    with Session(engine=engine) as session:
+        first = session.run(MANY, name="same", wait=True)
+        other = session.run(MANY.replace("30000", "20"), name="same", wait=True)
+        engine.worker.call(lambda: None)
+        assert not first.folder.exists()
+        assert first.table().num_rows == 30_000
+    assert not other.folder.exists()
+    assert (other.table().num_rows, first.table().num_rows) == (20, 30_000)
+
+
+def test_a_run_that_goes_on_keeps_the_rows_of_before(
+    session, engine, tmp_path, eventually
+):
+    script = FLIGHTS + "SELECT flight FROM flights"
+    run = session.run(script, name="f", state_dir=tmp_path, step=True)
+    for chunk in (1, 2, 3):
+        run.step()
+        eventually(lambda chunk=chunk: run.snapshot().batch_id == chunk - 1)
+    run.stop().wait(30)
+    part = run.table()
+    assert 0 < part.num_rows < ALL_FLIGHTS.num_rows
+    with Session(engine=engine) as other:
+        later = other.run(script, name="f", state_dir=tmp_path, wait=True)
+        assert later.resumed
+        assert later.table()["flight"].to_pylist() == ALL_FLIGHTS["flight"].to_pylist()
+        assert later.snapshot().rows_out == ALL_FLIGHTS.num_rows
+
+
+def test_a_changelog_is_whole_and_so_is_its_result(session, tmp_path, monkeypatch):
+    monkeypatch.setattr("arroyo_nb.run.changes.RELATION_ROWS", 10)
+    script = FLIGHTS + "SELECT flight, count(*) AS n FROM flights GROUP BY flight"
+    run = session.run(script, name="f", state_dir=tmp_path, wait=True)
+    expected = duckdb.sql("SELECT flight, count(*) AS n FROM ALL_FLIGHTS GROUP BY 1")
+    found = run.to_duckdb()
+    assert found.except_(expected).fetchall() == []
+    assert len(found) == len(expected) > 10
+    log = run.changelog()
+    assert log.num_rows == run.snapshot().rows_out
+    left = duckdb.sql(
+        """SELECT unnest(r) FROM (
+               SELECT after AS r, 1 AS w FROM log WHERE op <> 'd'
+               UNION ALL SELECT before, -1 FROM log WHERE op <> 'c')
+           GROUP BY r HAVING sum(w) > 0"""
+    )
+    assert left.except_(expected).fetchall() == []
+    assert pa.table(run) == run.table()
+    told = run._repr_html_()
+    assert f"the result has {len(expected):,} rows, too many to be shown" in told
