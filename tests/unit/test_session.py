@@ -31,7 +31,11 @@ RUNNING = """
 from types import SimpleNamespace
 from arroyo_nb.session import Session
 
-run = SimpleNamespace(discard=lambda: print("stopped"), wait_quietly=lambda timeout: 0)
+run = SimpleNamespace(
+    discard=lambda: print("stopped"),
+    wait_quietly=lambda timeout: 0,
+    detach=lambda: None,
+)
 {}._runs["r"] = run
 """
 NAMED = "session = Session(state_dir={!r}); session"
