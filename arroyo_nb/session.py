@@ -248,7 +248,8 @@ class Session:
             event time such as ``"2013-02-08 12:00"``. ``until="end"`` reads topics to
             where they end now; windows that are then still open stay open.
         step
-            Release chunks one by one, by ``Run.step()``.
+            Read chunk by chunk, or of topics micro-batch by micro-batch, by
+            ``Run.step()``.
         traced
             Count the rows of windows and late rows.
         real_time

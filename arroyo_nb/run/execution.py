@@ -31,6 +31,7 @@ from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.run.gate import BatchGate
 from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.options import END, RunOptions
 from arroyo_nb.run.output import Output
@@ -94,6 +95,7 @@ class Execution:
         *,
         temporary: bool,
     ) -> None:
+        self._name = name
         with _placed(plan):
             self.outputs = outputs or tuple(_output(s, options) for s in plan.sinks)
             self.feeds = Feeds(
@@ -103,11 +105,14 @@ class Execution:
                 stepping=options.stepping,
                 ends_after=_patience(options),
             )
+        for output in self.outputs:
+            output.gate.reset(paused=options.stepping and self.feeds.streamed)
+        if options.stepping:
+            self._refuse_unpausable()
         self.state = RunState.STARTING
         self.note = "waiting for the engine"
         self.error: ArroyoError | None = None
         self.lock = RLock()
-        self._name = name
         self._plan = plan
         self._engine = engine
         self._folder = folder
@@ -154,6 +159,43 @@ class Execution:
             self._engine.worker.post(partial(self._end, RunState.STOPPED, note))
         else:
             self._engine.worker.post(partial(self._wind_down, mode, note))
+
+    def pause(self) -> None:
+        """See :meth:`arroyo_nb.run.run.Run.pause`."""
+        self._refuse_unpausable()
+        self.feeds.pause()
+        for gate in self._gates():
+            gate.pause()
+
+    def resume(self) -> None:
+        """See :meth:`arroyo_nb.run.run.Run.resume`."""
+        self.feeds.resume()
+        for gate in self._gates():
+            gate.resume()
+
+    def step(self) -> None:
+        """See :meth:`arroyo_nb.run.run.Run.step`."""
+        self._refuse_unpausable()
+        self.feeds.step()
+        for gate in self._gates():
+            gate.step()
+
+    @property
+    def can_pause(self) -> bool:
+        """Whether it can be paused and stepped."""
+        return not self.feeds.streamed or all(o.can_pause for o in self.outputs)
+
+    def _gates(self) -> Iterator[BatchGate]:
+        """What holds its batches; a tape's are held by its conductor."""
+        return (output.gate for output in self.outputs if self.feeds.streamed)
+
+    def _refuse_unpausable(self) -> None:
+        if not self.can_pause:
+            raise RunProblem(
+                f"'{self._name}' cannot be paused or stepped: Spark reads its topics "
+                "and writes its tables itself",
+                hint="stop the run; with a state folder it goes on where it was",
+            )
 
     @property
     def resumed(self) -> bool:
@@ -331,6 +373,8 @@ class Execution:
             mode = StopMode.CHECKPOINT
         self._stopping = mode, note
         self._move(self.state, f"{note}: {ENDING[mode]}")
+        for output in self.outputs:
+            output.gate.resume()
         if mode is StopMode.GRACEFUL:
             self.feeds.drain()
             return
@@ -423,6 +467,8 @@ class Execution:
         for stop in self._repeated:
             stop()
         self.feeds.close()
+        for output in self.outputs:
+            output.gate.abandon()
         self._end_outputs()
         if self.error is not None:
             state = RunState.FAILED

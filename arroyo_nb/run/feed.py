@@ -73,10 +73,6 @@ class Feed(Protocol):
     def bounded(self) -> bool:
         """Whether it ends by itself."""
 
-    @property
-    def played(self) -> bool:
-        """Whether it can be paused, stepped and played at a speed."""
-
     def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:
         """Take its place in a run's folder; nothing is released yet.
 

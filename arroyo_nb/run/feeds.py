@@ -82,8 +82,6 @@ class Feeds:
         self._lock = threading.Lock()
         self._paused = stepping
         self._steps = 0
-        if stepping:
-            self._refuse_unplayed()
 
     def check(self, look: Callable[[], None]) -> None:
         """Find out whether what Spark reads itself can be read; asks for seconds.
@@ -212,14 +210,8 @@ class Feeds:
         return feed
 
     def pause(self) -> None:
-        """Release nothing more until :meth:`resume` or :meth:`step`.
-
-        Raises
-        ------
-        RunProblem
-            When a source cannot be paused.
-        """
-        self._refuse_unplayed()
+        """Release nothing more until :meth:`resume` or :meth:`step`. Of topics Spark
+        goes on reading: a run of them holds its batches too."""
         with self._lock:
             self._paused = True
             for feed in self._feeds:
@@ -233,14 +225,7 @@ class Feeds:
                 feed.resume()
 
     def step(self) -> None:
-        """Release one chunk of each source and nothing more.
-
-        Raises
-        ------
-        RunProblem
-            When a source cannot be paused.
-        """
-        self._refuse_unplayed()
+        """Release one chunk of each source and nothing more."""
         with self._lock:
             self._paused = True
             self._steps += 1
@@ -251,20 +236,6 @@ class Feeds:
     def streamed(self) -> bool:
         """Whether Spark itself reads one of them, and needs its connector."""
         return any(isinstance(feed, TopicFeed) for feed in self._feeds)
-
-    @property
-    def played(self) -> bool:
-        """Whether all of them can be paused and stepped."""
-        return all(feed.played for feed in self._feeds)
-
-    def _refuse_unplayed(self) -> None:
-        for feed in self._feeds:
-            if not feed.played:
-                raise RunProblem(
-                    f"'{feed.table.name}' cannot be paused or stepped: Spark reads its "
-                    "topic itself",
-                    hint="stop the run; with a state folder it goes on where it was",
-                )
 
     def drain(self) -> None:
         """End every source here: what has come by now is all there will ever be, as

@@ -37,6 +37,7 @@ from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.changes import ChangesPreview
 from arroyo_nb.run.feed import Places, Reach, Stretches
 from arroyo_nb.run.folder import user_of
+from arroyo_nb.run.gate import BatchGate
 from arroyo_nb.run.history import History
 from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.preview_state import PreviewState
@@ -88,6 +89,8 @@ class Output:
         trigger.
     lock
         Held while a batch's progress is taken over: who holds it sees one batch.
+    gate
+        Holds its batches while the run is paused.
     shown
         The kept rows as they were after the newest batch whose progress is known; None
         where none are kept.
@@ -128,6 +131,8 @@ class Output:
         self.preview = _preview(sink) if keep else None
         self.shown = self.preview.state() if self.preview is not None else None
         self.lock = RLock()
+        self.gate = BatchGate()
+        self._held_s: dict[int, float] = {}
         # The kept rows after each batch that was written and whose progress, which
         # comes later, is still to be taken over.
         self._written: deque[tuple[int, PreviewState]] = deque()
@@ -148,6 +153,7 @@ class Output:
         self._printed = printed
         self._real_time = real_time
         self._writer: Writer | None = None
+        self._is_native = False
         # Held while the writer writes or closes: each is on a thread of its own.
         self._writing = Lock()
         self._closing: Thread | None = None
@@ -263,8 +269,10 @@ class Output:
         stream = rows.writeStream.outputMode("append")
         if trigger is not None:
             stream = stream.trigger(processingTime=_interval(trigger))
-        if writer.native is not None:
+        if writer.native is not None and not self.gate.paused:
+            self._is_native = True
             return stream.format(writer.native)
+        self._is_native = False
         return stream.foreachBatch(partial(self._write_batch, writer))
 
     def _in_real_time(
@@ -275,6 +283,12 @@ class Output:
         self._watching = writer.watch()
         stream = writer.stream(rows).outputMode("update")
         return stream.trigger(realTime=_interval(trigger))
+
+    @property
+    def can_pause(self) -> bool:
+        """Whether its batches can be held: they are not, where Spark writes its table
+        itself."""
+        return not (self._real_time or self._is_native)
 
     @property
     def is_stateful(self) -> bool:
@@ -415,6 +429,7 @@ class Output:
 
     def _write_batch(self, writer: Writer, batch: DataFrame, batch_id: int) -> None:
         assert self._context is not None
+        self._held_s[batch_id] = self.gate.pass_batch()
         with self._writing:
             if writer is not self._writer:  # its query does not know yet that it ended
                 raise RunProblem("the run has let go of its sink")
@@ -444,6 +459,8 @@ class Output:
         )
 
     def _take(self, progress: Progress) -> None:
+        held_ms = 1000 * self._held_s.pop(progress.batch_id, 0.0)
+        progress = replace(progress, batch_ms=max(0.0, progress.batch_ms - held_ms))
         late_watermark = self._watermark_before(progress)
         self._elapsed_s = time.monotonic() - self._started
         for index, trace in enumerate(self.traces):

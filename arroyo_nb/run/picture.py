@@ -68,7 +68,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         recorded_to=trace.cut_after if trace else None,
         exact=trace.exact if trace else True,
         late_exact=all(t.late_exact for o in run.outputs for t in o.traces),
-        can_pause=run.feeds.played and not run.state.ended,
+        can_pause=run.can_pause and not run.state.ended,
         paused=run.feeds.paused,
     )
 

@@ -8,8 +8,8 @@ none of them waits for Spark unless its name says so.
 from __future__ import annotations
 
 import shutil
-import weakref
 import warnings
+import weakref
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -197,16 +197,29 @@ class Run(Awaited):
         return self
 
     def pause(self) -> None:
-        """Release no further chunk until :meth:`resume`."""
-        self.feeds.pause()
+        """Read nothing more until :meth:`resume` or :meth:`step`: no chunk of a tape is
+        released, and no micro-batch of topics begins to read.
+
+        Raises
+        ------
+        RunProblem
+            When Spark itself reads topics and writes the table, as in real-time mode.
+        """
+        self._execution.pause()
 
     def resume(self) -> None:
         """Go on after :meth:`pause`."""
-        self.feeds.resume()
+        self._execution.resume()
 
     def step(self) -> None:
-        """Release one chunk of each source, then pause."""
-        self.feeds.step()
+        """Read one chunk of each tape, or one micro-batch of topics; then pause.
+
+        Raises
+        ------
+        RunProblem
+            As of :meth:`pause`.
+        """
+        self._execution.step()
 
     def table(self, output: int = 0) -> pa.Table:
         """The result rows of an output, oldest first, as an Arrow table.
@@ -403,6 +416,11 @@ class Run(Awaited):
         """Remove its folder where no user named it, once nobody holds it any more."""
         if self.temporary:
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+    @property
+    def can_pause(self) -> bool:
+        """Whether it can be paused and stepped."""
+        return self._execution.can_pause
 
     @property
     def waiting_for(self) -> str:

@@ -44,8 +44,6 @@ class TapeFeed:
         How fast they are released.
     """
 
-    played = True
-
     def __init__(
         self, key: str, table: ConnectorTable, recorder: Recorder, pace: Pace
     ) -> None:

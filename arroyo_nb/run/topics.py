@@ -106,8 +106,6 @@ class TopicFeed:
         record behind that is read; it is over once no batch has come for so long.
     """
 
-    played = False
-
     def __init__(
         self,
         folder: str,
@@ -279,7 +277,7 @@ class TopicFeed:
         return 0
 
     def pause(self) -> None:
-        """Nothing: :attr:`played` says that it cannot be."""
+        """Nothing: Spark reads it, so the batches are held instead."""
 
     resume = step = pause
 

@@ -229,7 +229,7 @@ def _keys(snapshot: Snapshot) -> str:
     keys = [("stop", "Stop", "Stop this run")]
     if snapshot.can_pause:
         pause = ("resume", "Resume") if snapshot.paused else ("pause", "Pause")
-        keys.insert(0, ("step", "Step", "Read one more chunk, then pause"))
+        keys.insert(0, ("step", "Step", "Read a little more, then pause"))
         keys.insert(0, (*pause, "Key: P"))
     made = "".join(
         f'<button type="button" data-do="{do}" title="{title}">{text}</button>'

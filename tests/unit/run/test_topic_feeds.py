@@ -197,17 +197,13 @@ def test_what_was_read_before_a_resume_is_not_known_yet(stream):
         feed.has(({}, {0: 8}))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"speed": 2.0, "stepping": False}, {"speed": "max", "stepping": True}],
-)
-def test_a_topic_is_not_played(monkeypatch, stream, options):
+def test_a_topic_is_not_played_at_a_speed(monkeypatch, stream):
     monkeypatch.setattr(
         "arroyo_nb.connectors._kafka_table.KafkaTable.stream", lambda *_: stream
     )
     plan = plan_script(SCRIPT, Catalog())
-    with pytest.raises(RunProblem, match=r"'clicks' cannot be (played|paused)") as told:
-        Feeds(plan.sinks, tick=FLUSH, ends_after=None, **options)
+    with pytest.raises(RunProblem, match="'clicks' cannot be played") as told:
+        Feeds(plan.sinks, tick=FLUSH, ends_after=None, speed=2.0, stepping=False)
     assert told.value.hint
 
 
