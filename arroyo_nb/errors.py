@@ -8,7 +8,8 @@
     ├── PlanProblem        the query has no streaming plan
     │   └── Unsupported    the grammar knows it, this version does not run it
     ├── RunProblem         a plan failed while it ran
-    │   └── DataProblem    a value cannot be read, or not be written
+    │   ├── DataProblem    a value cannot be read, or not be written
+    │   └── StateProblem   a file of a state folder is gone or damaged
     ├── PromoteProblem     a script cannot be a job, or a job spec is not one
     └── Problems           several independent errors of one script
 
@@ -114,6 +115,36 @@ class DataProblem(RunProblem):
     """A value that cannot be read, or not be written: it is there each time."""
 
     lasting = True
+
+
+RESTORE = (
+    "put the whole state folder back from a copy of it, or begin anew: "
+    "'arroyo-nb run JOB --fresh' for a job, another state_dir= in a notebook"
+)
+"""What helps against every damage of a state folder."""
+
+
+class StateProblem(RunProblem):
+    """A file of a state folder that is gone or damaged: a restart finds the same.
+
+    Parameters
+    ----------
+    path
+        The file.
+    fault
+        What is wrong with it, such as ``is gone``.
+    meaning
+        What it is for, or what follows for the run.
+    hint
+        What to do.
+    """
+
+    lasting = True
+
+    def __init__(
+        self, path: object, fault: str, meaning: str, *, hint: str = RESTORE
+    ) -> None:
+        super().__init__(f"'{path}' {fault}: {meaning}", hint=hint)
 
 
 class PromoteProblem(ArroyoError):

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from arroyo_nb.connectors._notes import ResumePoint as ResumePoint
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.formats import FORMATS, payload_format
 from arroyo_nb.options import Kind as Kind
@@ -71,6 +72,8 @@ class TableSpec:
     settled
         Of a sink, the columns that are the same whenever a micro-batch is computed
         again (:mod:`arroyo_nb.plan.settled`); None: all of them.
+    resume
+        Of a sink, where its query goes on, as the checkpoint says; None: unknown.
     """
 
     name: str
@@ -83,6 +86,7 @@ class TableSpec:
     user: str = "another run"
     metadata: Mapping[str, str] = field(default_factory=dict)
     settled: tuple[str, ...] | None = None
+    resume: ResumePoint | None = None
 
     @property
     def record(self) -> Schema:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.connectors._file_names import FileNames
 from arroyo_nb.connectors._folder_state import FolderState, PartFile, Rolling
 from arroyo_nb.connectors._line_writers import claim
-from arroyo_nb.connectors._notes import Notes
+from arroyo_nb.connectors._notes import Notes, ResumePoint
 from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.connectors._parts import Parts, split
 from arroyo_nb.connectors._refusals import refusals
@@ -53,6 +53,8 @@ class FolderWriter:
         How rows are laid down.
     partitioning, rolling, names
         In which folders, up to when, and under which names.
+    resume
+        Where the query goes on; None: unknown.
 
     Raises
     ------
@@ -73,6 +75,7 @@ class FolderWriter:
         rolling: Rolling,
         names: FileNames,
         user: str = "another run",
+        resume: ResumePoint | None = None,
     ) -> None:
         self._root = root
         self._name = name
@@ -86,6 +89,9 @@ class FolderWriter:
             self._notes = Notes(state / "files.json")
             found = self._notes.read()
             known = FolderState.read(found) if found is not None else None
+            if resume is not None:
+                newest = None if known is None else known.batch_id
+                resume.check(self._notes.path, newest)
             if known is not None and known.batch_id >= 0 and not root.exists():
                 raise RunProblem(
                     f"'{name}' is gone, with the rows that this run has written there",

@@ -307,6 +307,7 @@ def topic_writer(
     notes = Notes(state / "topic.json")
     if found is None:
         raise _deleted(topic, spec.name)
+    _check_resume(spec, notes)
     broker = broker_of(spec, reached, PATIENT_S)
     begun = Begun.noted(notes, found, broker.ends)
     if begun.topic_id != found.topic_id:
@@ -321,6 +322,15 @@ def topic_writer(
         past = Past(spec.name, topic, broker)
         return TransactionWriter(rows, sender, watch, begun, notes, past)
     return ProducerWriter(rows, sender, watch)
+
+
+def _check_resume(spec: TableSpec, notes: Notes) -> None:
+    """Find out whether the notes of a topic belong to the checkpoint; only a sink that
+    writes exactly once notes its batches."""
+    found, resume = notes.read(), spec.resume
+    is_exact = spec.options.get(COMMIT_MODE) == "exactly_once"
+    if resume is not None and (found is None or is_exact):
+        resume.check(notes.path, None if found is None else found["batch_id"])
 
 
 def _lost(

@@ -101,6 +101,7 @@ class FileWriter:
         with ExitStack() as undo, self._told():
             self._notes = Notes(state / "batches.json")
             found = self._notes.read()
+            self._check_resume(spec, found)
             self._lock = undo.enter_context(self._opened(fresh=found is None))
             undo.callback(claim(self._lock.fileno(), self._name, spec.user))
             self._begin(found)
@@ -133,6 +134,14 @@ class FileWriter:
         # A file that was written before is not made anew: that it is gone is told.
         made = os.O_CREAT if fresh else 0
         return os.fdopen(os.open(self._path, os.O_RDWR | made, 0o666), "r+b")
+
+    def _check_resume(self, spec: TableSpec, found: Any | None) -> None:
+        if spec.resume is None:
+            return
+        # A batch whose beginning is known is cut off and written anew.
+        begins = [int(batch) for batch in found["begins"]] if found else []
+        newest = max(begins, default=-1) if found else None
+        spec.resume.check(self._notes.path, newest, begins)
 
     def _begin(self, found: Any | None) -> None:
         if found is not None:

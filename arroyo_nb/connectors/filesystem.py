@@ -105,6 +105,7 @@ class FileSystem(Unasked):
             Rolling.of(options),
             names,
             spec.user,
+            spec.resume,
         )
 
 

@@ -250,6 +250,7 @@ class Execution:
                 spec=self._options.spec,
                 differs=self._options.differs,
             )
+            claim.inspect(len(self.outputs))
             spark = self._engine.session
             self._generation = self._engine.restarts
             self._check_reach(spark)
@@ -295,6 +296,8 @@ class Execution:
                     state=claim.sink(index),
                     rows=claim.rows(index),
                     budget_bytes=self._budget_bytes,
+                    resume=claim.resume(index),
+                    mend=partial(claim.mend, index),
                     trigger=self._trigger(output),
                     keeping=keeping,
                     context=context,
@@ -416,6 +419,8 @@ class Execution:
             self.feeds.consumed((o.sink, o.reaches) for o in self.outputs)
             for callback in self._listeners:
                 callback()
+            if self._claim is not None:
+                self._claim.note_files()
 
     def _is_over(self) -> bool:
         if self._stopping is not None and self._stopping[0] is StopMode.CHECKPOINT:
@@ -470,6 +475,8 @@ class Execution:
         for output in self.outputs:
             output.gate.abandon()
         self._end_outputs()
+        if self._claim is not None:
+            self._claim.note_files(at_once=True)
         if self.error is not None:
             state = RunState.FAILED
         self._release()

@@ -16,7 +16,9 @@ from itertools import count
 from pathlib import Path
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.checkpoint import inspect_checkpoint
 from arroyo_nb.run.folder import LOCK, OUTPUTS, ROWS, Lock, settle
+from arroyo_nb.run.manifest import Manifest
 from arroyo_nb.run.owner import NOTES, REQUEST
 from arroyo_nb.run.stamp import STAMP, Stamp, beside, fingerprint
 
@@ -77,12 +79,32 @@ def fork(
         before = _known(folder)
         with _copied(folder, folder, left_out) as copy:
             query, at = fingerprint(plan_text), before.at or str(folder)
+            _fork_manifest(folder, copy, left_out)
             replace(before, query=query, at=at, spec="", came_from="").write(copy)
             os.sync()
         aside = _renamed(folder)
     with _held(folder, name):
         settle(folder)
     return aside
+
+
+def _fork_manifest(folder: Path, copy: Path, left_out: Collection[str]) -> None:
+    """What is begun anew need not be there, and its sinks begin in mid-stream."""
+
+    def is_begun_anew(name: str) -> bool:
+        # A changed query may describe the same state in other words.
+        return name.startswith(tuple(left_out)) or "/_metadata/" in name
+
+    before = Manifest.read(folder)
+    first = dict(before.first_batches)
+    for part in left_out:
+        kind, *number = Path(part).parts
+        if kind == OUTPUTS:
+            path = folder / kind / number[0] / "checkpoint"
+            first[number[0]] = inspect_checkpoint(path, before).next_batch
+    kept = before.without(is_begun_anew)
+    if kept.files or first:
+        replace(kept, folder=copy, first_batches=first).write()
 
 
 def hand_over(old: Path, new: Path, name: str, stamp: Stamp) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FOLDER = "heartbeat"
 """Name of the folder, as the progress of a query tells it."""
 
+BEAT = "beat\n"
+
 BEATS = 10
 """How often the heart beats in the life of a key: by a tenth of it a key may outlive
 its time."""
@@ -48,7 +50,7 @@ class Heartbeat:
         """Have every query look at its state once."""
         self._newest += 1
         draft = self._folder / f".{self._newest}.draft"
-        draft.write_text("beat\n")
+        draft.write_text(BEAT)
         draft.replace(self._path(self._newest))
         self._path(self._newest - KEPT_BEATS).unlink(missing_ok=True)
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.connectors import (
     CONNECTORS,
     Reaching,
+    ResumePoint,
     StreamWriter,
     TableSpec,
     Watching,
@@ -235,14 +236,17 @@ class Output:
         trigger: timedelta | None,
         keeping: Keeping,
         context: Context,
+        resume: ResumePoint | None = None,
+        mend: Callable[[], None] = lambda: None,
     ) -> None:
         """Start the query; on the worker, while Spark has its :attr:`settings`. Batches
         are written in the context, by which a kernel knows the cell that a thread
-        prints for."""
+        prints for. The checkpoint is mended once the sink can go on from it."""
         self._context = context
         self._keep_rows(rows, budget_bytes)
         frame = lower(self.sink.input, read, observed=self.is_traced, keeping=keeping)
-        self._writer = writer = self._make_writer(state)
+        self._writer = writer = self._make_writer(state, resume)
+        mend()
         frame = visible(frame, self.sink.input, timed=writer.timed)
         make = self._in_real_time if self._real_time else self._in_batches
         stream = make(frame, writer, trigger)
@@ -413,11 +417,11 @@ class Output:
                 # The run has ended; who goes on with it finishes what is left here.
                 _log.exception("the sink '%s' could not be closed", self.sink.name)
 
-    def _make_writer(self, state: Path) -> Writer:
+    def _make_writer(self, state: Path, resume: ResumePoint | None = None) -> Writer:
         if (table := self._table) is not None:
             spec = table.spec.resolved(self.sink.span)
             settled = settled_columns(self.sink)
-            spec = replace(spec, user=user_of(state), settled=settled)
+            spec = replace(spec, user=user_of(state), settled=settled, resume=resume)
             writer = CONNECTORS.get(table.connector).writer(spec, state)
             return Tee(writer, self.preview) if self.preview is not None else writer
         if self._printed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -23,7 +24,9 @@ _ESCAPED = re.compile(r"[^\w\x80-\U0010ffff/:@!$&'()*+,;=.~-]", re.ASCII)
 """What Java escapes in the path of a URI."""
 
 
-def relocate(folder: Path, old: Path) -> None:
+def relocate(
+    folder: Path, old: Path, is_sound: Callable[[Path], bool] = lambda _: True
+) -> None:
     """Have the checkpoints in a run's folder name the files that are in it.
 
     Parameters
@@ -32,16 +35,25 @@ def relocate(folder: Path, old: Path) -> None:
         Where it is.
     old
         Where it was. One that was killed in this can be relocated again.
+    is_sound
+        Whether a file is as it was written; what is not is left as it is.
     """
-    for path in sorted(chain.from_iterable(map(folder.glob, _LOGS))):
-        if path.is_file() and path.suffix != ".crc":
-            text = path.read_text("utf-8")
+    for path in logs(folder):
+        if is_sound(path):
+            text = path.read_text("utf-8", "surrogateescape")
             if (moved := _moved(text, old, folder)) != text:
                 # Of the old text; Hadoop does without.
                 path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
                 draft = folder / "relocated.draft"
-                draft.write_text(moved, "utf-8")
+                draft.write_text(moved, "utf-8", "surrogateescape")
                 draft.replace(path)
+
+
+def logs(folder: Path) -> Iterator[Path]:
+    """The files of the checkpoints in a run's folder that name files."""
+    for path in sorted(chain.from_iterable(map(folder.glob, _LOGS))):
+        if path.is_file() and path.suffix != ".crc":
+            yield path
 
 
 def _moved(text: str, old: Path, new: Path) -> str:

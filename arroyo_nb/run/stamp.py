@@ -9,18 +9,18 @@ not whole, and counts for nothing.
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from arroyo_nb.changelog import BUCKETS
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.durable_files import read_checked, state_disk, write_checked
+from arroyo_nb.errors import RunProblem, StateProblem
 
 VERSION = 2
 """Of the format of the state; 2: keys and buckets are dealt out by our own hash."""
 
 STAMP, _NEXT = "run.json", ".next"
+_MEANING = "it says which query the state is of"
 AFRESH = "name another state folder, or remove this one to start afresh"
 
 
@@ -64,14 +64,15 @@ class Stamp:
     version: int = VERSION
 
     def write(self, folder: Path) -> None:
-        """Stamp a folder; at once or not at all."""
-        draft = (folder / STAMP).with_suffix(".draft")
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump(asdict(self), file)
-            file.flush()
-            # A rename may reach the disk before what was written does.
-            os.fsync(file.fileno())
-        draft.replace(folder / STAMP)
+        """Stamp a folder; at once or not at all.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot be written.
+        """
+        with state_disk(folder / STAMP):
+            write_checked(folder / STAMP, asdict(self))
 
     @classmethod
     def of(cls, folder: Path) -> Stamp | None:
@@ -84,14 +85,14 @@ class Stamp:
         """
         path = folder / STAMP
         try:
-            facts = json.loads(path.read_text("utf-8"))
+            facts = read_checked(path, _MEANING)
             version = facts["version"]
             known = {**facts, "buckets": int(facts["buckets"]), "query": facts["query"]}
             stamp = cls(**known) if version == VERSION else None
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError):
-            raise RunProblem(f"'{path}' is not a run's stamp", hint=AFRESH) from None
+            raise StateProblem(path, "is damaged", _MEANING) from None
         if stamp is None:
             raise RunProblem(
                 f"'{folder}' holds state of format {version}, this version of "

@@ -17,7 +17,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors import TopicOffsets
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.durable_files import read_checked, state_disk, write_checked
+from arroyo_nb.errors import RunProblem, StateProblem
 from arroyo_nb.run.feed import Place, Reach, not_begun, topic_key
 from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
 
@@ -48,6 +49,7 @@ RATE_S = 2.0
 
 _TICK_S = 0.1
 _BEGIN = "_begin.json"
+_BEGUN = "it says which topic is read, and where that was begun"
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,8 @@ class TopicFeed:
         """
         kept = folder.source(self._folder) / _BEGIN
         if not kept.exists():
+            if folder.has_batches:
+                raise StateProblem(kept, "is gone", _BEGUN)
             begin = self._stream.begin()
             _write(kept, begin)
         else:
@@ -382,11 +386,18 @@ def _offsets(place: Place | None) -> Offsets:
 
 
 def _write(path: Path, begin: TopicOffsets) -> None:
-    draft = path.with_suffix(".draft")
-    draft.write_text(json.dumps([begin.topic_id, dict(begin.offsets)]))
-    draft.replace(path)
+    with state_disk(path):
+        offsets = {str(number): at for number, at in begin.offsets.items()}
+        write_checked(path, {"topic_id": begin.topic_id, "offsets": offsets})
 
 
 def _read(path: Path) -> TopicOffsets:
-    topic_id, offsets = json.loads(path.read_text())
-    return TopicOffsets(topic_id, {int(number): at for number, at in offsets.items()})
+    try:
+        if path.read_bytes().startswith(b"["):  # of an earlier version
+            topic_id, offsets = json.loads(path.read_text())
+        else:
+            found = read_checked(path, _BEGUN)
+            topic_id, offsets = found["topic_id"], found["offsets"]
+        return TopicOffsets(topic_id, {int(n): at for n, at in offsets.items()})
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise StateProblem(path, "is damaged", _BEGUN) from None

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from arroyo_nb.connectors._kafka_writer import REMEMBERED_S, TransactionWriter
+from arroyo_nb.durable_files import read_checked, write_checked
 from arroyo_nb.errors import RunProblem
 
 
@@ -41,10 +42,8 @@ def job(new_topic, session, eventually, tmp_path):
 
         def age(self):
             (notes,) = self.folder.rglob("topic.json")
-            noted = json.loads(notes.read_text())
-            notes.write_text(
-                json.dumps({**noted, "at_s": time.time() - 2 * REMEMBERED_S})
-            )
+            at_s = time.time() - 2 * REMEMBERED_S
+            write_checked(notes, {**read_checked(notes, "notes"), "at_s": at_s})
 
     return Job()
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.durable_files import read_checked, write_checked
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.planner import plan_script
 from arroyo_nb.promote.compatibility import Edit, Outcome, Version
@@ -113,7 +114,7 @@ def test_what_begins_anew_is_refused_also_as_a_fork(folder):
 @pytest.mark.parametrize("spec", ["", "version: 99", "{", SPEC.text + "more: 1\n"])
 def test_state_that_does_not_say_what_made_it_is_only_for_the_same_plan(folder, spec):
     stamp = folder / "run.json"
-    stamp.write_text(json.dumps(json.loads(stamp.read_text()) | {"spec": spec}))
+    write_checked(stamp, read_checked(stamp, "stamp") | {"spec": spec})
     assert done(folder, SPEC) == []
     verdict = judged(folder, version(ROWS))
     assert [d.edit for d in verdict.differences] == [Edit.UNKNOWN]
@@ -123,7 +124,7 @@ def test_state_that_does_not_say_what_made_it_is_only_for_the_same_plan(folder, 
 
 def test_a_spec_that_is_not_that_of_the_state_says_nothing(folder):
     stamp = folder / "run.json"
-    stamp.write_text(json.dumps(json.loads(stamp.read_text()) | {"spec": KEY.text}))
+    write_checked(stamp, read_checked(stamp, "stamp") | {"spec": KEY.text})
     assert judged(folder, version(KEY)).outcome is Outcome.FRESH
     assert judged(folder, version(SPEC)).outcome is Outcome.COMPATIBLE
 

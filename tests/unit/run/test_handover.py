@@ -311,5 +311,5 @@ def test_what_was_handed_over_and_is_gone_is_not_handed_over_again(state, tmp_pa
 
 def test_state_that_nothing_is_told_of_is_not_used(state):
     (state / "run.json").unlink()
-    with pytest.raises(RunProblem, match=r"has state, and no 'run\.json'"):
+    with pytest.raises(RunProblem, match=r"run\.json' is gone"):
         opened(state)

@@ -62,7 +62,9 @@ def feed(stream, tmp_path):
     table = sink.input.input.input.table
     feed = TopicFeed("0-clicks", table, stream, windowed=False)
     feed.open(
-        SimpleNamespace(source=lambda name: tmp_path / name), paused=False, steps=0
+        SimpleNamespace(source=lambda name: tmp_path / name, has_batches=False),
+        paused=False,
+        steps=0,
     )
     return feed
 
@@ -76,7 +78,7 @@ def test_a_run_that_is_resumed_began_where_it_did(feed, stream, tmp_path):
     stream.begun = {0: 100, 1: 100}
     # One was added meanwhile, and its oldest record is not its first.
     stream.oldest = {0: 50, 1: 50, 2: 3}
-    folder = SimpleNamespace(source=lambda name: tmp_path / name)
+    folder = SimpleNamespace(source=lambda name: tmp_path / name, has_batches=False)
     feed.open(folder, paused=False, steps=0)
     assert feed._begun == {0: 5, 1: 7, 2: 3}
 
@@ -135,7 +137,7 @@ def test_a_topic_that_was_made_again_is_another(feed, stream, tmp_path):
     assert not feed.has(({0: 5}, {0: 8}))
     feed._look()
     assert "the topic 't' of 'clicks' was deleted" in feed.error.message
-    folder = SimpleNamespace(source=lambda name: tmp_path / name)
+    folder = SimpleNamespace(source=lambda name: tmp_path / name, has_batches=False)
     again = TopicFeed("0-clicks", feed.table, stream, windowed=False)
     with pytest.raises(RunProblem, match="the topic 't' of 'clicks' was deleted"):
         again.open(folder, paused=False, steps=0)
@@ -162,7 +164,7 @@ def test_it_is_read_once_it_is_at_its_end_and_silent(feed, stream, tmp_path):
         )
         for n in range(2)
     )
-    folder = SimpleNamespace(source=lambda name: tmp_path / name)
+    folder = SimpleNamespace(source=lambda name: tmp_path / name, has_batches=False)
     for made in (bounded, patient):
         made.open(folder, paused=False, steps=0)
     stream.end = {0: 50, 1: 90}
@@ -179,7 +181,9 @@ def test_a_topic_that_is_made_anew_has_no_end(feed, stream, tmp_path):
     stream.end = None
     with pytest.raises(RunProblem, match="was deleted"):
         bounded.open(
-            SimpleNamespace(source=lambda name: tmp_path / name), paused=False, steps=0
+            SimpleNamespace(source=lambda name: tmp_path / name, has_batches=False),
+            paused=False,
+            steps=0,
         )
 
 
