@@ -22,9 +22,20 @@ _CHECK = "check"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def is_full(error: OSError) -> bool:
+def is_full(error: BaseException) -> bool:
     """Whether an error says that there is no space left, on a disk or in a quota."""
-    return error.errno in _FULL
+    if not isinstance(error, OSError):
+        return False
+    # Arrow's errors may be without a number.
+    return error.errno in _FULL or "No space left" in str(error)
+
+
+def free_bytes(folder: Path) -> int:
+    """How many bytes its disk still takes."""
+    while not folder.exists():
+        folder = folder.parent
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
 
 
 def full_disk(what: str, path: Path | str) -> RunProblem:

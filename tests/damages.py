@@ -84,7 +84,9 @@ def damages(folder: Path, count: int, seed: int) -> Iterator[Damage]:
         kinds.setdefault(_kind(Path(file)), []).append(file)
     for _ in range(count):
         of_kind = kinds[chance.choice(sorted(kinds))]
-        yield Damage(chance.choice(of_kind), chance.choice(KINDS), chance.getrandbits(32))
+        yield Damage(
+            chance.choice(of_kind), chance.choice(KINDS), chance.getrandbits(32)
+        )
 
 
 def _kind(path: Path) -> str:
@@ -97,5 +99,3 @@ def put_back(copy: Path, folder: Path) -> None:
     """Have a folder as it was when it was copied, with the times of its files."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(copy, folder)
-
-

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from arroyo_nb.durable_files import full_disk, is_full
 from arroyo_nb.errors import RunProblem
 
 
@@ -33,6 +34,8 @@ def refusals(verb: str, name: str) -> Iterator[None]:
                 f"there is no file '{name}'",
                 hint=f"paths are relative to '{Path.cwd()}'",
             ) from None
+        if is_full(problem):
+            raise full_disk("sink" if verb == "write" else "source", name) from None
         # Arrow's are without a number, and so without the system's word for it.
         said = problem.strerror or str(problem)
         raise RunProblem(f"cannot {verb} '{name}': {said}") from None

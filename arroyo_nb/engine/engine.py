@@ -407,6 +407,11 @@ class Engine:
         with suppress(subprocess.TimeoutExpired):
             self._builder.wait(2)
 
+    @property
+    def work(self) -> Path | None:
+        """The folder for what its JVM writes down for a while; None: it has none."""
+        return self._work
+
     def _remove_work(self) -> None:
         work, self._work = self._work, None
         if work is not None:

@@ -25,6 +25,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from arroyo_nb.durable_files import free_bytes, full_disk
 from arroyo_nb.engine import given
 from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.errors import ArroyoError, RunProblem
@@ -37,7 +38,7 @@ from arroyo_nb.run.options import END, RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.snapshot import RunState, before_end, naive
 from arroyo_nb.run.stopping import StopMode
-from arroyo_nb.spark.failures import GONE, run_problem
+from arroyo_nb.spark.failures import FULL, GONE, run_problem
 from arroyo_nb.spark.keeping import Keeping, query_settings
 from arroyo_nb.spark.lower import Read
 from arroyo_nb.spark.slots import Slots
@@ -445,7 +446,7 @@ class Execution:
         if self.state.ended:  # stopped while it was being started
             self._release()
             return
-        self.error = self._death(error) or run_problem(error)
+        self.error = self._death(error) or self._full_disk(error) or run_problem(error)
         self._end(RunState.FAILED, "")
 
     def _death(self, error: BaseException) -> RunProblem | None:
@@ -465,6 +466,23 @@ class Execution:
         )
         told.__cause__ = error
         return told
+
+    def _full_disk(self, error: BaseException) -> RunProblem | None:
+        """Which disk is full, where Spark says that one is: the fullest that it writes
+        to, besides a sink, which its writer names."""
+        if run_problem(error).message != FULL:
+            return None
+        places = {"state folder": self._folder}
+        if self._engine.work is not None:
+            places["temporary folder"] = self._engine.work
+        what = min(places, key=lambda name: free_bytes(places[name]))
+        problem = full_disk(what, places[what])
+        if what != "state folder":
+            problem.hint = (
+                "make space there, or name another by TMPDIR; then run it again"
+            )
+        problem.__cause__ = error
+        return problem
 
     def _end(self, state: RunState, note: str) -> None:
         if self.state.ended:

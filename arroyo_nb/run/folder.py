@@ -32,7 +32,7 @@ from typing import IO, TYPE_CHECKING
 from arroyo_nb.durable_files import full_disk, is_full, state_disk
 from arroyo_nb.errors import RunProblem, StateProblem
 from arroyo_nb.run import heartbeat
-from arroyo_nb.run.checkpoint import Checkpoint, inspect_checkpoint
+from arroyo_nb.run.checkpoint import Checkpoint, inspect_checkpoint, newest_chunks
 from arroyo_nb.run.manifest import MANIFEST, Manifest, numbered
 from arroyo_nb.run.relocation import logs, relocate
 from arroyo_nb.run.stamp import (
@@ -217,6 +217,13 @@ class RunFolder:
     def has_batches(self) -> bool:
         """Whether any batch was begun before, after :meth:`inspect`."""
         return any(each.next_batch or each.planned for each in self.checkpoints)
+
+    def chunks(self, key: str) -> tuple[int | None, int]:
+        """Of a tape, the newest chunk whose rows are written, and the newest that any
+        query has read; None before :meth:`inspect`."""
+        if not self.checkpoints:
+            return None, 0
+        return newest_chunks(self.checkpoints, key)
 
     def resume(self, output: int) -> ResumePoint | None:
         """Where a query goes on, for its sink."""

@@ -63,6 +63,7 @@ class TapeFeed:
     def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:
         """Take its place in the run's folder."""
         self._folder = folder.source(self.key)
+        read, logged = folder.chunks(self.key)
         conductor = Conductor(
             self.recorder,
             self._folder,
@@ -70,6 +71,8 @@ class TapeFeed:
             source=self.table.name,
             pace=self._pace,
             paused=paused,
+            read=read,
+            logged=logged,
         )
         conductor.step(steps)
         self._conductor = conductor

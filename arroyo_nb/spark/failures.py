@@ -51,6 +51,9 @@ class _Rule(NamedTuple):
 GONE = "the Spark process is gone"
 """What is told of any call that a JVM no longer answers."""
 
+FULL = "the disk is full"
+"""What is told where Spark or a worker finds no space: they don't say on which disk."""
+
 _TRY_CAST = "write TRY_CAST to get NULL where a value cannot be converted"
 _LOST = "what is left can be read afresh, with another state folder"
 _STATE = "start with another state folder, or run the query as it was before"
@@ -226,7 +229,7 @@ _WORDLESS = (
     ),
     _Rule(
         "disk",
-        "the disk is full",
+        FULL,
         "make space and run again",
         r"No space left on",
         lasting=False,

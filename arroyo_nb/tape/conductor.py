@@ -18,10 +18,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from arroyo_nb.durable_files import full_disk, is_full
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.schema import EPOCH, MICROSECOND, Schema
 from arroyo_nb.tape import END_CHUNKS, KEPT_BAD_ROWS, BadRow, Recorder
-from arroyo_nb.tape.format import Header, Mark, chunk_numbers, chunk_path, read_mark
+from arroyo_nb.tape.format import (
+    Header,
+    Mark,
+    check_chunks,
+    chunk_numbers,
+    chunk_path,
+    read_mark,
+)
 from arroyo_nb.tape.pace import MAX, Pace, Schedule, released
 from arroyo_nb.tape.writer import TapeWriter
 
@@ -93,6 +101,9 @@ class Conductor:
         What may be held.
     paused
         Start paused: nothing is released until :meth:`resume` or :meth:`step`.
+    read, logged
+        Of a run that is resumed, the newest chunk whose rows all queries have written,
+        and the newest that any of them has read; 0 before the first. None: unknown.
     on_change
         Called without arguments, from any thread, after the state has changed.
     """
@@ -107,8 +118,11 @@ class Conductor:
         pace: Pace = MAX,
         limits: Limits | None = None,
         paused: bool = False,
+        read: int | None = None,
+        logged: int = 0,
         on_change: Callable[[], None] | None = None,
     ) -> None:
+        self._resumed = read, logged
         self._recorder = recorder
         self._folder = folder
         self._schema = schema
@@ -164,15 +178,23 @@ class Conductor:
         Raises
         ------
         RunProblem
-            When the folder cannot be made or written.
+            When the folder cannot be made or written, or misses what is still needed.
         """
+        read, logged = self._resumed
+        if read is not None:
+            check_chunks(self._folder, self._source, read, logged)
         header = Header(str(self._schema), self._source, self._recorder.bounded)
         try:
             writer = TapeWriter(self._folder, header)
         except OSError as problem:
             raise self._problem(problem) from problem
         for number in chunk_numbers(self._folder):
-            mark = read_mark(self._folder, number)
+            try:
+                mark = read_mark(self._folder, number)
+            except RunProblem:
+                if read is None or number >= read:
+                    raise
+                continue  # its rows are written: only the trace would read them again
             self._dropped(mark.bad, mark.totals.dropped_rows)
             self._written(mark)
         self._found_chunks = writer.last.number if writer.last else 0
@@ -319,6 +341,10 @@ class Conductor:
         self._on_change()
 
     def _problem(self, problem: Exception) -> RunProblem:
+        if is_full(problem):
+            found = full_disk("state folder", self._folder)
+            found.__cause__ = problem
+            return found
         found = RunProblem(f"the source '{self._source}' stopped: {problem}")
         found.__cause__ = problem
         return found

@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import RunProblem, StateProblem
 from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.tape import BadRow, Chunk, Position
 
@@ -37,6 +37,9 @@ CHUNKS = "chunk-*.parquet"
 """Glob of the chunk files."""
 _CHUNK = re.compile(r"chunk-(\d{8,})\.parquet\Z")
 _KEY = "arroyo_nb."
+
+
+_UNREAD = "it has rows of '{}' that are not written yet"
 
 
 class TornChunk(RunProblem):
@@ -235,7 +238,51 @@ def read_chunk(folder: Path, number: int) -> tuple[Mark, pa.Table]:
     return mark, table.replace_schema_metadata(None)
 
 
-def footer_of(chunk: Chunk, totals: Totals, *, end: int) -> dict[str, str]:
+def check_chunks(folder: Path, source: str, read: int, logged: int) -> None:
+    """Find out whether a folder still has the chunks that a resumed run needs. The
+    newest one is removed where it is damaged and no query has read it: it is recorded
+    again.
+
+    Parameters
+    ----------
+    folder
+        Where they lie; it may be missing.
+    source
+        Whose they are.
+    read, logged
+        The newest chunk whose rows are written, and the newest that a query has read.
+
+    Raises
+    ------
+    StateProblem
+        When one is gone or damaged.
+    """
+    numbers = chunk_numbers(folder) if folder.is_dir() else ()
+    newest = max(numbers, default=0)
+    if newest < logged:
+        meaning = f"it says where the source '{source}' goes on"
+        raise StateProblem(chunk_path(folder, logged), "is gone", meaning)
+    for number in range(max(read, 1), newest + 1):
+        path, meaning = chunk_path(folder, number), _UNREAD.format(source)
+        if number not in numbers:
+            # The one before the first that is needed tells nothing more.
+            if number > read:
+                raise StateProblem(path, "is gone", meaning)
+            continue
+        try:
+            if number > read:
+                read_chunk(folder, number)
+            elif number == newest:
+                meaning = f"it says where the source '{source}' goes on"
+                read_mark(folder, number)
+        except RunProblem:
+            if number == newest > logged:
+                path.unlink()
+                return
+            raise StateProblem(path, "is damaged", meaning) from None
+
+
+def footer_of(chunk: Chunk, totals: Totals, number: int, *, end: int) -> dict[str, str]:
     """Key-value metadata of a chunk file: what :func:`read_mark` reads."""
     notes = {
         "position": chunk.position,
@@ -243,6 +290,7 @@ def footer_of(chunk: Chunk, totals: Totals, *, end: int) -> dict[str, str]:
         "bad": [asdict(row) for row in chunk.bad],
         "totals": asdict(totals),
         "end": end,
+        "number": number,
     }
     return {_KEY + key: json.dumps(value) for key, value in notes.items()}
 
@@ -252,6 +300,9 @@ def _mark(number: int, rows: int, size: int, metadata: dict[bytes, bytes]) -> Ma
         key: json.loads(metadata[f"{_KEY}{key}".encode()])
         for key in ("position", "dropped_rows", "bad", "totals", "end")
     }
+    named = metadata.get(f"{_KEY}number".encode())
+    if named is not None and json.loads(named) != number:
+        raise ValueError(f"it is the chunk {int(named)}")
     bad = tuple(BadRow(**row) for row in notes.pop("bad"))
     totals = Totals(**notes.pop("totals"))
     return Mark(number, rows, size, totals=totals, bad=bad, **notes)

@@ -249,7 +249,11 @@ class RecordWriter:
         said = problem.strerror or str(problem)
         if problem.errno in _FULL:
             said = "the disk is full"
-        return Unwritten(f"the tape '{self.path}' cannot be written: {said}")
+        return Unwritten(
+            f"the tape '{self.path}' cannot be written: {said}",
+            hint="what it has is whole; make space there and record on, or to another "
+            "disk",
+        )
 
 
 def _table(kept: Sequence[tuple[Record, int]]) -> pa.Table:

@@ -157,14 +157,14 @@ def write_chunk(
         torn,
         rows.schema,
         compression=compression,
-        # What is packed is kept for long, and goes through many hands.
-        write_page_checksum=compression != CODEC,
+        # A chunk that was damaged since is known before its rows are taken for true.
+        write_page_checksum=True,
         # Numbers in a dictionary take three times as long to write.
         use_dictionary=texts,
         store_schema=False,
     ) as writer:
         writer.write_table(rows, row_group_size=GROUP_ROWS)
-        writer.add_key_value_metadata(footer_of(chunk, totals, end=end))
+        writer.add_key_value_metadata(footer_of(chunk, totals, number, end=end))
     size = torn.stat().st_size
     mtime_s = _FIRST_MTIME_S + number
     os.utime(torn, (mtime_s, mtime_s))

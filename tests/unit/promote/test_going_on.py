@@ -1,6 +1,5 @@
 """A job that was changed is judged before it starts, by the spec in its folder."""
 
-import json
 from dataclasses import replace
 from datetime import timedelta
 

@@ -269,7 +269,9 @@ def test_a_full_disk_stops_it_and_room_lets_it_go_on(tmp_path, monkeypatch):
         patch.setattr(on_disk.os, "utime", full)
         with Playing(Counting(4), tmp_path) as playing:
             state = playing.until(lambda s: s.error is not None)
-    assert "No space left on device" in state.error.message
+    assert "disk of the state folder is full" in state.error.message
+    assert str(tmp_path) in state.error.message
+    assert "make space" in state.error.hint
     assert chunk_numbers(tmp_path) == ()
     with Playing(Counting(4), tmp_path) as playing:
         playing.consume_all()
