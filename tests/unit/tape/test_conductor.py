@@ -247,7 +247,7 @@ def test_a_live_source_hears_the_stop_and_has_no_end(tmp_path):
     [
         (RunProblem("f:7: invalid JSON"), "f:7: invalid JSON"),
         (ZeroDivisionError("a bug"), "the source 'numbers' stopped: a bug"),
-        (OSError(28, "No space left on device"), "No space left on device"),
+        (OSError(28, "No space left on device"), "the state folder is full"),
     ],
 )
 def test_what_ends_the_thread_is_the_conductors_error(tmp_path, problem, message):
