@@ -11,6 +11,7 @@ and :meth:`Execution.end` return at once, from any thread.
 from __future__ import annotations
 
 import logging
+import re
 import shlex
 import threading
 import time
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.durable_files import free_bytes, full_disk
 from arroyo_nb.engine import given
 from arroyo_nb.engine.descriptors import check_spare
-from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.errors import ArroyoError, RunProblem, StateProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.folder import RunFolder
@@ -38,7 +39,13 @@ from arroyo_nb.run.options import END, RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.snapshot import RunState, before_end, naive
 from arroyo_nb.run.stopping import StopMode
-from arroyo_nb.spark.failures import FULL, GONE, run_problem
+from arroyo_nb.spark.failures import (
+    FULL,
+    GONE,
+    UNREADABLE,
+    SparkProblem,
+    run_problem,
+)
 from arroyo_nb.spark.keeping import Keeping, query_settings
 from arroyo_nb.spark.lower import Read
 from arroyo_nb.spark.slots import Slots
@@ -446,7 +453,12 @@ class Execution:
         if self.state.ended:  # stopped while it was being started
             self._release()
             return
-        self.error = self._death(error) or self._full_disk(error) or run_problem(error)
+        self.error = (
+            self._death(error)
+            or self._full_disk(error)
+            or self._unreadable(error)
+            or run_problem(error)
+        )
         self._end(RunState.FAILED, "")
 
     def _death(self, error: BaseException) -> RunProblem | None:
@@ -466,6 +478,20 @@ class Execution:
         )
         told.__cause__ = error
         return told
+
+    def _unreadable(self, error: BaseException) -> StateProblem | None:
+        """Which file of the checkpoint Spark cannot read, as far as it says."""
+        problem = run_problem(error)
+        if not isinstance(problem, SparkProblem) or problem.message != UNREADABLE:
+            return None
+        named = re.escape(str(self._folder)) + r"/[\w./-]+"
+        files = [Path(name) for name in re.findall(named, problem.detail)]
+        file = next(filter(Path.is_file, files), self._folder / "outputs")
+        said = StateProblem(
+            file, "cannot be read by Spark", "it is of the checkpoint of this run"
+        )
+        said.__cause__ = error
+        return said
 
     def _full_disk(self, error: BaseException) -> RunProblem | None:
         """Which disk is full, where Spark says that one is: the fullest that it writes

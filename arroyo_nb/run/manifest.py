@@ -18,6 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ and RocksDB check the blocks between when they read them."""
 
 _STATE = re.compile(r"(\d+)\.(?:delta|snapshot|changelog|zip)\Z")
 _NUMBER = re.compile(r"(\d+)(?:\.compact)?\Z")
+_SNAPSHOT, _TABLE = ".zip", ".sst"
 _STARTED = ("lookups/*.parquet", "sources/*/_begin.json")
 """Files that are written before the first batch."""
 
@@ -146,12 +148,19 @@ class Manifest:
             The newest batch of each output that is committed; -1: none.
         """
         names = {}
-        for path in _committed(self.folder, newest):
+        tables = (self.folder / n for n in self.files if n.endswith(_TABLE))
+        committed = _committed(self.folder, newest)
+        for path in chain(committed, filter(Path.exists, tables)):
             name = self.name(path)
             try:
-                names[name] = self.files.get(name) or Entry.of(path)
-            except FileNotFoundError:  # Spark removes what is old meanwhile
-                continue
+                known = names[name] = self.files.get(name) or Entry.of(path)
+                if path.suffix == _SNAPSHOT and known is not self.files.get(name):
+                    # Its tables are written before it, and not at once.
+                    for table in table_files(path):
+                        of_state = path.parent / "SSTs" / table
+                        names[self.name(of_state)] = Entry.of(of_state)
+            except (FileNotFoundError, ValueError):
+                continue  # Spark removes what is old meanwhile
         return self if names == self.files else replace(self, files=names)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from arroyo_nb.engine.descriptors import RAISE, shortage
-from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
+from arroyo_nb.errors import RESTORE, ArroyoError, DataProblem, RunProblem
 
 
 class SparkProblem(RunProblem):
@@ -50,6 +50,9 @@ class _Rule(NamedTuple):
 
 GONE = "the Spark process is gone"
 """What is told of any call that a JVM no longer answers."""
+
+UNREADABLE = "the checkpoint of this run cannot be read"
+"""What is told where Spark cannot read it, and does not always say which file."""
 
 FULL = "the disk is full"
 """What is told where Spark or a worker finds no space: they don't say on which disk."""
@@ -130,8 +133,8 @@ _RULES = (
         "STREAMING_CHECKPOINT_MISSING_METADATA_FILE|CANNOT_LOAD_CHECKPOINT_FILE_MANAGER"
         "|CANNOT_LOAD_STATE_STORE|CHECKPOINT_FILE|INVALID_LOG_VERSION"
         "|MALFORMED_LOG_FILE",
-        "the checkpoint of this run cannot be read",
-        _STATE,
+        UNREADABLE,
+        RESTORE,
     ),
     _Rule(
         "CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY",
