@@ -8,7 +8,7 @@ half-way. Each damage is done to a copy of that, in its place.
 from __future__ import annotations
 
 import json
-import os
+import time
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 from damages import Damage, damages, put_back
 
-from arroyo_nb.errors import RESTORE, ArroyoError
+from arroyo_nb.errors import RESTORE, ArroyoError, StateProblem
+from arroyo_nb.run.manifest import Manifest
 
-SLICE_S, SLICES = 50, 14
+SLICE_S, SLICES = 50, 12
 STOPPED, OLDER = 11, 6
 """Batches before the stop, and before the older copy is made: past ten Spark compacts
 its log of files."""
@@ -96,16 +97,14 @@ class Base:
 
     def resume(self):
         """Resume it to its end; what it says where it does not."""
-        put_back_error = None
         try:
             run = self.session.run(
                 self.script, name="job", state_dir=self.folder / "live/state", **PLAYED
             )
             run.wait_quietly(60)
-            put_back_error = run.error
         except ArroyoError as error:
-            put_back_error = error
-        return put_back_error
+            return error
+        return run.error
 
     def damaged(self, damage: Damage):
         """What becomes of a run with a damage: None where it resumed exactly; else what
@@ -180,6 +179,69 @@ def check(base, count, seed):
     return said
 
 
-@pytest.mark.parametrize("case", CASES)
+FEW = ("append to a folder", "windows to a file", "changes to a file")
+
+
+@pytest.mark.parametrize("case", FEW)
 def test_a_damaged_file_is_named_or_does_no_harm(bases, eventually, case):
-    check(bases(case, eventually), int(os.environ.get("DAMAGES", "4")), len(case))
+    check(bases(case, eventually), 3, len(case))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", CASES)
+def test_each_of_many_damages_is_named_or_does_no_harm(bases, eventually, case):
+    said = check(bases(case, eventually), 40, 2026)
+    # Some are told, and others mended.
+    assert any(error is None for error in said)
+    assert any(error is not None for error in said)
+
+
+NEWEST = STOPPED - 1
+
+
+@pytest.mark.parametrize("kind", ["emptied", "garbage"])
+@pytest.mark.parametrize("log", ["commits", "offsets"])
+def test_a_power_cut_goes_back_one_batch(bases, eventually, log, kind):
+    """The sink has batch 10 already, and writes it again."""
+    base = bases("windows to a file", eventually)
+    damage = Damage(f"outputs/0/checkpoint/{log}/{NEWEST}", kind, 1)
+    assert base.damaged(damage) is None
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "fault"),
+    [
+        # It has batch 10, and passes over what has that number.
+        (f"outputs/0/checkpoint/offsets/{NEWEST}", "emptied", "is gone, empty or"),
+        (f"outputs/0/checkpoint/offsets/{NEWEST - 1}", "deleted", "is gone"),
+        ("outputs/0/sink/files.json", "deleted", "is gone"),
+        ("outputs/0/sink/files.json", "older", "is an older copy"),
+        ("run.json", "deleted", "is gone"),
+        ("sources/0-rows/chunk-00000011.parquet", "deleted", "is gone"),
+    ],
+)
+def test_what_cannot_be_mended_is_named(bases, eventually, file, kind, fault):
+    base = bases("append to a folder", eventually)
+    error = base.damaged(Damage(file, kind, 1))
+    assert isinstance(error, StateProblem)
+    assert f"{base.state / file}' {fault}" in error.message
+    # It is left as it was: the file that is put back is gone on with.
+    before = base.folder / "stopped" / "state" / "job" / file
+    (base.state / file).write_bytes(before.read_bytes())
+    assert base.resume() is None
+    assert written(base.folder) == base.rows
+
+
+def test_a_commit_is_not_slowed_by_the_manifest(bases, eventually):
+    """It is written beside the batches; what there is to do after a batch is small."""
+    base = bases("windows to a file", eventually)
+    put_back(base.folder / "stopped", base.folder / "live")
+    manifest = Manifest.read(base.state)
+    behind = manifest.without(lambda name: f"/{STOPPED}." in name)
+    assert len(behind.files) < len(manifest.files)
+    times_s = []
+    for _ in range(20):
+        begun_s = time.perf_counter()
+        assert behind.updated({0: NEWEST}).files == manifest.files
+        times_s.append(time.perf_counter() - begun_s)
+    assert min(times_s) < 0.02, times_s
