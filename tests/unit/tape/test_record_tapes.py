@@ -104,9 +104,7 @@ def test_what_is_whole_is_kept_when_the_disk_is_full(tmp_path, monkeypatch):
     monkeypatch.setattr(of_records, "CHUNK_RECORDS", 2)
     Full(monkeypatch, tmp_path, of_records.RESERVE_BYTES + 16_000)
     with RecordWriter(tmp_path / "a", "orders") as made:
-        with pytest.raises(
-            Unwritten, match=r"a' cannot be written: the disk is full\n  hint: "
-        ):
+        with pytest.raises(Unwritten, match=r"a' cannot be written: the disk is full"):
             fill(made, 100)
         kept, partitions = made.records, len(made.partitions)
         made.finish()
