@@ -19,14 +19,14 @@ from arroyo_nb.plan import DEFAULT_TTL, UPDATING_TTL, Plan, Stage
 from arroyo_nb.plan.build import Script, file_of
 from arroyo_nb.plan.nodes import Node, Sink, Union
 from arroyo_nb.plan.scope import Collected
-from arroyo_nb.plan.tree import size
+from arroyo_nb.plan.tree import NodeMap, size
 from arroyo_nb.plan.verify import verify
 from arroyo_nb.rewrites import PASSES
 from arroyo_nb.rewrites.strict import refused_by_arroyo
 from arroyo_nb.source import Source
 from arroyo_nb.sql.parse import deep_stack, parse_all
 
-MOST_NODES = 5_000
+MOST_NODES = 10_000
 """Most nodes of a plan, a view counted wherever it is read; Spark plans some thousand
 in minutes."""
 
@@ -72,7 +72,7 @@ def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
     statements = parsed.statements
     script = Script(
         catalog,
-        partial(_streamed, strict=strict),
+        _Rewriting(strict=strict).plans,
         source.text,
         broken=set(parsed.unread),
     )
@@ -141,7 +141,9 @@ def _stages(sinks: Sequence[Sink], *, strict: bool) -> tuple[Stage, ...]:
     problems = Collected()
     histories = []
     for sink in sinks:
-        history = problems.attempt(partial(_streamed, sink, strict=strict))
+        # Each sink is a query by itself: it shares no source with another.
+        rewriting = _Rewriting(strict=strict)
+        history = problems.attempt(partial(rewriting.plans, sink))
         histories.append(history or ())
     problems.raise_all()
     columns = zip(*histories, strict=True) if histories else [()] * (len(PASSES) + 1)
@@ -152,46 +154,66 @@ def _stages(sinks: Sequence[Sink], *, strict: bool) -> tuple[Stage, ...]:
     )
 
 
-def _streamed(root: T, *, strict: bool) -> tuple[T, ...]:
-    """The plan as it was built and after each pass.
+class _Rewriting:
+    """The passes over plans that share nodes: those of the views of a script.
 
-    Raises
-    ------
-    PlanProblem
-        When it breaks a rule of streaming.
+    A view's plan is a part of the plans that read it. What each pass made of it, and
+    that it was checked, is kept: it is rewritten once, however many views are above.
     """
-    _check_size(root)
-    verify(root)
-    plans: list[T] = [root]
-    gone: set[type[Node]] = set()
-    for step in PASSES:
-        gone.update(step.gone)
-        plans.append(cast(T, step.rewrite(plans[-1])))
-        # The plan of before holds what it held, unless more may be gone from it.
-        if plans[-1] is not plans[-2] or step.gone:
-            verify(plans[-1], gone=gone)
-    if strict:
-        for node, message in refused_by_arroyo(plans[-1]):
+
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+        self._sizes: NodeMap[int] = NodeMap()
+        self._made: list[NodeMap[Node]] = [NodeMap() for _ in PASSES]
+        self._staged: list[NodeMap[None]] = [NodeMap() for _ in PASSES]
+        self._built: NodeMap[None] = NodeMap()
+        self._sound: NodeMap[None] = NodeMap()
+        self._accepted: NodeMap[None] = NodeMap()
+
+    def plans(self, root: T) -> tuple[T, ...]:
+        """The plan as it was built and after each pass.
+
+        Raises
+        ------
+        PlanProblem
+            When it breaks a rule of streaming.
+        """
+        self._check_size(root)
+        verify(root, staged=self._built, sound=self._sound)
+        plans: list[T] = [root]
+        gone: set[type[Node]] = set()
+        for step, made, staged in zip(PASSES, self._made, self._staged, strict=True):
+            gone.update(step.gone)
+            plans.append(cast(T, step.rewrite(plans[-1], made)))
+            # The plan of before holds what it held, unless more may be gone from it.
+            if plans[-1] is not plans[-2] or step.gone:
+                verify(plans[-1], gone=gone, staged=staged, sound=self._sound)
+        if self._strict:
+            self._check_strict(plans[-1])
+        return tuple(plans)
+
+    def _check_size(self, root: Node) -> None:
+        nodes = size(root, self._sizes)
+        if nodes > MOST_NODES:
+            raise Unsupported(
+                f"the query and the views that it reads are a plan of {nodes:,} nodes, "
+                f"more than {MOST_NODES:,}: a view counts as often as it is read",
+                span=root.span,
+                hint="write what a view holds to a table, and read that",
+            )
+
+    def _check_strict(self, root: Node) -> None:
+        for node, message in refused_by_arroyo(root, self._accepted):
             raise PlanProblem(
                 message,
                 span=node.span,
                 hint="this runs without the strict option, which refuses what Arroyo "
                 "refuses",
             )
-    return tuple(plans)
-
-
-def _check_size(root: Node) -> None:
-    nodes = size(root)
-    if nodes > MOST_NODES:
-        raise Unsupported(
-            f"the query reads its views over and over: it is a plan of {nodes:,} "
-            f"nodes, more than {MOST_NODES:,}",
-            span=root.span,
-            hint="write what a view holds to a table, and read that",
-        )
 
 
 def _strict_notes(sinks: Sequence[Sink]) -> list[str]:
-    messages = [message for sink in sinks for _, message in refused_by_arroyo(sink)]
+    known: NodeMap[None] = NodeMap()
+    found = (refused_by_arroyo(sink, known) for sink in sinks)
+    messages = [message for refused in found for _, message in refused]
     return [f"Arroyo would refuse this: {text}" for text in dict.fromkeys(messages)]

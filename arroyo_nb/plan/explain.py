@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from operator import is_
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -92,7 +93,8 @@ def explain(plan: Plan) -> str:
     parts = [_section("Statements", _statements(plan))]
     before: tuple[Sink, ...] | None = None
     for stage in plan.stages:
-        if stage.sinks and stage.sinks != before:
+        # By identity: to compare plans by value recurses as deep as they are.
+        if stage.sinks and not _are_same(stage.sinks, before):
             # What was built is no pass: it has no reason.
             title = f"Plan after {stage.name}" + (f": {stage.reason}" * bool(before))
             parts.append(_section(title, _forest(stage.sinks)))
@@ -105,6 +107,10 @@ def explain(plan: Plan) -> str:
     if notes:
         parts.append(_section("Notes", notes))
     return "\n".join(parts)
+
+
+def _are_same(sinks: tuple[Sink, ...], before: tuple[Sink, ...] | None) -> bool:
+    return before is not None and all(map(is_, sinks, before))
 
 
 def identity(plan: Plan) -> str:

@@ -24,7 +24,7 @@ from arroyo_nb.plan.nodes import (
     Watermark,
     WindowAggregate,
 )
-from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.tree import NodeMap, walk
 from arroyo_nb.plan.typing import type_of
 
 
@@ -32,7 +32,13 @@ class BrokenPlan(AssertionError):
     """The planner made a plan that breaks its own rules."""
 
 
-def verify(root: Node, *, gone: Iterable[type[Node]] = ()) -> None:
+def verify(
+    root: Node,
+    *,
+    gone: Iterable[type[Node]] = (),
+    staged: NodeMap[None] | None = None,
+    sound: NodeMap[None] | None = None,
+) -> None:
     """Check a plan.
 
     Parameters
@@ -41,6 +47,10 @@ def verify(root: Node, *, gone: Iterable[type[Node]] = ()) -> None:
         The plan.
     gone
         Nodes that the stages so far have replaced.
+    staged
+        Nodes of which this was said after the same stage, of another plan.
+    sound
+        Nodes whose own parts were checked, after whatever stage.
 
     Raises
     ------
@@ -49,15 +59,24 @@ def verify(root: Node, *, gone: Iterable[type[Node]] = ()) -> None:
         leads nowhere, or an expression without a type.
     """
     gone = tuple(gone)
-    for node in walk(root):
+    staged = NodeMap() if staged is None else staged
+    sound = NodeMap() if sound is None else sound
+    for node in walk(root, staged):
         if isinstance(node, gone):
             raise BrokenPlan(f"{type(node).__name__} outlived its stage")
-        names = node.schema.names
-        if len(set(names)) < len(names):
-            raise BrokenPlan(f"{type(node).__name__} repeats a column: {names}")
-        _check_shape(node)
-        for over, expression in expressions(node):
-            _check_expression(node, over, expression)
+        if node not in sound:
+            _check_node(node)
+            sound[node] = None
+        staged[node] = None
+
+
+def _check_node(node: Node) -> None:
+    names = node.schema.names
+    if len(set(names)) < len(names):
+        raise BrokenPlan(f"{type(node).__name__} repeats a column: {names}")
+    _check_shape(node)
+    for over, expression in expressions(node):
+        _check_expression(node, over, expression)
 
 
 def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from arroyo_nb.plan.nodes import Aggregate, Join, Lookup, Node, Rank, Scan
+from arroyo_nb.plan.tree import NodeMap
 from arroyo_nb.rewrites.event_time import event_time
 from arroyo_nb.rewrites.joins import updating_joins
 from arroyo_nb.rewrites.lookups import lookup_joins
@@ -23,14 +24,15 @@ class Pass:
     Parameters
     ----------
     rewrite
-        Takes a plan, gives a plan; the same object where there is nothing to do.
+        Takes a plan and what it made of the nodes of earlier plans of the script, gives
+        a plan; the same object where there is nothing to do.
     reason
         Why it changed a plan, for ``explain``.
     gone
         Nodes that no plan holds after it.
     """
 
-    rewrite: Callable[[Node], Node]
+    rewrite: Callable[[Node, NodeMap[Node]], Node]
     reason: str
     gone: tuple[type[Node], ...] = ()
 

@@ -16,11 +16,11 @@ from arroyo_nb.plan.nodes import (
     Source,
     Watermark,
 )
-from arroyo_nb.plan.tree import transform
+from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.typing import column
 
 
-def event_time(root: Node) -> Node:
+def event_time(root: Node, made: NodeMap[Node]) -> Node:
     """A scan becomes a source with a watermark and its generated columns.
 
     Before::
@@ -38,16 +38,18 @@ def event_time(root: Node) -> Node:
     one is stamped on the rows by their recorder. Of a table of changes the latest row
     of each primary key is kept: what it tells of the row before may be less.
     """
-    made: dict[int, Node] = {}
+    sources = made.part("sources")
 
     def change(node: Node) -> Node:
         if not isinstance(node, Scan):
             return node
         # One source for each table, however often it is read. Not by name: a view of
         # an earlier cell keeps its table when a later cell gives the name to another.
-        return made.setdefault(id(node.table), _source(node))
+        if node.table not in sources:
+            sources[node.table] = _source(node)
+        return sources[node.table]
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
 def _source(scan: Scan) -> Node:

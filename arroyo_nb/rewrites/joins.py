@@ -5,7 +5,7 @@ from __future__ import annotations
 from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.plan.nodes import Join, Node, Session, UpdatingJoin
 from arroyo_nb.plan.pairs import check_pairs
-from arroyo_nb.plan.tree import transform
+from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.rewrites.updating import check_repeatable
 
 NOT_INNER = "can't handle non-inner joins without windows"
@@ -13,7 +13,7 @@ UPDATING_SIDE = "can't handle updating {side} side of join"
 """Why Arroyo refuses such joins; here they run, unless ``strict`` asks for Arroyo."""
 
 
-def updating_joins(root: Node) -> Node:
+def updating_joins(root: Node, made: NodeMap[Node]) -> Node:
     """A join of relations without windows becomes an updating join.
 
     Before::
@@ -35,7 +35,7 @@ def updating_joins(root: Node) -> Node:
     def change(node: Node) -> Node:
         return _updating(node) if isinstance(node, Join) else node
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
 def _updating(node: Join) -> UpdatingJoin:

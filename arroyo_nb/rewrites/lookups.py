@@ -21,7 +21,7 @@ from arroyo_nb.plan.nodes import (
     Project,
 )
 from arroyo_nb.plan.predicates import case
-from arroyo_nb.plan.tree import transform, walk
+from arroyo_nb.plan.tree import NodeMap, transform, walk
 from arroyo_nb.plan.typing import column, place_of, replaced, type_of
 
 NOT_ASKED = "a lookup table of the connector '{connector}': only redis can be one"
@@ -30,7 +30,7 @@ NOT_ASKED = "a lookup table of the connector '{connector}': only redis can be on
 _DIRECTLY = "lookup tables must be used directly within a join"
 
 
-def lookup_joins(root: Node) -> Node:
+def lookup_joins(root: Node, made: NodeMap[Node]) -> Node:
     """A join with a lookup table asks it for each row.
 
     Before::
@@ -54,8 +54,9 @@ def lookup_joins(root: Node) -> Node:
     def change(node: Node) -> Node:
         return _looked_up(node) if isinstance(node, Join) else node
 
-    made = transform(root, change)
-    for node in walk(made):
+    joined = transform(root, change, made)
+    checked = made.part("checked")
+    for node in walk(joined, checked):
         if isinstance(node, Lookup):
             raise PlanProblem(
                 _DIRECTLY,
@@ -63,7 +64,8 @@ def lookup_joins(root: Node) -> Node:
                 hint=f"write FROM stream JOIN {node.table.name} ON stream.x = "
                 f"{node.table.name}.{node.table.keys[0]}",
             )
-    return made
+        checked[node] = node
+    return joined
 
 
 def check_found_again(node: LookupJoin) -> None:

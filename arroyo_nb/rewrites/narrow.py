@@ -16,12 +16,12 @@ from arroyo_nb.plan.nodes import (
     UpdatingJoin,
     WindowAggregate,
 )
-from arroyo_nb.plan.tree import transform
+from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.typing import column
 from arroyo_nb.plan.verify import expressions
 
 
-def narrow_joins(root: Node) -> Node:
+def narrow_joins(root: Node, made: NodeMap[Node]) -> Node:
     """The sides of a join have only the columns that it or a reader of it needs.
 
     Before::
@@ -46,7 +46,7 @@ def narrow_joins(root: Node) -> Node:
         below = _keeping(node.input, _names(e for _, e in expressions(node)))
         return node if below is node.input else replace(node, input=below)
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
 def _keeping(node: Node, names: set[str]) -> Node:

@@ -18,7 +18,7 @@ from arroyo_nb.plan.nodes import (
     UpdatingRank,
 )
 from arroyo_nb.plan.predicates import all_of, conjuncts
-from arroyo_nb.plan.tree import transform
+from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.typing import place_of, type_of, whole_number
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import BIGINT, Decimal
@@ -41,7 +41,7 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
 }
 
 
-def updating_ranks(root: Node) -> Node:
+def updating_ranks(root: Node, made: NodeMap[Node]) -> Node:
     """A rank becomes an updating rank.
 
     Before::
@@ -66,10 +66,10 @@ def updating_ranks(root: Node) -> Node:
             node.input, node.keys, node.order, node.numbers, span=node.span
         )
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
-def top_n(root: Node) -> Node:
+def top_n(root: Node, made: NodeMap[Node]) -> Node:
     """A filter that compares a number with a constant becomes the limit of its rank.
 
     Before::
@@ -87,12 +87,13 @@ def top_n(root: Node) -> Node:
     """
 
     def change(node: Node) -> Node:
-        return _limited(node) if isinstance(node, Filter) else node
+        is_ranked = isinstance(node.origin, UpdatingRank)
+        return _limited(node) if is_ranked and isinstance(node, Filter) else node
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
-def unread_numbers(root: Node) -> Node:
+def unread_numbers(root: Node, made: NodeMap[Node]) -> Node:
     """A number that nobody reads is not made: what moves in the order is not sent anew.
 
     Before::
@@ -109,10 +110,12 @@ def unread_numbers(root: Node) -> Node:
     def change(node: Node) -> Node:
         if not isinstance(node, Project | UpdatingAggregate):
             return node
+        if not isinstance(node.input.origin, UpdatingRank):
+            return node
         below = _without_unread(node.input, _read(node))
         return node if below is node.input else replace(node, input=below)
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
 def _check_keys(node: Rank) -> None:

@@ -16,7 +16,7 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     is_updating,
 )
-from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.tree import NodeMap, walk
 from arroyo_nb.rewrites.joins import NOT_INNER, UPDATING_SIDE
 from arroyo_nb.rewrites.lookups import NOT_ASKED
 from arroyo_nb.rewrites.ranks import NO_WINDOW_KEY, NOT_WINDOWED, SESSIONS
@@ -29,12 +29,17 @@ MIXED_UNION = (
 )
 
 
-def refused_by_arroyo(root: Node) -> Iterator[tuple[Node, str]]:
-    """The nodes of a streaming plan that Arroyo would not run, with its message."""
-    for node in walk(root):
+def refused_by_arroyo(
+    root: Node, known: NodeMap[None] | None = None
+) -> Iterator[tuple[Node, str]]:
+    """The nodes of a streaming plan that Arroyo would not run, with its message; those
+    that are ``known`` were asked before."""
+    for node in walk(root, known):
         message = _message(node)
         if message is not None:
             yield node, message
+        if known is not None:
+            known[node] = None
 
 
 def _message(node: Node) -> str | None:

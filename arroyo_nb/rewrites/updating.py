@@ -19,7 +19,7 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     is_updating,
 )
-from arroyo_nb.plan.tree import transform
+from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.typing import place_of
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.rewrites.lookups import check_found_again
@@ -35,7 +35,7 @@ UNREPEATABLE = {
 """A retract is found by its values: they must be the same when they are taken back."""
 
 
-def updating_group_by(root: Node) -> Node:
+def updating_group_by(root: Node, made: NodeMap[Node]) -> Node:
     """An aggregate without a window becomes an updating aggregate.
 
     Before::
@@ -68,10 +68,10 @@ def updating_group_by(root: Node) -> Node:
             check_repeatable(node, "over updating rows", "when a row is taken back")
         return node
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
-def timed_changes(root: Node) -> Node:
+def timed_changes(root: Node, made: NodeMap[Node]) -> Node:
     """Below a window, a row that is taken back leaves the window that it came into.
 
     Before::
@@ -87,11 +87,11 @@ def timed_changes(root: Node) -> Node:
 
     def change(node: Node) -> Node:
         if isinstance(node, WindowAggregate) and is_updating(node.input):
-            below = transform(node.input, _timed)
+            below = transform(node.input, _timed, made.part("timed"))
             return node if below is node.input else replace(node, input=below)
         return node
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
 def _timed(node: Node) -> Node:
@@ -100,7 +100,7 @@ def _timed(node: Node) -> Node:
     return node
 
 
-def updating_sinks(root: Node) -> Node:
+def updating_sinks(root: Node, _made: NodeMap[Node]) -> Node:
     """Changes go where they can be told; the plan stays as it is.
 
     Refuses updating rows in a table whose format writes rows alone. The preview shows

@@ -15,7 +15,7 @@ from arroyo_nb.plan.nodes import Filter, How, Join, Node, Project
 from arroyo_nb.plan.operators import ARITHMETIC, BITWISE, COMPARISONS
 from arroyo_nb.plan.predicates import conjuncts
 from arroyo_nb.plan.select import selected
-from arroyo_nb.plan.tree import transform
+from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.typing import replaced
 from arroyo_nb.rewrites.updating import UNREPEATABLE
 
@@ -25,7 +25,7 @@ _STRICT = (*ARITHMETIC, *BITWISE, exp.Neg, exp.Paren, exp.Cast)
 """What is NULL where an operand is."""
 
 
-def joins_of_where(root: Node) -> Node:
+def joins_of_where(root: Node, made: NodeMap[Node]) -> Node:
     """A condition in WHERE joins, or filters the side that it speaks of.
 
     Before::
@@ -50,18 +50,20 @@ def joins_of_where(root: Node) -> Node:
     """
 
     def change(node: Node) -> Node:
-        if not isinstance(node, Filter):
+        if not isinstance(node, Filter) or not isinstance(node.origin, Join):
             return node
         above, moved = _into(node.input, conjuncts(node.predicate))
         return above if moved else node
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
 def _into(node: Node, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
     """The node with what can be said below a join in it, and the rest above; whether
     anything has moved."""
-    join, between = _join_below(node)
+    if not isinstance(node.origin, Join):
+        return filtered(node, parts), False
+    join, between = node.origin, _between(node)
     inner = list(parts)
     stays: list[list[exp.Expr]] = []
     for above in between:
@@ -69,7 +71,7 @@ def _into(node: Node, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
         mere = [_reads_columns(part, made_of) for part in inner]
         stays.append([p for p, is_mere in zip(inner, mere, strict=True) if not is_mere])
         inner = [_below(part, made_of) for part in compress(inner, mere)]
-    if join is None or not inner:
+    if not inner:
         return filtered(node, parts), False
     match between:
         case [*between, Filter(predicate=predicate)]:
@@ -83,13 +85,13 @@ def _into(node: Node, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
     return made, True
 
 
-def _join_below(node: Node) -> tuple[Join | None, list[Filter | Project]]:
-    """The join under filters and select lists, and these from the top down."""
-    between: list[Filter | Project] = []
+def _between(node: Node) -> list[Filter | Project]:
+    """The filters and select lists above a node's origin, from the top down."""
+    found: list[Filter | Project] = []
     while isinstance(node, Filter | Project):
-        between.append(node)
+        found.append(node)
         node = node.input
-    return (node, between) if isinstance(node, Join) else (None, [])
+    return found
 
 
 def _reads_columns(part: exp.Expr, made_of: Mapping[str, exp.Expr]) -> bool:

@@ -23,7 +23,7 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     is_updating,
 )
-from arroyo_nb.plan.tree import transform
+from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.typing import place_of
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.source import Span
@@ -42,7 +42,7 @@ NO_WINDOW = (
 """Why Arroyo refuses windowed rows grouped by no window; here that is updating."""
 
 
-def windowed_group_by(root: Node) -> Node:
+def windowed_group_by(root: Node, made: NodeMap[Node]) -> Node:
     """An aggregate with a window becomes a window aggregate.
 
     Before::
@@ -66,10 +66,10 @@ def windowed_group_by(root: Node) -> Node:
     def change(node: Node) -> Node:
         return _windowed(node) if isinstance(node, Aggregate) else node
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
-def same_windows(root: Node) -> Node:
+def same_windows(root: Node, made: NodeMap[Node]) -> Node:
     """The branches of a union have one window, or none; the plan stays as it is.
 
     Refuses a union of windowed with unwindowed rows, and of two windows. Among rows
@@ -81,7 +81,7 @@ def same_windows(root: Node) -> Node:
             _check_union(node)
         return node
 
-    return transform(root, change)
+    return transform(root, change, made)
 
 
 def uneven_hop(window: Window | None) -> str | None:

@@ -15,7 +15,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, SyntaxProblem
 from arroyo_nb.plan.calls import UNSUPPORTED_FUNCTIONS
 from arroyo_nb.plan.nodes import Hop, Node, Tumble, WindowAggregate
-from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.tree import NodeMap, walk
 from arroyo_nb.plan.verify import BrokenPlan, expressions, verify
 from arroyo_nb.planner import plan_script
 from arroyo_nb.rewrites import PASSES
@@ -94,7 +94,7 @@ def test_any_query_is_planned_soundly_or_told(
     assert (root is None) == bool(problems)
     assert all(problem.span for problem in problems)
     for step in PASSES:
-        assert root is None or step.rewrite(root) is root
+        assert root is None or step.rewrite(root, NodeMap()) is root
 
 
 @pytest.mark.parametrize("path", sorted((GOLDEN / "plans").glob("*.txt")))
@@ -102,7 +102,7 @@ def test_passes_are_idempotent(path: Path) -> None:
     script = path.read_text(encoding="utf-8").split("\n---")[0]
     for sink in plan_script(script, tables()).sinks:
         for step in PASSES:
-            assert step.rewrite(sink) is sink
+            assert step.rewrite(sink, NodeMap()) is sink
 
 
 def test_verify_sees_what_is_broken() -> None:

@@ -32,12 +32,21 @@ class Changelog(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A relation. Inputs are the fields that are Nodes or tuples of Nodes."""
+    """A relation. Inputs are the fields that are Nodes or tuples of Nodes.
+
+    Each derived attribute is computed once, when the node is made: the inputs have
+    theirs by then. Computed when they are first read, they would recurse through a
+    lineage of thousands of views.
+    """
 
     # Equal nodes mean the same, wherever in the script they were written.
     span: Span | None = field(default=None, compare=False, repr=False)
 
-    @property
+    def __post_init__(self) -> None:
+        for name in ("schema", "changelog", "window", "window_columns", "origin"):
+            getattr(self, name)
+
+    @cached_property
     def schema(self) -> Schema:
         """Visible columns; ``_timestamp`` is always there beside them."""
         raise NotImplementedError
@@ -54,14 +63,19 @@ class Node:
 
     @cached_property
     def window(self) -> Window | None:
-        """The window that each row belongs to; sticky once there is one. Kept: shared
-        inputs would else be asked twice at each level of a union."""
+        """The window that each row belongs to; sticky once there is one."""
         return next((i.window for i in self.inputs if i.window), None)
 
     @cached_property
     def window_columns(self) -> frozenset[str]:
         """Names of the columns that are the window struct itself."""
         return frozenset()
+
+    @property
+    def origin(self) -> Node:
+        """The node that makes the rows: the first one below filters and select lists.
+        A rewrite that passes through these asks it before it descends."""
+        return self
 
 
 def changes(*, retracts: bool) -> Changelog:
@@ -85,7 +99,7 @@ class Unary(Node):
         """The one input."""
         return (self.input,)
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The input's columns."""
         return self.input.schema
@@ -94,6 +108,16 @@ class Unary(Node):
     def window_columns(self) -> frozenset[str]:
         """The input's window columns."""
         return self.input.window_columns
+
+
+@dataclass(frozen=True)
+class PassedThrough(Unary):
+    """A node that hands on rows of its input, with the same or other columns."""
+
+    @cached_property
+    def origin(self) -> Node:
+        """The input's."""
+        return self.input.origin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +176,7 @@ class Grouped(Unwindowed):
     keys: tuple[Named, ...]
     measures: tuple[Measure, ...]
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The keys, then the measures."""
         return Schema(group_fields(self.keys, self.measures))
@@ -175,7 +199,7 @@ class Numbered(Unwindowed):
     order: tuple[Ordering, ...]
     numbers: tuple[Number, ...]
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The input's columns, then the numbers."""
         numbers = (number.field for number in self.numbers)

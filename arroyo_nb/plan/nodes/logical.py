@@ -6,6 +6,7 @@ They exist between build and rewrites only: ``verify`` refuses them afterwards.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from arroyo_nb.plan.nodes.base import Grouped, Node, Numbered, TableRows
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class Scan(TableRows):
     """A table of the catalog, before ``event_time`` gives it its watermark."""
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The declared columns, generated ones among them."""
         return self.table.schema
@@ -31,7 +32,7 @@ class Lookup(Node):
 
     table: LookupTable
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The declared columns."""
         return self.table.schema

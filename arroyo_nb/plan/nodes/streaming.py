@@ -12,6 +12,7 @@ from arroyo_nb.plan.nodes.base import (
     Grouped,
     Node,
     Numbered,
+    PassedThrough,
     Stateful,
     TableRows,
     Unary,
@@ -36,7 +37,7 @@ class Source(TableRows):
     ``d`` retracts, ``u`` does both; ``table.spec.primary_key`` names the row.
     """
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The columns that the connector delivers, generated ones left out."""
         return self.table.physical
@@ -63,12 +64,12 @@ class Watermark(Unary):
 
 
 @dataclass(frozen=True)
-class Project(Unary):
+class Project(PassedThrough):
     """One row out per row in; keeps ``_timestamp`` and the window."""
 
     items: tuple[Named, ...]
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """A column for each item."""
         return Schema(tuple(item.field for item in self.items))
@@ -86,7 +87,7 @@ class Project(Unary):
 
 
 @dataclass(frozen=True)
-class Filter(Unary):
+class Filter(PassedThrough):
     """Rows for which the predicate is true; NULL is not true."""
 
     predicate: exp.Expr
@@ -160,7 +161,7 @@ class WindowAggregate(Unary):
     keys: tuple[Named, ...]
     measures: tuple[Measure, ...]
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The window, then the keys, then the measures."""
         window = Field(self.window_name, WINDOW_STRUCT, False)

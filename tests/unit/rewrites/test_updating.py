@@ -22,7 +22,7 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     is_updating,
 )
-from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.tree import NodeMap, walk
 from arroyo_nb.plan.verify import BrokenPlan, verify
 from arroyo_nb.planner import plan_script
 from arroyo_nb.rewrites.updating import timed_changes
@@ -131,7 +131,7 @@ def test_below_a_window_changes_have_the_time_of_their_rows(query: str) -> None:
     stateful = [n for n in walk(sink) if isinstance(n, Stateful) and is_updating(n)]
     assert stateful
     assert all(node.timed for node in stateful)
-    assert timed_changes(sink) is sink
+    assert timed_changes(sink, NodeMap()) is sink
     with pytest.raises(Unsupported, match="over an updating input"):
         plan_script(script.format(query, "session"), tables())
 
