@@ -83,9 +83,10 @@ _TAKEN_BACK = (
     "open; Arroyo counts it once more"
 )
 _OVERFLOW = (
-    "differs from Arroyo: a whole number that leaves its type is an error; Arroyo's "
-    "wraps around"
+    "differs from Arroyo: a whole number that leaves its type by +, - or * is an "
+    "error; Arroyo's wraps around, as sum() does here too"
 )
+_WRAPS = "a sum() of whole numbers that leaves its type wraps around, as Arroyo's does"
 
 
 def explain(plan: Plan) -> str:
@@ -225,15 +226,19 @@ def _differences(sinks: Iterable[Node]) -> list[str]:
         found.append(_LATEST_ROW)
     if any(map(_may_overflow, nodes)):
         found.append(_OVERFLOW)
+    elif any(map(_sums_whole_numbers, nodes)):
+        found.append(_WRAPS)
     return found
 
 
+def _sums_whole_numbers(node: Node) -> bool:
+    if not isinstance(node, WindowAggregate | UpdatingAggregate):
+        return False
+    return any(m.function == "sum" and is_integer(m.type) for m in node.measures)
+
+
 def _may_overflow(node: Node) -> bool:
-    """Whether whole numbers are added or multiplied, in an expression or by sum()."""
-    # An updating sum() wraps around.
-    measures = node.measures if isinstance(node, WindowAggregate) else ()
-    if any(m.function == "sum" and is_integer(m.type) for m in measures):
-        return True
+    """Whether whole numbers are added or multiplied in an expression."""
     return any(
         is_integer(type_of(part))
         for _, expression in expressions(node)

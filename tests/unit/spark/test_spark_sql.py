@@ -63,11 +63,15 @@ def test_a_quoted_text_ends_where_it_should(value):
 
 
 def test_measures():
-    total = measure("sum", A, BIGINT, where=op(exp.GT, A, lit(1), BIGINT))
+    total = measure("sum", col("a", INT), BIGINT, where=op(exp.GT, A, lit(1), BIGINT))
     assert (
         measure_sql(total, row_time="")
         == "CAST(sum(`a`) FILTER (WHERE (`a` > 1L)) AS bigint)"
     )
+    wrapping = measure_sql(measure("sum", A, BIGINT), row_time="")
+    # A sum of all 64 bits would be an error where it overflows.
+    assert "sum(`a`)" not in wrapping
+    assert "sum(shiftright(`a`, 32))" in wrapping
     spread = measure("var", A, DOUBLE)
     assert measure_sql(spread, row_time="") == "CAST(var_samp(`a`) AS double)"
     every = measure("bit_and", A, BIGINT, distinct=True)
