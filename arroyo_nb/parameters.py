@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, raise_all
-from arroyo_nb.registry import did_you_mean
+from arroyo_nb.registry import nearest
 from arroyo_nb.source import Source, Span
 
 TOKEN = re.compile(
@@ -83,8 +83,9 @@ def _comment_end(text: str, at: int) -> int:
 
 def _bound(name: str, values: Mapping[str, Any], span: Span) -> str:
     if name not in values:
-        near = did_you_mean(name, (known for known in values if known[0] != "_"))
-        hint = near if near and near.startswith("did") else None
+        # What has no literal is none of the user's variables: a builtin, a module.
+        usable = (n for n, v in values.items() if n[0] != "_" and _has_literal(v))
+        hint = nearest(name, usable)
         raise SyntaxProblem(
             f"parameter ':{name}' has no value",
             span=span,
@@ -98,6 +99,14 @@ def _bound(name: str, values: Mapping[str, Any], span: Span) -> str:
             span=span,
             hint="a parameter is a number, text, boolean, date, time or None",
         ) from None
+
+
+def _has_literal(value: Any) -> bool:
+    try:
+        literal(value)
+    except ValueError:
+        return False
+    return True
 
 
 def literal(value: Any) -> str:

@@ -33,13 +33,23 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     True
     """
     names = sorted(known)
-    lowered = {candidate.lower(): candidate for candidate in names}
-    near = get_close_matches(name.lower(), lowered, n=1, cutoff=NEAR)
+    near = nearest(name, names)
     if near:
-        return f"did you mean '{lowered[near[0]]}'?"
+        return near
     if names and len(names) <= 12:
         return "known: " + ", ".join(names)
     return None
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the nearest known name, where one is near.
+
+    >>> nearest("orders", ["flights", "airports"]) is None
+    True
+    """
+    lowered = {candidate.lower(): candidate for candidate in sorted(known)}
+    near = get_close_matches(name.lower(), lowered, n=1, cutoff=NEAR)
+    return f"did you mean '{lowered[near[0]]}'?" if near else None
 
 
 class Registry(Generic[T]):

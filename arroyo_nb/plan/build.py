@@ -35,10 +35,11 @@ from arroyo_nb.plan.select import Relations, plan_query, selected
 from arroyo_nb.plan.tables import check_inferred, create_table
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.typing import cast, is_nullable, place_of, typed
-from arroyo_nb.registry import did_you_mean
+from arroyo_nb.registry import did_you_mean, nearest
 from arroyo_nb.schema import NULL, Field, Schema
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import name_span, span_of
+from arroyo_nb.sql.other_dialects import explain_error
 from arroyo_nb.sql.statements import (
     CreateTable,
     CreateView,
@@ -98,6 +99,7 @@ class Script:
         self._read(statement)
         for problem in self.problems[before:]:
             problem.span = problem.span or statement.span
+            explain_error(problem, self.text[statement.span.start : statement.span.end])
 
     def _read(self, statement: Statement) -> None:
         match statement:
@@ -226,7 +228,9 @@ class Script:
             raise CatalogProblem(
                 f"Connection {name} not found",
                 span=span,
-                hint=did_you_mean(name, self.catalog.names),
+                hint=nearest(name, self.catalog.names)
+                or f"declare it first: CREATE TABLE {name} WITH (connector = '...', "
+                "type = 'sink', format = 'json', ...)",
             )
         table = self.catalog.get(name, span=span)
         self._met(table)

@@ -67,7 +67,9 @@ def window_call(name: str, arguments: Sequence[exp.Expr]) -> exp.Anonymous:
         raise CatalogProblem(
             f"Function '{name}' expects {len(parameters)} arguments but received "
             f"{len(arguments)}",
-            hint=f"write {name}({signature})",
+            hint=f"write {name}({signature})"
+            + "; the event time is the table's WATERMARK column"
+            * (len(arguments) > len(parameters)),
         )
     sizes = [_window_duration(argument) for argument in arguments]
     call = exp.Anonymous(this=name, expressions=[duration(size) for size in sizes])
@@ -116,6 +118,7 @@ def _window_duration(argument: exp.Expr) -> timedelta:
             "unsupported Duration expression, expect duration literal, not "
             f"{argument.sql()}",
             span=place_of(argument),
+            hint="write an INTERVAL, as in INTERVAL '1 minute'",
         )
     if size <= timedelta():
         raise PlanProblem(

@@ -121,11 +121,21 @@ def _is_key(definition: exp.ColumnDef) -> bool:
 
 def _refused_entry(entry: exp.Expr) -> ArroyoError:
     if isinstance(entry, exp.Identifier):
-        return CatalogProblem(f"column '{entry.name}' has no type", span=span_of(entry))
+        return _untyped(entry.name, entry)
     return Unsupported(
         f"Unsupported table constraint `{entry.sql(dialect='postgres')}`",
         span=span_of(entry),
-        hint="PRIMARY KEY stands after its column's type",
+        hint="PRIMARY KEY stands after its column's type: id BIGINT PRIMARY KEY",
+    )
+
+
+def _untyped(name: str, entry: exp.Expr) -> CatalogProblem:
+    """Flink computes a column with ``ts AS expression``."""
+    return CatalogProblem(
+        f"column '{name}' has no type",
+        span=span_of(entry),
+        hint=f"write {name} TEXT, or for a computed column: {name} TIMESTAMP GENERATED "
+        "ALWAYS AS (expression)",
     )
 
 
@@ -134,9 +144,7 @@ def _field(
 ) -> Field:
     keys = _check_constraints(definition, table, metadata)
     if definition.kind is None:
-        raise CatalogProblem(
-            f"column '{definition.name}' has no type", span=span_of(definition)
-        )
+        raise _untyped(definition.name, definition)
     type_ = type_from_sql(definition.kind)
     if is_internal(type_):
         raise CatalogProblem(

@@ -66,6 +66,73 @@ ELSEWHERE = {
     **dict.fromkeys(
         ("dateadd", "date_add", "timestampadd"), "add an INTERVAL to the timestamp"
     ),
+    **dict.fromkeys(
+        ("tumble_start", "tumble_end", "hop_start", "hop_end"),
+        "name the window and read its field: SELECT window.start FROM (SELECT "
+        "tumble(INTERVAL '1 hour') AS window, count(*) AS n FROM ... GROUP BY window)",
+    ),
+    **dict.fromkeys(
+        ("session_start", "session_end", "tumble_rowtime", "window_time"),
+        "name the window and read its field: SELECT window.start FROM (SELECT "
+        "session(INTERVAL '1 minute') AS window, count(*) AS n FROM ... GROUP BY "
+        "window)",
+    ),
+    "window": "write tumble(INTERVAL '5 minutes') AS window, or hop(slide, width), and "
+    "GROUP BY window; the event time is the table's WATERMARK column",
+    "session_window": "write session(INTERVAL '5 minutes') AS window, and GROUP BY "
+    "window",
+    **dict.fromkeys(
+        ("proctime", "rowtime", "event_time"),
+        "write row_time(): the event time of a row, or its arrival where the table has "
+        "no WATERMARK",
+    ),
+    **dict.fromkeys(
+        ("mz_now", "current_watermark", "watermark", "withwatermark"),
+        "write WATERMARK FOR at AS at - INTERVAL '5 seconds' in CREATE TABLE; windows "
+        "close by it",
+    ),
+    **dict.fromkeys(
+        ("dropduplicates", "drop_duplicates", "dropduplicateswithinwatermark"),
+        "write SELECT DISTINCT",
+    ),
+    **dict.fromkeys(
+        ("collect_list", "collect_set", "listagg", "group_concat", "list_agg"),
+        "write array_agg(x), array_agg(DISTINCT x), or string_agg(x, ',')",
+    ),
+    **dict.fromkeys(
+        ("latest_by_offset", "max_by", "last"),
+        "write last_value(x ORDER BY at)",
+    ),
+    **dict.fromkeys(
+        ("earliest_by_offset", "min_by", "first"),
+        "write first_value(x ORDER BY at)",
+    ),
+    "topk": "number the rows with row_number() OVER (PARTITION BY ... ORDER BY ...) AS "
+    "n in a subquery, and WHERE n <= 5 outside",
+    **dict.fromkeys(
+        ("explode", "explode_outer"),
+        "a list cannot become rows yet: read it with array_has(list, x)",
+    ),
+    "to_timestamp_ltz": "write to_timestamp_millis(x), or to_timestamp(x) for seconds",
+    **dict.fromkeys(
+        ("unix_timestamp", "to_epoch"), "write to_unixtime(x), which is in seconds"
+    ),
+    **dict.fromkeys(("len", "size"), "write length(text), or array_length(list)"),
+    "isnull": "write x IS NULL",
+    "isnotnull": "write x IS NOT NULL",
+    "ucase": "write upper(text)",
+    "lcase": "write lower(text)",
+    **dict.fromkeys(
+        (
+            "extractjsonfield",
+            "json_value",
+            "get_json_object",
+            "jsonb_extract_path_text",
+        ),
+        "declare the column STRUCT<field TYPE, ...>, and read column.field",
+    ),
+    **dict.fromkeys(("iif", "if"), "write CASE WHEN ... THEN ... ELSE ... END"),
+    "as_value": "write the column itself",
 }
 """What other engines have a function for, and how it is written here."""
 

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
 
 from arroyo_nb.plan.aggregate_calls import parts
+from arroyo_nb.plan.intervals import interval_text
 from arroyo_nb.plan.operators import SYMBOLS
 from arroyo_nb.plan.typing import type_of
 from arroyo_nb.schema import BIGINT_UNSIGNED, DOUBLE
@@ -80,9 +80,8 @@ def _text(value: str) -> str:
 def _interval(node: exp.Interval) -> str:
     if "text" in node.meta:
         return _text(node.meta["text"])
-    nanos = node.meta["interval"] // timedelta(microseconds=1) * 1000
-    parts = f"months: 0, days: 0, nanoseconds: {nanos}"
-    return f'IntervalMonthDayNano("IntervalMonthDayNano {{ {parts} }}")'
+    # DataFusion writes its own type here, which is no name to show anybody.
+    return f"INTERVAL '{interval_text(node.meta['interval'])}'"
 
 
 def _call(node: exp.Anonymous) -> str:

@@ -177,13 +177,23 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
     if not all(is_number(t) or t == NULL for t in pair) or pair == (NULL, NULL):
         raise CatalogProblem(
             f"Cannot coerce arithmetic expression {pair[0]} {SYMBOLS[kind]} {pair[1]} "
-            "to valid types"
+            "to valid types",
+            hint=_text_hint(kind, left, right),
         )
     common = common_type(pair)
     assert common is not None
     if isinstance(common, Decimal):
         return _decimal(kind, left, right)
     return _made(kind, cast(left, common), cast(right, common), common)
+
+
+def _text_hint(kind: type[exp.Expr], *operands: exp.Expr) -> str | None:
+    texts = [operand for operand in operands if type_of(operand) == TEXT]
+    if not texts:
+        return None
+    text = texts[0].name if isinstance(texts[0], exp.Column) else "..."
+    joins = "join texts with ||, or " if kind is exp.Add else ""
+    return f"{joins}write CAST({text} AS BIGINT) where the text is a number"
 
 
 def _folded(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:

@@ -157,13 +157,17 @@ class Scope:
                 f"'{wanted}' not found: it is neither a column nor a relation",
                 span=span_of(part),
                 hint=_case_hint(part.name, known)
+                or (ELSEWHERE.get(wanted) if wanted == "window" else None)
                 or self._relations_here()
                 or did_you_mean(wanted, known),
             )
         return CatalogProblem(
             f"column '{wanted}' not found",
             span=span_of(part),
-            hint=_case_hint(part.name, known) or did_you_mean(wanted, known),
+            hint=_case_hint(part.name, known)
+            or _text_hint(part)
+            or ELSEWHERE.get(wanted)
+            or did_you_mean(wanted, known),
         )
 
     def _relations_here(self) -> str | None:
@@ -193,6 +197,36 @@ def _case_hint(typed_name: str, known: Iterable[str]) -> str | None:
                 return f"write {name}: it is spelled without capitals"
             return f'write "{name}" in double quotes: it is spelled with capitals'
     return None
+
+
+ELSEWHERE = {
+    **dict.fromkeys(
+        ("window_start", "windowstart", "window_end", "windowend", "window_time"),
+        "name the window and read its fields: SELECT window.start, window.end ... FROM "
+        "(SELECT tumble(INTERVAL '1 minute') AS window, ... GROUP BY window)",
+    ),
+    "window": "name the window call: SELECT tumble(INTERVAL '1 minute') AS window, ... "
+    "GROUP BY window; read window.start in a query around it",
+    **dict.fromkeys(
+        ("rowtime", "event_timestamp", "_timestamp"),
+        "the event time of a row is row_time()",
+    ),
+    **dict.fromkeys(
+        ("rowpartition", "rowoffset", "kafka_partition", "kafka_offset"),
+        "declare it in CREATE TABLE: name INT METADATA FROM 'partition', name "
+        "BIGINT METADATA FROM 'offset_id'",
+    ),
+    "proctime": "rows have an event time, row_time(); without a WATERMARK it is their "
+    "arrival",
+}
+"""Columns that other dialects have of themselves, and what is written here."""
+
+
+def _text_hint(part: exp.Expr) -> str | None:
+    """Double quotes are for names."""
+    if not part.args.get("quoted"):
+        return None
+    return f"a text takes single quotes: write '{part.name}'"
 
 
 def member(struct: exp.Expr, name: str, span: Span | None) -> exp.Expr:

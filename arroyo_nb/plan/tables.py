@@ -31,7 +31,7 @@ from arroyo_nb.plan.options import Options
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Collected
 from arroyo_nb.plan.watermarks import EVENT_TIME_OPTIONS, watermark_clause
-from arroyo_nb.registry import did_you_mean
+from arroyo_nb.registry import did_you_mean, nearest
 from arroyo_nb.schema import Schema, check_visible
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import name_span, span_of
@@ -99,8 +99,16 @@ def _check_memory(options: Options, create: exp.Expr) -> None:
         raise Unsupported(
             "memory tables are not supported yet",
             span=name_span(create),
-            hint="set the 'connector' option in WITH (...)",
+            hint=_connector_hint(options),
         )
+
+
+def _connector_hint(options: Options) -> str:
+    for name in options.given:
+        if nearest(name, ["connector"]):
+            value = options.given[name].args["value"].name
+            return f"write connector = '{value}' in place of {name}"
+    return "set the 'connector' option in WITH (...)"
 
 
 def _wrapped(statement: CreateTable, problems: Collected) -> ArroyoError:

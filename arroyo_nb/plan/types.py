@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.plan.scope import unique
+from arroyo_nb.registry import nearest
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
@@ -97,7 +98,51 @@ def type_from_sql(data_type: exp.Expr) -> Type:
         return ListOf(type_from_sql(arguments[0]))
     if kind == _D.STRUCT:
         return _struct(arguments)
-    raise Unsupported(f"Unsupported SQL type '{text}'", span=span_of(data_type))
+    raise Unsupported(
+        f"Unsupported SQL type '{text}'",
+        span=span_of(data_type),
+        hint=_type_hint(text),
+    )
+
+
+_NAMES = (
+    *("BIGINT", "BOOLEAN", "BYTEA", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT"),
+    *(
+        "INTEGER",
+        "INTERVAL",
+        "JSON",
+        "SMALLINT",
+        "TEXT",
+        "TIME",
+        "TIMESTAMP",
+        "TINYINT",
+    ),
+)
+_OTHER_NAMES = {
+    "NUMBER": "DECIMAL(p, s)",
+    "INTEGER": "INT",
+    "LONG": "BIGINT",
+    "VARCHAR2": "TEXT",
+    "NVARCHAR": "TEXT",
+    "UUID": "TEXT",
+    "JSONB": "JSON",
+    "MAP": "JSON",
+    "ROW": "STRUCT<name TYPE, ...>",
+    "TIMESTAMP_LTZ": "TIMESTAMP",
+    "TIMESTAMPTZ": "TIMESTAMP",
+    "TIMESTAMP_NTZ": "TIMESTAMP",
+    "MULTISET": "an array, as in TEXT[]",
+}
+"""What other dialects call a type, and what it is called here."""
+
+
+def _type_hint(text: str) -> str | None:
+    name = re.split(r"\W", text.strip().upper(), maxsplit=1)[0]
+    if name in _OTHER_NAMES:
+        return f"write {_OTHER_NAMES[name]}"
+    if _ZONED.search(text):
+        return "write TIMESTAMP: it is in UTC"
+    return nearest(name, _NAMES) or "the types are: " + ", ".join(_NAMES)
 
 
 def is_internal(type_: Type) -> bool:

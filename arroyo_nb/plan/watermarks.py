@@ -9,13 +9,15 @@ from sqlglot import exp
 
 from arroyo_nb.catalog import Generated, WatermarkClause
 from arroyo_nb.errors import ArroyoError, CatalogProblem
+from arroyo_nb.functions.types import is_integer
 from arroyo_nb.options import Kind, Option
 from arroyo_nb.plan.binding import bind
 from arroyo_nb.plan.intervals import bounded
 from arroyo_nb.plan.options import Options
 from arroyo_nb.plan.scope import Scope
-from arroyo_nb.plan.typing import column, is_nullable, type_of
-from arroyo_nb.schema import Field, Schema, Timestamp
+from arroyo_nb.plan.typing import column, is_nullable, replaced, type_of
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import TEXT, Field, Schema, Timestamp
 from arroyo_nb.sql.dialect import span_of
 from arroyo_nb.tape import LONGEST_WAIT
 
@@ -61,19 +63,26 @@ def watermark_clause(
 
 def _declared(clause: exp.Expr, columns: Columns) -> WatermarkClause:
     if not isinstance(clause.this, exp.Column):
-        raise CatalogProblem("WATERMARK FOR takes a column", span=span_of(clause))
+        raise CatalogProblem(
+            "WATERMARK FOR takes a column",
+            span=span_of(clause),
+            hint="compute it in a column: event_time TIMESTAMP GENERATED ALWAYS AS ("
+            f"{clause.this.sql(dialect='postgres').lower()}), WATERMARK FOR event_time",
+        )
     name = clause.this.name
     field = _find(columns, name) or _find(columns, name.lower())
     if field is None:
         raise CatalogProblem(
             f"WATERMARK FOR field `{name}` does not exist in table",
             span=span_of(clause.this),
+            hint=did_you_mean(name, _times(columns)),
         )
     if not isinstance(field.type, Timestamp):
         raise CatalogProblem(
             f"WATERMARK FOR field `{field.name}` has type {field.type}, but expected "
             "TIMESTAMP",
             span=span_of(clause.this),
+            hint=_generated_hint(field),
         )
     expression = clause.args.get("expression")
     if expression is None:
@@ -85,7 +94,9 @@ def _with_expression(
     field: Field, expression: exp.Expr, columns: Columns
 ) -> WatermarkClause:
     try:
-        bound = bind(expression, Scope.of(columns.physical))
+        made = {g.column.name: g.expression for g in columns.generated}
+        known = (*columns.physical, *(g.column for g in columns.generated))
+        bound = bind(expression, Scope.of(Schema(known)))
         delay = fixed_delay(bound, field.name)
     except ArroyoError as error:
         error.message = f"could not plan watermark expression: {error.message}"
@@ -101,8 +112,12 @@ def _with_expression(
         raise CatalogProblem(
             "the type of the WATERMARK FOR expression must be NOT NULL",
             span=span_of(expression),
-            hint="declare the columns that it uses NOT NULL",
+            hint=_not_null_hint(bound, columns),
         )
+    # The watermark follows what the connector delivers.
+    bound = replaced(
+        bound, lambda e: made.get(e.name) if isinstance(e, exp.Column) else None
+    )
     if delay is not None and delay > LONGEST_WAIT:
         raise CatalogProblem(
             "the delay of the watermark is longer than a century",
@@ -111,6 +126,44 @@ def _with_expression(
     if delay is not None:
         return WatermarkClause(field.name, delay)
     return WatermarkClause(field.name, timedelta(), bound)
+
+
+def _generated_hint(field: Field) -> str | None:
+    """The column to declare beside one that counts seconds or milliseconds."""
+    if is_integer(field.type):
+        function = "to_timestamp_millis"
+    elif field.type == TEXT:
+        function = "to_timestamp"
+    else:
+        return None
+    null = "" if field.nullable else " NOT NULL"
+    name = field.name
+    seconds = "; to_timestamp counts seconds" if is_integer(field.type) else ""
+    return (
+        f"add event_time TIMESTAMP{null} GENERATED ALWAYS AS ({function}({name})), "
+        f"WATERMARK FOR event_time{seconds}"
+    )
+
+
+def _not_null_hint(bound: exp.Expr, columns: Columns) -> str:
+    """The lines of CREATE TABLE to write anew: a generated column cannot be NULL where
+    what it is computed from cannot."""
+    made = {g.column.name: g for g in columns.generated}
+    lines: dict[str, None] = {}
+    for used in bound.find_all(exp.Column):
+        of = made[used.name].expression if used.name in made else used
+        for below in of.find_all(exp.Column):
+            field = columns.physical[below.name]
+            if field.nullable:
+                lines[f"{field.name} {field.type} NOT NULL"] = None
+    if not lines:
+        return "use an expression that is never NULL"
+    return f"write {', '.join(lines)}"
+
+
+def _times(columns: Columns) -> list[str]:
+    made = [g.column for g in columns.generated]
+    return [f.name for f in (*columns.physical, *made) if isinstance(f.type, Timestamp)]
 
 
 def fixed_delay(bound: exp.Expr, name: str) -> timedelta | None:

@@ -10,7 +10,7 @@ from arroyo_nb.errors import PlanProblem, Unsupported, raise_all
 from arroyo_nb.plan.aggregates import WINDOWED, runs_windowed
 from arroyo_nb.plan.calls import window_of
 from arroyo_nb.plan.described import window_text
-from arroyo_nb.plan.intervals import in_words
+from arroyo_nb.plan.intervals import in_words, interval_text
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Hop,
@@ -165,7 +165,13 @@ def _as_tumble(window: Window, span: Span | None) -> Window:
     if isinstance(window, Hop):
         if window.slide > window.width:
             # No multiple of a longer slide is the width: there always is a message.
-            raise PlanProblem(uneven_hop(window) or "", span=span)
+            raise PlanProblem(
+                uneven_hop(window) or "",
+                span=span,
+                hint="the slide comes first, then the width: write "
+                f"hop(INTERVAL '{interval_text(window.width)}', "
+                f"INTERVAL '{interval_text(window.slide)}')",
+            )
         if window.slide == window.width:
             return Tumble(window.width)
         # Rounded up: an uneven hop has some rows in one window more.

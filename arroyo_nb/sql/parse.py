@@ -25,6 +25,7 @@ from arroyo_nb.sql.commas import CLOSING, OPENING, missing_comma
 from arroyo_nb.sql.comments import blanked
 from arroyo_nb.sql.dialect import Arroyo, span_of
 from arroyo_nb.sql.grammar import GrammarError
+from arroyo_nb.sql.other_dialects import hint_of
 from arroyo_nb.sql.statements import (
     CreateTable,
     CreateView,
@@ -126,6 +127,9 @@ def parse_all(source: Source) -> Parsed:
             try:
                 statements.append(_parse_one(chunk, source.text))
             except ArroyoError as problem:
+                span = Span.of_token(chunk[0].start, chunk[-1].end)
+                found = hint_of(source.text[span.start : span.end])
+                problem.hint = found or problem.hint
                 problems.append(problem.at(source))
                 unread.update(_made(chunk))
     return Parsed(tuple(statements), tuple(problems), frozenset(unread))
@@ -198,6 +202,9 @@ def _hint(error: GrammarError, tokens: list[Token]) -> str | None:
     for place, token in enumerate(tokens):
         if token.start == error.span.start:
             is_at = error.message.startswith(f"syntax error at '{token.text}'")
+            before = tokens[place - 1]
+            if is_at and place and before.token_type is TokenType.COMMA:
+                return f"leave the comma before {token.text} out"
             return missing_comma(tokens, place) if is_at else None
     return None
 

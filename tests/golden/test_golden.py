@@ -36,6 +36,7 @@ HEAD = "| edit | outcome | why |\n|---|---|---|\n"
 PLANS = sorted((HERE / "plans").glob("*.txt"))
 ERRORS = sorted((HERE / "errors").glob("*.sql"))
 EDITS = sorted((HERE / "edits").glob("*.txt"))
+DIALECTS = yaml.safe_load((HERE / "other_dialects.yaml").read_text(encoding="utf-8"))
 LINTS = sorted((HERE / "lint").glob("*.txt"))
 
 
@@ -97,6 +98,46 @@ def test_error(path: Path, update_golden: bool) -> None:
     compare(path, script, ERROR, refused(script), update_golden)
 
 
+@pytest.mark.parametrize("row", DIALECTS, ids=lambda row: row["write"][:60])
+def test_what_other_dialects_write_is_answered(row: dict[str, str]) -> None:
+    """``other_dialects.yaml``: a statement as the guides of Flink, ksqlDB, Spark,
+    Materialize or RisingWave have it, or a slip; and the hint that it must get."""
+    with pytest.raises(ArroyoError) as caught:
+        explained(row["write"])
+    assert row["hint"] in [problem.hint for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT window.start, n FROM (SELECT tumble(INTERVAL '1 hour') AS window, "
+        "count(*) AS n FROM trips GROUP BY window)",
+        "SELECT hop(INTERVAL '10 seconds', INTERVAL '30 seconds') AS window, name, "
+        "count(*) AS n FROM trips GROUP BY window, name",
+        "SELECT session(INTERVAL '1 minute') AS window, count(*) AS n FROM trips "
+        "GROUP BY window",
+        "SELECT a.id FROM trips AS a JOIN clicks AS b ON a.id = b.id AND a.at BETWEEN "
+        "b.at - INTERVAL '1 hour' AND b.at + INTERVAL '1 hour'",
+        "SELECT last_value(fare ORDER BY at), first_value(fare ORDER BY at), "
+        "array_agg(DISTINCT name), string_agg(name, ',') FROM trips GROUP BY id",
+        "SELECT array_has(tags, 'x'), array_length(tags), to_unixtime(at), row_time() "
+        "FROM trips",
+        "CREATE TABLE o (ms BIGINT NOT NULL, event_time TIMESTAMP NOT NULL GENERATED "
+        "ALWAYS AS (to_timestamp_millis(ms)), WATERMARK FOR event_time AS event_time - "
+        "INTERVAL '5 seconds') WITH (connector = 'single_file', path = '/x', format = "
+        "'json', type = 'source'); SELECT event_time FROM o",
+    ],
+)
+def test_what_the_hints_say_to_write_is_planned(query: str) -> None:
+    assert explained(query)
+
+
+def test_no_header_has_an_internal_name() -> None:
+    script = "SELECT tumble(INTERVAL '5 minutes'), count(*) FROM trips GROUP BY 1"
+    (sink,) = plan_script(script, tables()).sinks
+    assert sink.schema.names == ("tumble(INTERVAL '5 minutes')", "count(*)")
+
+
 @pytest.mark.parametrize("path", LINTS, ids=lambda path: path.stem)
 def test_lint(path: Path, update_golden: bool) -> None:
     script = path.read_text(encoding="utf-8").split(RULE)[0].rstrip("\n")
@@ -152,6 +193,7 @@ def test_page_of_edits(update_golden: bool) -> None:
 def test_there_are_enough() -> None:
     assert len(PLANS) >= 40
     assert len(ERRORS) >= 60
+    assert len(DIALECTS) >= 80
     told = "".join(path.read_text(encoding="utf-8") for path in LINTS)
     assert len(EDITS) >= 60
     # A script has no functions of its own: test_lint.py has that rule.

@@ -3,4 +3,4 @@ SELECT _timestamp FROM clicks
 -- <cell>:1:8: column '_timestamp' not found
 --   SELECT _timestamp FROM clicks
 --          ^^^^^^^^^^
---   hint: known: at, id
+--   hint: the event time of a row is row_time()

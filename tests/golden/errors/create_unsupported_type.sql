@@ -3,15 +3,20 @@ CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIME
 -- <cell>:1:19: Unsupported SQL type 'UUID'
 --   CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 --                     ^^^^
+--   hint: write TEXT
 -- <cell>:1:27: Unsupported SQL type 'MAP'
 --   CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 --                             ^^^
+--   hint: write JSON
 -- <cell>:1:34: Unsupported SQL type 'TIMESTAMPTZ'
 --   CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 --                                    ^^^^^^^^^^^
+--   hint: write TIMESTAMP
 -- <cell>:1:49: Unsupported SQL type 'TIMESTAMP WITH TIME ZONE'
 --   CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 --                                                   ^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: write TIMESTAMP: it is in UTC
 -- <cell>:1:77: Unsupported SQL type 'TIMESTAMP WITHOUT TIME ZONE'
 --   CREATE TABLE x (a UUID, b MAP, c TIMESTAMPTZ, d TIMESTAMP WITH TIME ZONE, e TIMESTAMP WITHOUT TIME ZONE, f INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 --                                                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: write TIMESTAMP: it is in UTC

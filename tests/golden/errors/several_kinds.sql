@@ -5,6 +5,7 @@ SET x = 1
 -- <cell>:1:19: Unsupported SQL type 'UUID'
 --   CREATE TABLE x (a UUID, b INT, WATERMARK FOR c) WITH (connector = 'single_file', path = 5, type = 'sourc', format = 'json', foo = 1);
 --                     ^^^^
+--   hint: write TEXT
 -- <cell>:1:89: Failed to create table x caused by expected with option 'path' to be a single-quoted string, but it was `5`
 --   CREATE TABLE x (a UUID, b INT, WATERMARK FOR c) WITH (connector = 'single_file', path = 5, type = 'sourc', format = 'json', foo = 1);
 --                                                                                           ^

@@ -4,6 +4,7 @@ SELECT max(n) AS top FROM hourly GROUP BY tumble('2 hours')
 -- <cell>:1:38: hop() width 1s currently must be a multiple of slide 2s
 --   SELECT count(*) FROM clicks GROUP BY hop('2 s', '1 s');
 --                                        ^^^^^^^^^^^^^^^^^
+--   hint: the slide comes first, then the width: write hop(INTERVAL '1 seconds', INTERVAL '2 seconds')
 -- <cell>:2:43: window in group by does not match input window
 --   SELECT max(n) AS top FROM hourly GROUP BY tumble('2 hours')
 --                                             ^^^^^^^^^^^^^^^^^

@@ -6,6 +6,7 @@ SELECT nope FROM clicks
 -- <cell>:1:21: Unsupported SQL type 'UUID'
 --   CREATE TABLE bad (x UUID) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json');
 --                       ^^^^
+--   hint: write TEXT
 -- <cell>:4:8: column 'nope' not found
 --   SELECT nope FROM clicks
 --          ^^^^

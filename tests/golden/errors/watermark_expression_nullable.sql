@@ -3,4 +3,4 @@ CREATE TABLE x (t TIMESTAMP, WATERMARK FOR t AS t - INTERVAL '1 second') WITH (c
 -- <cell>:1:49: the type of the WATERMARK FOR expression must be NOT NULL
 --   CREATE TABLE x (t TIMESTAMP, WATERMARK FOR t AS t - INTERVAL '1 second') WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 --                                                   ^^^^^^^^^^^^^^^^^^^^^^^
---   hint: declare the columns that it uses NOT NULL
+--   hint: write t TIMESTAMP NOT NULL

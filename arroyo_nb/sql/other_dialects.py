@@ -1,0 +1,177 @@
+"""What is written otherwise in Flink, ksqlDB, Spark, Materialize and RisingWave.
+
+A row is what an author coming from there types, and what to type here. It is asked for
+a statement that has failed already: it explains an error and never makes one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from arroyo_nb.errors import ArroyoError
+
+_TUMBLE = "tumble(INTERVAL '1 minute') AS window ... GROUP BY window"
+_HOP = "hop(INTERVAL '10 seconds', INTERVAL '30 seconds') AS window ... GROUP BY window"
+_SESSION = "session(INTERVAL '1 minute') AS window ... GROUP BY window"
+_RESULTS = "a query sends its results as they come: leave EMIT out"
+_CLAUSE = "a window is a call in the select list, grouped by its name: write "
+
+# The first row that fits explains the statement: the more special one comes first.
+_ROWS = (
+    (r"\bWINDOW\s+TUMBLING\b", f"{_CLAUSE}SELECT {_TUMBLE}, and leave EMIT out"),
+    (
+        r"\bWINDOW\s+HOPPING\b",
+        f"{_CLAUSE}SELECT {_HOP} (the advance first, then the size)",
+    ),
+    (r"\bWINDOW\s+SESSION\b", f"{_CLAUSE}SELECT {_SESSION}"),
+    (
+        r"\b(?:FROM|TABLE)\s*\(?\s*(?:TABLE\s*\(\s*)?TUMBLE\s*\(",
+        f"{_CLAUSE}SELECT {_TUMBLE}; the event time is the table's WATERMARK column",
+    ),
+    (
+        r"\b(?:FROM|TABLE)\s*\(?\s*(?:TABLE\s*\(\s*)?HOP\s*\(",
+        f"{_CLAUSE}SELECT {_HOP} (the slide first, then the width); the event time is "
+        "the table's WATERMARK column",
+    ),
+    (
+        r"\b(?:FROM|TABLE)\s*\(?\s*(?:TABLE\s*\(\s*)?SESSION\s*\(",
+        f"{_CLAUSE}SELECT {_SESSION}; the event time is the table's WATERMARK column",
+    ),
+    (
+        r"\bCUMULATE\s*\(",
+        "there is no cumulating window: write tumble(INTERVAL '1 hour') for final "
+        "results, or GROUP BY without a window for results that are updated",
+    ),
+    (
+        r"\bCREATE\s+(?:OR\s+REPLACE\s+)?STREAM\s+\S+\s+AS\b",
+        "write CREATE VIEW name AS SELECT ..., or INSERT INTO a table to write a topic",
+    ),
+    (
+        r"\bCREATE\s+(?:OR\s+REPLACE\s+)?STREAM\b",
+        "write CREATE TABLE name (...) WITH (connector = '...', type = 'source', "
+        "format = 'json', ...)",
+    ),
+    (
+        r"\bCREATE\s+(?:OR\s+REPLACE\s+)?MATERIALIZED\s+VIEW\b",
+        "write CREATE VIEW name AS SELECT ...; what reads it is kept up to date",
+    ),
+    (
+        r"\bCREATE\s+SOURCE\b",
+        "write CREATE TABLE name (...) WITH (connector = '...', type = 'source', "
+        "format = 'json', ...)",
+    ),
+    (
+        r"\bCREATE\s+SINK\b",
+        "write CREATE TABLE name (...) WITH (connector = '...', type = 'sink', "
+        "format = 'json', ...), and INSERT INTO name SELECT ...",
+    ),
+    (
+        r"\bCREATE\s+CONNECTION\b",
+        "give the address and the credentials in the WITH (...) of each CREATE TABLE",
+    ),
+    (r"\bEMIT\s+CHANGES\b", _RESULTS),
+    (r"\bEMIT\s+FINAL\b", f"{_RESULTS}; results of a window are final"),
+    (
+        r"\bEMIT\s+ON\s+WINDOW\s+CLOSE\b",
+        f"{_RESULTS}; a window sends its results when it closes",
+    ),
+    (
+        r"\bGRACE\s+PERIOD\b",
+        "lateness is said once, at the table: write WATERMARK FOR at AS at - INTERVAL "
+        "'10 seconds' in its CREATE TABLE",
+    ),
+    (
+        r"\bWITHIN\s+(?:\(|\d)",
+        "a JOIN has no WITHIN: write JOIN ... ON a.x = b.x AND a.at BETWEEN b.at - "
+        "INTERVAL '1 hour' AND b.at + INTERVAL '1 hour'",
+    ),
+    (
+        r"\bFOR\s+SYSTEM_TIME\s+AS\s+OF\b",
+        "leave it out: declare the looked-up table with CREATE TEMPORARY TABLE, and "
+        "write JOIN name ON stream.x = name.key",
+    ),
+    (
+        r"\bAS\s+OF\b",
+        "a query reads what comes from now on, or from where its source starts: leave "
+        "AS OF out",
+    ),
+    (
+        r"\bMATCH_RECOGNIZE\s*\(",
+        "there is no pattern matching: number the rows with row_number() OVER "
+        "(PARTITION BY ... ORDER BY ...), or aggregate over session(...)",
+    ),
+    (
+        r"\bSELECT\s+(?:DISTINCT\s+)?TOP\s*\(?\s*\d",
+        "there is no TOP: select row_number() OVER (PARTITION BY ... ORDER BY ...) AS "
+        "n in a subquery, and WHERE n <= 5 outside",
+    ),
+    (
+        r"^\s*(?:SUBSCRIBE|TAIL|PRINT|FETCH)\b",
+        "write SELECT * FROM name: a query shows its rows as they come",
+    ),
+    (
+        r"^\s*LIST\b",
+        "write SHOW TABLES; %arroyo topics lists the topics of a broker",
+    ),
+    (
+        r"\bSTATEMENT\s+SET\b",
+        "leave it out: the INSERTs of one cell are started together",
+    ),
+    (
+        r"^\s*(?:READ|REFRESH|CACHE)\b",
+        "write SELECT * FROM name",
+    ),
+    (
+        r"\bMAP\s*<",
+        "there is no MAP: declare STRUCT<key TEXT, ...> with the keys that are read, "
+        "or JSON for the text of the whole",
+    ),
+    (
+        r"\bROW\s*<",
+        "a struct is written STRUCT<name TYPE, ...>",
+    ),
+    (
+        r"\bTIMESTAMP_LTZ\b|\bTIMESTAMPTZ\b|\bTIME\s+ZONE\b",
+        "write TIMESTAMP: it is in UTC",
+    ),
+    (
+        r"\bUSING\s+\w+\s*(?:OPTIONS|LOCATION|$|;)",
+        "write WITH (connector = '...', type = 'source', format = '...', ...)",
+    ),
+    (r"\bOPTIONS\s*\(", "options stand in WITH (name = 'value', ...)"),
+    (
+        r"\)\s*FORMAT\s+\w+\s+ENCODE\b",
+        "the format is an option: write WITH (..., format = 'json')",
+    ),
+    (
+        r"\bPARTITIONED\s+BY\b",
+        "leave it out, or give the option that the connector has for it in WITH (...)",
+    ),
+    (r"&&", "write AND"),
+    (
+        r"\bUNNEST\s*\(",
+        "a list cannot become rows yet: read it with array_has(list, x)",
+    ),
+    (
+        r"\bLATERAL\b",
+        "write the query as a JOIN, or with OVER in a subquery",
+    ),
+)
+_COMPILED = tuple((re.compile(row, re.IGNORECASE), hint) for row, hint in _ROWS)
+_QUOTED = re.compile(r"'[^']*'")
+
+
+def hint_of(statement: str) -> str | None:
+    """What to write in place of what another dialect has; None where nothing is known.
+
+    >>> hint_of("SELECT a FROM t EMIT CHANGES")
+    'a query sends its results as they come: leave EMIT out'
+    """
+    plain = _QUOTED.sub(lambda found: "'" + "0" * (len(found[0]) - 2) + "'", statement)
+    return next((hint for row, hint in _COMPILED if row.search(plain)), None)
+
+
+def explain_error(problem: ArroyoError, statement: str) -> None:
+    """Give an error that says nothing of what to write a hint about another dialect."""
+    if problem.hint is None:
+        problem.hint = hint_of(statement)
