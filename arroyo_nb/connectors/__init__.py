@@ -174,6 +174,10 @@ Offsets: TypeAlias = Mapping[int, int]
 """Of each partition of a topic, the offset of the next record to be read."""
 
 
+FIRST_BATCH_RECORDS = 50_000
+"""Records of a topic that a query's first micro-batch reads at most."""
+
+
 class TopicOffsets(NamedTuple):
     """Offsets in a topic. One that is made again under the name of another that was
     deleted has another ``topic_id``, and its offsets mean other records."""
@@ -252,6 +256,9 @@ class Stream(Protocol):
 
     def hold(self, query: StreamingQuery) -> bool:
         """Have a query plan no more records; False: it has not begun yet."""
+
+    def limit(self, query: StreamingQuery, records: int) -> None:
+        """Let the micro-batches to come of a query read so many records at most."""
 
     def fix_end(self, query: StreamingQuery, end: Offsets | None) -> None:
         """Have a query read on, up to an end and no further.

@@ -30,7 +30,7 @@ told last."""
 
 def hold(query: StreamingQuery, topic: str) -> bool:
     """Plan no more records of a topic; False: the query has no sources yet."""
-    return _limit(query, topic, 0)
+    return limit(query, topic, 0)
 
 
 def fix_end(query: StreamingQuery, topic: str, end: Offsets | None, most: int) -> None:
@@ -57,7 +57,7 @@ def fix_end(query: StreamingQuery, topic: str, end: Offsets | None, most: int) -
             fixed = source.deserializeOffset(written).partitionToOffsets()
             _field(source, _FIXED).set(source, fixed)
         source.prepareForTriggerAvailableNow()
-    _limit(query, topic, most)
+    limit(query, topic, most)
 
 
 def _field(source: Any, name: str) -> Any:
@@ -74,16 +74,17 @@ def _partitions(offsets: Any) -> Iterator[int]:
             yield found.next().partition()
 
 
-def _limit(query: StreamingQuery, topic: str, most: int) -> bool:
-    """Let batches read so many records of a topic."""
+def limit(query: StreamingQuery, topic: str, most: int) -> bool:
+    """Let the batches to come read so many records of a topic; False: the query has no
+    sources yet."""
     from py4j.java_gateway import JavaClass
 
     wrapper: Any = query._jsq
     execution = wrapper.streamingQuery()
-    limit = JavaClass(_LIMITS, wrapper._gateway_client).maxRows(most)
+    rows = JavaClass(_LIMITS, wrapper._gateway_client).maxRows(most)
     limits, found = execution.uniqueSources(), list(_sources(query, topic))
     for source in found:
-        limits = limits.updated(source, limit)
+        limits = limits.updated(source, rows)
     if found:
         getattr(execution, "uniqueSources_$eq")(limits)
     return bool(found)

@@ -10,10 +10,15 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from arroyo_nb.connectors import Offsets, TableSpec, TopicOffsets
+from arroyo_nb.connectors import (
+    FIRST_BATCH_RECORDS,
+    Offsets,
+    TableSpec,
+    TopicOffsets,
+)
 from arroyo_nb.connectors._kafka_access import Access
 from arroyo_nb.connectors._kafka_broker import Broker, Described
-from arroyo_nb.connectors._kafka_end import fix_end, hold
+from arroyo_nb.connectors._kafka_end import fix_end, hold, limit
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import EPOCH
 
@@ -28,9 +33,9 @@ OFFSET, TIMESTAMP, OFFSETS = (
     "source.start_offsets",
 )
 
-BATCH_RECORDS = 500_000
-"""Records that a micro-batch reads at most, of all partitions together: who reads a
-long topic from its beginning sees rows soon, and then all along."""
+BATCH_RECORDS = FIRST_BATCH_RECORDS
+"""Records that a micro-batch reads at most, of all partitions together, before
+:meth:`KafkaStream.limit`."""
 
 METADATA: Mapping[str, str] = MappingProxyType(
     {
@@ -225,12 +230,12 @@ class KafkaStream:
     ) -> Mapping[str, str]:
         """Spark's options for reading from there on."""
         most = 0 if held else BATCH_RECORDS
-        limit = {} if real_time else {"maxOffsetsPerTrigger": str(most)}
+        bound = {} if real_time else {"maxOffsetsPerTrigger": str(most)}
         return {
             **self._common(),
             "subscribe": self.topic,
             "startingOffsets": self._written(begin),
-            **limit,
+            **bound,
         }
 
     def options_between(self, first: Offsets, after: Offsets) -> Mapping[str, str]:
@@ -249,6 +254,10 @@ class KafkaStream:
     def fix_end(self, query: StreamingQuery, end: Offsets | None) -> None:
         """Have a query that is held read on, up to there."""
         fix_end(query, self.topic, end, BATCH_RECORDS)
+
+    def limit(self, query: StreamingQuery, records: int) -> None:
+        """Let the batches to come read so many records at most."""
+        limit(query, self.topic, records)
 
     def _common(self) -> dict[str, str]:
         options = self.spec.options

@@ -117,6 +117,11 @@ SQL = (
         "for runs that choose RocksDB: no snapshot at each commit",
     ),
     Setting(
+        "spark.sql.hive.filesourcePartitionFileCacheSize",
+        "0",
+        "up to 250 MB of the heap for the states of chunks that no query lists again",
+    ),
+    Setting(
         _STREAMING + "stateStore.maintenanceInterval",
         "10s",
         "the state of a query that has ended stays open until then: 60 s of short runs "

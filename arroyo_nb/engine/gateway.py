@@ -75,10 +75,10 @@ def settle(session: SparkSession) -> None:
 
 
 def end_leftovers(session: SparkSession) -> None:
-    """End the threads, and close the descriptors, that Spark forgets with each query of
-    updating operators; only for a JVM of ours, which has the class for it."""
-    jvm: Any = session.sparkContext._jvm
-    jvm.arroyo_nb.Leftovers.end()
+    """End the threads, descriptors and listeners that Spark forgets with each query
+    that has state; only for a JVM of ours, which has the class for it."""
+    classic: Any = session
+    classic._jvm.arroyo_nb.Leftovers.end(classic._jsparkSession)
 
 
 def _forget_where_settings_came_from(context: Any) -> None:

@@ -401,6 +401,7 @@ class Execution:
             news = [output for output in self.outputs if output.poll()]
             for output in self.outputs:
                 output.end_topics(self.feeds.ending_topics(output.sink))
+                output.size_batches(self.feeds.topics(output.sink))
             self._look(bool(news))
             failure = self.feeds.error or self._failure()
             over = failure is None and self._is_over()

@@ -184,10 +184,13 @@ class Feeds:
         """Whether a source of a query never ends by itself."""
         return not all(feed.bounded for feed in self._below(sink))
 
+    def topics(self, sink: nodes.Sink) -> tuple[TopicFeed, ...]:
+        """The topics below a sink."""
+        return tuple(f for f in self._below(sink) if isinstance(f, TopicFeed))
+
     def ending_topics(self, sink: nodes.Sink) -> tuple[TopicFeed, ...]:
         """The topics below a sink that are read to an end."""
-        below = (f for f in self._below(sink) if isinstance(f, TopicFeed))
-        return tuple(feed for feed in below if feed.bounded)
+        return tuple(feed for feed in self.topics(sink) if feed.bounded)
 
     def ends_read(self, places: Places) -> int:
         """How many of the end-of-stream rows a query has read."""

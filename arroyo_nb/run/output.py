@@ -35,6 +35,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.settled import settled_columns
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.run.batch_size import BatchSize
 from arroyo_nb.run.changes import ChangesPreview
 from arroyo_nb.run.feed import Places, Reach, Stretches
 from arroyo_nb.run.folder import user_of
@@ -164,6 +165,8 @@ class Output:
         # The last batch before it was held, for its topics to end; None: it is not.
         self._held_in: int | None = None
         self._ends_fixed = False
+        self._batch_size = BatchSize()
+        self._sized_batch = -1
         self._context: Context | None = None
         self._checkpoint: Path | None = None
         self._started = time.monotonic()
@@ -253,6 +256,7 @@ class Output:
         stream = stream.option("checkpointLocation", checkpoint.as_uri())
         self.error, self._last_batch = None, False
         self._held_in, self._ends_fixed = None, False
+        self._batch_size = BatchSize()
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
@@ -322,6 +326,23 @@ class Output:
             for progress in news:
                 self._take(progress)
         return bool(news)
+
+    def size_batches(self, topics: Sequence[TopicFeed]) -> None:
+        """Have batches read as many records of topics as they can in a bounded time; on
+        the worker, after each :meth:`poll`."""
+        progress = self.progress
+        held = not self._ends_fixed and any(topic.bounded for topic in topics)
+        if self._query is None or self._real_time or held or progress is None:
+            return
+        if progress.batch_id == self._sized_batch or not topics:
+            return
+        self._sized_batch = progress.batch_id
+        most = max(progress.source_rows.get(topic.key, 0) for topic in topics)
+        size = self._batch_size.after(most, progress.batch_ms / 1000)
+        if size != self._batch_size:
+            self._batch_size = size
+            for topic in topics:
+                topic.limit(self._query, size.records)
 
     def end_topics(self, topics: Sequence[TopicFeed]) -> None:
         """Have it read topics to their ends and no further; on the worker, with each

@@ -237,6 +237,10 @@ class TopicFeed:
         """Have a query read no more of it; False: it has not begun yet."""
         return self._stream.hold(query)
 
+    def limit(self, query: StreamingQuery, records: int) -> None:
+        """Have the micro-batches to come of a query read so many records at most."""
+        self._stream.limit(query, records)
+
     def fix_end(self, query: StreamingQuery) -> None:
         """Have a query that is held read it to its end. One that is drained may have
         been read beyond where it ended when that was asked."""
