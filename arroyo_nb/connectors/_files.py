@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -22,6 +21,7 @@ from arroyo_nb.formats import Decoded
 from arroyo_nb.roots import given
 from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Position
+from arroyo_nb.tape.clock import EvenClock
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,6 +104,7 @@ class Files:
         self._files = files
         self._reader = reader
         self._event_time = event_time
+        self._clock = EvenClock()
         self._allowed = given()
         # Whatever can be is said before the run starts, not in its middle.
         for file in files:
@@ -182,7 +183,7 @@ class Files:
         import pyarrow as pa
 
         instant = pa.timestamp("us", "UTC")
-        now = pa.scalar(datetime.now(UTC), instant)
+        now = pa.scalar(self._clock.now(), instant)
         arrival = pa.repeat(now, rows.num_rows)
         event_time = (
             rows[self._event_time].cast(instant) if self._event_time else arrival

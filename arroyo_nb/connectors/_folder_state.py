@@ -71,6 +71,8 @@ class Rolling:
             or file.size_bytes >= self.size_bytes
             or now_s - file.first_s >= self.age_s
             or now_s - file.last_s >= self.idle_s
+            # The system's clock went back, and might take hours to come to that again.
+            or now_s < file.last_s
         )
 
 

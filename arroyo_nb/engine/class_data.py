@@ -149,5 +149,6 @@ def remove_unused(folder: Path) -> None:
             continue
         with suppress(OSError):  # another process may rename or delete it meanwhile
             age_s = time.time() - path.stat().st_mtime
-            if age_s > (3600 if torn else _KEEP_UNUSED_S):
+            # The clock may be set by an hour while one is made.
+            if age_s > (_RETRY_AFTER_S if torn else _KEEP_UNUSED_S):
                 path.unlink()
