@@ -99,6 +99,11 @@ SQL = (
         "the default forks a chmod for each file: 445 ms a batch against 271",
     ),
     Setting(
+        _STREAMING + "checkpoint.escapedPathCheck.enabled",
+        "false",
+        "a folder 'a b' would be refused where one named 'a%20b' is beside it",
+    ),
+    Setting(
         _STREAMING + "noDataMicroBatches.enabled",
         "false",
         "they run or not as time has it, and decide what is late in the next batch",

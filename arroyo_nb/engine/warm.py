@@ -13,6 +13,8 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.engine.paths import spark_path, spark_pattern
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
@@ -34,7 +36,9 @@ def steps(session: SparkSession, folder: Path) -> Generator[None, None, None]:
     _write_chunks(folder / "tape")
     yield
     stream = session.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1)
-    rows = stream.parquet(str(folder / "tape")).withWatermark("ts", "1 second")
+    rows = stream.parquet(spark_pattern(folder / "tape")).withWatermark(
+        "ts", "1 second"
+    )
     window = F.window("ts", "1 minute").alias("window")
     counts = rows.groupBy(window, "k").agg(
         F.count(F.lit(1)).alias("n"), F.sum("n"), F.min("n"), F.max("n"), F.avg("n")
@@ -48,11 +52,11 @@ def more_steps(session: SparkSession, folder: Path) -> Generator[None, None, Non
     from pyspark.sql import functions as F  # noqa: N812
 
     yield from steps(session, folder)
-    rows = session.read.schema(_SCHEMA).parquet(str(folder / "tape"))
-    rows.write.json(str(folder / "json"))
+    rows = session.read.schema(_SCHEMA).parquet(spark_pattern(folder / "tape"))
+    rows.write.json(spark_path(folder / "json"))
     rows.groupBy("k").count().orderBy("k").toArrow()
     yield
-    text = session.readStream.text(str(folder / "json"))
+    text = session.readStream.text(spark_pattern(folder / "json"))
     parsed = text.select(F.from_json("value", _SCHEMA).alias("row")).select("row.*")
     late = parsed.withWatermark("ts", "1 second")
     gap = F.session_window("ts", "5 seconds").alias("window")
@@ -90,7 +94,7 @@ def _run(
         batch.toArrow()
 
     writer = rows.writeStream.outputMode("append").trigger(availableNow=True)
-    writer = writer.option("checkpointLocation", str(checkpoint))
+    writer = writer.option("checkpointLocation", spark_path(checkpoint))
     query = writer.foreachBatch(take).start()
     deadline = time.monotonic() + deadline_s
     try:

@@ -11,6 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arroyo_nb.engine.paths import spark_pattern
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -56,7 +58,7 @@ class Heartbeat:
 
     def read_stream(self, spark: SparkSession) -> DataFrame:
         """A row for each beat; all that wait at once."""
-        return spark.readStream.text(self._folder.as_uri())
+        return spark.readStream.text(spark_pattern(self._folder))
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number}.txt"

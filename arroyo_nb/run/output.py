@@ -31,6 +31,7 @@ from arroyo_nb.connectors import (
     is_streamed,
 )
 from arroyo_nb.engine.descriptors import check_spare
+from arroyo_nb.engine.paths import spark_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.settled import settled_columns
@@ -253,7 +254,7 @@ class Output:
         frame = visible(frame, self.sink.input, timed=writer.timed)
         make = self._in_real_time if self._real_time else self._in_batches
         stream = make(frame, writer, trigger)
-        stream = stream.option("checkpointLocation", checkpoint.as_uri())
+        stream = stream.option("checkpointLocation", spark_path(checkpoint))
         self.error, self._last_batch = None, False
         self._held_in, self._ends_fixed = None, False
         self._batch_size = BatchSize()

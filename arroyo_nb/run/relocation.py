@@ -8,6 +8,7 @@ beginning, so whoever opens it writes these names anew.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -20,8 +21,12 @@ _LOGS = (
 )
 """Where a checkpoint names files, as JSON lines."""
 
-_ESCAPED = re.compile(r"[^\w\x80-\U0010ffff/:@!$&'()*+,;=.~-]", re.ASCII)
-"""What Java escapes in the path of a URI."""
+_ESCAPED = re.compile(
+    r"[^\w\x80-\U0010ffff/:@!$&'()*+,;=.~-]"
+    r"|[\x80-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]",
+    re.ASCII,
+)
+"""What Java escapes in the path of a URI: of the letters beyond ASCII spaces only."""
 
 
 def relocate(
@@ -63,8 +68,9 @@ def _moved(text: str, old: Path, new: Path) -> str:
     >>> _moved(line, Path("/a b"), Path("/c"))
     '{"path":"file:///c/sources/1","schema":"file:/c/state/2"}'
     """
-    for before, after in zip(_written(old), _written(new), strict=True):
-        named = re.compile(rf"(file:(?://)?){re.escape(before)}/")
+    forms = (re.escape(_in_uri(old)), _in_uri(new)), (_json_pattern(old), _in_json(new))
+    for before, after in forms:
+        named = re.compile(rf"(file:(?://)?){before}/")
         text = named.sub(partial(_renamed_file, after), text)
     return text
 
@@ -73,10 +79,25 @@ def _renamed_file(folder: str, found: re.Match[str]) -> str:
     return f"{found[1]}{folder}/"
 
 
-def _written(path: Path) -> tuple[str, str]:
-    """A path as URIs have it, and as JSON has a text."""
-    return _in_uri(path), json.dumps(str(path), ensure_ascii=False)[1:-1]
+def _in_json(path: Path) -> str:
+    return json.dumps(str(path), ensure_ascii=False)[1:-1]
+
+
+def _json_pattern(path: Path) -> str:
+    """What a path in a JSON text fits, whichever of its letters are escaped there:
+    Spark's writers do not agree on them."""
+    return "".join(map(_either, str(path)))
+
+
+def _either(letter: str) -> str:
+    plain = re.escape(json.dumps(letter, ensure_ascii=False)[1:-1])
+    escaped = re.escape(json.dumps(letter)[1:-1])
+    return plain if plain == escaped else f"(?:{plain}|(?i:{escaped}))"
 
 
 def _in_uri(path: Path) -> str:
-    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", str(path))
+    return _ESCAPED.sub(_escaped, str(path))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in os.fsencode(found[0]))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arroyo_nb.engine.paths import spark_pattern
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.feed import Place, Reach, not_begun
 from arroyo_nb.run.snapshot import SourceProgress, naive
@@ -92,7 +93,7 @@ class TapeFeed:
         reader = spark.readStream.schema(_stored_columns(source))
         reader = reader.option("maxFilesPerTrigger", 1)
         reader = reader.option("maxFileAge", FILES_REMEMBERED)
-        return reader.parquet(self._folder.as_uri())
+        return reader.parquet(spark_pattern(self._folder))
 
     def read_again(
         self,
@@ -115,7 +116,7 @@ class TapeFeed:
         columns = _stored_columns(source)
         if not paths:
             return spark.createDataFrame([], columns)
-        return spark.read.schema(columns).parquet(*(path.as_uri() for path in paths))
+        return spark.read.schema(columns).parquet(*map(spark_pattern, paths))
 
     def has(self, stretch: tuple[Place, Place]) -> bool:
         """Whether all these chunks are still there."""

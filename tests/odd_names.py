@@ -1,0 +1,43 @@
+"""Names of folders that something gives a meaning to: a shell, a JVM, Hadoop, YAML.
+
+Each is the name of a folder that a user may have. The list is one, so that whatever
+takes a path is tried with all of them.
+"""
+
+from __future__ import annotations
+
+ODD_NAMES = (
+    "a b",
+    "ü",
+    "a'b",
+    'a"b',
+    "$x",
+    "${y}",
+    "{y}",
+    "a,b",
+    "a&b",
+    "a:b",
+    "a#b",
+    "[1]",
+    "a\nb",
+    "a%20b",
+    "a?b",
+    "a*b",
+    "a\\b",
+    "~a",
+    "-a",
+    "a;b",
+    "(a)",
+    "a=b",
+    "a+b",
+    "a|b",
+    "a`b",
+    "<a>",
+    "😀",
+    "e\N{COMBINING ACUTE ACCENT}",
+    "a\N{NO-BREAK SPACE}b",
+    "%p",
+)
+
+NESTED = "/".join(ODD_NAMES)
+"""All of them at once: what fails with one fails with this, in the time of one."""
