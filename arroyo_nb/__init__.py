@@ -49,7 +49,8 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """What ``%unload_ext arroyo_nb`` does: every run and the engine end."""
+    """What ``%unload_ext arroyo_nb`` does: every run and the engine end; they stay in
+    ``%reload_ext``."""
     from arroyo_nb import magics
 
     magics.unload(shell)

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from IPython.core.extensions import ExtensionManager
 from IPython.core.getipython import get_ipython
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from traitlets import Bool, Enum, Integer, Unicode
 
 from arroyo_nb import flags
+from arroyo_nb.engine.termination import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
@@ -460,11 +464,15 @@ def load(shell: Any, session: Session | None = None) -> None:
     shell.register_magics(loaded.magics)
     shell.Completer.custom_matchers.append(loaded.completes)
     shell.input_transformers_cleanup.append(_with_body)
+    close_at_sigterm(loaded.magics.close)
     session.engine.warm_up()
 
 
 def unload(shell: Any) -> None:
-    """Take away what :func:`load` gave; runs and the engine end."""
+    """Take away what :func:`load` gave; runs and the engine end. In a reload all of it
+    stays, with the tables and the local broker."""
+    if _is_reload():
+        return
     loaded = _LOADED.pop(id(shell), None)
     if loaded is None:
         return
@@ -473,6 +481,16 @@ def unload(shell: Any) -> None:
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("arroyo", None)
     loaded.magics.close()
+
+
+def _is_reload() -> bool:
+    """Whether ``%reload_ext`` asks: IPython does not say it, so the stack is read."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_code is ExtensionManager.reload_extension.__code__:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _with_body(lines: list[str]) -> list[str]:

@@ -18,6 +18,9 @@ from typing import NamedTuple
 
 _NAME = re.compile(r"arroyo_nb-(\d+)-(\d+)-([0-9a-z]+)-\w+\Z")
 
+_own: list[Path] = []
+"""The work folders of this process, and of the one that it was forked from."""
+
 # A Unix socket's path has at most 104 bytes on macOS, 108 on Linux; Spark's sockets
 # are ".<uuid>.sock" inside the work folder, whose own name has up to 50 characters.
 _LONGEST_BASE = 104 - 1 - 42 - 1 - 50
@@ -45,7 +48,18 @@ def make_work_folder(base: Path | None = None) -> Path:
     """A new private folder of this process (mode 0700), under the temporary folder."""
     me = Owner(os.getpid(), process_start(os.getpid()) or 0, _namespace())
     prefix = f"arroyo_nb-{me.pid}-{me.start}-{me.namespace}-"
-    return Path(tempfile.mkdtemp(prefix=prefix, dir=base or default_base()))
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=base or default_base()))
+    _own.append(folder)
+    return folder
+
+
+def remove_own() -> None:
+    """Delete the work folders that this process has made."""
+    for folder in _own:
+        made_by = owner_of(folder)
+        # A forked child must not take its parent's folders away.
+        if made_by is not None and made_by.pid == os.getpid():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def default_base() -> Path:

@@ -28,6 +28,7 @@ from machine import allowed
 from sockets import listeners, off_loopback
 
 from arroyo_nb.engine.class_data import archive_for
+from arroyo_nb.engine.folders import default_base
 from arroyo_nb.engine.java import find_java
 
 GONE_S = 3.0
@@ -235,6 +236,7 @@ def test_state_outlives_restart_and_sigterm_and_has_one_owner(
     members = owner.family()
     os.kill(owner.pid, signal.SIGTERM)
     wait_until(lambda: not alive(members), "it outlives SIGTERM", allowed(GONE_S))
+    assert not [*default_base().glob(f"arroyo_nb-{owner.pid}-*")]
     rival.run(job(SPEED))
     finished(rival)
     assert rival.value("job.rows_in") < 6000

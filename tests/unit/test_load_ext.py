@@ -105,6 +105,26 @@ def test_planning_leaves_spark_and_pictures_out() -> None:
     assert printed == ""
 
 
+RELOAD = """
+from arroyo_nb import active_session
+shell.run_line_magic("load_ext", "arroyo_nb")
+session = active_session()
+session.broker = broker = type("Broker", (), {"close": lambda self: None})()
+session.run("CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '1')")
+shell.run_line_magic("reload_ext", "arroyo_nb")
+kept = [active_session() is session, session.broker is broker]
+kept += ["ticks" in session.catalog, session.engine.status != "closed"]
+shell.run_line_magic("unload_ext", "arroyo_nb")
+os.write(out, json.dumps([*kept, session.engine.status]).encode())
+os._exit(0)
+"""
+
+
+def test_a_reload_keeps_tables_runs_and_the_broker() -> None:
+    said, _ = answered(PRELUDE + SHELL + RELOAD)
+    assert said == [True, True, True, True, "closed"]
+
+
 AGAIN = """
 before = {kind: set(names) for kind, names in shell.magics_manager.magics.items()}
 counted = lambda: [

@@ -1,0 +1,50 @@
+"""What is left of a process that SIGTERM ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WITHIN_S = 60
+SCRIPT = """
+import threading
+from arroyo_nb.engine.folders import make_work_folder
+from arroyo_nb.engine.termination import close_at_sigterm
+folders = [make_work_folder(), make_work_folder()]
+(folders[0] / "file").touch()
+close_at_sigterm({close})
+print(*folders, flush=True)
+threading.Event().wait()
+"""
+
+
+@pytest.mark.parametrize(
+    ("close", "says"),
+    [
+        ('lambda: print("closed", flush=True)', "closed\n"),
+        ("threading.Event().wait", ""),  # what hangs is not waited for
+    ],
+    ids=["closed", "hangs"],
+)
+def test_sigterm_closes_and_removes_the_work_folders(
+    tmp_path: Path, close: str, says: str
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(close=close)],
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        made = [Path(name) for name in process.stdout.readline().split()]
+        assert len(made) == 2
+        assert all(folder.is_dir() for folder in made)
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout.read() == says
+        assert process.wait(WITHIN_S) == -signal.SIGTERM
+    assert not any(folder.exists() for folder in made)
