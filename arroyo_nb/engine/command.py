@@ -15,6 +15,7 @@ from pathlib import Path
 
 from arroyo_nb.engine.config import heap_mib
 from arroyo_nb.engine.java import VECTOR_MODULE, Java
+from arroyo_nb.engine.paths import Links
 from arroyo_nb.engine.problem import EngineProblem
 
 _OPEN_IN_BASE = (
@@ -155,7 +156,8 @@ def java_command(
 
     280 jars make 30 kB: the file keeps the process list readable.
     """
-    paths = os.pathsep.join(map(str, class_path(spark_home(), jars)))
+    links = Links(work)
+    paths = os.pathsep.join(links.entry(jar) for jar in class_path(spark_home(), jars))
     logging = write_logging(work, "spark")
     arguments = [
         *("-cp", paths),
@@ -178,6 +180,7 @@ def java_command(
 def _quoted(argument: str) -> str:
     # In java's argument files a backslash escapes, also inside quotes.
     escaped = argument.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = escaped.replace("\n", "\\n")
     return f'"{escaped}"'
 
 

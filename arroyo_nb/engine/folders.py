@@ -16,6 +16,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from arroyo_nb.engine.paths import is_plain
+
 _NAME = re.compile(r"arroyo_nb-(\d+)-(\d+)-([0-9a-z]+)-\w+\Z")
 
 _own: list[Path] = []
@@ -63,10 +65,12 @@ def remove_own() -> None:
 
 
 def default_base() -> Path:
-    """The temporary folder, or /tmp where that one's path is too long for sockets."""
+    """The temporary folder, or /tmp where that one's path is too long for sockets, or
+    is not plain: the JVM, Spark and log4j read more into it, each something else."""
     base = Path(tempfile.gettempdir())
     short = Path("/tmp")
-    return short if len(str(base)) > _LONGEST_BASE and short.is_dir() else base
+    fits = len(str(base)) <= _LONGEST_BASE and is_plain(base)
+    return base if fits or not short.is_dir() else short
 
 
 def sweep(base: Path | None = None) -> list[Path]:

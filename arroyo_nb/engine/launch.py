@@ -18,6 +18,7 @@ from pathlib import Path
 from arroyo_nb.engine import command
 from arroyo_nb.engine.config import LOOPBACK
 from arroyo_nb.engine.java import Java
+from arroyo_nb.engine.paths import Links
 from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Child, tail
 
@@ -48,7 +49,7 @@ class Jvm(Child):
         self.secret = ""
         self._spark_log = work / "spark.log"
         self._answer = work / f"gateway-{time.monotonic_ns()}"
-        environment = _environment(os.environ, self._answer, java)
+        environment = _environment(os.environ, self._answer, java, Links(work))
         super().__init__(arguments, work / "jvm.log", environment)
 
     def wait_until_up(self, timeout_s: float = 60) -> None:
@@ -121,7 +122,7 @@ def start(
 
 
 def _environment(
-    environ: Mapping[str, str], answer: Path, java: Java
+    environ: Mapping[str, str], answer: Path, java: Java, links: Links
 ) -> dict[str, str]:
     kept = {key: value for key, value in environ.items() if key not in _FOREIGN}
     if "PYSPARK_PYTHON" not in kept:
@@ -129,7 +130,7 @@ def _environment(
         # folder of the notebook too, which is on no path of a fresh interpreter.
         kept["PYSPARK_PYTHON"] = sys.executable
         kept["PYTHONPATH"] = os.pathsep.join(
-            path or str(Path.cwd()) for path in sys.path
+            links.entry(Path(path or Path.cwd())) for path in sys.path
         )
     else:
         # A Python of the user's may have no PySpark: it is given Spark's. That is a zip

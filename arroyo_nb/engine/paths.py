@@ -6,14 +6,15 @@ into it, each in its own way:
 - Hadoop's ``Path`` takes a text literally behind its scheme: a percent-encoded address,
   as :meth:`pathlib.Path.as_uri` makes, names another file.
 - Spark's readers take ``{}[]*?\\`` for a pattern, in which a backslash escapes.
-- A class path and several of the JVM's flags are cut at each colon, some of Spark's and
-  log4j's settings at each comma, and more of them expand ``%`` and ``$``. Nothing
-  escapes there: a path that is not plain is given by a link that is (:class:`Links`).
+- A class path is cut at each colon, some of Spark's and log4j's settings at each comma,
+  and more of them expand ``%`` and ``$``. Nothing escapes there: the work folder is
+  plain (:func:`is_plain`), and what has a colon is given by a link (:class:`Links`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from pathlib import Path
 
@@ -54,31 +55,24 @@ def is_plain(path: Path) -> bool:
 
 
 class Links:
-    """Plain names for paths that are not.
+    """Entries of a class path and of ``PYTHONPATH``: a path with a colon is given by a
+    link to it.
 
     Parameters
     ----------
     folder
-        Where the links are made: a private folder with a plain name.
+        Where the links are made: a private folder whose path has no colon.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def to(self, path: Path) -> Path:
-        """A path of the same file, which need not be there yet.
-
-        Only its folder is a link: what makes the file does not replace the link by it.
-        """
-        if is_plain(path):
-            return path
-        if not is_plain(Path(path.name)):
-            return self._link(path)
-        return self._link(path.parent) / path.name
-
-    def _link(self, path: Path) -> Path:
+    def entry(self, path: Path) -> str:
+        """A path of the same file, without a colon."""
+        if os.pathsep not in str(path):
+            return str(path)
         digest = hashlib.sha256(bytes(path.absolute())).hexdigest()[:_LINK_CHARS]
         link = self._folder / f"link-{digest}"
         if not link.is_symlink():
             link.symlink_to(path.absolute())
-        return link
+        return str(link)

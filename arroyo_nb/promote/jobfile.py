@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,6 +24,7 @@ from arroyo_nb.promote.jobspec import (
     Table,
     Udf,
 )
+from arroyo_nb.promote.shell import shell_path
 from arroyo_nb.promote.validation import job_schema, problems
 from arroyo_nb.run.options import checkpoint_interval, duration, state_folder
 from arroyo_nb.source import Source, Span
@@ -78,12 +78,13 @@ class JobFile:
     @property
     def state(self) -> Path:
         """The folder that its state is in, in one of the job's name."""
-        return Path(self.source.name).parent / self.spec.state
+        # Whole: nobody has typed it, so no ~ in it is a user's home.
+        return Path(self.source.name).absolute().parent / self.spec.state
 
     @property
     def command(self) -> str:
         """The one that runs it."""
-        return f"arroyo-nb run {shlex.quote(self.source.name)}"
+        return f"arroyo-nb run {shell_path(self.source.name)}"
 
     def check_runs_here(self, *, strict: bool = False) -> Plan:
         """Refuse what could not be run; gives its plan.

@@ -119,7 +119,11 @@ def state_folder(named: str | Path) -> Path:
             "every node",
         )
     # Now: Spark wants an address, and the process may go to another folder.
-    return Path(named).expanduser().absolute()
+    try:
+        path = Path(named).expanduser()
+    except RuntimeError:  # no user has that name: as in a shell it is a folder's
+        path = Path(named)
+    return path.absolute()
 
 
 def size_bytes(value: str | int) -> int:

@@ -8,7 +8,6 @@ the environment comes from a Secret: into the driver only, as no executor looks 
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from arroyo_nb.engine.config import cluster_settings
 from arroyo_nb.plan import Plan
 from arroyo_nb.promote.jobfile import JobFile
 from arroyo_nb.promote.jobspec import JobSpec
+from arroyo_nb.promote.shell import shell_path
 from arroyo_nb.promote.targets import Delivery
 from arroyo_nb.promote.targets._cluster import (
     MAIN,
@@ -136,7 +136,7 @@ class Kubernetes:
             "requirements.txt": requirements(spec, plan),
         }
         files = {f"{FOLDER}/{file}": text for file, text in texts.items()}
-        script = shlex.quote(str(folder / FOLDER / APPLY))
+        script = shell_path(folder / FOLDER / APPLY)
         return Delivery(f"REGISTRY=HOST/FOLDER sh {script}", files)
 
 

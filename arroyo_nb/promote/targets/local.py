@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from arroyo_nb.plan import Plan
 from arroyo_nb.promote.jobfile import JobFile
+from arroyo_nb.promote.shell import shell_path
 from arroyo_nb.promote.targets import Delivery
 
 
@@ -19,7 +19,7 @@ class Local:
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:  # noqa: ARG002
         """No file but the spec."""
         name = Path(job.source.name).name
-        return Delivery(f"arroyo-nb run {shlex.quote(str(folder / name))}")
+        return Delivery(f"arroyo-nb run {shell_path(folder / name)}")
 
 
 TARGET = Local()

@@ -15,6 +15,7 @@ from arroyo_nb.engine.config import cluster_settings
 from arroyo_nb.plan import Plan
 from arroyo_nb.promote.jobfile import JobFile
 from arroyo_nb.promote.jobspec import JobSpec
+from arroyo_nb.promote.shell import shell_path
 from arroyo_nb.promote.targets import Delivery
 from arroyo_nb.promote.targets._cluster import (
     MAIN,
@@ -99,7 +100,7 @@ class SparkSubmit:
             ),
             ".gitignore": f"/{ARCHIVE}\n",
         }
-        script = shlex.quote(str(folder / FOLDER / SUBMIT))
+        script = shell_path(folder / FOLDER / SUBMIT)
         files = {f"{FOLDER}/{name}": text for name, text in texts.items()}
         return Delivery(f"{_variables(spec)} sh {script}", files)
 

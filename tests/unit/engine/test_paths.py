@@ -1,0 +1,80 @@
+"""How paths are written for Spark and the JVM."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from odd_names import ODD_NAMES
+
+from arroyo_nb.engine import folders
+from arroyo_nb.engine.command import _quoted
+from arroyo_nb.engine.java import find_java
+from arroyo_nb.engine.paths import Links, is_plain, spark_path, spark_pattern
+from arroyo_nb.run.options import state_folder
+
+PRINT = """
+public class Print {
+  public static void main(String[] arguments) {
+    for (String argument : arguments) {
+      System.out.print(argument + "\\0");
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+def test_spark_is_given_the_name_and_no_address(name: str) -> None:
+    path = Path("/state") / name
+    assert spark_path(path) == f"file:///state/{name}"
+    pattern, at, read = spark_pattern(path), 0, ""
+    while at < len(pattern):  # as Hadoop reads it
+        at += pattern[at] == "\\"
+        read += pattern[at]
+        at += 1
+    assert read == spark_path(path)
+
+
+@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+def test_a_temporary_folder_of_any_name_gives_a_plain_work_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(folders.tempfile, "gettempdir", lambda: str(tmp_path / name))
+    assert is_plain(folders.default_base())
+
+
+@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+def test_a_list_of_paths_has_one_entry_for_each(tmp_path: Path, name: str) -> None:
+    folder, links = tmp_path / name, tmp_path / "links"
+    folder.mkdir()
+    links.mkdir()
+    (folder / "a.jar").write_text("it")
+    (entry,) = Links(links).entry(folder).split(":")
+    assert (Path(entry) / "a.jar").read_text() == "it"
+    assert Links(links).entry(folder) == entry
+
+
+def test_java_reads_arguments_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "Print.java").write_text(PRINT)
+    file = tmp_path / "args"
+    arguments = [str(tmp_path / "Print.java"), *ODD_NAMES]
+    file.write_text("\n".join(map(_quoted, arguments)) + "\n", encoding="utf-8")
+    done = subprocess.run(
+        [str(find_java().command), "-Dstdout.encoding=UTF-8", f"@{file}"],
+        capture_output=True,
+        check=False,
+        env={"LC_ALL": "C.UTF-8"},
+    )
+    if b"compiler" in done.stderr:
+        pytest.skip("this Java has no compiler")
+    assert done.stdout.decode().split("\0")[:-1] == [*ODD_NAMES], shlex.join(arguments)
+
+
+def test_a_tilde_of_no_user_is_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert state_folder("~no-such-user") == tmp_path / "~no-such-user"
