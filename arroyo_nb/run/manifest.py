@@ -257,7 +257,9 @@ def _of_output(output: Path, batch: int) -> Iterator[Path]:
     for path in sorted((checkpoint / "state").rglob("*")):
         version = state_version(path)
         if version is None:
-            if "_metadata" in path.parts or "_stateSchema" in path.parts:
+            # Hidden ones are Hadoop's check sums and drafts, which it can do without.
+            about = "_metadata" in path.parts or "_stateSchema" in path.parts
+            if about and not path.name.startswith("."):
                 yield from (path,) if path.is_file() else ()
         elif version <= batch + 1:
             yield path
