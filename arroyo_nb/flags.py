@@ -149,6 +149,15 @@ STOP_FLAGS = (
          "the micro-batch, graceful, all that has come", "MODE"),
 )  # fmt: skip
 
+PEEK_FLAGS = (
+    Flag("rows", ("-n", "--rows"), "how many of the newest records are shown, 5 if not "
+         "said", "N", _rows),
+)  # fmt: skip
+
+HEAD_FLAGS = (
+    Flag("rows", ("-n", "--rows"), "how many rows, 10 if not said", "N", _rows),
+)
+
 ALL = "--all"
 
 
@@ -227,6 +236,8 @@ COMMANDS: Mapping[str, Command] = {
     for command in (
         Command("ps", "list the runs"),
         Command("tables", "list the tables"),
+        Command("head", "show the first rows of a table, without a run",
+                "TABLE [-n N]", "the name of one table", 1, 1, flags=HEAD_FLAGS),
         Command("lookup", "make a DataFrame a table to look rows up in",
                 "VARIABLE KEY...", "a variable and the columns of its key", 2, inf),
         Command("explain", "show the plan of a run",
@@ -249,8 +260,9 @@ COMMANDS: Mapping[str, Command] = {
         Command("topics", "list the topics of the local broker, or of another",
                 "[HOST:PORT]", "at most the address of a broker", 0, 1),
         Command("peek", "look into a topic, and guess a table for it",
-                "TOPIC [HOST:PORT]", "a topic, and perhaps the address of a broker",
-                1, 2),
+                "TOPIC [HOST:PORT] [-n N]",
+                "a topic, and perhaps the address of a broker", 1, 2,
+                flags=PEEK_FLAGS),
         Command("record", "record a topic, or the topic of a table, onto a tape",
                 "TOPIC [HOST:PORT] -o TAPE [--for TIME] [--max N] [--redact A,B] "
                 "[--from latest|earliest]",

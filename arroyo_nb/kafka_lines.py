@@ -7,14 +7,14 @@ Whatever takes long says so in an output that changes, and hears an interrupt.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from arroyo_nb.engine.jars import Check
 from arroyo_nb.kafka import LocalBroker
 from arroyo_nb.kafka.guess import create_table, guess
-from arroyo_nb.kafka.topics import sample, topics
+from arroyo_nb.kafka.topics import SAMPLE, sample, topics
 from arroyo_nb.run.interrupts import Interrupted, held
 from arroyo_nb.session import Session
 from arroyo_nb.views import topics as views
@@ -31,10 +31,15 @@ class KafkaLines:
     ----------
     session
         It has the broker that is started here.
+    offer
+        Puts a statement into the next cell; False: it has done so before.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(
+        self, session: Session, offer: Callable[[str], bool] = lambda _: False
+    ) -> None:
         self._session = session
+        self._offer = offer
 
     def close(self) -> None:
         """End the broker; its data goes with it."""
@@ -60,14 +65,17 @@ class KafkaLines:
             found = topics(self._session.servers(servers), check=check)
         publish(views.topics(found))
 
-    def peek(self, topic: str, servers: str) -> None:
-        """Look into a topic, and guess a table for it."""
+    def peek(self, topic: str, servers: str, rows: int) -> None:
+        """Look into a topic, and guess a table for it, which the next cell has."""
         servers = self._session.servers(servers)
         with _interruptible() as check:
-            found, records = sample(servers, topic, check=check)
+            most = max(rows, SAMPLE)
+            found, records = sample(servers, topic, check=check, most=most)
         guessed = guess((r.value for r in records), (r.key for r in records))
         statement = create_table(servers, topic, guessed) if records else ""
-        publish(views.peek(found, records, guessed.format, statement))
+        offered = bool(statement) and self._offer(statement)
+        shown = views.Peek(found, records, guessed, statement, rows, offered)
+        publish(views.peek(shown))
 
     def record(self, topic: str, servers: str, path: str, **options: Any) -> None:
         """Record a topic, and show a table for the tape."""

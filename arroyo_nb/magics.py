@@ -110,6 +110,8 @@ class ArroyoMagics(Magics):
         # The specs of jobs that were made or attached here, in order.
         self._jobs: dict[str, None] = {}
         self._stage: NotebookStage | None = None
+        # Statements that were put into a cell: who runs a cell again wants no other.
+        self._offered: set[str] = set()
         self._kafka: KafkaLines | None = None
 
     @no_var_expand
@@ -308,6 +310,12 @@ class ArroyoMagics(Magics):
 
         publish(tables(self.session.catalog))
 
+    def _do_head(self, name: str, rows: int = 10) -> None:
+        from arroyo_nb.views.listing import rows as listed
+        from arroyo_nb.views.notebook import publish
+
+        publish(listed(self.session.head(name, rows)))
+
     def _do_lookup(self, name: str, *keys: str) -> None:
         from arroyo_nb.views.listing import changes
 
@@ -358,6 +366,14 @@ class ArroyoMagics(Magics):
         found = dict.fromkeys((*self._jobs, *(str(p.absolute()) for p in beside)))
         publish(jobs(Row(*status(Path(path))) for path in found))
 
+    def _offer(self, statement: str) -> bool:
+        """Put a statement into the next cell; False: it was there before."""
+        if statement in self._offered:
+            return False
+        self._offered.add(statement)
+        self._shell.set_next_input(f"%%arroyo\n{statement}", replace=False)
+        return True
+
     def _origin(self, name: str, folder: Path) -> Origin | None:
         """The notebook's file, where the front end tells it, and the run's cell."""
         from arroyo_nb.promote.jobspec import Origin
@@ -388,8 +404,8 @@ class ArroyoMagics(Magics):
     def _do_topics(self, servers: str = "") -> None:
         self._kafka_lines().topics(servers)
 
-    def _do_peek(self, topic: str, servers: str = "") -> None:
-        self._kafka_lines().peek(topic, servers)
+    def _do_peek(self, topic: str, servers: str = "", rows: int = 5) -> None:
+        self._kafka_lines().peek(topic, servers, rows)
 
     def _do_record(self, topic: str, servers: str = "", **options: Any) -> None:
         self._kafka_lines().record(topic, servers, **options)
@@ -397,7 +413,7 @@ class ArroyoMagics(Magics):
     def _kafka_lines(self) -> KafkaLines:
         from arroyo_nb.kafka_lines import KafkaLines
 
-        self._kafka = self._kafka or KafkaLines(self.session)
+        self._kafka = self._kafka or KafkaLines(self.session, self._offer)
         return self._kafka
 
 

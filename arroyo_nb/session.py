@@ -42,6 +42,7 @@ from arroyo_nb.run.options import (
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from arroyo_nb.kafka import LocalBroker
@@ -300,6 +301,37 @@ class Session:
         run = self._new_run(name or script_name(sql), plan, options, state_dir)
         self.catalog = plan.catalog
         return self._waited(run) if wait else self._started(run)
+
+    def head(self, table: str, rows: int = 10) -> pa.Table:
+        """The first rows of a source, or of a lookup table; no run is started.
+
+        Parameters
+        ----------
+        table
+            Its name. Of a topic it is the oldest records that are there; those that
+            cannot be read are left out.
+        rows
+            How many at most.
+
+        Raises
+        ------
+        CatalogProblem
+            When there is no such table.
+        RunProblem
+            When it is a view or a sink, or cannot be read.
+
+        Examples
+        --------
+        ::
+
+            session.head("flights", 5).to_pandas()
+        """
+        from arroyo_nb.run.head import head
+        from arroyo_nb.run.interrupts import held
+
+        with held() as interrupts:
+            found = self.catalog.get(table)
+            return head(self.engine, found, rows, interrupts.check)
 
     def record(
         self,

@@ -231,7 +231,7 @@ class RecordWriter:
     def _write(self) -> None:
         kept, self._kept, self._kept_bytes = self._kept, [], 0
         try:
-            self._writer.append(Chunk(_table(kept), {}))
+            self._writer.append(Chunk(record_table(kept), {}))
         except OSError as problem:
             self.records -= len(kept)
             self._clear()
@@ -256,7 +256,8 @@ class RecordWriter:
         )
 
 
-def _table(kept: Sequence[tuple[Record, int]]) -> pa.Table:
+def record_table(kept: Sequence[tuple[Record, int]]) -> pa.Table:
+    """Records, each with when it arrived in microseconds, as a chunk has them."""
     import pyarrow as pa
 
     records = [record for record, _ in kept]
@@ -332,7 +333,7 @@ class RecordTape:
         RunProblem
             When one cannot be read.
         """
-        expected = stored(_table([])).schema
+        expected = stored(record_table([])).schema
         for number in range(after + 1, self._chunks + 1):
             try:
                 _, records = read_chunk(self._folder, number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import Catalog, ConnectorTable, LookupTable, Relation, View
 from arroyo_nb.run.snapshot import Snapshot
@@ -11,7 +12,18 @@ from arroyo_nb.schema import Schema
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.cuts import late_count
 from arroyo_nb.views.panel import glyph
-from arroyo_nb.views.words import NAME_CHARS, count, duration, escaped, pace, plain
+from arroyo_nb.views.words import (
+    NAME_CHARS,
+    column,
+    count,
+    duration,
+    escaped,
+    pace,
+    plain,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COLUMNS_CHARS = 200
 CELL = "padding:2px 14px 2px 0;text-align:left;white-space:normal"
@@ -47,6 +59,16 @@ def tables(catalog: Catalog) -> dict[str, str]:
         for name, table in sorted(catalog.tables.items())
     ]
     return listing(("table", "kind", "columns"), rows, nothing="no table yet")
+
+
+def rows(found: pa.Table) -> dict[str, str]:
+    """Rows of a table as a MIME bundle."""
+    columns = [column(found[name].to_pylist()) for name in found.column_names]
+    shown = [
+        tuple("NULL" if cell is None else cell for cell in row)
+        for row in zip(*columns, strict=True)
+    ]
+    return listing(found.column_names, shown, nothing="no row")
 
 
 def changes(before: Catalog, after: Catalog) -> str:
@@ -104,7 +126,7 @@ def listing(
     """
     if not rows:
         return {"text/plain": nothing}
-    head = "".join(f'<th style="{CELL}">{name}</th>' for name in columns)
+    head = "".join(f'<th style="{CELL}">{escaped(name)}</th>' for name in columns)
     body = "".join(
         "<tr>"
         + "".join(f'<td style="{CELL}">{escaped(c, COLUMNS_CHARS)}</td>' for c in row)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from typing import NamedTuple
 
+from arroyo_nb.kafka.guess import Guess
 from arroyo_nb.kafka.topics import Record, Topic
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.views.listing import listing
@@ -14,7 +17,11 @@ RECORDS = 5
 """How many of the newest records are shown."""
 
 VALUE_CHARS = 160
+TITLE_CHARS = 300
 STATEMENT_CHARS = 20_000
+
+WHOLE_CHARS = 4_000
+"""How much is shown of the record that is shown as a whole."""
 
 
 def topics(found: Iterable[Topic]) -> dict[str, str]:
@@ -23,28 +30,104 @@ def topics(found: Iterable[Topic]) -> dict[str, str]:
     return listing(("topic", "partitions", "records"), rows, nothing="no topic yet")
 
 
-def peek(
-    topic: Topic, records: Sequence[Record], guessed: str, statement: str
-) -> dict[str, str]:
-    """A topic, its newest records and a table for it, as a MIME bundle.
+class Peek(NamedTuple):
+    """What a look into a topic found.
 
-    Parameters
+    Attributes
     ----------
+    topic
+        The topic.
     records
-        The oldest one first.
+        Its newest records, the oldest one first.
     guessed
-        What their format seems to be.
+        What they are taken for.
     statement
         Declares the table.
+    rows
+        How many records are listed.
+    offered
+        Whether the next cell has the statement.
     """
-    parts = [_partitions(topic)]
-    if records:
-        parts.append(_records(records[-RECORDS:]))
-        parts.append(_statement(f"it looks like {guessed}; as a table:", statement))
+
+    topic: Topic
+    records: Sequence[Record]
+    guessed: Guess
+    statement: str
+    rows: int = RECORDS
+    offered: bool = False
+
+
+def peek(found: Peek) -> dict[str, str]:
+    """A topic, its newest records, one of them as a whole, what is known of their
+    columns, and a table for them, as a MIME bundle."""
+    parts = [_partitions(found.topic)]
+    if found.records:
+        parts.append(_records(found.records[-found.rows :]))
+        parts += _whole(found)
+        if found.guessed.columns:
+            parts.append(_columns(found.guessed))
+        parts.append(_statement(_looks_like(found), found.statement))
     return {
         "text/html": "".join(part.get("text/html", "") for part in parts),
         "text/plain": "\n\n".join(part["text/plain"] for part in parts),
     }
+
+
+def _looks_like(found: Peek) -> str:
+    guessed = found.guessed
+    said = f"it looks like {guessed.format}"
+    if guessed.odd:
+        first = found.records[guessed.odd[0]]
+        said += (
+            f"; {count(len(guessed.odd))} of {count(guessed.records)} records do not, "
+            f"the first is {first.partition}:{first.offset}"
+        )
+    place = ", in the next cell" if found.offered else ""
+    return f"{said}; as a table{place}:"
+
+
+def _whole(found: Peek) -> Iterator[dict[str, str]]:
+    """The newest record of those that are alike, as a whole."""
+    odd = set(found.guessed.odd)
+    for number in reversed(range(len(found.records))):
+        record = found.records[number]
+        if record.value is not None and number not in odd:
+            place = f"record {record.partition}:{record.offset}, as a whole:"
+            yield _statement(place, _indented(record.value))
+            return
+
+
+def _indented(value: bytes) -> str:
+    try:
+        text = json.dumps(json.loads(value), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        text = value.decode("utf-8", "backslashreplace")
+    cut = text[:WHOLE_CHARS]
+    more = len(text) - len(cut)
+    return f"{cut}\n... {count(more)} characters more" if more else cut
+
+
+def _columns(guessed: Guess) -> dict[str, str]:
+    records = guessed.records - len(guessed.odd)
+    rows = [
+        (
+            column.name,
+            str(column.type),
+            f"{column.nulls / max(records, 1):.0%}",
+            _value(column.least),
+            _value(column.most),
+        )
+        for column in guessed.columns
+    ]
+    columns = ("column", "type", "NULL", "least", "most")
+    return listing(columns, rows, nothing="no column")
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text[:VALUE_CHARS]
 
 
 def tape(statement: str) -> dict[str, str]:
@@ -53,11 +136,11 @@ def tape(statement: str) -> dict[str, str]:
 
 
 def _statement(title: str, statement: str) -> dict[str, str]:
-    title = plain(title)
+    title = plain(title, TITLE_CHARS)
     text = "\n".join(plain(line, STATEMENT_CHARS) for line in statement.split("\n"))
     pre = f"<pre>{lines(statement, STATEMENT_CHARS)}</pre>"
     return {
-        "text/html": f"<div>{escaped(title)}</div>{pre}",
+        "text/html": f"<div>{escaped(title, TITLE_CHARS)}</div>{pre}",
         "text/plain": f"{title}\n{text}",
     }
 

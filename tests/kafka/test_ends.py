@@ -33,7 +33,7 @@ def written(topic, partitions):
             if n == 20:
                 producer.flush(20)
                 sent.set()
-            if ended.wait(0.002):
+            if ended.wait(0.01):
                 break
         producer.flush(20)
 

@@ -88,8 +88,35 @@ def test_a_look_into_a_topic(
     produce(servers, topic, None, key=b"gone")
     shown = shell.run(f"peek {topic} {servers}")
     assert '{"id": 2, "name": null}' in shown
-    assert "it looks like json; as a table:" in shown
-    assert "    id BIGINT,\n    name TEXT\n)" in shown
+    assert "it looks like json; as a table, in the next cell:" in shown
+    assert "    id BIGINT NOT NULL,\n    name TEXT\n)" in shown
+
+
+def test_a_topic_with_bad_records_has_a_table_that_runs(
+    shell: Shell, broker: LocalBroker, topic: str, produce: Produce
+) -> None:
+    servers = broker.bootstrap_servers
+    good = [b'{"id": %d, "ts": %d}' % (n, 1_700_000_000_000 + n) for n in range(98)]
+    produce(servers, topic, *good[:50], b"{not json", b"\xff", *good[50:])
+    shown = shell.run(f"peek {topic} {servers} -n 30")
+    assert "2 of 100 records do not, the first is" in shown
+    assert "as a table, in the next cell:" in shown
+    assert 29 <= shown.count('"ts": 17000000000') <= 31
+    offered = shell.shell.rl_next_input
+    assert offered is not None
+    magic, _, statement = offered.partition("\n")
+    assert magic == "%%arroyo"
+    assert "in the next cell" not in shell.run(f"peek {topic} {servers}")
+    session = shell.magics.session
+    session.run(statement)
+    (table,) = session.catalog.tables
+    lines = [line.split() for line in shell.run(f"head {table} -n 3").splitlines()]
+    assert lines[0] == ["id", "ts", "event_time"]
+    assert len(lines) == 4
+    assert lines[1][2].startswith("2023-11-14")
+    run = session.run(f"SELECT count(*) AS n FROM {table}", until="end", wait=True)
+    assert run.table().to_pylist() == [{"n": 98}]
+    assert run.snapshot().sources[0].dropped_rows == 2
 
 
 def test_a_topic_that_is_not_there(shell: Shell, broker: LocalBroker) -> None:

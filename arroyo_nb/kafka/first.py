@@ -1,0 +1,101 @@
+"""The first records of a topic as the rows of a table, read without Spark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.connectors.tape import TapeRecorder
+from arroyo_nb.kafka.client import ANSWER_S, LOOK_S, library
+from arroyo_nb.kafka.reading import assigned, time_ms
+from arroyo_nb.tape.records import NO_TIME, Record, record_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from arroyo_nb.connectors import Offsets, TableSpec
+    from arroyo_nb.connectors._kafka_stream import KafkaStream
+    from arroyo_nb.engine.jars import Check
+    from arroyo_nb.tape import Chunk, Position
+
+
+class _FewRecords:
+    """Records in memory, as a tape has them."""
+
+    def __init__(self, topic: str, records: pa.Table) -> None:
+        self.topic = topic
+        self._records = records
+
+    def chunks(self, after: Position | int = 0) -> Iterator[tuple[int, pa.Table]]:  # noqa: ARG002
+        yield 1, self._records
+
+
+def first_rows(
+    stream: KafkaStream, spec: TableSpec, count: int, check: Check
+) -> Iterator[Chunk]:
+    """The oldest rows that a topic has, bad records left out.
+
+    Parameters
+    ----------
+    stream
+        The table's topic.
+    spec
+        The table.
+    count
+        How many records are read at most.
+    check
+        Is called again and again; what it raises ends the wait.
+
+    Raises
+    ------
+    RunProblem
+        When the broker does not answer.
+    """
+    stream.check(check)
+    begin, ends = stream.beginnings().offsets, stream.ends()
+    there = {
+        number: (offset, ends.offsets[number])
+        for number, offset in begin.items()
+        if ends is not None and offset < ends.offsets.get(number, offset)
+    }
+    records = list(_read(stream, there, count, check))
+    lenient = replace(spec, options={**spec.options, "bad_data": "drop"})
+    arrivals = [(record, 0) for record in records]
+    tape: Any = _FewRecords(stream.topic, record_table(arrivals))
+    return TapeRecorder(tape, lenient).chunks(None)
+
+
+def _read(
+    stream: KafkaStream, there: dict[int, tuple[int, int]], count: int, check: Check
+) -> Iterator[Record]:
+    if not there:
+        return
+    begin: Offsets = {number: first for number, (first, _) in there.items()}
+    left, found = set(there), 0
+    client, deadline = library(), time.monotonic() + ANSWER_S
+    with assigned(stream, begin) as consumer:
+        while left and found < count and time.monotonic() < deadline:
+            check()
+            for message in consumer.consume(count, LOOK_S):
+                if message.error() is None and message.value() is not None:
+                    found += 1
+                    yield _record(message)
+            # What ends a transaction takes an offset, and is no record.
+            places = [client.TopicPartition(stream.topic, n) for n in left]
+            for place in consumer.position(places):
+                if place.offset >= there[place.partition][1]:
+                    left.discard(place.partition)
+
+
+def _record(message: Any) -> Record:
+    at_ms = time_ms(message)
+    return Record(
+        message.partition(),
+        message.offset(),
+        NO_TIME if at_ms is None else at_ms,
+        message.key(),
+        message.value(),
+        message.headers(),
+    )
