@@ -22,8 +22,10 @@ from arroyo_nb.job.log import LOGS
 from arroyo_nb.job.service import serve
 from arroyo_nb.job.supervisor import GIVE_UP_S, STOP_S
 from arroyo_nb.roots import given
+from arroyo_nb.run.fit import WAIT_S as FIT_S
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.options import state_folder
+from arroyo_nb.run.picture import data_notes
 from arroyo_nb.run.snapshot import RunState, before_end
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
@@ -237,6 +239,8 @@ def _notes(run: Run) -> Iterator[str]:
     for source in run.snapshot(0).sources:
         if source.dropped_rows:
             yield f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped"
+    for name, notes in data_notes(run, FIT_S).items():
+        yield from (f"odd rows of '{name}': {note}" for note in notes)
     groups = sum(output.late_groups for output in run.outputs)
     if groups:
         yield (

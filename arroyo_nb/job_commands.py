@@ -9,6 +9,7 @@ import difflib
 import os
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -17,6 +18,7 @@ from arroyo_nb import notebook_file
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.notebook_file import PlannedCell
+from arroyo_nb.plan import Plan
 from arroyo_nb.plan.explain import streaming_plan
 from arroyo_nb.planner import plan_script
 from arroyo_nb.promote import JOBS, SPEC, SUFFIXES, folder, handing, jobfile
@@ -151,11 +153,25 @@ def check_spec(
     made = review(path, errors.deny, strict=errors.strict)
     for line in made.findings:
         say(line)
+    for line in _odd_rows(path, made.file.plan(strict=errors.strict)):
+        say(line)
     bad = bool(made.denied)
     for line in (*_drift(made.file, path, values), *made.unreviewed):
         bad = True
         say(line)
     return BAD if bad else GOOD
+
+
+def _odd_rows(path: Path, plan: Plan) -> Iterator[str]:
+    """What is odd in the recordings and files that a job reads, where they are here."""
+    from arroyo_nb.run.feeds import sources
+    from arroyo_nb.run.fit import recorded_notes
+
+    read = (source.table for sink in plan.sinks for source in sources(sink))
+    for table in {table.name: table for table in read}.values():
+        with suppress(ArroyoError):  # a job may be checked where its files are not
+            for note in recorded_notes(table):
+                yield f"{path}: data: '{table.name}': {note}"
 
 
 def diff(old: str, new: str, *, say: Say) -> int:

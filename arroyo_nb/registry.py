@@ -24,6 +24,17 @@ NEAR = 0.65
 """How much of two names must agree for one to be a slip of the other."""
 
 
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like it; None: there is none.
+
+    >>> nearest_name("statusS", ["id", "Status"])
+    'Status'
+    """
+    lowered = {candidate.lower(): candidate for candidate in sorted(known)}
+    near = get_close_matches(name.lower(), lowered, n=1, cutoff=NEAR)
+    return lowered[near[0]] if near else None
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """A hint that names the nearest known name, or lists the few there are.
 
@@ -47,9 +58,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     >>> nearest("orders", ["flights", "airports"]) is None
     True
     """
-    lowered = {candidate.lower(): candidate for candidate in sorted(known)}
-    near = get_close_matches(name.lower(), lowered, n=1, cutoff=NEAR)
-    return f"did you mean '{lowered[near[0]]}'?" if near else None
+    near = nearest_name(name, known)
+    return f"did you mean '{near}'?" if near else None
 
 
 class Registry(Generic[T]):

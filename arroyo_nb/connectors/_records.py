@@ -35,6 +35,7 @@ from arroyo_nb.tape import (
     BadRow,
     outside_windows,
 )
+from arroyo_nb.tape.fit import SEEN, columns_seen
 
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
 """What Spark gives of a record."""
@@ -180,11 +181,14 @@ class Records:
             else:
                 column = found.rows[field.name]
             columns.append(column.cast(field.type))
-        columns += (self._beside(name, records, found) for name in self.beside)
+        seen = columns_seen(columns) if SEEN in self.beside else 0
+        columns += (self._beside(name, records, found, seen) for name in self.beside)
         return pa.table(columns, names=list(self.names))
 
-    def _beside(self, name: str, records: pa.Table, found: Rows) -> pa.Array:
+    def _beside(self, name: str, records: pa.Table, found: Rows, seen: int) -> pa.Array:
         match name:
+            case str() if name == SEEN:
+                return pa.repeat(pa.scalar(seen, pa.int64()), found.rows.num_rows)
             case str() if name == TIMESTAMP:
                 return found.times
             case str() if name == WEIGHT:

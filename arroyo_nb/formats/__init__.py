@@ -96,6 +96,8 @@ class Format(Protocol):
     options: tuple[Option, ...]
     updating: bool
     """Whether a record is a change of a row instead of a row."""
+    by_name: bool
+    """Whether a column is the field of its name, and NULL where a record has none."""
 
 
 class LineFormat(Format, Protocol):
@@ -174,6 +176,11 @@ def tells_changes(name: str | None) -> bool:
     """Whether records of a format are changes of rows; those of none, or of one that
     is not known, are not."""
     return name in FORMATS.names and FORMATS.get(str(name)).updating
+
+
+def reads_fields(name: str | None) -> bool:
+    """Whether a format looks columns up by name in each record."""
+    return name in FORMATS.names and FORMATS.get(str(name)).by_name
 
 
 def line_format(name: str) -> LineFormat:

@@ -29,6 +29,7 @@ class RawFormat:
     """
 
     updating = False
+    by_name = False
     options: tuple[Option, ...] = ()
     payload_options: tuple[Option, ...] = ()
 

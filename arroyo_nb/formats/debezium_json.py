@@ -39,6 +39,7 @@ class DebeziumJsonFormat:
     name = "debezium_json"
     doc = "changes of rows, one JSON object with before, after and op a record"
     updating = True
+    by_name = True
     options = tuple(replace(o, default=_DEFAULTS[o.name]) for o in JsonFormat.options)
     # A schema that lies beside the document is found, and passed over, without being
     # told of.

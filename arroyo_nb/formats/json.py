@@ -28,6 +28,7 @@ class JsonFormat:
     name = "json"
     doc = "one JSON object a record"
     updating = False
+    by_name = True
     options = (
         Option(
             "json.timestamp_format",

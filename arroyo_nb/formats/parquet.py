@@ -17,6 +17,7 @@ class ParquetFormat:
     name = "parquet"
     doc = "files of columns"
     updating = False
+    by_name = False
     options = (
         Option(
             COMPRESSION,

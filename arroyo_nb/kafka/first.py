@@ -54,17 +54,28 @@ def first_rows(
         When the broker does not answer.
     """
     stream.check(check)
+    records = first_records(stream, count, check)
+    lenient = replace(spec, options={**spec.options, "bad_data": "drop"})
+    arrivals = [(record, 0) for record in records]
+    tape: Any = _FewRecords(stream.topic, record_table(arrivals))
+    return TapeRecorder(tape, lenient).chunks(None)
+
+
+def first_records(stream: KafkaStream, count: int, check: Check) -> list[Record]:
+    """The oldest records that a topic has, tombstones left out.
+
+    Raises
+    ------
+    RunProblem
+        When the broker does not answer.
+    """
     begin, ends = stream.beginnings().offsets, stream.ends()
     there = {
         number: (offset, ends.offsets[number])
         for number, offset in begin.items()
         if ends is not None and offset < ends.offsets.get(number, offset)
     }
-    records = list(_read(stream, there, count, check))
-    lenient = replace(spec, options={**spec.options, "bad_data": "drop"})
-    arrivals = [(record, 0) for record in records]
-    tape: Any = _FewRecords(stream.topic, record_table(arrivals))
-    return TapeRecorder(tape, lenient).chunks(None)
+    return list(_read(stream, there, count, check))
 
 
 def _read(

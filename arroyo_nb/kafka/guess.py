@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from itertools import accumulate
@@ -355,6 +355,33 @@ _TIME_NAME = re.compile(
 )
 _HAPPENED = re.compile(r"event|occur|happen|(?:^|_)(?:time|timestamp|ts)$|^at$")
 _LATER = re.compile(r"updat|modif|process|ingest|expir|until|due|birth|load|end")
+
+
+def time_unit(value: Any) -> str:
+    """The unit in which a number counts a time since 1970; empty: it is none.
+
+    >>> time_unit(1_700_000_000_123), time_unit("soon")
+    ('millis', '')
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        return ""
+    nanos = _FIRST_US * 1000 <= value <= _LAST_US * 1000
+    return "nanos" if nanos else _unit(BIGINT, value, value)
+
+
+def rows_of_records(values: Iterable[bytes]) -> Iterator[Document]:
+    """What JSON records say, each a row: of a document with its schema beside it the
+    payload, of a change the rows before and after; what is no object is passed over."""
+    for value in values:
+        body = value[REGISTRY_BYTES:] if _is_registered(value) else value
+        for _, document in _objects([(0, body)]):
+            content = _content(document)
+            if not _is_change(content):
+                yield content
+                continue
+            for side in ("before", "after"):
+                if isinstance(row := content.get(side), dict):
+                    yield row
 
 
 def likely_event_time(columns: Iterable[Column]) -> Column | None:

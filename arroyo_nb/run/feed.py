@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import nodes
     from arroyo_nb.run.folder import RunFolder
     from arroyo_nb.run.snapshot import SourceProgress
+    from arroyo_nb.tape.fit import Fit
 
 Place: TypeAlias = "int | Offsets"
 """How far a source has been read: of a tape its chunks, of a topic its offsets."""
@@ -72,6 +73,10 @@ class Feed(Protocol):
     @property
     def bounded(self) -> bool:
         """Whether it ends by itself."""
+
+    @property
+    def fit(self) -> Fit:
+        """What is known here of its rows and their columns."""
 
     def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:
         """Take its place in a run's folder; nothing is released yet.

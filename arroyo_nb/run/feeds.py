@@ -20,6 +20,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.feed import Feed, Places, Reach, Stretches
+from arroyo_nb.run.fit import FitNotes, fitted
 from arroyo_nb.run.lookups import StaticTables
 from arroyo_nb.run.snapshot import SourceProgress
 from arroyo_nb.run.tapes import TapeFeed, generated_time
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.run.folder import RunFolder
     from arroyo_nb.source import Span
+    from arroyo_nb.tape.fit import Fit
 
 
 class Feeds:
@@ -77,6 +79,7 @@ class Feeds:
         fed = tuple(_feeds(sinks, pace, ends_after))
         self._feeds = tuple(feed for feed, _ in fed)
         self._spans = tuple(span for _, span in fed)
+        self._fit_notes = tuple(FitNotes(feed.table) for feed in self._feeds)
         self._tables = StaticTables(sinks)
         # What was asked for before there was a conductor to hear it.
         self._lock = threading.Lock()
@@ -187,6 +190,23 @@ class Feeds:
     def topics(self, sink: nodes.Sink) -> tuple[TopicFeed, ...]:
         """The topics below a sink."""
         return tuple(f for f in self._below(sink) if isinstance(f, TopicFeed))
+
+    def fit_notes(
+        self, fits: Callable[[str], Fit], wait_s: float = 0.0
+    ) -> Mapping[str, tuple[str, ...]]:
+        """What is odd in the rows of each source, by its name, as far as it is known.
+
+        Parameters
+        ----------
+        fits
+            What queries know of the rows of a source that Spark reads itself.
+        wait_s
+            How long to wait until records have been looked into.
+        """
+        return {
+            feed.table.name: notes.notes(feed.fit + fits(feed.table.name), wait_s)
+            for feed, notes in zip(self._feeds, self._fit_notes, strict=True)
+        }
 
     def ending_topics(self, sink: nodes.Sink) -> tuple[TopicFeed, ...]:
         """The topics below a sink that are read to an end."""
@@ -341,7 +361,7 @@ def _feed(
         recorder = Quiet(recorder) if _is_recorded(connector) else recorder
         drop = spec.options.get("bad_data") == "drop"
         recorder = WindowTimes(recorder, table.name, drop=drop)
-    return TapeFeed(folder, table, recorder, pace)
+    return TapeFeed(folder, table, fitted(recorder, table), pace)
 
 
 def _is_recorded(connector: Connector) -> bool:

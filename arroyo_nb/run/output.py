@@ -57,8 +57,9 @@ from arroyo_nb.spark.bad_rows import DROPPED
 from arroyo_nb.spark.boundary import begin_no_batch, has_ended
 from arroyo_nb.spark.keeping import CLOSING_IN_SILENCE, IN_ROCKSDB, REAL_TIME
 from arroyo_nb.spark.lower import Read, lower, visible
-from arroyo_nb.spark.observe import read_observed
+from arroyo_nb.spark.observe import read_fits, read_observed
 from arroyo_nb.tape import KEPT_BAD_ROWS
+from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -131,6 +132,7 @@ class Output:
         self.late_groups = 0
         self.dropped_rows: Counter[str] = Counter()
         self.bad: dict[str, tuple[str, ...]] = {}
+        self.fits: dict[str, Fit] = {}
         self.preview = _preview(sink) if keep else None
         self.shown = self.preview.state() if self.preview is not None else None
         self.lock = RLock()
@@ -521,6 +523,8 @@ class Output:
                 if values.get("bad") is not None:
                     kept = (*self.bad.get(table, ()), values["bad"])
                     self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
+        for table, fit in read_fits(progress.observed):
+            self.fits[table] = self.fits.get(table, Fit()) + fit
         self.source_rows.update(progress.source_rows)
         self.late_groups += progress.late_groups
         while self._written and self._written[0][0] <= progress.batch_id:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress, naive
 from arroyo_nb.tape import KEPT_BAD_ROWS
+from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
     from arroyo_nb.run.run import Run
@@ -112,10 +114,30 @@ def duration_text(length: timedelta) -> str:
     return " ".join(parts) or "0 s"
 
 
+def data_notes(run: Run, wait_s: float = 0.0) -> Mapping[str, tuple[str, ...]]:
+    """What is odd in the rows of a run's sources, by their names.
+
+    Parameters
+    ----------
+    run
+        The run.
+    wait_s
+        How long to wait until records have been looked into.
+    """
+
+    def fit(name: str) -> Fit:
+        # Each output reads the same rows, sooner or later.
+        found = (output.fits.get(name, Fit()) for output in run.outputs)
+        return max(found, key=attrgetter("rows"))
+
+    return run.feeds.fit_notes(fit, wait_s)
+
+
 def _sources(run: Run) -> Iterator[SourceProgress]:
     """The sources; tables that are looked up only where records were left out."""
     first = run.outputs[0]
     known = run.feeds.sources(first.reaches_of_batch or {})
+    notes = data_notes(run)
     streams = [source for source in known if not source.looked_up]
     for source in known:
         dropped = [output.dropped_rows[source.name] for output in run.outputs]
@@ -127,6 +149,7 @@ def _sources(run: Run) -> Iterator[SourceProgress]:
             source,
             dropped_rows=source.dropped_rows + more,
             bad=(*source.bad, *dict.fromkeys(bad))[:KEPT_BAD_ROWS],
+            notes=notes.get(source.name, ()),
         )
         if streams == [source]:  # its times are the query's, also where Spark made them
             found = replace(found, max_event_time=naive(first.max_event_time))

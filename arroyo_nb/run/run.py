@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run import ledger
 from arroyo_nb.run.execution import Execution
+from arroyo_nb.run.fit import WAIT_S as FIT_S
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.picture import draw
+from arroyo_nb.run.picture import data_notes, draw
 from arroyo_nb.run.snapshot import RunState, Snapshot
 from arroyo_nb.run.stopping import StopMode, stop_mode
 from arroyo_nb.run.waiting import Awaited
@@ -394,8 +395,12 @@ class Run(Awaited):
         return ledger.windows_table(self.outputs[output])
 
     def explain(self) -> str:
-        """The plan of the script, pass by pass."""
-        return self.plan.explain()
+        """The plan of the script, pass by pass; and what is odd in the rows that came
+        so far."""
+        found = data_notes(self, FIT_S)
+        odd = [f"  {name}: {text}" for name, all_ in found.items() for text in all_]
+        heading = ["", "what is odd in the rows so far:"] if odd else []
+        return "\n".join((self.plan.explain(), *heading, *odd))
 
     def snapshot(self, rows: int = 20) -> Snapshot:
         """One picture of it for a view; cheap, and never touches Spark.

@@ -77,10 +77,11 @@ class PartitionProgress:
 class SourceProgress:
     """One source of the run: rows so far, newest event time, pace.
 
-    One that is ``looked_up`` has no time; where it is asked by key, its rows are not
-    known, and ``dropped_rows`` counts those of the stream that met a bad record. Only a
-    topic has ``partitions``, ``rows_per_s``, and seconds for which its broker has been
-    away. ``rows`` and ``max_event_time`` are of what the output has read.
+    What is odd in its rows ``notes`` say, each in a sentence. One that is ``looked_up``
+    has no time; where it is asked by key, its rows are not known, and ``dropped_rows``
+    counts those of the stream that met a bad record. Only a topic has ``partitions``,
+    ``rows_per_s``, and seconds for which its broker has been away. ``rows`` and
+    ``max_event_time`` are of what the output has read.
     """
 
     name: str
@@ -92,6 +93,7 @@ class SourceProgress:
     paused: bool = False
     dropped_rows: int = 0
     bad: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     looked_up: bool = False
     partitions: tuple[PartitionProgress, ...] = ()
     rows_per_s: float = 0.0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.engine.paths import spark_pattern
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.feed import Place, Reach, not_begun
+from arroyo_nb.run.fit import fit_of
 from arroyo_nb.run.snapshot import SourceProgress, naive
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.spark.lower import told_columns
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import nodes
     from arroyo_nb.run.folder import RunFolder
     from arroyo_nb.tape import Recorder
+    from arroyo_nb.tape.fit import Fit
 
 FILES_REMEMBERED = "1000s"
 """How many chunks Spark remembers to have read, each a second of their modification
@@ -60,6 +62,11 @@ class TapeFeed:
     def bounded(self) -> bool:
         """Whether the stream ends by itself."""
         return self.recorder.bounded
+
+    @property
+    def fit(self) -> Fit:
+        """What is known of its rows, since this process has begun to read it."""
+        return fit_of(self.recorder)
 
     def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:
         """Take its place in the run's folder."""

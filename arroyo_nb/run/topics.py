@@ -21,6 +21,7 @@ from arroyo_nb.durable_files import read_checked, state_disk, write_checked
 from arroyo_nb.errors import RunProblem, StateProblem
 from arroyo_nb.run.feed import Place, Reach, not_begun, topic_key
 from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
+from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,6 +139,11 @@ class TopicFeed:
     def bounded(self) -> bool:
         """Whether it is read to its end only."""
         return self._ends_after is not None
+
+    @property
+    def fit(self) -> Fit:
+        """Nothing: its queries know it."""
+        return Fit()
 
     def check(self, look: Callable[[], None]) -> None:
         """Find out whether it can be read.

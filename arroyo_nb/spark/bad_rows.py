@@ -15,8 +15,10 @@ from arroyo_nb.connectors import is_streamed
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.typing import is_nullable
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted, quoted_text
+from arroyo_nb.spark.observe import observed_fit
 from arroyo_nb.spark.windows import END_OF_TIME
 from arroyo_nb.tape import LAST_WINDOW, UNREAD, outside_windows
+from arroyo_nb.tape.fit import SEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,12 +50,14 @@ class BadRows:
 
     ``windowed`` is whether its rows get windows. ``again`` is whether they have been
     read before: none is counted once more. ``counted`` has the tables, sources and
-    lookups that are counted already: an observation has one name.
+    lookups that are counted already, ``fitted`` the tables of whose columns it is
+    observed what they had: an observation has one name.
     """
 
     windowed: bool
     again: bool
     counted: list[_Counted] = field(default_factory=list)
+    fitted: list[ConnectorTable] = field(default_factory=list)
 
     def of_usable_time(self, frame: DataFrame, node: nodes.Watermark) -> DataFrame:
         """The rows whose computed event time can be used."""
@@ -107,11 +111,21 @@ class BadRows:
         return frame.drop(UNREAD)
 
     def of_records(self, frame: DataFrame, node: nodes.Source) -> DataFrame:
-        """A source's rows, less those that stand for bad records."""
+        """A source's rows, less those that stand for bad records; what their columns
+        had is observed too."""
+        frame = self._fitted(frame, node.table)
         if not drops_records(node.table):
             return frame
         frame = self._observed(frame, node, f"count({UNREAD})", f"min({UNREAD})")
         return frame.filter(f"{UNREAD} IS NULL").drop(UNREAD)
+
+    def _fitted(self, frame: DataFrame, table: ConnectorTable) -> DataFrame:
+        if SEEN not in frame.columns:
+            return frame
+        if not self.again and table not in self.fitted:
+            frame = observed_fit(frame, table.name, len(self.fitted))
+            self.fitted.append(table)
+        return frame.drop(SEEN)
 
     def _observed(
         self,

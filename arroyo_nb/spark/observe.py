@@ -8,7 +8,7 @@ the watermark that Spark used, the run tells the late *rows* of each window.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import gcd
@@ -24,9 +24,12 @@ from arroyo_nb.plan.nodes import (
     is_updating,
 )
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
+from arroyo_nb.tape.fit import SEEN, Fit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_FIT = "fit:"
 
 PANES = 512
 """Most panes of one batch that are counted exactly."""
@@ -130,6 +133,32 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
         exact=len(values["panes"]) < PANES,
         closed_sessions=closed,
     )
+
+
+def observed_fit(frame: DataFrame, table: str, number: int) -> DataFrame:
+    """The rows of a topic, what their columns had observed
+    (:mod:`arroyo_nb.tape.fit`)."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return frame.observe(
+        f"{_FIT}{number}:{table}",
+        F.expr(f"count({SEEN})").alias("rows"),
+        F.expr(f"bit_or({SEEN})").alias("seen"),
+    )
+
+
+def read_fits(observed: Mapping[str, Any]) -> Iterator[tuple[str, Fit]]:
+    """What the columns of each topic's rows had in one batch, by the table's name.
+
+    Parameters
+    ----------
+    observed
+        As of :func:`read_observed`.
+    """
+    for name, values in observed.items():
+        if name.startswith(_FIT) and values["rows"]:
+            _, _, table = name.removeprefix(_FIT).partition(":")
+            yield table, Fit(values["rows"], values["seen"])
 
 
 def _name(number: int) -> str:

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS, format_options
 from arroyo_nb.connectors._records import OFFSET, PARTITION, TIME, VALUE, Records
+from arroyo_nb.formats import reads_fields
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.bad_rows import drops_records
 from arroyo_nb.spark.held import held_schema
 from arroyo_nb.spark.lower import told_columns
 from arroyo_nb.tape import UNREAD
+from arroyo_nb.tape.fit import SEEN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -87,6 +89,7 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
     # Some of the others are secrets.
     wanted = {option.name for option in format_options(connector, format_)}
     drops = (UNREAD,) if drops_records(table) else ()
+    seen = (SEEN,) if reads_fields(format_) else ()
     return Records(
         topic,
         format_,
@@ -96,6 +99,6 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
         spec.event_time,
         spec.primary_key,
         words(spec),
-        (TIMESTAMP, *told_columns(source), *drops),
+        (TIMESTAMP, *told_columns(source), *drops, *seen),
         windowed,
     )

@@ -10,6 +10,7 @@ from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.words import NAME_CHARS, clock, count, duration, escaped
 
 MOST_SOURCES, MOST_BAD, BAD_CHARS = 12, 5, 200
+NOTE_CHARS = 300
 MOST_PARTITIONS = 16
 AWAY = "no broker answers"
 
@@ -88,7 +89,10 @@ def _numbers(numbers: Sequence[int]) -> str:
 
 def _named(source: SourceProgress, parts: list[str]) -> str:
     name = escaped(source.name, NAME_CHARS)
-    return f"<b>{name}</b> {' · '.join(parts)}{_dropped(source)}"
+    notes = "".join(
+        f'<p class="bad">{escaped(note, NOTE_CHARS)}</p>' for note in source.notes
+    )
+    return f"<b>{name}</b> {' · '.join(parts)}{_dropped(source)}{notes}"
 
 
 def _delay(delay: timedelta) -> str:

@@ -110,7 +110,9 @@ def test_a_topic_with_bad_records_has_a_table_that_runs(
     session = shell.magics.session
     session.run(statement)
     (table,) = session.catalog.tables
-    lines = [line.split() for line in shell.run(f"head {table} -n 3").splitlines()]
+    listed = shell.run(f"head {table} -n 3")
+    assert shell.error is None
+    lines = [line.split() for line in listed.splitlines()]
     assert lines[0] == ["id", "ts", "event_time"]
     assert len(lines) == 4
     assert lines[1][2].startswith("2023-11-14")

@@ -248,3 +248,24 @@ def test_a_record_is_seen_soon(new_topic, session, eventually):
     took = sorted(took[10:])
     print(f"from a producer to a run's rows: {took[len(took) // 2] * 1000:.0f} ms")
     assert took[len(took) // 2] < allowed(1)
+
+
+def test_columns_that_the_records_do_not_have_are_noted(new_topic, session, eventually):
+    made = new_topic(2)
+    for n in range(40):
+        made.send({"id": n, "status": "paid", "at": 1_700_000_000_000}, partition=n % 2)
+    columns = "id INT, statuss TEXT, at TIMESTAMP, part INT METADATA FROM 'partition'"
+    expected = (
+        "no record of 40 had 'statuss'; did you mean 'status'?",
+        "all times of 'at' lie in January 1970: milliseconds? declare it BIGINT and "
+        "write `to_timestamp_millis(at)`",
+    )
+    for more in ({}, {"bad_data": "drop"}):
+        script = made.declared(columns, **more) + "SELECT * FROM t; SELECT id FROM t"
+        run = session.run(script, until="end", wait=True)
+        assert all(note in run.explain() for note in expected)
+        eventually(lambda r=run: r.snapshot().sources[0].notes == expected)
+        assert run.table().num_rows == 40
+    right = made.declared("id INT, status TEXT, at TIMESTAMP(3)") + ALL
+    run = session.run(right, until="end", wait=True)
+    assert run.snapshot().sources[0].notes == ()

@@ -95,6 +95,24 @@ def test_check_of_a_job_tells_what_was_found_and_fails_when_it_is_denied(
     assert told("check", "jobs/few/job.yaml", "--deny", "no-sink")[0] == 1
 
 
+def test_check_looks_into_the_recordings_that_a_job_reads(notebook, told):
+    rows = "".join(f'{{"n": {n}, "status": "paid"}}\n' for n in range(40))
+    Path("rows.json").write_text(rows)
+    notebook(
+        tables="%%arroyo\nCREATE TABLE r (n INT, statuss TEXT) WITH (connector = "
+        f"'single_file', type = 'source', path = '{Path.cwd() / 'rows.json'}', "
+        "format = 'json')",
+        few="%%arroyo few\nSELECT n, statuss FROM r",
+    )
+    assert told("promote", "clock.ipynb", "--name", "few")[0] == 0
+    status, said = told("check", "jobs/few/job.yaml")
+    note = "no record of 40 had 'statuss'; did you mean 'status'?"
+    assert status == 0
+    assert f"job.yaml: data: 'r': {note}" in said
+    Path("rows.json").unlink()
+    assert "data:" not in told("check", "jobs/few/job.yaml")[1]
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

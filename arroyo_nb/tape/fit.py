@@ -1,0 +1,129 @@
+"""How the rows of a source fit its declared columns.
+
+A name that is misspelt reads as NULL in every row, and a time in another unit as one of
+January 1970. Both are results, as upstream, and both are noticed here: of each column
+it is known whether it ever had a value, and a time that is likely.
+
+What is known is a number, so that Spark can put the batches of its tasks together::
+
+    bit 2n: column n had a value    bit 2n + 1: it had another time than of January 1970
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arroyo_nb.schema import Schema, Timestamp
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from arroyo_nb.tape import Chunk, Position, Recorder
+
+SEEN = "_seen"
+"""The hidden column of the rows of a topic that has this of their batch."""
+
+MOST_COLUMNS = 31
+"""Of so many columns it is known: the numbers have 63 bits."""
+
+ENOUGH_ROWS = 10
+"""Fewer rows say nothing about the next one."""
+
+JANUARY_US = 31 * 24 * 3600 * 10**6
+"""The end of January 1970. A number of milliseconds, taken for microseconds, lies
+before it until the year 2054."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What is known of the rows of a source.
+
+    Parameters
+    ----------
+    rows
+        How many there were.
+    seen
+        What their columns had, as :func:`columns_seen` tells it.
+    """
+
+    rows: int = 0
+    seen: int = 0
+
+    def __add__(self, other: Fit) -> Fit:
+        return Fit(self.rows + other.rows, self.seen | other.seen)
+
+    def empty_columns(self, schema: Schema) -> tuple[str, ...]:
+        """The columns that are NULL in every row."""
+        return self._names(schema, lambda n: not self._has(2 * n))
+
+    def epoch_columns(self, schema: Schema) -> tuple[str, ...]:
+        """The columns whose times all lie in January 1970."""
+        return self._names(
+            schema,
+            lambda n: (
+                isinstance(schema.fields[n].type, Timestamp)
+                and self._has(2 * n)
+                and not self._has(2 * n + 1)
+            ),
+        )
+
+    def _has(self, bit: int) -> bool:
+        return bool(self.seen >> bit & 1)
+
+    def _names(self, schema: Schema, is_odd: Callable[[int], bool]) -> tuple[str, ...]:
+        if self.rows < ENOUGH_ROWS:
+            return ()
+        among = range(min(len(schema.fields), MOST_COLUMNS))
+        return tuple(schema.fields[n].name for n in among if is_odd(n))
+
+
+def columns_seen(columns: Sequence[pa.ChunkedArray | pa.Array]) -> int:
+    """What the columns of some rows had; costs no look at a row, but of the times."""
+    import pyarrow as pa
+
+    seen = 0
+    for number, column in enumerate(columns[:MOST_COLUMNS]):
+        if column.null_count < len(column):
+            seen |= 1 << 2 * number
+            if pa.types.is_timestamp(column.type) and _has_likely_time(column):
+                seen |= 2 << 2 * number
+    return seen
+
+
+def _has_likely_time(column: pa.ChunkedArray | pa.Array) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    us = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
+    found = pc.min_max(us).as_py()
+    return bool(found["min"] < 0 or found["max"] >= JANUARY_US)
+
+
+class FittedRecorder:
+    """A recorder's chunks, looked at as they go by.
+
+    Parameters
+    ----------
+    recorder
+        Makes the chunks.
+    schema
+        The source's columns.
+    """
+
+    def __init__(self, recorder: Recorder, schema: Schema) -> None:
+        self.bounded = recorder.bounded
+        self.live = recorder.live
+        self.fit = Fit()
+        """Of the chunks so far."""
+        self._recorder = recorder
+        self._schema = schema
+
+    def chunks(self, after: Position | None) -> Iterator[Chunk]:
+        """The recorder's chunks."""
+        for chunk in self._recorder.chunks(after):
+            if chunk.rows.num_rows:
+                columns = [chunk.rows[name] for name in self._schema.names]
+                self.fit += Fit(chunk.rows.num_rows, columns_seen(columns))
+            yield chunk

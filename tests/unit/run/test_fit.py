@@ -1,0 +1,136 @@
+"""What is told of rows whose columns have other names or units than their records."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pyarrow as pa
+import pytest
+
+from arroyo_nb.run.fit import FitNotes, recorded_notes, sampled_rows
+from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
+from arroyo_nb.session import Session
+from arroyo_nb.tape.fit import Fit, columns_seen
+
+MS = 1_700_000_000_000
+FILE = """CREATE TABLE t ({columns}) WITH (connector = 'single_file', type = 'source',
+path = '{path}', format = '{format}')"""
+
+
+@pytest.fixture
+def session():
+    with Session() as session:
+        yield session
+
+
+@pytest.fixture
+def notes(session, tmp_path):
+    def of(columns, *records, format="json"):  # noqa: A002
+        path = tmp_path / "rows"
+        path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+        session.run(FILE.format(columns=columns, path=path, format=format))
+        return recorded_notes(session.catalog.get("t"))
+
+    return of
+
+
+ROWS = [{"id": n, "status": "paid", "at": MS + n} for n in range(1960)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ("id INT, status TEXT", ()),
+        (
+            "id INT, statuss TEXT",
+            ("no record of 1,960 had 'statuss'; did you mean 'status'?",),
+        ),
+        (
+            'id INT, "Status" TEXT',
+            ("no record of 1,960 had 'Status'; did you mean 'status'?",),
+        ),
+        (
+            "id INT, paid_by TEXT",
+            ("no record of 1,960 had 'paid_by'; not declared: 'status', 'at'",),
+        ),
+        (
+            "at TIMESTAMP",
+            (
+                "all times of 'at' lie in January 1970: milliseconds? declare it "
+                "BIGINT and write `to_timestamp_millis(at)`",
+            ),
+        ),
+        ("at TIMESTAMP(3)", ()),
+    ],
+)
+def test_what_is_odd_in_a_file(notes, columns, said):
+    assert notes(columns, *ROWS) == said
+
+
+@pytest.mark.parametrize(
+    ("unit", "word", "digits"),
+    [(1000, "seconds", 3), (1, "milliseconds", 6), (1, "milliseconds", 9)],
+)
+def test_the_unit_is_that_of_the_numbers(notes, unit, word, digits):
+    (note,) = notes(f"at TIMESTAMP({digits})", *({"at": MS // unit} for _ in ROWS))
+    assert f"January 1970: {word}? declare it BIGINT" in note
+
+
+def test_what_says_null_or_comes_seldom_is_no_other_name(notes):
+    assert notes("id INT, x TEXT", *({"id": n, "x": None} for n in range(20))) == ()
+    rows = [{"id": n} for n in range(500)]
+    assert notes("id INT, x TEXT", *rows, {"id": 501, "x": "late"}) == ()
+
+
+def test_few_rows_say_nothing(notes):
+    assert notes("nope TEXT", *ROWS[:9]) == ()
+
+
+def test_of_a_changelog_the_rows_are_looked_at(notes):
+    changes = [{"before": None, "after": row, "op": "c"} for row in ROWS[:20]]
+    said = notes("id INT PRIMARY KEY, statu TEXT", *changes, format="debezium_json")
+    assert said == ("no record of 20 had 'statu'; did you mean 'status'?",)
+
+
+def test_of_a_recording(session, tmp_path):
+    session.emit(tmp_path / "tape", ROWS[:50], wait=True)
+    session.run(
+        "CREATE TABLE t (id INT, stat TEXT, o BIGINT METADATA FROM 'offset_id') WITH ("
+        f"connector = 'tape', path = '{tmp_path / 'tape'}', format = 'json')"
+    )
+    said = recorded_notes(session.catalog.get("t"))
+    assert said == ("no record of 50 had 'stat'; did you mean 'status'?",)
+
+
+def test_what_is_packed_and_what_is_bad_is_looked_into_too(session, tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "_hidden").write_text("no")
+    lines = b'{"a": 1}\n[1]\n{half\n{"b": 2}\n'
+    (folder / "one.json").write_bytes(gzip.compress(lines))
+    session.run(
+        f"CREATE TABLE t (a INT) WITH (connector = 'filesystem', path = '{folder}', "
+        "type = 'source', format = 'json', 'source.compression' = 'gzip')"
+    )
+    assert sampled_rows(session.catalog.get("t")) == ({"a": 1}, {"b": 2})
+
+
+def test_without_a_sample_it_is_told_all_the_same(session, tmp_path):
+    gone = FILE.format(columns="x TEXT", path=tmp_path / "gone", format="json")
+    session.run(gone)
+    notes = FitNotes(session.catalog.get("t"))
+    assert notes.notes(Fit(20, 0), 5.0) == ("'x' is NULL in all of 20 rows",)
+
+
+def test_what_columns_had_is_put_together():
+    schema = Schema((Field("n", BIGINT), Field("at", Timestamp()), Field("s", TEXT)))
+    time = pa.timestamp("us")
+    none = [pa.nulls(3, pa.int64()), pa.nulls(3, time), pa.nulls(3, pa.string())]
+    early = [none[0], pa.array([5, None, 7], time), none[2]]
+    found = Fit(30, columns_seen(none)) + Fit(30, columns_seen(early))
+    assert found.empty_columns(schema) == ("n", "s")
+    assert found.epoch_columns(schema) == ("at",)
+    for us in (-1, MS * 1000):
+        other = found + Fit(1, columns_seen([none[0], pa.array([us], time), none[2]]))
+        assert (other.rows, other.epoch_columns(schema)) == (61, ())
