@@ -102,9 +102,10 @@ def test_check_looks_into_the_recordings_that_a_job_reads(notebook, told):
         tables="%%arroyo\nCREATE TABLE r (n INT, statuss TEXT) WITH (connector = "
         f"'single_file', type = 'source', path = '{Path.cwd() / 'rows.json'}', "
         "format = 'json')",
-        few="%%arroyo few\nSELECT n, statuss FROM r",
+        few="%%arroyo few <<\nSELECT n, statuss FROM r",
     )
-    assert told("promote", "clock.ipynb", "--name", "few")[0] == 0
+    said = told("promote", "clock.ipynb", "--name", "few")
+    assert said[0] == 0, said[1]
     status, said = told("check", "jobs/few/job.yaml")
     note = "no record of 40 had 'statuss'; did you mean 'status'?"
     assert status == 0
