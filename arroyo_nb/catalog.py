@@ -216,6 +216,11 @@ class Catalog:
         """A catalog in which the name means this table, whatever it meant before."""
         return Catalog({**self.tables, table.name.lower(): table})
 
+    def without(self, name: str) -> Catalog:
+        """A catalog in which the name means nothing."""
+        tables = {n: t for n, t in self.tables.items() if n != name.lower()}
+        return Catalog(tables)
+
     def get(self, name: str, *, span: Span | None = None) -> Relation:
         """The table of that name.
 

@@ -234,7 +234,10 @@ class Command:
 COMMANDS: Mapping[str, Command] = {
     command.name: command
     for command in (
-        Command("ps", "list the runs"),
+        Command("ps", "list what lives: runs, emissions, the local broker"),
+        Command("clear", "forget the runs that have ended, and their rows; with --all "
+                "stop the others too, and drop all tables",
+                f"[{ALL}]", f"nothing more, or {ALL}", 0, 1, (ALL,), only=True),
         Command("tables", "list the tables"),
         Command("head", "show the first rows of a table, without a run",
                 "TABLE [-n N]", "the name of one table", 1, 1, flags=HEAD_FLAGS),

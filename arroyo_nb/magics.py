@@ -44,6 +44,7 @@ from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
+    from arroyo_nb.catalog import Catalog
     from arroyo_nb.kafka_lines import KafkaLines
     from arroyo_nb.promote.jobspec import Origin
     from arroyo_nb.run.run import Run
@@ -156,7 +157,23 @@ class ArroyoMagics(Magics):
         if not self._showing(line, name, start):
             from arroyo_nb.views.listing import changes
 
-            _say(changes(before, self.session.catalog))
+            asked, after = self.session.answers, self.session.catalog
+            if after is not before or not asked:
+                _say(changes(before, after))
+        self._answer(before)
+
+    def _answer(self, before: Catalog) -> None:
+        """Show what the cell asked for, and who still uses what it dropped."""
+        from arroyo_nb.views.listing import answer
+        from arroyo_nb.views.notebook import publish
+
+        for given in self.session.answers:
+            publish(answer(given))
+        for name, table in before.tables.items():
+            users = self.session.users(table)
+            if name not in self.session.catalog and users:
+                runs = ", ".join(users)
+                _say(f"{table.name} is still used by {runs}, which goes on")
 
     def _check(self, line: CellLine, sql: str, times: Times) -> None:
         """Show the plan of what is not run, as its options make it."""
@@ -302,7 +319,15 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.listing import runs
         from arroyo_nb.views.notebook import publish
 
-        publish(runs(run.snapshot(0) for run in self.session.runs.values()))
+        snapshots = [run.snapshot(0) for run in self.session.runs.values()]
+        publish(runs(snapshots, self.session.background))
+
+    def _do_clear(self, word: str = "") -> None:
+        before = self.session.catalog
+        gone = self.session.clear(everything=word == flags.ALL)
+        _say(f"cleared {', '.join(gone) or 'nothing'}")
+        if before.names and not self.session.catalog.names:
+            _say(f"dropped {', '.join(before.names)}")
 
     def _do_tables(self) -> None:
         from arroyo_nb.views.listing import tables

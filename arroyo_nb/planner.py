@@ -14,17 +14,20 @@ from types import MappingProxyType
 from typing import TypeVar, cast
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported
+from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported, raise_all
 from arroyo_nb.plan import DEFAULT_TTL, UPDATING_TTL, Plan, Stage
+from arroyo_nb.plan.answers import Answer
 from arroyo_nb.plan.build import Script, file_of
-from arroyo_nb.plan.nodes import Node, Sink, Union
+from arroyo_nb.plan.nodes import Node, Sink, Union, is_updating
 from arroyo_nb.plan.scope import Collected
 from arroyo_nb.plan.tree import NodeMap, size
 from arroyo_nb.plan.verify import verify
 from arroyo_nb.rewrites import PASSES
 from arroyo_nb.rewrites.strict import refused_by_arroyo
 from arroyo_nb.source import Source
+from arroyo_nb.sql.asides import ARROYO_SAYS
 from arroyo_nb.sql.parse import deep_stack, parse_all
+from arroyo_nb.sql.statements import Statement
 
 MOST_NODES = 10_000
 """Most nodes of a plan, a view counted wherever it is read; Spark plans some thousand
@@ -75,24 +78,70 @@ def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
         _Rewriting(strict=strict).plans,
         source.text,
         broken=set(parsed.unread),
+        strict=strict,
     )
+    if strict:
+        _refuse_asides(statements)
     script.problems.extend(parsed.problems)
     for statement in statements:
         script.read(statement)
     script.problems.raise_all()
-    stages = _stages(_merged(script.sinks), strict=strict)
-    sinks = stages[-1].sinks
-    _check_files(sinks)
+    plan = _plan_of(script.sinks, source, statements, script, strict=strict)
+    _check_files(plan.sinks)
+    answers = [
+        asked
+        if isinstance(asked, Answer)
+        else Answer(text=_explained(asked, source, script, strict=strict))
+        for asked in script.asked
+    ]
+    return replace(plan, answers=tuple(answers))
+
+
+def _plan_of(
+    sinks: Sequence[Sink],
+    source: Source,
+    statements: tuple[Statement, ...],
+    script: Script,
+    *,
+    strict: bool,
+) -> Plan:
+    stages = _stages(_merged(sinks), strict=strict)
     return Plan(
         source,
         statements,
-        sinks,
+        stages[-1].sinks,
         script.catalog,
         MappingProxyType({UPDATING_TTL: DEFAULT_TTL, **script.options}),
-        (*script.notes, *_strict_notes(sinks)),
+        (
+            *script.notes,
+            *_strict_notes(stages[-1].sinks),
+            *_limit_notes(stages[-1].sinks),
+        ),
         stages,
         tuple(script.read_before),
         strict,
+    )
+
+
+def _explained(
+    sinks: Sequence[Sink], source: Source, script: Script, *, strict: bool
+) -> str:
+    """The text of EXPLAIN."""
+    return _plan_of(sinks, source, (), script, strict=strict).explain()
+
+
+def _refuse_asides(statements: Sequence[Statement]) -> None:
+    """Refuse what Arroyo has not, in the strict mode.
+
+    Raises
+    ------
+    Unsupported
+        For each, in Arroyo's words.
+    """
+    raise_all(
+        Unsupported(ARROYO_SAYS[type(statement)], span=statement.span)
+        for statement in statements
+        if type(statement) in ARROYO_SAYS
     )
 
 
@@ -210,6 +259,16 @@ class _Rewriting:
                 hint="this runs without the strict option, which refuses what Arroyo "
                 "refuses",
             )
+
+
+def _limit_notes(sinks: Sequence[Sink]) -> list[str]:
+    """Where a LIMIT does not end its run."""
+    return [
+        f"LIMIT {sink.limit} is how many rows of the result are shown: it does not end "
+        "the run, as any row to come may be among them"
+        for sink in sinks
+        if sink.limit is not None and (sink.order or is_updating(sink))
+    ]
 
 
 def _strict_notes(sinks: Sequence[Sink]) -> list[str]:

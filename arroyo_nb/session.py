@@ -45,10 +45,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from arroyo_nb.catalog import Relation
     from arroyo_nb.kafka import LocalBroker
     from arroyo_nb.kafka.recording import Recording
     from arroyo_nb.kafka.targets import Names
     from arroyo_nb.plan import Plan
+    from arroyo_nb.plan.answers import Answer
     from arroyo_nb.promote.folder import Promotion
     from arroyo_nb.promote.jobspec import Origin
     from arroyo_nb.run.emission import Emission
@@ -104,6 +106,8 @@ class Session:
         tell: Tell = say_nothing,
     ) -> None:
         self.catalog = Catalog()
+        self.answers: tuple[Answer, ...] = ()
+        """What SHOW TABLES, DESCRIBE and EXPLAIN of the last script answer."""
         self.broker: LocalBroker | None = None
         """The broker whose topics are meant where no other is named."""
         self.strict = strict
@@ -280,8 +284,10 @@ class Session:
         plan = self.plan(sql, strict=strict, source=source)
         if life is not None:
             plan = plan.with_updating_ttl(life)
+        if printed:
+            _check_printed(plan)
         if not plan.sinks:
-            self.catalog = plan.catalog
+            self.catalog, self.answers = plan.catalog, plan.answers
             return None
         options = RunOptions(
             sinks=sinks,
@@ -299,7 +305,7 @@ class Session:
         if real_time:
             options = _in_real_time(options, plan)
         run = self._new_run(name or script_name(sql), plan, options, state_dir)
-        self.catalog = plan.catalog
+        self.catalog, self.answers = plan.catalog, plan.answers
         return self._waited(run) if wait else self._started(run)
 
     def head(self, table: str, rows: int = 10) -> pa.Table:
@@ -661,6 +667,42 @@ class Session:
             raise RunProblem(f"there is no run '{name}'", hint=hint)
         return self._runs[name]
 
+    @property
+    def background(self) -> list[tuple[str, str]]:
+        """What lives beside the runs: emissions and the local broker, with the state of
+        each."""
+        emissions = (e for e in self._emissions if not e.state.ended)
+        found = [(f"emission to {e.name}", e.state.value) for e in emissions]
+        if self.broker is not None and self.broker.alive:
+            found.append((f"broker {self.broker.bootstrap_servers}", "running"))
+        return found
+
+    def users(self, table: Relation) -> list[str]:
+        """The runs that read or write a table and have not ended. Each goes on with it
+        whatever becomes of its name: DROP TABLE takes nothing away from a run."""
+        from arroyo_nb.plan.paths import uses
+
+        live = (run for run in self._runs.values() if not run.state.ended)
+        return [run.name for run in live if uses(run.plan, table)]
+
+    def clear(self, *, everything: bool = False) -> list[str]:
+        """Forget the runs that have ended, and the rows that they kept where no state
+        folder was named; returns their names.
+
+        Parameters
+        ----------
+        everything
+            Stop the others too, and drop all tables.
+        """
+        found = [r for r in self._runs.values() if everything or r.state.ended]
+        for run in found:
+            del self._runs[run.name]
+            self._attached.pop(run.name, None)
+            run.discard()
+        if everything:
+            self.catalog = Catalog()
+        return [run.name for run in found]
+
     def close(self) -> None:
         """Stop every run and emission, then the engine (one that was handed in goes
         on)."""
@@ -775,6 +817,17 @@ def _views() -> RunViews:
     from arroyo_nb.views.results import ResultViews
 
     return ResultViews()
+
+
+def _check_printed(plan: Plan) -> None:
+    """Refuse what only rows that are kept have."""
+    for sink in plan.sinks:
+        if sink.order or sink.limit is not None:
+            raise RunProblem(
+                "rows that are printed as they come have no ORDER BY and no LIMIT",
+                span=sink.span,
+                hint="they are for cells and Session.run, whose rows are kept",
+            ).at(plan.source)
 
 
 def _in_real_time(options: RunOptions, plan: Plan) -> RunOptions:

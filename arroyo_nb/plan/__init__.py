@@ -15,6 +15,7 @@ from arroyo_nb.source import Source
 
 if TYPE_CHECKING:
     from arroyo_nb.catalog import Relation
+    from arroyo_nb.plan.answers import Answer
     from arroyo_nb.sql.statements import Statement
 
 UPDATING_TTL = "updating_ttl"
@@ -56,6 +57,8 @@ class Plan:
         The tables and views of earlier scripts that its statements name.
     strict
         Whether what Arroyo would refuse was refused.
+    answers
+        What its SHOW TABLES, DESCRIBE and EXPLAIN answer, in order.
     """
 
     source: Source
@@ -67,6 +70,7 @@ class Plan:
     stages: tuple[Stage, ...]
     read_before: tuple[Relation, ...] = ()
     strict: bool = False
+    answers: tuple[Answer, ...] = ()
 
     def __repr__(self) -> str:
         # All of it would be pages, and have the options of its tables in it.

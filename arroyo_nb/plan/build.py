@@ -26,9 +26,11 @@ from arroyo_nb.catalog import (
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.options import substituted
-from arroyo_nb.plan import UPDATING_TTL
+from arroyo_nb.plan import UPDATING_TTL, answers
+from arroyo_nb.plan.answers import Answer
 from arroyo_nb.plan.nodes import Lookup, Named, Node, Project, Scan, Sink
 from arroyo_nb.plan.options import read_interval
+from arroyo_nb.plan.ordering import Ordering, sort_keys, split_ordering
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.scope import Cascade, Collected
 from arroyo_nb.plan.select import Relations, plan_query, selected
@@ -43,9 +45,13 @@ from arroyo_nb.sql.other_dialects import explain_error
 from arroyo_nb.sql.statements import (
     CreateTable,
     CreateView,
+    Describe,
+    Drop,
+    Explain,
     Insert,
     Query,
     SetOption,
+    ShowTables,
     Statement,
 )
 
@@ -67,6 +73,8 @@ class Script:
         The script's.
     broken
         Tables and views whose definition failed: an error that is already reported.
+    strict
+        Whether what Arroyo would refuse is refused.
     sinks
         What runs: one for each INSERT and bare SELECT, in order.
     options
@@ -75,6 +83,8 @@ class Script:
         What the reader should know, a sentence each.
     read_before
         The tables and views of before that statements name.
+    asked
+        The answers to SHOW TABLES and DESCRIBE; of EXPLAIN what would run.
     problems
         The errors so far, each with its place.
     """
@@ -83,10 +93,12 @@ class Script:
     streamed: Callable[[Node], object]
     text: str
     broken: set[str] = field(default_factory=set)
+    strict: bool = False
     sinks: list[Sink] = field(default_factory=list)
     options: dict[str, timedelta] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     read_before: list[Relation] = field(default_factory=list)
+    asked: list[Answer | list[Sink]] = field(default_factory=list)
     problems: Collected = field(default_factory=Collected)
     _files_read: set[str] = field(default_factory=set)
     _files_written: set[str] = field(default_factory=set)
@@ -111,6 +123,12 @@ class Script:
                 self.problems.attempt(partial(self._insert, statement))
             case Query():
                 self.problems.attempt(partial(self._query, statement))
+            case ShowTables():
+                self.asked.append(answers.tables(self.catalog))
+            case Describe() | Drop():
+                self.problems.attempt(partial(self._about, statement))
+            case Explain():
+                self._explain(statement)
             case _:
                 assert_never(statement)
 
@@ -201,9 +219,51 @@ class Script:
             )
         self.options[UPDATING_TTL] = read_interval(item.expressions[0])
 
+    def _about(self, statement: Describe | Drop) -> None:
+        name = statement.name
+        if name.lower() in self.broken:
+            raise Cascade(f"Table {name} failed to be created")
+        if isinstance(statement, Drop):
+            self._drop(statement)
+            return
+        table = self.catalog.get(name, span=statement.span)
+        self.asked.append(answers.description(table))
+
+    def _drop(self, statement: Drop) -> None:
+        """Forget a table; views that read it, and runs, have it still."""
+        if statement.if_exists and statement.name not in self.catalog:
+            return
+        table = self.catalog.get(statement.name, span=statement.span)
+        if statement.view_only and not isinstance(table, View):
+            raise CatalogProblem(
+                f"'{table.name}' is a table, and no view",
+                span=statement.span,
+                hint=f"write DROP TABLE {table.name}",
+            )
+        self.catalog = self.catalog.without(table.name)
+        self._declared.discard(table.name.lower())
+        self._own.pop(table.name.lower(), None)
+        readers = [v.name for v in self.catalog.tables.values() if _reads(v, table)]
+        if readers:
+            self.notes.append(
+                f"{table.name} is dropped; {', '.join(readers)} still reads it as it "
+                "was"
+            )
+
+    def _explain(self, statement: Explain) -> None:
+        sinks, self.sinks = self.sinks, []
+        self._read(statement.statement)
+        sinks, self.sinks = self.sinks, sinks
+        self.asked.append(sinks)
+
     def _query(self, statement: Query) -> None:
-        node, _ = self._planned(statement.expression)
-        self._keep(Sink(node, None, PREVIEW, span=statement.span))
+        # In strict mode they stay, and are refused as anywhere else.
+        whole = Ordering(statement.expression)
+        ordering = whole if self.strict else split_ordering(statement.expression)
+        node, _ = self._planned(ordering.query)
+        order = sort_keys(ordering.keys, node.schema)
+        limit, span = ordering.limit, statement.span
+        self._keep(Sink(node, None, PREVIEW, order, limit, span=span))
 
     def _insert(self, statement: Insert) -> None:
         insert = statement.expression
@@ -289,6 +349,13 @@ def _converts_nothing(one: Schema, other: Schema) -> bool:
     """Whether names and types are the same: that a column may be NULL, or not, converts
     no value."""
     return [(f.name, f.type) for f in one] == [(f.name, f.type) for f in other]
+
+
+def _reads(view: Relation, table: Relation) -> bool:
+    """Whether a view was made of a table, or of one that was."""
+    definition = view.definition if isinstance(view, View) else None
+    read = definition.reads if definition is not None else ()
+    return any(one is table or _reads(one, table) for one in read)
 
 
 def file_of(table: ConnectorTable | LookupTable | None) -> str:

@@ -86,7 +86,11 @@ def _described(node: Node) -> str:
             return f"{type(node).__name__} {_joined(node)}"
         case Sink():
             kind = _kind(node)
-            return f"Sink {node.name}{f' ({kind})' if kind else ''}: {node.schema}"
+            sorting = ", ".join(map(str, node.order))
+            order = f" ORDER BY {sorting}" if sorting else ""
+            limit = "" if node.limit is None else f" LIMIT {node.limit}"
+            what = f" ({kind})" if kind else ""
+            return f"Sink {node.name}{what}: {node.schema}{order}{limit}"
         case _:
             return type(node).__name__
 

@@ -91,7 +91,7 @@ _WRAPS = "a sum() of whole numbers that leaves its type wraps around, as Arroyo'
 
 def explain(plan: Plan) -> str:
     """The text of :meth:`arroyo_nb.plan.Plan.explain`."""
-    parts = [_section("Statements", _statements(plan))]
+    parts = [_section("Statements", _statements(plan))] if plan.statements else []
     before: tuple[Sink, ...] | None = None
     for stage in plan.stages:
         # By identity: to compare plans by value recurses as deep as they are.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from arroyo_nb.catalog import ConnectorTable, LookupTable
+from arroyo_nb.catalog import ConnectorTable, LookupTable, Relation
 from arroyo_nb.connectors import CONNECTORS, OnDisk
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.frames import FRAME
@@ -34,6 +34,16 @@ def option(plan: Plan, table: str, name: str) -> Span | None:
     properties = statement.expression.args["properties"].expressions
     span = Options.read(properties, Collected()).span(name)
     return span or name_span(statement.expression)
+
+
+def uses(plan: Plan, table: Relation) -> bool:
+    """Whether a plan reads, writes or looks up a table."""
+    found = (node for sink in plan.sinks for node in walk(sink))
+    return any(
+        node.table == table
+        for node in found
+        if isinstance(node, Source | Sink | LookupJoin)
+    )
 
 
 def outside(plan: Plan, roots: Roots) -> list[ArroyoError]:

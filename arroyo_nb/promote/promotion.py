@@ -15,6 +15,7 @@ from arroyo_nb.promote.lint import lint, refuse
 from arroyo_nb.promote.versions import packages
 from arroyo_nb.source import Source
 from arroyo_nb.sql.parse import deep_stack
+from arroyo_nb.sql.asides import ARROYO_SAYS
 from arroyo_nb.sql.statements import CreateTable, CreateView
 
 _AGAIN = "run the cells that declare them again, in the notebook's order"
@@ -58,7 +59,8 @@ def promoted(
     kept = before or JobSpec(name, "")
     # A job that was attached, and is given back as it was.
     is_same = before is not None and plan.source.text == before.script
-    sql = plan.source.text.removeprefix("\ufeff").strip() + "\n"
+    _refuse_shapes(plan)
+    sql = without_asides(plan).removeprefix("\ufeff").strip() + "\n"
     spec = replace(
         kept,
         name=name,
@@ -146,3 +148,27 @@ def _statement(table: Relation) -> str:
         f"'{table.name}' is a DataFrame of the notebook, which a job has not",
         hint="write it to a file, and declare it with CREATE TEMPORARY TABLE",
     )
+
+
+def without_asides(plan: Plan) -> str:
+    """The script without what only asks or tidies up: SHOW TABLES, DROP and the like
+    mean nothing where no notebook is."""
+    text, parts, end = plan.source.text, list[str](), 0
+    for statement in plan.statements:
+        if type(statement) in ARROYO_SAYS:
+            parts.append(text[end : statement.span.start])
+            semicolon = text.find(";", statement.span.end)
+            end = len(text) if semicolon < 0 else semicolon + 1
+    return "".join((*parts, text[end:]))
+
+
+def _refuse_shapes(plan: Plan) -> None:
+    for sink in plan.sinks:
+        if sink.order or sink.limit is not None:
+            raise PromoteProblem(
+                "a job has no end and no order: ORDER BY and LIMIT are of a cell whose "
+                "rows are looked at",
+                span=sink.span,
+                hint="leave them out, or keep the first rows of an order with "
+                "row_number() OVER (ORDER BY ...)",
+            ).at(plan.source)

@@ -7,7 +7,7 @@ and in debezium's envelope (:mod:`arroyo_nb.changelog.debezium`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from arroyo_nb.plan.nodes import SortKey
     from arroyo_nb.run.row_store import RowStore
 
 _SEEN = "_seen"
@@ -57,13 +58,22 @@ class ChangesPreview(Preview):
 
     is_updating = True
 
-    def __init__(self, schema: Schema, *, limit_rows: int = PREVIEW_ROWS) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        limit_rows: int = PREVIEW_ROWS,
+        order: Sequence[SortKey] = (),
+        limit: int | None = None,
+    ) -> None:
         import pyarrow as pa
 
         row = StructOf(nullable(schema).fields)
         super().__init__(
             Schema((Field("op", TEXT), Field("before", row), Field("after", row))),
             limit_rows=limit_rows,
+            order=order,
+            limit=limit,
         )
         self._row = arrow_schema(nullable(schema))
         hidden = [pa.field(n, pa.int64()) for n in (WEIGHT, ROW_ID)]
@@ -191,7 +201,11 @@ class ChangesPreview(Preview):
                     "changelog()",
                 )
             relation = self._folded(store)
-        return fold(relation.in_place()).select(self._row.names)
+        return self._shaped(fold(relation.in_place()).select(self._row.names))
+
+    def _first_rows(self) -> pa.Table | None:
+        shaped = self.order or self.limit is not None
+        return self.table() if shaped and not self._relation.is_large else None
 
     def batches(self) -> pa.RecordBatchReader:
         """The kept changes, oldest first: op, batch, before, after."""
@@ -252,6 +266,7 @@ class ChangesPreview(Preview):
             state.kept_rows,
             self.result_rows,
             state.cut_text,
+            state.first_rows,
             self._relation,
             tuple(self._row.names),
         )
@@ -346,6 +361,8 @@ class _ChangesState(PreviewState):
         from arroyo_nb.changelog.zset import fold
 
         assert self.relation is not None
+        if self.first_rows is not None:
+            return super().newest(count)
         if self.relation.is_large:
             return []
         rows = fold(self.relation.last(count).in_place()).select(list(self.columns))

@@ -415,9 +415,16 @@ class Execution:
         elif over and self._stopping is not None:
             self._end(RunState.STOPPED, self._stopping[1])
         elif over:
-            self._end(RunState.FINISHED, "the sources have ended")
+            self._end(RunState.FINISHED, self._why_over)
         else:
             self._respect_limits()
+
+    @property
+    def _why_over(self) -> str:
+        limits = [str(o.sink.limit) for o in self.outputs if o.is_complete]
+        if not limits:
+            return "the sources have ended"
+        return f"LIMIT {', '.join(limits)}: all its rows are there"
 
     def _failure(self) -> BaseException | None:
         return next(filter(None, (o.failure() for o in self.outputs)), None)
@@ -437,7 +444,11 @@ class Execution:
             ended = [output.has_ended() for output in self.outputs]
             return all(ended)
         return all(
-            self.feeds.is_read(output.places or {}, output.sink) and output.is_idle()
+            output.is_complete
+            or (
+                self.feeds.is_read(output.places or {}, output.sink)
+                and output.is_idle()
+            )
             for output in self.outputs
         )
 

@@ -302,6 +302,14 @@ class Output:
         return not (self._real_time or self._is_native)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all rows that its LIMIT asks for are there, with the progress of
+        their batches."""
+        ends_at = self.preview.ends_at if self.preview is not None else None
+        shown = self.shown.total_rows if self.shown is not None else 0
+        return ends_at is not None and shown >= ends_at
+
+    @property
     def is_stateful(self) -> bool:
         """Whether it keeps the state of updating operators."""
         return any(isinstance(node, nodes.Stateful) for node in walk(self.sink))
@@ -552,9 +560,8 @@ def _interval(length: timedelta) -> str:
 
 
 def _preview(sink: nodes.Sink) -> Preview:
-    if nodes.is_updating(sink):
-        return ChangesPreview(sink.schema)
-    return Preview(sink.schema)
+    kind = ChangesPreview if nodes.is_updating(sink) else Preview
+    return kind(sink.schema, order=sink.order, limit=sink.limit)
 
 
 def window_assigners(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:

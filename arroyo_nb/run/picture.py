@@ -66,6 +66,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         rows_kept=shown.kept_rows if shown else 0,
         rows_cut=shown.cut_rows if shown else 0,
         cut_text=shown.cut_text if shown else "",
+        order_text=", ".join(map(str, output.sink.order)),
         windows_cut=trace.forgotten if trace else 0,
         recorded_to=trace.cut_after if trace else None,
         exact=trace.exact if trace else True,

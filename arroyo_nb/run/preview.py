@@ -8,20 +8,26 @@ Batches come on Spark's callback thread and are read from any other.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from arroyo_nb.run.preview_state import PreviewState, batches_that_hold
+from arroyo_nb.run.preview_state import (
+    SHOWN_ROWS,
+    PreviewState,
+    batches_that_hold,
+)
 from arroyo_nb.run.snapshot import Change
+from arroyo_nb.run.sorting import in_order
 from arroyo_nb.schema import TIMESTAMP, WINDOW_STRUCT, Schema, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from arroyo_nb.plan.nodes import SortKey
     from arroyo_nb.run.row_store import RowStore
 
 OnRows: TypeAlias = "Callable[[pa.Table, int], object]"
@@ -43,6 +49,8 @@ class Preview:
         Columns of the output.
     limit_rows
         How many of the newest rows are in memory.
+    order, limit
+        What the result is sorted by, and how many rows it has.
     """
 
     native: str | None = None
@@ -50,8 +58,18 @@ class Preview:
     is_updating = False
     """Whether what comes are changes, and :meth:`table` what they leave."""
 
-    def __init__(self, schema: Schema, *, limit_rows: int = PREVIEW_ROWS) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        limit_rows: int = PREVIEW_ROWS,
+        order: Sequence[SortKey] = (),
+        limit: int | None = None,
+    ) -> None:
         self.schema = schema
+        self.order = tuple(order)
+        self.limit = limit
+        self._top: pa.Table | None = None
         self.total_rows = 0
         self._limit_rows = limit_rows
         self._batches: deque[tuple[int, pa.Table]] = deque()
@@ -77,23 +95,56 @@ class Preview:
         for frame in self._store.newest(self._limit_rows):
             self._batches.append((frame.batch_id, frame.rows))
         self._cut()
+        if self.total_rows:
+            self._sort_in(arrow_schema(nullable(self.schema)).empty_table())
 
     def put(self, rows: pa.Table, batch_id: int) -> None:
         """Take the rows of one micro-batch, in the order of their windows."""
         rows = _by_window(rows, self.schema)
+        if self.ends_at is not None:
+            rows = rows.slice(0, max(0, self.ends_at - self._rows_before(batch_id)))
         self._remember(rows, batch_id, rows.num_rows)
         if self._store is not None:
             self._store.append(rows, batch_id, rows.num_rows)
+        self._sort_in(rows)
         self._tell(rows, batch_id)
 
     def _take_up(self, store: RowStore) -> None:
         self.total_rows = store.next
         self._starts.extend((batch_id, first) for batch_id, first, _ in store.recent)
 
+    @property
+    def ends_at(self) -> int | None:
+        """After how many rows the output is complete; None: not by its LIMIT."""
+        return None if self.order or self.is_updating else self.limit
+
+    def _rows_before(self, batch_id: int) -> int:
+        """How many rows came before a batch, which may come again."""
+        before = (total for number, total in self._starts if number >= batch_id)
+        return next(before, self.total_rows)
+
+    def _sort_in(self, rows: pa.Table) -> None:
+        """Hold the first rows in the order of the query, for views."""
+        import pyarrow as pa
+
+        if self.order:
+            # Not known after a batch that comes again, and in a run that goes on.
+            first = self._top is None
+            known = [part for _, part in self._frames()] if first else [self._top, rows]
+            top = in_order(pa.concat_tables(known), self.order) if known else rows
+            self._top = top.slice(0, SHOWN_ROWS).combine_chunks()
+
+    def _shaped(self, rows: pa.Table) -> pa.Table:
+        """The result as its query's ORDER BY and LIMIT have it."""
+        rows = in_order(rows, self.order)
+        return rows if self.limit is None else rows.slice(0, self.limit)
+
     def _remember(self, rows: pa.Table, batch_id: int, count: int) -> None:
         """Hold the newest rows of a batch, and count all that came with it."""
         with self._lock:
             # One that comes again takes the place of its first try.
+            if self._starts and self._starts[-1][0] >= batch_id:
+                self._top = None
             while self._starts and self._starts[-1][0] >= batch_id:
                 self.total_rows = self._starts.pop()[1]
             while self._batches and self._batches[-1][0] >= batch_id:
@@ -178,7 +229,8 @@ class Preview:
         import pyarrow as pa
 
         empty = arrow_schema(nullable(self.schema)).empty_table()
-        return pa.concat_tables([empty, *(rows for _, rows in self._frames())])
+        rows = pa.concat_tables([empty, *(rows for _, rows in self._frames())])
+        return self._shaped(rows)
 
     def batches(self) -> pa.RecordBatchReader:
         """The kept rows, oldest first, a record batch at a time: of those of the disk
@@ -213,7 +265,12 @@ class Preview:
         kept, cut_text = self.kept_rows, self.cut_text
         with self._lock:
             newest, total = batches_that_hold(self._batches), self.total_rows
-        return PreviewState(newest, total, kept, total, cut_text)
+        return PreviewState(newest, total, kept, total, cut_text, self._first_rows())
+
+    def _first_rows(self) -> pa.Table | None:
+        """The first rows in the order of the query; None: it has none."""
+        top = self._top
+        return None if top is None else top.slice(0, self.limit)
 
     def newest(self, count: int) -> list[tuple[Any, ...]]:
         """The newest rows as Python values, newest first."""

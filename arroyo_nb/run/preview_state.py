@@ -36,6 +36,8 @@ class PreviewState:
         How many rows the output has; None where that is not known.
     cut_text
         Which rows are not kept, and why; empty: all are.
+    first_rows
+        The first rows of the result, in the order of its query; None: it has none.
     """
 
     batches: tuple[tuple[int, pa.Table], ...] = ()
@@ -43,6 +45,7 @@ class PreviewState:
     kept_rows: int = 0
     result_rows: int | None = 0
     cut_text: str = ""
+    first_rows: pa.Table | None = None
 
     @property
     def cut_rows(self) -> int:
@@ -51,6 +54,8 @@ class PreviewState:
 
     def newest(self, count: int) -> list[tuple[Any, ...]]:
         """The newest rows as Python values, newest first."""
+        if self.first_rows is not None:
+            return list(reversed(last_rows(self.first_rows.slice(0, count), count)))
         return [row for _, row in self._numbered(count)]
 
     def newest_changes(self, count: int) -> tuple[Change, ...]:

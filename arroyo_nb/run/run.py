@@ -335,7 +335,8 @@ class Run(Awaited):
         output that only appends they are streamed."""
         preview = self._kept(0)
         _warn_of_missing(preview)
-        rows = preview.table() if preview.is_updating else preview.batches()
+        sorts = preview.is_updating or preview.order
+        rows = preview.table() if sorts else preview.batches()
         return rows.__arrow_c_stream__(requested_schema)
 
     def on_rows(self, callback: OnRows, output: int = 0) -> Run:

@@ -151,7 +151,8 @@ class Snapshot:
 
     What a run keeps is bounded. Of the rows of this output ``rows_kept`` are there and
     ``rows_cut`` are not, which ``cut_text`` explains; ``windows_cut`` closed windows
-    are not either; ``recorded_to`` is the last batch whose late rows can be found
+    are not either; ``order_text`` is what ``rows`` are sorted by, which are then the
+    first of the result; ``recorded_to`` is the last batch whose late rows can be found
     again, once recording has ended. ``exact`` is false where rows of neighbouring
     windows had to be counted together, ``late_exact`` where fewer than ``late_rows``
     may have been late.
@@ -194,6 +195,7 @@ class Snapshot:
     rows_kept: int = 0
     rows_cut: int = 0
     cut_text: str = ""
+    order_text: str = ""
     windows_cut: int = 0
     recorded_to: int | None = None
     exact: bool = True

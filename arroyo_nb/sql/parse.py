@@ -21,6 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported
 from arroyo_nb.source import Source, Span
+from arroyo_nb.sql.asides import ASIDES, is_explain, parse_aside
 from arroyo_nb.sql.commas import CLOSING, OPENING, missing_comma
 from arroyo_nb.sql.comments import blanked
 from arroyo_nb.sql.dialect import Arroyo, span_of
@@ -29,6 +30,7 @@ from arroyo_nb.sql.other_dialects import hint_of
 from arroyo_nb.sql.statements import (
     CreateTable,
     CreateView,
+    Explain,
     Insert,
     Query,
     SetOption,
@@ -52,15 +54,12 @@ _NESTED_TYPES = {TokenType.ARRAY, TokenType.STRUCT}
 
 # What Arroyo's parser knows and its planner refuses -> the planner's words.
 _REFUSED = {
-    **{
-        word: f"{word} is not supported"
-        for word in ("ANALYZE", "COPY", "DESCRIBE", "EXPLAIN")
-    },
+    **{word: f"{word} is not supported" for word in ("ANALYZE", "COPY")},
     **{
         word: f"Unsupported statement: {word}"
         for word in (
-            *("ALTER", "BEGIN", "CALL", "COMMIT", "DELETE", "DROP", "EXECUTE", "GRANT"),
-            *("MERGE", "PREPARE", "REVOKE", "ROLLBACK", "SHOW", "TRUNCATE", "UPDATE"),
+            *("ALTER", "BEGIN", "CALL", "COMMIT", "DELETE", "EXECUTE", "GRANT"),
+            *("MERGE", "PREPARE", "REVOKE", "ROLLBACK", "TRUNCATE", "UPDATE"),
             *("USE", "VALUES"),
         )
     },
@@ -138,7 +137,7 @@ def parse_all(source: Source) -> Parsed:
 def _made(tokens: list[Token]) -> list[str]:
     """The name of the table or view that a statement makes, were it readable."""
     words = [token.text.lower() for token in tokens[:10]]
-    if words[0].upper() in _REFUSED:
+    if words[0].upper() in {*_REFUSED, *ASIDES}:
         return []
     for place, token in enumerate(tokens[: len(words)]):
         if token.token_type in (TokenType.TABLE, TokenType.VIEW):
@@ -181,6 +180,10 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
 
 def _parse_one(tokens: list[Token], text: str) -> Statement:
     span = Span.of_token(tokens[0].start, tokens[-1].end)
+    if (aside := parse_aside(tokens, span)) is not None:
+        return aside
+    if is_explain(tokens):
+        return _explained(tokens, text, span)
     _check_start(tokens)
     _check_quotes(tokens)
     _check_numbers(tokens)
@@ -195,6 +198,13 @@ def _parse_one(tokens: list[Token], text: str) -> Statement:
     assert expression is not None
     _check_tree(expression, span)
     return _classify(expression, span)
+
+
+def _explained(tokens: list[Token], text: str, span: Span) -> Explain:
+    inner = _parse_one(tokens[1:], text) if len(tokens) > 1 else None
+    if not isinstance(inner, Query | Insert):
+        raise SyntaxProblem("EXPLAIN takes a SELECT or an INSERT", span=span)
+    return Explain(inner.expression, span, inner.name, inner)
 
 
 def _hint(error: GrammarError, tokens: list[Token]) -> str | None:

@@ -1,4 +1,4 @@
-"""The five statements of a script, each with its syntax tree and its place."""
+"""The statements of a script, each with its syntax tree and its place."""
 
 from __future__ import annotations
 
@@ -50,4 +50,38 @@ class SetOption(_Statement):
     """``SET name = value``."""
 
 
-Statement: TypeAlias = CreateTable | CreateView | Insert | Query | SetOption
+class ShowTables(_Statement):
+    """``SHOW TABLES``, beyond Arroyo."""
+
+
+class Describe(_Statement):
+    """``DESCRIBE name``, beyond Arroyo."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drop(_Statement):
+    """``DROP TABLE name`` and ``DROP VIEW name``, beyond Arroyo.
+
+    Parameters
+    ----------
+    view_only
+        Whether it says VIEW.
+    if_exists
+        Whether nothing is wrong where there is none.
+    """
+
+    view_only: bool = False
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Explain(_Statement):
+    """``EXPLAIN`` of a query or an INSERT, beyond Arroyo: it does not run."""
+
+    statement: Query | Insert
+
+
+Aside: TypeAlias = ShowTables | Describe | Drop | Explain
+"""Statements that Arroyo has not: they ask or tidy up, and nothing runs of them."""
+
+Statement: TypeAlias = CreateTable | CreateView | Insert | Query | SetOption | Aside

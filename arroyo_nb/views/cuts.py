@@ -39,7 +39,9 @@ def changes_left_out(snapshot: Snapshot) -> str:
 
 def _newest(shown: int, what: str, snapshot: Snapshot) -> list[str]:
     parts, came = [], snapshot.rows_kept + snapshot.rows_cut
-    if shown < came:
+    if what == "row" and snapshot.order_text:
+        parts.append(_sorted(shown, came, snapshot))
+    elif shown < came:
         parts.append(f"newest {shown:,} of {count(came, what)}")
     if snapshot.rows_cut:
         parts.append(snapshot.cut_text or f"{count(snapshot.rows_kept)} kept")
@@ -55,7 +57,13 @@ def _of_result(snapshot: Snapshot) -> str:
             f"the result has {count(rows, 'row')}, too many to be shown as they "
             "change: Run.table() has them"
         )
+    if snapshot.order_text and rows is not None:
+        return _sorted(shown, rows, snapshot)
     return f"the last {shown:,} to change of {count(rows, 'row')}" * (shown < rows)
+
+
+def _sorted(shown: int, rows: int, snapshot: Snapshot) -> str:
+    return f"first {shown:,} of {count(rows, 'row')}, by {snapshot.order_text}"
 
 
 def late_count(snapshot: Snapshot) -> str:

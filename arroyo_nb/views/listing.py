@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from arroyo_nb.catalog import Catalog, ConnectorTable, LookupTable, Relation, View
+from arroyo_nb.catalog import Catalog, Relation, View
+from arroyo_nb.plan import answers
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.schema import Schema
 from arroyo_nb.views.axis import END_OF_TIME
@@ -31,9 +32,15 @@ CELL = "padding:2px 14px 2px 0;text-align:left;white-space:normal"
 RUN_COLUMNS = ("run", "state", "age", "rows in", "rows out", "late", "rows/s", "behind")
 
 
-def runs(snapshots: Iterable[Snapshot]) -> dict[str, str]:
-    """The runs as a MIME bundle, newest last."""
-    rows = [_run(snapshot) for snapshot in snapshots]
+def runs(
+    snapshots: Iterable[Snapshot], others: Iterable[tuple[str, str]] = ()
+) -> dict[str, str]:
+    """What lives, as a MIME bundle: the runs, newest last, those that have ended behind
+    the others; and what else does, by its name and state."""
+    ordered = sorted(snapshots, key=lambda snapshot: snapshot.state.ended)
+    rows = [_run(snapshot) for snapshot in ordered]
+    blank = ("",) * (len(RUN_COLUMNS) - 2)
+    rows += [(name, state, *blank) for name, state in others]
     return listing(RUN_COLUMNS, rows, nothing="no run yet")
 
 
@@ -54,11 +61,14 @@ def _run(snapshot: Snapshot) -> tuple[str, ...]:
 
 def tables(catalog: Catalog) -> dict[str, str]:
     """The tables and views as a MIME bundle."""
-    rows = [
-        (name, _kind(table), str(table.schema))
-        for name, table in sorted(catalog.tables.items())
-    ]
-    return listing(("table", "kind", "columns"), rows, nothing="no table yet")
+    return answer(answers.tables(catalog))
+
+
+def answer(given: answers.Answer) -> dict[str, str]:
+    """The answer to SHOW TABLES, DESCRIBE or EXPLAIN as a MIME bundle."""
+    if not given.columns:
+        return {"text/plain": given.text}
+    return listing(given.columns, given.rows, nothing="no table yet")
 
 
 def rows(found: pa.Table) -> dict[str, str]:
@@ -78,17 +88,25 @@ def changes(before: Catalog, after: Catalog) -> str:
         for name, table in after.tables.items()
         if before.tables.get(name) != table
     ]
+    said += [
+        f"dropped {table.name} ({answers.kind(table)})"
+        for name, table in before.tables.items()
+        if name not in after.tables
+    ]
     return plain("; ".join(said) or "nothing has changed", 400)
 
 
 def _new(table: Relation) -> str:
-    return (
-        f"defined {table.name} ({_kind(table)}, {count(len(table.schema), 'column')})"
-    )
+    columns = count(len(table.schema), "column")
+    return f"defined {table.name} ({answers.kind(table)}, {columns})"
 
 
 def _other(old: Relation, new: Relation) -> str:
-    moved = f"{_kind(old)} to {_kind(new)}" if _kind(old) != _kind(new) else ""
+    moved = (
+        f"{answers.kind(old)} to {answers.kind(new)}"
+        if answers.kind(old) != answers.kind(new)
+        else ""
+    )
     parts = [part for part in (moved, _columns_changed(old.schema, new.schema)) if part]
     return f"redefined {new.name} ({', '.join(parts) or _what(new)})"
 
@@ -106,12 +124,6 @@ def _columns_changed(old: Schema, new: Schema) -> str:
         if f.name in old and str(old[f.name]) != str(f)
     ]
     return ", ".join((*added, *gone, *other))
-
-
-def _kind(table: Relation) -> str:
-    if isinstance(table, ConnectorTable):
-        return f"{table.connector} {table.direction.value}"
-    return f"{table.connector} lookup" if isinstance(table, LookupTable) else "view"
 
 
 def listing(

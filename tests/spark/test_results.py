@@ -103,3 +103,56 @@ def test_a_changelog_is_whole_and_so_is_its_result(session, tmp_path, monkeypatc
     assert pa.table(run) == run.table()
     told = run._repr_html_()
     assert f"the result has {len(expected):,} rows, too many to be shown" in told
+
+
+def test_limit_ends_a_run_after_so_many_rows(session, tmp_path):
+    endless = "CREATE TABLE e WITH (connector = 'impulse', event_rate = '500');"
+    run = session.run(endless + "SELECT counter FROM e LIMIT 700", wait=True)
+    assert run.state.value == "finished"
+    assert run.note == "LIMIT 700: all its rows are there"
+    assert run.table()["counter"].to_pylist() == list(range(700))
+    assert run.snapshot().rows_out == 700
+    assert session.run("SELECT counter FROM e LIMIT 0", wait=True).table().num_rows == 0
+    first = FLIGHTS + "SELECT flight FROM flights LIMIT 123"
+    for _ in range(2):  # the second one goes on from where the limit was reached
+        found = session.run(first, name="f", state_dir=tmp_path, wait=True).table()
+        expected = ALL_FLIGHTS["flight"].slice(0, 123)
+        assert found["flight"].to_pylist() == expected.to_pylist()
+
+
+def test_order_by_sorts_what_is_kept(session):
+    sorted_ = "SELECT flight, dep_delay FROM flights ORDER BY dep_delay DESC, flight"
+    run = session.run(FLIGHTS + sorted_ + " LIMIT 50", wait=True)
+    expected = duckdb.sql(
+        """SELECT flight, dep_delay FROM ALL_FLIGHTS
+           ORDER BY dep_delay DESC NULLS FIRST, flight LIMIT 50"""
+    ).fetchall()
+    rows = list(zip(*run.table().to_pydict().values(), strict=True))
+    assert rows == expected
+    assert list(run.snapshot(10).rows) == expected[:10]
+    assert "by dep_delay DESC, flight" in run._repr_html_()
+    assert pa.table(run) == run.table()
+    counts = """SELECT origin, count(*) AS n FROM flights GROUP BY origin
+                ORDER BY n DESC LIMIT 2"""
+    top = session.run(counts, wait=True)
+    expected = duckdb.sql(
+        "SELECT origin, count(*) AS n FROM ALL_FLIGHTS GROUP BY 1 ORDER BY n DESC "
+        "LIMIT 2"
+    ).fetchall()
+    assert list(zip(*top.table().to_pydict().values(), strict=True)) == expected
+    assert list(top.snapshot(10).rows) == expected
+
+
+def test_a_run_goes_on_with_a_table_that_is_dropped(session, eventually):
+    endless = "CREATE TABLE e WITH (connector = 'impulse', event_rate = '500');"
+    run = session.run(endless + "SELECT counter FROM e", name="on")
+    eventually(lambda: run.rows_in > 0)
+    table = session.catalog.get("e")
+    session.run("DROP TABLE e")
+    assert session.users(table) == ["on"]
+    rows = run.rows_in
+    eventually(lambda: run.rows_in > rows)
+    assert session.clear() == []
+    run.stop().wait(30)
+    assert session.clear() == ["on"]
+    assert run.table().num_rows > 0

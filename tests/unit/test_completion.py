@@ -109,3 +109,9 @@ def test_is_quick_with_many_tables() -> None:
 
 def test_types_are_kept_apart_from_names() -> None:
     assert BIGINT.name in offered("%%arroyo\nCREATE TABLE t (a BIG|")
+
+
+def test_tables_are_offered_where_one_is_described_or_dropped() -> None:
+    assert offered("%%arroyo\nDESCRIBE fl|") == ["flights"]
+    assert offered("%%arroyo\nDROP TABLE a|") == ["airports"]
+    assert "SHOW" in offered("%%arroyo\nSH|")

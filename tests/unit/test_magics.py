@@ -19,6 +19,7 @@ from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.flags import COMMANDS, FLAGS
 from arroyo_nb.magics import ArroyoMagics, Interrupted, load, unload
+from arroyo_nb.plan.answers import Answer
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.snapshot import Change, RunState, Snapshot, SourceProgress
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
@@ -93,6 +94,8 @@ class FakeSession:
             name, RUNNING, FINISHED
         )
         self.defines: tuple[ConnectorTable, ...] = ()
+        self.answers: tuple[Answer, ...] = ()
+        self.background: list[tuple[str, str]] = []
 
     lookup = Session.lookup
 
@@ -117,6 +120,14 @@ class FakeSession:
     def resume(self, name: str) -> FakeRun:
         self.runs[name] = FakeRun(self.get(name).name, RUNNING, FINISHED)
         return self.runs[name]
+
+    def users(self, table: ConnectorTable) -> list[str]:
+        return list(self.runs)
+
+    def clear(self, *, everything: bool) -> list[str]:
+        gone = [r.name for r in self.runs.values() if everything or r.state.ended]
+        self.runs = {n: run for n, run in self.runs.items() if n not in gone}
+        return gone
 
     def close(self) -> None:
         self.runs.clear()
@@ -168,6 +179,7 @@ def test_every_option_reaches_the_session(cells: Cells) -> None:
         "sinks": True,
         "strict": True,
         "keep": True,
+        "budget": "1GB",
     }
     assert cells.shell.user_ns["d"] is cells.session.runs["d"]
 
@@ -377,6 +389,29 @@ def test_what_was_overlooked_is_told(cells: Cells) -> None:
     cells.session.next = lambda name: run
     assert cells.run("%%arroyo -n d\nSELECT 1").startswith("trips has no WATERMARK\n")
     assert "WATERMARK" not in cells.run("%%arroyo -n d --explain\nSELECT 1")
+
+
+def test_answers_are_shown_and_who_still_uses_what_was_dropped(cells: Cells) -> None:
+    cells.session.next = lambda name: None
+    cells.session.answers = (Answer(("table",), (("flights",),)), Answer(text="plan"))
+    assert cells.run("%%arroyo\nSHOW TABLES") == "table\nflights\nplan"
+    cells.session.answers = ()
+    cells.session.catalog = Catalog().define(table("flights", Field("a", TEXT)))
+    cells.session.runs["d"] = FakeRun("d", RUNNING)
+
+    def drop(name: str) -> None:
+        cells.session.catalog = Catalog()
+
+    cells.session.next = drop
+    told = cells.run("%%arroyo\nDROP TABLE flights")
+    assert told.splitlines() == [
+        "dropped flights (impulse source)",
+        "flights is still used by d, which goes on",
+    ]
+    assert cells.run("%arroyo clear") == "cleared nothing"
+    assert cells.run("%arroyo clear --all") == "cleared d"
+    cells.session.background = [("broker 127.0.0.1:9092", "running")]
+    assert "broker 127.0.0.1:9092  running" in cells.run("%arroyo ps")
 
 
 def test_help_and_plans(cells: Cells) -> None:

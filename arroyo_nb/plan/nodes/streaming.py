@@ -221,11 +221,36 @@ class UpdatingRank(Numbered, Stateful):
 
 
 @dataclass(frozen=True)
+class SortKey:
+    """A column of a result that its rows are sorted by.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    descending, nulls_first
+        In which order, and where NULL comes.
+    """
+
+    column: str
+    descending: bool = False
+    nulls_first: bool = False
+
+    def __str__(self) -> str:
+        nulls = "FIRST" if self.nulls_first else "LAST"
+        odd = f" NULLS {nulls}" if self.nulls_first != self.descending else ""
+        return f"{self.column}{' DESC' if self.descending else ''}{odd}"
+
+
+@dataclass(frozen=True)
 class Sink(Unary):
     """Where rows leave: a table, or the preview where ``table`` is None.
 
-    The input already has the sink's column names and types, by position.
+    The input already has the sink's column names and types, by position. Of a preview
+    ``order`` sorts what is kept, and ``limit`` is how many rows it has.
     """
 
     table: ConnectorTable | None
     name: str
+    order: tuple[SortKey, ...] = ()
+    limit: int | None = None

@@ -1,6 +1,6 @@
-SELECT id FROM clicks LIMIT 10
+SELECT id FROM (SELECT id FROM clicks LIMIT 3) AS some
 -- error
--- <cell>:1:29: LIMIT is not currently supported
---   SELECT id FROM clicks LIMIT 10
---                               ^^
+-- <cell>:1:45: LIMIT is not currently supported
+--   SELECT id FROM (SELECT id FROM clicks LIMIT 3) AS some
+--                                               ^
 --   hint: for the first rows of an order, select row_number() OVER (ORDER BY ...) AS n in a subquery, and WHERE n <= ... outside

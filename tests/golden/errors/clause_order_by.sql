@@ -1,6 +1,6 @@
-SELECT id FROM clicks ORDER BY id
+SELECT id FROM (SELECT id FROM clicks ORDER BY id) AS some
 -- error
--- <cell>:1:32: ORDER BY is not currently supported
---   SELECT id FROM clicks ORDER BY id
---                                  ^^
+-- <cell>:1:48: ORDER BY is not currently supported
+--   SELECT id FROM (SELECT id FROM clicks ORDER BY id) AS some
+--                                                  ^^
 --   hint: for the first rows of an order, select row_number() OVER (ORDER BY ...) AS n in a subquery, and WHERE n <= ... outside

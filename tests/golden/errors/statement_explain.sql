@@ -1,5 +1,5 @@
-EXPLAIN SELECT id FROM clicks
+EXPLAIN CREATE VIEW v AS SELECT id FROM clicks
 -- error
--- <cell>:1:1: EXPLAIN is not supported
---   EXPLAIN SELECT id FROM clicks
---   ^^^^^^^
+-- <cell>:1:1: EXPLAIN takes a SELECT or an INSERT
+--   EXPLAIN CREATE VIEW v AS SELECT id FROM clicks
+--   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

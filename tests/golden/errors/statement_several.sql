@@ -1,10 +1,10 @@
-SHOW TABLES;
+TRUNCATE clicks;
 DELETE FROM clicks;
 SELECT nope FROM clicks
 -- error
--- <cell>:1:1: Unsupported statement: SHOW
---   SHOW TABLES;
---   ^^^^
+-- <cell>:1:1: Unsupported statement: TRUNCATE
+--   TRUNCATE clicks;
+--   ^^^^^^^^
 -- <cell>:2:1: Unsupported statement: DELETE
 --   DELETE FROM clicks;
 --   ^^^^^^

@@ -160,3 +160,16 @@ def test_the_options_of_the_cell_are_those_of_the_job():
     assert file.spec.options == JobOptions(True, None, SECOND, SECOND)
     assert file.plan().strict
     assert file.plan().updating_ttl == SECOND
+
+
+def test_what_only_asks_is_left_out_of_a_job() -> None:
+    catalog = plan_script(
+        "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);",
+        Catalog(),
+    ).catalog
+    script = "SHOW TABLES; DESCRIBE t;\nSELECT counter FROM t; DROP TABLE t"
+    assert promoted(plan_script(script, catalog), "j").spec.sql == (
+        "SELECT counter FROM t;\n"
+    )
+    with pytest.raises(PromoteProblem, match="no end and no order"):
+        promoted(plan_script("SELECT counter FROM t LIMIT 3", catalog), "j")
