@@ -14,8 +14,8 @@ from arroyo_nb.promote.jobspec import JobSpec, Origin, Table
 from arroyo_nb.promote.lint import lint, refuse
 from arroyo_nb.promote.versions import packages
 from arroyo_nb.source import Source
-from arroyo_nb.sql.parse import deep_stack
 from arroyo_nb.sql.asides import ARROYO_SAYS
+from arroyo_nb.sql.parse import deep_stack
 from arroyo_nb.sql.statements import CreateTable, CreateView
 
 _AGAIN = "run the cells that declare them again, in the notebook's order"
