@@ -1,8 +1,10 @@
 """Work folders: private, stamped, and swept only when their process is gone."""
 
 import os
+import shutil
 import stat
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,39 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / name).symlink_to(precious)
     assert sweep(tmp_path) == []
     assert precious.exists()
+
+
+def test_links_in_a_swept_folder_are_not_followed(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").touch()
+    folder = folder_of(tmp_path, gone_pid(), 1)
+    (folder / "link").symlink_to(precious)
+    (folder / "file").symlink_to(precious / "file")
+    assert sweep(tmp_path) == [folder]
+    assert shutil.rmtree.avoids_symlink_attacks  # also where one is swapped in
+    assert (precious / "file").exists()
+
+
+def test_a_folder_of_another_user_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of(tmp_path, gone_pid(), 1)
+    monkeypatch.setattr(folders.os, "getuid", lambda: tmp_path.stat().st_uid + 1)
+    assert sweep(tmp_path) == []
+    assert folder.exists()
+
+
+def test_a_name_that_somebody_has_taken_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = iter(("taken", "linked", "free"))
+    monkeypatch.setattr(tempfile, "_get_candidate_names", lambda: names)
+    start, space = process_start(os.getpid()), folders._namespace()
+    prefix = f"arroyo_nb-{os.getpid()}-{start}-{space}-"
+    (tmp_path / f"{prefix}taken").mkdir(mode=0o777)
+    (tmp_path / f"{prefix}linked").symlink_to(tmp_path)
+    assert make_work_folder(tmp_path) == tmp_path / f"{prefix}free"
 
 
 def test_a_long_temporary_folder_is_avoided(
