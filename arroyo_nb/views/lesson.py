@@ -33,7 +33,9 @@ def _failed(snapshot: Snapshot) -> str | None:
     if snapshot.state is not RunState.FAILED:
         return None
     kept = count(snapshot.rows_out, "row")
-    return f"The run failed; the {kept} it had given stay." if snapshot.rows_out else ""
+    if not snapshot.rows_out:
+        return "The run failed before it gave a row."
+    return f"The run failed; the {kept} it had given stay."
 
 
 def _starting(snapshot: Snapshot) -> str | None:

@@ -26,6 +26,10 @@ def _starting(snapshot: Snapshot) -> str | None:
     return "Spark starts." if snapshot.state is RunState.STARTING else None
 
 
+def _failed(snapshot: Snapshot) -> str | None:
+    return "the run failed." if snapshot.state is RunState.FAILED else None
+
+
 def _unreadable(snapshot: Snapshot) -> str | None:
     dropped = sum(source.dropped_rows for source in snapshot.sources)
     if snapshot.rows_in or not dropped:
@@ -106,6 +110,7 @@ def _dropped_behind(snapshot: Snapshot) -> str:
 
 RULES: tuple[Rule, ...] = (
     _starting,
+    _failed,
     _unreadable,
     _no_input,
     _filtered,

@@ -27,14 +27,15 @@ class PanelWidget(anywidget.AnyWidget):
 
     _esm = _MODULE
     frame = traitlets.Unicode().tag(sync=True)
-    style = traitlets.Unicode().tag(sync=True)
+    # Not "style": ipywidgets takes that for a widget, and fails in the page.
+    sheet = traitlets.Unicode().tag(sync=True)
     still = traitlets.Unicode().tag(sync=True)
 
     beats = True
     """Whether the page says that it is there."""
 
     def __init__(self, still: str, pressed: Callable[[str], None]) -> None:
-        super().__init__(still=still, style=style())
+        super().__init__(still=still, sheet=style())
         self.on_msg(lambda _, message, __: pressed(_name(message)))
 
     def view(self) -> dict[str, Any]:

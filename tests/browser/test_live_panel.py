@@ -27,7 +27,10 @@ LIVE = ".arroyo-live"
 MARK = f"{LIVE} .watermark text"
 STILL = "img[src^='data:image/svg']"
 PAPER = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 19, 24)"}
-OURS = ("arroyo", "Error displaying widget", "panel.js", "anywidget")
+OURS = (
+    *("arroyo", "Error displaying widget", "panel.js", "anywidget"),
+    "Cannot read properties of undefined",
+)
 
 
 @pytest.fixture

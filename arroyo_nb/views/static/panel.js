@@ -61,7 +61,7 @@ function render({ model, el }) {
   host.tabIndex = 0;
   const root = host.attachShadow({ mode: "open" });
   const style = document.createElement("style");
-  style.textContent = model.get("style");
+  style.textContent = model.get("sheet");
   const panel = document.createElement("div");
   const said = document.createElement("div");
   said.className = "arroyo-said";

@@ -219,6 +219,7 @@ def test_a_hop_in_lanes_has_its_counts_and_closed_windows(hops: int) -> None:
         ({"windows": (ALL_LATE,)}, "all 37 rows came after their windows had closed"),
         ({"watermark": None, "windows": OPEN_ONES}, "there is no watermark yet"),
         ({"windows": OPEN_ONES}, "the first window ends at 12:00, and the watermark"),
+        ({"state": RunState.FAILED}, "No row came out: the run failed."),
         ({}, "a HAVING, WHERE or JOIN behind the window kept none"),
         ({"state": RunState.STOPPED}, "No row came out: 3 windows closed"),
     ],
