@@ -1,7 +1,7 @@
 """The ``arroyo-nb`` command: run, explain and check scripts and jobs without Jupyter.
 
-Exit status: 0 finished, 1 failed or wrong, 2 wrong usage, 130 interrupted. Standard
-output has rows only; what went wrong and what was left out is told on standard error.
+Exit status: see :data:`EXIT_CODES`. Standard output has rows only; what went wrong and
+what was left out is told on standard error.
 """
 
 from __future__ import annotations
@@ -10,13 +10,23 @@ import argparse
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb import headless, roots
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.errors import ArroyoError
+from arroyo_nb.errors import (
+    ArroyoError,
+    CatalogProblem,
+    DataProblem,
+    PlanProblem,
+    PromoteProblem,
+    SyntaxProblem,
+)
 from arroyo_nb.job.log import LOGS
+from arroyo_nb.job.supervisor import JobState
 from arroyo_nb.promote import SUFFIXES
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.source import Source
@@ -24,7 +34,22 @@ from arroyo_nb.source import Source
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
 
-FINISHED, FAILED, INTERRUPTED = 0, 1, 130
+FINISHED, FAILED, USAGE, PLAN, DATA = 0, 1, 2, 3, 4
+STOPPED = 128
+"""And the number of the signal: 130 by SIGINT, 143 by SIGTERM or `arroyo-nb stop`."""
+
+INTERRUPTED = STOPPED + signal.SIGINT
+EXIT_CODES = """\
+exit codes:
+  0    finished; of check and diff: nothing found
+  1    failed while it ran; of check, diff and status --ready: found, or not so
+  2    wrong usage: an option, or a file that cannot be read
+  3    plan error: the script or the job cannot be run as it is written
+  4    data error: a value that cannot be read, or not be written
+  130  stopped by SIGINT (Ctrl-C); a job keeps its state and resumes from it
+  143  stopped by SIGTERM or 'arroyo-nb stop'; the same
+"""
+_PLAN_ERRORS = (SyntaxProblem, CatalogProblem, PlanProblem, PromoteProblem)
 NOTEBOOK = ".ipynb"
 STDIN, STDIN_NAME = "-", "<stdin>"
 
@@ -33,6 +58,32 @@ _MODES = (
     "checkpoint ends the micro-batch that runs, graceful reads all that has come by "
     "now, immediate waits for neither"
 )
+
+EXAMPLES = {
+    "run": """\
+  arroyo-nb run job.sql --state-dir state
+  arroyo-nb run jobs/by_hour/job.yaml --port 8080 --log json
+  arroyo-nb run job.yaml --fork""",
+    "explain": "  arroyo-nb explain job.sql",
+    "check": """\
+  arroyo-nb check flights.ipynb -p least=60
+  arroyo-nb check job.yaml --deny all""",
+    "promote": "  arroyo-nb promote flights.ipynb --name by_hour --target kubernetes",
+    "diff": "  arroyo-nb diff old/job.yaml new/job.yaml",
+    "jobs": """\
+  arroyo-nb jobs
+  arroyo-nb jobs ~/streams --json""",
+    "status": """\
+  arroyo-nb status jobs/by_hour/job.yaml
+  arroyo-nb status job.yaml --ready""",
+    "logs": """\
+  arroyo-nb logs job.yaml -n 20
+  arroyo-nb logs job.yaml --follow""",
+    "stop": """\
+  arroyo-nb stop job.yaml
+  arroyo-nb stop job.yaml --mode graceful""",
+    "attach": "  arroyo-nb attach job.yaml",
+}
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -44,26 +95,72 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = arguments.do(arguments)
     except ArroyoError as error:
         headless.say_aside(str(error))
-        return FAILED
+        return _exit_code(error)
+    except Terminated:
+        headless.say_aside("terminated")
+        return STOPPED + signal.SIGTERM
     except KeyboardInterrupt:
         headless.say_aside("interrupted")
         return INTERRUPTED
     return status
 
 
+class UsageProblem(ArroyoError):
+    """An option that the file has no use for, or a file that cannot be read."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a script as an interrupt does."""
+
+
+def _exit_code(error: ArroyoError) -> int:
+    """The worst that an error stands for."""
+    for kinds, code in (
+        (UsageProblem, USAGE),
+        (_PLAN_ERRORS, PLAN),
+        (DataProblem, DATA),
+    ):
+        if any(isinstance(problem, kinds) for problem in error.problems):
+            return code
+    return FAILED
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    raise Terminated
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="arroyo-nb", description="Streaming SQL in Arroyo's dialect, on Spark."
+        prog="arroyo-nb",
+        description="Streaming SQL in Arroyo's dialect, on Spark.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands)
     _command(commands, "explain", "print the plan of a script", _explain)
     _add_check(commands)
     _add_promote(commands)
     _add_diff(commands)
+    _add_jobs(commands)
+    _add_status(commands)
+    _add_logs(commands)
     _add_stop(commands)
     _add_attach(commands)
+    for name, command in commands.choices.items():
+        command.epilog = f"examples:\n{EXAMPLES[name]}\n{EXIT_CODES}"
+        command.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from arroyo_nb.promote.versions import installed
+
+        pairs = ((name, installed(name)) for name in ("arroyo-nb", "pyspark"))
+        print(", ".join(f"{name} {number}" for name, number in pairs if number))
+        parser.exit()
 
 
 def _add_run(commands: _Commands) -> None:
@@ -81,7 +178,8 @@ def _add_run(commands: _Commands) -> None:
         "--port",
         type=int,
         metavar="N",
-        help="of a job: serve /healthz and /metrics there, on loopback; 0: a free port",
+        help="of a job: serve /healthz, /readyz and /metrics there, on loopback; 0: a "
+        "free port",
     )
     run.add_argument(
         "--log",
@@ -164,12 +262,52 @@ def _add_diff(commands: _Commands) -> None:
     diff.set_defaults(do=_diff)
 
 
+def _add_jobs(commands: _Commands) -> None:
+    text = "list the jobs that run on this machine, and those at rest in a folder"
+    jobs = commands.add_parser("jobs", help=text, description=text)
+    jobs.add_argument("folder", metavar="DIR", nargs="?", default=".", type=Path)
+    jobs.add_argument("--json", action="store_true", help="one JSON object a line")
+    jobs.set_defaults(do=_jobs)
+
+
+def _add_status(commands: _Commands) -> None:
+    text = "print what a job does now: state, readiness, counts, lag"
+    status = commands.add_parser("status", help=text, description=text)
+    _add_place(status)
+    probe = status.add_mutually_exclusive_group()
+    for name, what in (("ready", "does its work"), ("live", "lives")):
+        probe.add_argument(
+            f"--{name}",
+            dest="probe",
+            action="store_const",
+            const=name,
+            default="",
+            help=f"exit with 1 unless the job {what}: a probe that needs no port",
+        )
+    status.add_argument("--json", action="store_true", help="one JSON object")
+    status.set_defaults(do=_status)
+
+
+def _add_logs(commands: _Commands) -> None:
+    text = "print the log of a job: its newest events, oldest first"
+    logs = commands.add_parser("logs", help=text, description=text)
+    _add_place(logs)
+    logs.add_argument("-n", type=int, default=100, metavar="N", help="how many")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on until Ctrl-C")
+    logs.add_argument("--json", action="store_true", help="one JSON object a line")
+    logs.set_defaults(do=_logs)
+
+
+def _add_place(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="its job.yaml")
+    command.add_argument("--state-dir", metavar="DIR", help="as it was run with")
+    command.add_argument("--name", metavar="N", help="as it was run with")
+
+
 def _add_stop(commands: _Commands) -> None:
     text = "stop a job that runs on this machine; it goes on where it stood"
     stop = commands.add_parser("stop", help=text, description=text)
-    stop.add_argument("file", metavar="FILE", help="its job.yaml")
-    stop.add_argument("--state-dir", metavar="DIR", help="as it was run with")
-    stop.add_argument("--name", metavar="N", help="as it was run with")
+    _add_place(stop)
     killing = f"{_MODES}; force kills its processes"
     stop.add_argument("--mode", choices=(*MODES, FORCE), default=MODES[0], help=killing)
     stop.set_defaults(do=_stop)
@@ -227,7 +365,7 @@ def _read(file: str) -> Source:
         text = read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ArroyoError(f"cannot read '{file}': {reason}") from error
+        raise UsageProblem(f"cannot read '{file}': {reason}") from error
     return Source(text, STDIN_NAME if file == STDIN else file)
 
 
@@ -238,7 +376,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _run_inside(arguments: argparse.Namespace) -> int:
     # A supervisor's stop is a stop with a final checkpoint, as an interrupt is.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _terminate)
     file, script = arguments.file, _read(arguments.file)
     if _is_spec(file):
         from arroyo_nb.promote import jobfile
@@ -253,10 +391,11 @@ def _run_inside(arguments: argparse.Namespace) -> int:
             changed=arguments.changed,
             submitted=arguments.submitted,
         )
-        headless.run_job(jobfile.read(script), how)
-        return FINISHED
+        ended = headless.run_job(jobfile.read(script), how)
+        is_stopped = ended.state is JobState.STOPPED and ended.signal is not None
+        return STOPPED + ended.signal if is_stopped and ended.signal else FINISHED
     for option in filter(None, (arguments.changed, *_of_jobs(arguments))):
-        raise ArroyoError(f"{option} is of jobs: '{file}' is none")
+        raise UsageProblem(f"{option} needs a job.yaml: '{file}' is a script")
     named = None if file == STDIN else Path(file).stem
     headless.run_script(
         script,
@@ -350,6 +489,39 @@ def _diff(arguments: argparse.Namespace) -> int:
     from arroyo_nb import job_commands
 
     return job_commands.diff(arguments.old, arguments.new, say=print)
+
+
+def _jobs(arguments: argparse.Namespace) -> int:
+    from arroyo_nb import job_status
+
+    return job_status.jobs(arguments.folder, as_json=arguments.json, say=print)
+
+
+def _folder(arguments: argparse.Namespace) -> Path:
+    from arroyo_nb import job_status
+
+    state = arguments.state_dir and Path(arguments.state_dir)
+    return job_status.run_folder(Path(arguments.file), state, arguments.name)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from arroyo_nb import job_status
+
+    return job_status.status(
+        _folder(arguments), probe=arguments.probe, as_json=arguments.json, say=print
+    )
+
+
+def _logs(arguments: argparse.Namespace) -> int:
+    from arroyo_nb import job_status
+
+    return job_status.logs(
+        _folder(arguments),
+        lines=arguments.n,
+        follow=arguments.follow,
+        as_json=arguments.json,
+        say=partial(print, flush=True),
+    )
 
 
 def _stop(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,8 @@
     │   └── Unsupported    the grammar knows it, this version does not run it
     ├── RunProblem         a plan failed while it ran
     │   ├── DataProblem    a value cannot be read, or not be written
-    │   └── StateProblem   a file of a state folder is gone or damaged
+    │   ├── StateProblem   a file of a state folder is gone or damaged
+    │   └── Unreached      a server does not answer, and may do so soon
     ├── PromoteProblem     a script cannot be a job, or a job spec is not one
     └── Problems           several independent errors of one script
 
@@ -145,6 +146,10 @@ class StateProblem(RunProblem):
         self, path: object, fault: str, meaning: str, *, hint: str = RESTORE
     ) -> None:
         super().__init__(f"'{path}' {fault}: {meaning}", hint=hint)
+
+
+class Unreached(RunProblem):
+    """A server that a run needs does not answer: a job waits for it, also at first."""
 
 
 class PromoteProblem(ArroyoError):

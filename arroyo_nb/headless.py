@@ -14,12 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.job.log import LOGS
-from arroyo_nb.job.service import serve
+from arroyo_nb.job import registry
+from arroyo_nb.job.log import LOGS, FileLog, Logs, log_path
+from arroyo_nb.job.service import Ended, serve
 from arroyo_nb.job.supervisor import GIVE_UP_S, STOP_S
 from arroyo_nb.roots import given
 from arroyo_nb.run.fit import WAIT_S as FIT_S
@@ -31,8 +33,6 @@ from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
     from arroyo_nb.plan import Plan
@@ -105,8 +105,13 @@ class JobRun:
     submitted: bool = False
 
 
-def run_job(job: JobFile, how: JobRun) -> None:
+def run_job(job: JobFile, how: JobRun) -> Ended:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
+
+    Returns
+    -------
+    Ended
+        How it ended, other than by a failure.
 
     Raises
     ------
@@ -116,9 +121,9 @@ def run_job(job: JobFile, how: JobRun) -> None:
     spec, options = job.spec, job.spec.options
     name, strict = how.name or spec.name, how.strict or options.strict
     plan = job.check_runs_here(strict=strict)  # before there is a JVM
-    events = LOGS[how.log](name, sys.stderr)
     state = state_folder(how.state_dir or job.state)
     folder = state / safe_name(name)
+    events = Logs(LOGS[how.log](name, sys.stderr), FileLog(name, log_path(folder)))
     job.check_inside(plan, given(), folder)
     for note in _prepared(job, plan, folder, how.changed):
         events.note(note)
@@ -130,6 +135,7 @@ def run_job(job: JobFile, how: JobRun) -> None:
         "real_time": options.real_time,
     }
     with (
+        registry.listed(Path(job.source.name), folder, name),
         _spark(how.submitted) as spark,
         Session(
             spark=spark, state_dir=state, strict=strict, tell=events.note
@@ -140,13 +146,14 @@ def run_job(job: JobFile, how: JobRun) -> None:
             return _begun(session, spec.script, name=name, **how_run)
 
         with _status_line(session):
-            error = serve(
+            ended = serve(
                 name, begin, events, folder=folder, port=how.port, mode=how.stop
             )
         for text in chain.from_iterable(map(_notes, session.runs.values())):
             events.note(text)
-    if error is not None:
-        raise job.located(error) from None
+    if ended.error is not None:
+        raise job.located(ended.error) from None
+    return ended
 
 
 def _prepared(job: JobFile, plan: Plan, folder: Path, changed: str) -> Iterator[str]:

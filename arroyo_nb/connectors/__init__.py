@@ -8,6 +8,7 @@ Spark reads it itself, where the connector is :class:`Streaming`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -30,6 +31,10 @@ from arroyo_nb.tape import Clock, Recorder
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+
+
+_HOSTS = re.compile(r"[\w.-]{1,255}:\d{1,5}(\s*,\s*[\w.-]{1,255}:\d{1,5})*\Z")
+"""Hosts and ports; no user, no password and no address with either."""
 
 
 class Direction(Enum):
@@ -99,6 +104,14 @@ class TableSpec:
         options = self.options if self.declared is None else self.declared
         return str(options[option])
 
+    def address(self, option: str) -> str:
+        """The servers of an option, as messages name them: as the script has it, and
+        what was tried where that is another text and nothing but hosts and ports."""
+        shown, tried = self.shown(option), str(self.options[option])
+        if shown == tried or not _HOSTS.match(tried):
+            return shown
+        return f"{shown} ({tried})"
+
     def resolved(self, span: Span | None = None) -> TableSpec:
         """What a run reads or writes: environment variables have their values.
 
@@ -124,8 +137,15 @@ class Writer(Protocol):
     """A Spark sink format that does the work (``noop``). ``write`` does the same: it
     is used where rows are also kept for a preview."""
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:
-        """Write one micro-batch; exactly one Spark action."""
+    def write(self, batch: DataFrame, batch_id: int) -> int:
+        """Write one micro-batch; exactly one Spark action.
+
+        Returns
+        -------
+        int
+            How many rows of the batch are in the sink now; of an updating query how
+            many changes. A batch that comes again has the same number.
+        """
 
     def close(self) -> None:
         """Let go of what it holds; called once, also after a failure."""

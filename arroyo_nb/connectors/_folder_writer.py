@@ -112,13 +112,13 @@ class FolderWriter:
             self._recover()
             self._undo = undo.pop_all()
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:
+    def write(self, batch: DataFrame, batch_id: int) -> int:
         """Write one micro-batch; of one that is noted nothing is written again."""
         with refusals("write", self._name):
             # Spark has to compute it either way: the state of its operators.
             rows = self._parts.rows(batch, self._partitioning.sql())
             if batch_id <= self._state.batch_id:
-                return
+                return int(rows.num_rows)
             state, now_s = replace(self._state, batch_id=batch_id), time.time()
             for key, pieces in split(rows).items():
                 folder = self._partitioning.folder(key)
@@ -128,6 +128,7 @@ class FolderWriter:
                     state = self._closed(state, file)
             self._note(state)
             self._publish()
+        return int(rows.num_rows)
 
     def close(self) -> None:
         """Let all files appear; harmless twice."""

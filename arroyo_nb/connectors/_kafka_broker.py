@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arroyo_nb.connectors._kafka_sending import refused_settings
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.registry import did_you_mean
 
 if TYPE_CHECKING:
@@ -196,12 +196,12 @@ class Broker:
                 hint="look at its port, and at ssl.ca.location in 'client_configs'",
             )
         if self._is_listened_to():
-            return RunProblem(
+            return Unreached(
                 f"{start} gets no answer from {self._shown}, where somebody listens",
                 hint="it may be a port for clients that log in, or speak TLS: look at "
                 "'auth.type' and 'auth.protocol'",
             )
-        return RunProblem(
+        return Unreached(
             f"{start} finds no broker at {self._shown}",
             hint="start it, or look at 'bootstrap_servers'",
         )
@@ -388,7 +388,7 @@ class Broker:
                 f"'{self._table}' see {what}",
                 hint="have the user allowed to describe it",
             )
-        return RunProblem(
+        return Unreached(
             f"the broker at {self._shown} does not answer for '{self._table}'",
             hint="it may be down, or on its way up",
         )
@@ -411,7 +411,7 @@ def broker_of(spec: TableSpec, access: Access, ask_s: float = ASK_S) -> Broker:
     return Broker(
         spec.name,
         str(spec.options["topic"]),
-        spec.shown("bootstrap_servers"),
+        spec.address("bootstrap_servers"),
         access,
         committed_only=spec.options.get("source.read_mode") == "read_committed",
         ask_s=ask_s,

@@ -202,7 +202,7 @@ class Sender:
         _insist(lambda: client.init_transactions(ASK_S))
         with self._group(name) as group:
             if self._is_written(group, transaction):
-                return 0
+                return sum(batch.num_rows for batch in batches)
             client.begin_transaction()
             try:
                 sent = self._put(client, batches, failed)

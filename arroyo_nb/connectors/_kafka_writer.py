@@ -45,6 +45,7 @@ from arroyo_nb.connectors._kafka_records import (
 )
 from arroyo_nb.connectors._kafka_watch import Watch, Watched
 from arroyo_nb.connectors._notes import Notes
+from arroyo_nb.connectors._row_counts import counted_rows
 from arroyo_nb.connectors._schema_registry import registered
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import tells_changes
@@ -98,16 +99,17 @@ class SparkWriter:
         self._watch = watch
         self._options = {**PATIENT, **options}
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
+    def write(self, batch: DataFrame, batch_id: int) -> int:  # noqa: ARG002
         """Write one micro-batch."""
         if WEIGHT in batch.columns:
             merged = Merged(self._rows.envelope)
             records = self._rows.changed(batch).mapInArrow(merged, RECORD)
         else:
             records = self._rows.appended(batch)
-        records = records.select(*_COLUMNS)
+        records, counted = counted_rows(records.select(*_COLUMNS))
         with self._watch.over(batch):
             records.write.format("kafka").options(**self._options).save()
+        return counted()
 
     def stream(self, rows: DataFrame) -> DataStreamWriter:
         """What writes rows, which are only appended, as they come."""
@@ -146,11 +148,11 @@ class ProducerWriter:
         self._watch = watch
         self._sender = sender
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
+    def write(self, batch: DataFrame, batch_id: int) -> int:  # noqa: ARG002
         """Write one micro-batch."""
-        self._send(batch, self._sender, None)
+        return self._send(batch, self._sender, None)
 
-    def _send(self, batch: DataFrame, sender: Sender, tasks: int | None) -> None:
+    def _send(self, batch: DataFrame, sender: Sender, tasks: int | None) -> int:
         if WEIGHT in batch.columns:
             sender = replace(sender, merged=Merged(self._rows.envelope))
             records = self._rows.changed(batch, tasks)
@@ -158,7 +160,8 @@ class ProducerWriter:
             records = self._rows.appended(batch, tasks)
         with self._watch.over(batch):
             # One number for each task.
-            records.mapInArrow(sender, SENT).collect()
+            sent = records.mapInArrow(sender, SENT).collect()
+        return sum(row["rows"] for row in sent)
 
     def close(self) -> None:
         """Each task has let go of its producer."""
@@ -252,7 +255,7 @@ class TransactionWriter(ProducerWriter):
         self._past = past
         self._is_newest = False
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:
+    def write(self, batch: DataFrame, batch_id: int) -> int:
         """Write one micro-batch; of one that came before, what is missing."""
         now_s = time.time()
         slots = int(batch.sparkSession.conf.get("spark.sql.shuffle.partitions"))
@@ -266,7 +269,7 @@ class TransactionWriter(ProducerWriter):
         self._begun = begun
         transaction = Transaction(begun.prefix, batch_id, forgotten)
         sender = replace(self._sender, transaction=transaction)
-        self._send(batch, sender, begun.tasks)
+        return self._send(batch, sender, begun.tasks)
 
     def _is_unwritten(self) -> bool:
         """Whether nothing of this sink was ever written: there is nothing to forget."""
@@ -370,7 +373,7 @@ def _sender(spec: TableSpec, reached: Access) -> Sender | None:
     return Sender(
         spec.name,
         str(spec.options["topic"]),
-        spec.shown("bootstrap_servers"),
+        spec.address("bootstrap_servers"),
         reached.for_librdkafka(),
         # Each batch has one of its own.
         transaction=Transaction("arroyo", 0) if is_exact else None,

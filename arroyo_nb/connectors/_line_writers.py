@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _NOTED_BATCHES = 16
+_NEWLINE = b"\n"
+"""Ends each row, and is in none: JSON escapes it."""
 
 
 class Lines:
@@ -107,9 +109,9 @@ class FileWriter:
             self._begin(found)
             self._undo = undo.pop_all()
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:
+    def write(self, batch: DataFrame, batch_id: int) -> int:
         """Write one micro-batch, in the place of itself where it was there before."""
-        begin = self._begins.get(batch_id, self._end)
+        begin, rows = self._begins.get(batch_id, self._end), 0
         with self._told(), self._path.open("r+b") as file:
             self._check(file, begin)
             if begin < self._end:  # until it is whole again the file ends before it
@@ -119,12 +121,14 @@ class FileWriter:
             file.seek(begin)
             for piece in self._lines.of(batch):
                 file.write(piece)
+                rows += piece.count(_NEWLINE)
             file.flush()
             os.fsync(file.fileno())
             self._end = file.tell()
         self._begins = {b: at for b, at in self._begins.items() if b < batch_id}
         self._begins[batch_id] = begin
         self._note()
+        return rows
 
     def close(self) -> None:
         """Let others write the file; harmless twice."""
@@ -231,15 +235,17 @@ class StreamWriter:
         self._lines = Lines(schema, options)
         self._stream = stream
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
+    def write(self, batch: DataFrame, batch_id: int) -> int:  # noqa: ARG002
         """Write one micro-batch."""
-        stream = self._stream or sys.stdout
+        stream, rows = self._stream or sys.stdout, 0
         try:
             for piece in self._lines.of(batch):
                 stream.write(piece.decode("utf-8"))
+                rows += piece.count(_NEWLINE)
             stream.flush()
         except BrokenPipeError as problem:
             raise RunProblem("nobody reads the standard output any more") from problem
+        return rows
 
     def close(self) -> None:
         """The stream is not ours to close."""

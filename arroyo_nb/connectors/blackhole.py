@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import Direction, SinkOnly, TableSpec, Writer
+from arroyo_nb.connectors._row_counts import counted_rows
 from arroyo_nb.options import Option
 
 if TYPE_CHECKING:
@@ -18,9 +19,11 @@ class Nowhere:
     native: str | None = "noop"
     timed = False
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:  # noqa: ARG002
+    def write(self, batch: DataFrame, batch_id: int) -> int:  # noqa: ARG002
         """Compute a batch."""
-        batch.write.format("noop").mode("append").save()
+        rows, counted = counted_rows(batch)
+        rows.write.format("noop").mode("append").save()
+        return counted()
 
     def close(self) -> None:
         """There is nothing to let go of."""

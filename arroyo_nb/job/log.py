@@ -6,21 +6,56 @@ A JSON line is one object with ``time`` (UTC, ISO 8601, milliseconds), ``level``
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TextIO
+from pathlib import Path
+from typing import Any, TextIO
+
+MOST_BYTES = 1_000_000
+"""How large the file of a log grows; there are two of them at most."""
 
 SENTENCES: Mapping[str, str] = {
+    "counts": "{new_rows_in:,} rows in, {new_rows_out:,} rows out in the last minute; "
+    "in all {rows_in:,} in, {rows_out:,} out, {late_rows:,} late, {dropped_rows:,} "
+    "dropped; batch {batch}, watermark {watermark}, lag {lag:,}",
+    "job_ended": "ended: {state}; {rows_in:,} rows in, {rows_out:,} rows out",
+    "job_started": "started: process {pid}, state in {folder}",
+    "not_ready": "not ready: {reason}",
     "note": "note: {text}",
+    "ready": "ready again",
     "restarting": "restarting in {after_s:g} s, failure {failure} of {of}: {error}",
-    "serving": "serving /healthz and /metrics at http://127.0.0.1:{port}",
+    "running": "running {where}",
+    "serving": "serving /healthz, /readyz and /metrics at http://127.0.0.1:{port}",
     "stop_late": "it has not ended within {after_s:g} s",
     "stopping": "stopping ({mode}): {reason}",
+    "waiting": "cannot start yet, trying again in {after_s:g} s, attempt {failure} of "
+    "{of}: {error}",
 }
 """What a person is told of an event; of another one, nothing."""
+
+UNKNOWN: Mapping[str, object] = {
+    "rows_in": 0, "rows_out": 0, "batch": "-", "watermark": "-"
+}  # fmt: skip
+"""What a sentence says of facts that an event does not have."""
+
+
+def sentence(event: str, facts: Mapping[str, object]) -> str | None:
+    """What a person is told of an event; None: nothing, or facts of it are missing.
+
+    >>> sentence("serving", {"port": 8080})
+    'serving /healthz, /readyz and /metrics at http://127.0.0.1:8080'
+    """
+    try:
+        known = {name: fact for name, fact in facts.items() if fact is not None}
+        return SENTENCES[event].format(**{**UNKNOWN, **known})
+    except (KeyError, ValueError, TypeError):
+        return None
 
 
 class Log(ABC):
@@ -60,8 +95,8 @@ class TextLog(Log):
 
     def tell(self, event: str, *, level: str = "info", **facts: object) -> None:  # noqa: ARG002
         """Tell an event."""
-        if (sentence := SENTENCES.get(event)) is not None:
-            self._write(sentence.format(**facts))
+        if (text := sentence(event, facts)) is not None:
+            self._write(text)
 
 
 class JsonLog(Log):
@@ -85,6 +120,80 @@ class JsonLog(Log):
         known = {name: fact for name, fact in facts.items() if fact is not None}
         line = {"time": at, "level": level, "job": self._job, "event": event, **known}
         self._write(json.dumps(line, ensure_ascii=False, default=str))
+
+
+class FileLog(JsonLog):
+    """JSON lines in a file of bounded size: once that is full it becomes the older one
+    of two, in place of the one before.
+
+    Parameters
+    ----------
+    path
+        The file; its folder is made if need be. What cannot be written is lost: a full
+        disk ends no job.
+    """
+
+    def __init__(self, job: str, path: Path) -> None:
+        super().__init__(job, io.StringIO())
+        self._path = path
+
+    def _write(self, line: str) -> None:
+        whole = f"{line}\n".encode(errors="replace")
+        with self._lock, suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self._path.exists() and self._path.stat().st_size >= MOST_BYTES:
+                self._path.replace(older(self._path))
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            file = os.open(self._path, flags, 0o600)
+            try:
+                os.write(file, whole)
+            finally:
+                os.close(file)
+
+
+class Logs:
+    """Several logs that are told the same.
+
+    Parameters
+    ----------
+    logs
+        The logs.
+    """
+
+    def __init__(self, *logs: Log) -> None:
+        self._logs = logs
+
+    def tell(self, event: str, *, level: str = "info", **facts: object) -> None:
+        """Tell an event."""
+        for log in self._logs:
+            log.tell(event, level=level, **facts)
+
+    def note(self, text: str) -> None:
+        """Tell what a person should know."""
+        self.tell("note", text=text)
+
+
+def log_path(folder: Path) -> Path:
+    """Where the log of a job is: beside the folder of its run, which may be set aside,
+    or be that of another process."""
+    return folder.with_name(f"{folder.name}.events.jsonl")
+
+
+def older(path: Path) -> Path:
+    """Where the older lines of a log are."""
+    return path.with_suffix(".1.jsonl")
+
+
+def read_events(folder: Path) -> Iterator[dict[str, Any]]:
+    """The events that the log of a job still has, oldest first."""
+    path = log_path(folder)
+    for each in (older(path), path):
+        with suppress(OSError):
+            for line in each.read_text("utf-8", errors="replace").splitlines():
+                with suppress(ValueError):  # a line that a kill has cut
+                    event = json.loads(line)
+                    if isinstance(event, dict):
+                        yield event
 
 
 LOGS: Mapping[str, type[Log]] = {"text": TextLog, "json": JsonLog}

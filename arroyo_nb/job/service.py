@@ -6,12 +6,14 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import asdict
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from arroyo_nb.job.endpoint import Told, served
+from arroyo_nb.job.monitor import Monitor
 from arroyo_nb.job.record import Record
+from arroyo_nb.job.resume_point import resume_point
 from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor, Tell
 from arroyo_nb.run.owner import asked_mode
 from arroyo_nb.run.stopping import StopMode
@@ -20,23 +22,41 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from arroyo_nb.errors import ArroyoError
-    from arroyo_nb.job.log import Log
+    from arroyo_nb.job.log import Log, Logs
     from arroyo_nb.run.run import Run
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 """Each has the job stopped with what is done kept; a second one does not wait."""
 
 
+class Ended(NamedTuple):
+    """How a job ended.
+
+    Parameters
+    ----------
+    state
+        Finished, stopped or failed.
+    error
+        Why it failed.
+    signal
+        What stopped it; None: nothing did.
+    """
+
+    state: JobState
+    error: ArroyoError | None = None
+    signal: signal.Signals | None = None
+
+
 def serve(
     name: str,
     begin: Callable[[], Run],
-    log: Log,
+    log: Log | Logs,
     *,
     folder: Path,
     port: int | None = None,
     mode: StopMode = StopMode.CHECKPOINT,
     restarts: Restarts | None = None,
-) -> ArroyoError | None:
+) -> Ended:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
 
     Parameters
@@ -59,8 +79,8 @@ def serve(
 
     Returns
     -------
-    ArroyoError or None
-        Why it failed; None where it finished, or was stopped.
+    Ended
+        How it ended.
 
     Raises
     ------
@@ -69,27 +89,50 @@ def serve(
     KeyboardInterrupt
         At a second signal.
     """
-    tell = Record(name, folder, log.tell).tell
-    supervisor = Supervisor(begin, lambda error: not error.lasting, tell, restarts)
-    stop = partial(_stop, supervisor, folder, mode)
-    with _asked_to_stop(stop), _endpoint(name, supervisor, port, tell):
-        tell("job_started", pid=os.getpid())
+    where = ""
+
+    def begin_told() -> Run:
+        nonlocal where
+        where = resume_point(folder)  # before a batch of this run has moved it
+        return begin()
+
+    def tell_run(event: str, *, level: str = "info", **facts: object) -> None:
+        if event == "running":
+            facts["where"] = where
+        record.tell(event, level=level, **facts)
+
+    record = Record(name, folder, log.tell)
+    supervisor = Supervisor(
+        begin_told,
+        lambda error: not error.lasting,
+        tell_run,
+        restarts,
+        last_facts=lambda: asdict(monitor.look().counts),
+    )
+    monitor = Monitor(supervisor, folder, log.tell)
+    heard: list[signal.Signals] = []
+
+    def stop(number: signal.Signals) -> None:
+        heard.append(number)
+        supervisor.stop(number.name, asked_mode(folder) or mode)
+
+    with (
+        _asked_to_stop(stop),
+        monitor.looking(),
+        _endpoint(name, supervisor, monitor, port, tell_run),
+    ):
+        tell_run("job_started", pid=os.getpid(), folder=str(folder))
         state = supervisor.supervise()
-    return supervisor.error if state is JobState.FAILED else None
-
-
-def _stop(
-    supervisor: Supervisor[Run], folder: Path, mode: StopMode, reason: str
-) -> None:
-    supervisor.stop(reason, asked_mode(folder) or mode)
+    error = supervisor.error if state is JobState.FAILED else None
+    return Ended(state, error, heard[0] if heard else None)
 
 
 @contextmanager
-def _asked_to_stop(stop: Callable[[str], None]) -> Iterator[None]:
+def _asked_to_stop(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
     def heard(number: int, _: FrameType | None) -> None:
         for each in SIGNALS:
             signal.signal(each, signal.default_int_handler)
-        stop(signal.Signals(number).name)
+        stop(signal.Signals(number))
 
     before = {number: signal.signal(number, heard) for number in SIGNALS}
     try:
@@ -101,12 +144,16 @@ def _asked_to_stop(stop: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def _endpoint(
-    name: str, supervisor: Supervisor[Run], port: int | None, tell: Tell
+    name: str,
+    supervisor: Supervisor[Run],
+    monitor: Monitor,
+    port: int | None,
+    tell: Tell,
 ) -> Iterator[None]:
     if port is None:
         yield
         return
 
-    with served(Told(name, supervisor), port) as taken:
+    with served(Told(name, supervisor, monitor), port) as taken:
         tell("serving", port=taken)
         yield

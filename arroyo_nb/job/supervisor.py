@@ -1,4 +1,4 @@
-"""Begins a run again where it stood, when it failed of something that may pass.
+"""Restarts a run from its checkpoint after transient failures.
 
 ::
 
@@ -12,12 +12,12 @@ follow each other soon are counted: a run that held for a while begins to count 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
-from arroyo_nb.errors import ArroyoError
+from arroyo_nb.errors import ArroyoError, Unreached
 from arroyo_nb.run.snapshot import RunState
 from arroyo_nb.run.stopping import StopMode
 
@@ -118,6 +118,8 @@ class Supervisor(Generic[R]):
         Is told what happens.
     restarts
         When it begins again.
+    last_facts
+        Gives what is told of its end beside the state.
 
     Attributes
     ----------
@@ -137,10 +139,12 @@ class Supervisor(Generic[R]):
         may_pass: Callable[[ArroyoError], bool],
         tell: Tell,
         restarts: Restarts | None = None,
+        last_facts: Callable[[], Mapping[str, object]] = dict,
     ) -> None:
         self._begin = begin
         self._may_pass = may_pass
         self._tell = tell
+        self._last_facts = last_facts
         self._restarts = restarts or Restarts()
         self._stopping = ""
         self._mode = StopMode.CHECKPOINT
@@ -178,7 +182,10 @@ class Supervisor(Generic[R]):
             why.
         """
         self._ended = self._supervised()
-        self._tell("job_ended", state=self._ended.value, error=_text(self.error))
+        facts = self._last_facts() if self.run is not None else {}
+        self._tell(
+            "job_ended", state=self._ended.value, error=_text(self.error), **facts
+        )
         return self._ended
 
     def _supervised(self) -> JobState:
@@ -226,18 +233,24 @@ class Supervisor(Generic[R]):
 
     def _after_failure(self, error: ArroyoError, held_s: float) -> JobState | None:
         self._ran = self._ran or held_s > 0
+        is_away = isinstance(error, Unreached)
         if held_s >= self._restarts.healthy_s:
             self.failures = 0
         self.failures += 1
-        # What never ran was wrong from the start, as a misspelt host.
-        hopeful = self._ran and self._may_pass(error)
+        # What never ran was wrong from the start, as a misspelt host; but a server that
+        # is away may come.
+        hopeful = (self._ran or is_away) and self._may_pass(error)
         if not hopeful or self.failures > self._restarts.most:
             return JobState.FAILED
         wait_s = self._restarts.wait_s(self.failures)
         self._tell(
-            "restarting", level="warn", error=_text(error), after_s=wait_s,
-            failure=self.failures, of=self._restarts.most,
-        )  # fmt: skip
+            "restarting" if self._ran else "waiting",
+            level="warn",
+            error=_text(error),
+            after_s=wait_s,
+            failure=self.failures,
+            of=self._restarts.most,
+        )
         self._wait(wait_s)
         self.restarted += 1
         return None

@@ -108,15 +108,15 @@ class ChangesPreview(Preview):
         self._count = store.result_rows
         self._relation = self._rebuilt(self._batch_id + 1)
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:
+    def write(self, batch: DataFrame, batch_id: int) -> int:
         """Take one micro-batch of rows with weights and ids."""
         rows = batch.toArrow()
         columns = rows.select(self._row.names).cast(self._row)
         for name in (WEIGHT, ROW_ID):
             columns = columns.append_column(name, rows[name])
-        self.take(columns, batch_id)
+        return self.take(columns, batch_id)
 
-    def take(self, changes: pa.Table, batch_id: int) -> None:
+    def take(self, changes: pa.Table, batch_id: int) -> int:
         """Take the changes of one micro-batch; a replayed one takes the place of its
         first try."""
         from arroyo_nb.changelog.debezium import newest_documents
@@ -138,6 +138,7 @@ class ChangesPreview(Preview):
             self._settled, self._batch_id = (before, count_before), batch_id
             self._relation, self._count = after, int(count_after)
         self._tell(rows, batch_id)
+        return count
 
     def _before(self, batch_id: int) -> tuple[_Relation, int]:
         """The relation and its count before a batch, which may come again."""

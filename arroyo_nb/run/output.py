@@ -52,6 +52,7 @@ from arroyo_nb.run.progress import (
 )
 from arroyo_nb.run.snapshot import MarkPoint, before_end, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
+from arroyo_nb.run.vitals import Took, Vitals
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.bad_rows import DROPPED
 from arroyo_nb.spark.boundary import begin_no_batch, has_ended
@@ -74,6 +75,9 @@ _log = logging.getLogger(__name__)
 WRITE_S = 10.0
 """How long the end of a query waits for the batch that Python is writing."""
 
+BUSY_LOOK_S = 1.0
+"""How often Spark is asked whether a trigger runs."""
+
 IDLE = ("Waiting for data to arrive", "Waiting for next trigger")
 """Spark's status once a trigger found neither new rows nor a reason to run again; with
 an interval between triggers the first one lasts for milliseconds only."""
@@ -86,6 +90,13 @@ class Output:
     ----------
     progress
         Its newest batch.
+    written_rows
+        Rows that its batches have written, of an updating query changes.
+    took
+        How long its batches took.
+    ended_s
+        When its newest batch ended, on the monotonic clock; of a query without one yet,
+        when that was started.
     is_traced
         Whether the rows of its windows are counted.
     places
@@ -130,6 +141,8 @@ class Output:
         self.sink = sink
         self.source_rows: Counter[str] = Counter()
         self.late_groups = 0
+        self.written_rows = 0
+        self.took = Took()
         self.dropped_rows: Counter[str] = Counter()
         self.bad: dict[str, tuple[str, ...]] = {}
         self.fits: dict[str, Fit] = {}
@@ -159,6 +172,12 @@ class Output:
         self._real_time = real_time
         self._writer: Writer | None = None
         self._is_native = False
+        # Of batches that are written and not told by Spark yet.
+        self._counted: dict[int, int] = {}
+        # Since when a trigger runs, on the monotonic clock; None: none does.
+        self._busy_since_s: float | None = None
+        self._asked_s = 0.0
+        self.ended_s = time.monotonic()
         # Held while the writer writes or closes: each is on a thread of its own.
         self._writing = Lock()
         self._closing: Thread | None = None
@@ -206,6 +225,37 @@ class Output:
     def streamed(self) -> bool:
         """Whether it may be Spark itself that writes to its table."""
         return self._table is not None and is_streamed(self._table.connector)
+
+    def vitals(self) -> Vitals:
+        """Whether it works, as plain numbers; from any thread."""
+        now_s, busy_s = time.monotonic(), self._busy_since_s
+        return Vitals(
+            name=self.sink.name,
+            since_batch_s=now_s - self.ended_s,
+            busy_s=0.0 if busy_s is None else now_s - max(busy_s, self.ended_s),
+            state_bytes=self.progress.state_bytes if self.progress else 0,
+            batch_counts=tuple(self.took.counts),
+            batch_sum_s=self.took.sum_s,
+            longest_batch_s=self.took.longest_s,
+        )
+
+    def _look_whether_busy(self) -> None:
+        """Whether a trigger runs: it reads, computes, writes, or waits for a broker."""
+        now_s = time.monotonic()
+        if self._query is None or now_s - self._asked_s < BUSY_LOOK_S:
+            return
+        self._asked_s = now_s
+        if not self._query.status["isTriggerActive"]:
+            self._busy_since_s = None
+        elif self._busy_since_s is None:
+            self._busy_since_s = now_s
+
+    @property
+    def is_reaching(self) -> bool:
+        """Whether its table is at a server that :meth:`check` asks."""
+        if self._table is None:
+            return False
+        return isinstance(CONNECTORS.get(self._table.connector), Reaching)
 
     def check(self, look: Callable[[], None]) -> None:
         """Find out whether its table can be written; asks for seconds.
@@ -263,6 +313,7 @@ class Output:
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
+        self.ended_s = time.monotonic()
         self._query = stream.start()
 
     def _keep_rows(self, folder: Path, budget_bytes: int) -> None:
@@ -336,6 +387,7 @@ class Output:
         with self.lock:
             for progress in news:
                 self._take(progress)
+        self._look_whether_busy()
         return bool(news)
 
     def size_batches(self, topics: Sequence[TopicFeed]) -> None:
@@ -418,6 +470,7 @@ class Output:
         The batch that is being written comes first. For one that hangs it waits no
         longer than :data:`WRITE_S`; its writer is closed when it wakes up.
         """
+        self._count_untold()
         if self._watching is not None:
             self._watching.end()
         writer, self._writer = self._writer, None
@@ -440,6 +493,16 @@ class Output:
             return True
         self._closing.join(timeout_s)
         return not self._closing.is_alive()
+
+    def _count_untold(self) -> None:
+        """Count the batches of which an engine that died has not told any more: those
+        that are committed, as the others come again."""
+        if self._checkpoint is None:
+            return
+        for batch_id, rows in tuple(self._counted.items()):
+            if (self._checkpoint / "commits" / str(batch_id)).exists():
+                self.written_rows += rows
+            del self._counted[batch_id]
 
     def _close_later(self, writer: Writer) -> None:
         with self._writing:
@@ -472,7 +535,8 @@ class Output:
             try:
                 check_spare()
                 # A copy: the queries of a run write at the same time.
-                self._context.copy().run(writer.write, batch, batch_id)
+                rows = self._context.copy().run(writer.write, batch, batch_id)
+                self._counted[batch_id] = rows
             except Exception as error:
                 # Spark wraps what is raised here in its own words; ours are kept.
                 self.error = error
@@ -498,7 +562,12 @@ class Output:
         held_ms = 1000 * self._held_s.pop(progress.batch_id, 0.0)
         progress = replace(progress, batch_ms=max(0.0, progress.batch_ms - held_ms))
         late_watermark = self._watermark_before(progress)
-        self._elapsed_s = time.monotonic() - self._started
+        self.ended_s = time.monotonic()
+        self._elapsed_s = self.ended_s - self._started
+        self.took.add(progress.batch_ms / 1000)
+        written = self._counted.pop(progress.batch_id, 0)
+        told = progress.written_rows
+        self.written_rows += written if told is None else told
         for index, trace in enumerate(self.traces):
             observed = read_observed(progress.observed, index)
             self._advance(observed.max_event_time)

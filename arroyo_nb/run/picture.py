@@ -39,7 +39,9 @@ def draw(run: Run, rows: int) -> Snapshot:
         error=str(run.error) if run.error else None,
         elapsed_s=run.elapsed_s,
         rows_in=run.rows_in,
-        rows_out=sum(o.shown.total_rows for o in run.outputs if o.shown),
+        rows_out=sum(
+            o.shown.total_rows if o.shown else o.written_rows for o in run.outputs
+        ),
         rows_per_s=run.rows_per_s,
         late_rows=sum(o.late_rows for o in run.outputs),
         batch_id=progress.batch_id if progress else None,

@@ -78,9 +78,11 @@ class Preview:
         self._callbacks: tuple[OnRows, ...] = ()
         self._store: RowStore | None = None
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:
+    def write(self, batch: DataFrame, batch_id: int) -> int:
         """Take one micro-batch; a replayed one takes the place of its first try."""
-        self.put(batch.toArrow().cast(arrow_schema(nullable(self.schema))), batch_id)
+        rows = batch.toArrow().cast(arrow_schema(nullable(self.schema)))
+        self.put(rows, batch_id)
+        return int(rows.num_rows)
 
     def keep_in(self, folder: Path, budget_bytes: int) -> None:
         """Keep all rows in a folder from now on; those that it has come first."""
@@ -311,15 +313,16 @@ class Tee:
         self._preview = preview
         self.timed: bool = sink.timed
 
-    def write(self, batch: DataFrame, batch_id: int) -> None:
+    def write(self, batch: DataFrame, batch_id: int) -> int:
         """Write, then keep; the batch is computed once."""
         batch.persist()
         try:
-            self._sink.write(batch, batch_id)
+            written: int = self._sink.write(batch, batch_id)
             rows = batch.drop(TIMESTAMP) if self.timed else batch
             self._preview.write(rows, batch_id)
         finally:
             batch.unpersist()
+        return written
 
     def close(self) -> None:
         """Close the sink, and keep no more."""

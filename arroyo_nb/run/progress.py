@@ -26,6 +26,9 @@ _TOPIC = re.compile(r"KafkaV2\[Subscribe\[(.*)\]\]\Z")
 SESSIONS = "sessionWindowStateStoreSaveExec"
 """Spark's name of the operator that keeps sessions."""
 
+_UNKNOWN = -1
+"""What Spark says of rows that it did not count."""
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -52,8 +55,8 @@ class Progress:
         by the slower reader.
     first_places
         The same before this batch.
-    state_rows
-        Rows held by all stateful operators.
+    state_rows, state_bytes
+        Rows held by all stateful operators, and the memory that these take.
     open_sessions
         Sessions that are still open; None where there is no window of that kind.
     late_groups
@@ -61,6 +64,8 @@ class Progress:
         them after it has put the batch's rows of a group together.
     observed
         Observed metrics by name, as Spark gives them.
+    written_rows
+        Rows that Spark itself wrote; None where a writer of ours did.
     ran
         False for what Spark says now and then while it has nothing to do; it carries
         the number of the batch to come.
@@ -74,9 +79,11 @@ class Progress:
     first_places: Places = field(default_factory=dict)
     source_rows: Mapping[str, int] = field(default_factory=dict)
     state_rows: int = 0
+    state_bytes: int = 0
     open_sessions: int | None = None
     late_groups: int = 0
     observed: Mapping[str, Any] = field(default_factory=dict)
+    written_rows: int | None = None
     ran: bool = True
 
     @property
@@ -102,9 +109,11 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         first_places=_by_source(sources, partial(_place, "startOffset"), slower),
         source_rows=_by_source(sources, _rows_read, max),
         state_rows=_of_states(raw, "numRowsTotal"),
+        state_bytes=_of_states(raw, "memoryUsedBytes"),
         open_sessions=_open_sessions(raw),
         late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
+        written_rows=_written(raw),
         ran="addBatch" in raw.get("durationMs", NOTHING),
     )
 
@@ -140,6 +149,11 @@ def logged_watermark(checkpoint: Path, batch_id: int) -> datetime | None:
     except (OSError, IndexError, KeyError, ValueError):
         return None
     return datetime.fromtimestamp(watermark_ms / 1000, UTC) if watermark_ms else None
+
+
+def _written(raw: Mapping[str, Any]) -> int | None:
+    rows = int(raw.get("sink", NOTHING).get("numOutputRows", _UNKNOWN))
+    return None if rows == _UNKNOWN else rows
 
 
 def _of_states(raw: Mapping[str, Any], counter: str) -> int:

@@ -99,7 +99,7 @@ def test_there_and_back_while_records_come(
                 job.event("running")
                 come_on()
                 run = session.attach(spec)
-                assert job.process.wait(WITHIN_S) == 0
+                assert job.process.wait(WITHIN_S) == 143
         come_on()
     eventually(lambda: sum(folded(sums).values()) == stream.sent, WITHIN_S, 1)
     eventually(lambda: len(rows_of(plain)) >= stream.sent, WITHIN_S, 1)

@@ -106,11 +106,11 @@ def test_what_cannot_run_is_told_before_there_is_a_jvm(job, monkeypatch, capsys)
 
     monkeypatch.setattr("arroyo_nb.headless.Session", started)
     path = job(replace(SPEC, sql="SELECT nope FROM far;\n"))
-    assert main(["run", path]) == 1
+    assert main(["run", path]) == 3
     place = at(path, "nope")
     assert f"{place}: column 'nope' not found" in capsys.readouterr().err
     path = job(replace(SPEC, udfs=(Udf("f", "python", "x = 1\n"),)))
-    assert main(["run", path]) == 1
+    assert main(["run", path]) == 3
     told = capsys.readouterr().err
     assert "functions of a script are not run yet" in told
     assert "\n  udfs:\n  ^^^^" in told

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+from arroyo_nb.cli import STOPPED as BY_SIGNAL
 from arroyo_nb.cli import main
 from arroyo_nb.promote.jobspec import JobSpec, Table
 
@@ -22,6 +24,7 @@ SPEC = JobSpec(
     (Table("ticks", TICKS),),
 )
 WITHIN_S = 120
+STOPPED = BY_SIGNAL + signal.SIGTERM
 
 
 class Job:
@@ -89,7 +92,7 @@ def engine(pid):
     return java
 
 
-def test_a_job_survives_its_engine_and_goes_on_after_a_stop(tmp_path):
+def test_a_job_survives_its_engine_and_goes_on_after_a_stop(tmp_path, capsys):
     with started(tmp_path) as job:
         port = job.event("serving")["port"]
         until(lambda: counters(tmp_path))
@@ -100,9 +103,19 @@ def test_a_job_survives_its_engine_and_goes_on_after_a_stop(tmp_path):
         until(lambda: len(counters(tmp_path)) > before)
         told = job.asked("/metrics", port)
         assert 'arroyo_nb_restarts_total{job="counting"} 1.0' in told
+        assert json.loads(job.asked("/readyz", port))["ready"]
+        assert main(["status", str(tmp_path / "job.yaml"), "--ready"]) == 0
+        assert main(["jobs", str(tmp_path)]) == 0
+        assert re.search(
+            rf"counting +running +{job.process.pid}", capsys.readouterr()[0]
+        )
         job.process.send_signal(signal.SIGTERM)
-        assert job.event("job_ended")["state"] == "stopped"
-        assert job.process.wait(WITHIN_S) == 0
+        ended = job.event("job_ended")
+        assert (ended["state"], ended["rows_out"]) == (
+            "stopped",
+            len(counters(tmp_path)),
+        )
+        assert job.process.wait(WITHIN_S) == STOPPED
     before = len(counters(tmp_path))
     with started(tmp_path) as job:
         until(lambda: len(counters(tmp_path)) > before)
@@ -110,6 +123,19 @@ def test_a_job_survives_its_engine_and_goes_on_after_a_stop(tmp_path):
         assert main(asked) == 0
         assert job.event("stopping")["mode"] == "graceful"
         assert job.event("job_ended")["state"] == "stopped"
-        assert job.process.wait(WITHIN_S) == 0
+        assert job.process.wait(WITHIN_S) == STOPPED
+        resumed = next(e for e in job.events if e["event"] == "running")
+        assert resumed["where"].startswith("after batch ")
+        # Of both processes, and of both engines of the first.
+        assert job.events[-1]["rows_out"] == len(counters(tmp_path))
     found = counters(tmp_path)
     assert found == list(range(len(found)))
+    spec = str(tmp_path / "job.yaml")
+    assert main(["status", spec, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["rows_out"] == len(found)
+    assert main(["status", spec, "--live"]) == 1
+    capsys.readouterr()
+    assert main(["logs", spec]) == 0
+    said = capsys.readouterr().out
+    assert "restarting in 0.5 s" in said
+    assert said.count("ended: stopped") == 2

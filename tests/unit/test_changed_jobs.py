@@ -59,7 +59,7 @@ def test_what_was_not_changed_is_started(folder):
 
 
 def test_what_needs_a_fork_is_refused_with_the_command_and_then_started(folder, capsys):
-    assert run(folder, ROWS) == 1
+    assert run(folder, ROWS) == 3
     told = capsys.readouterr().err
     assert "needs fork: how rows are made" in told
     assert f"arroyo-nb run {folder}/job.yaml --fork" in told
@@ -67,23 +67,23 @@ def test_what_needs_a_fork_is_refused_with_the_command_and_then_started(folder, 
     with pytest.raises(Started):
         run(folder, ROWS, "--fork")
     assert "goes on from a copy of its state" in capsys.readouterr().err
-    assert states(folder) == ["", ".aside-1"]
+    assert states(folder) == ["", ".aside-1", ".events.jsonl"]
 
 
 def test_what_begins_anew_says_so_and_keeps_the_state(folder, capsys):
-    assert run(folder, OTHER, "--fork") == 1
+    assert run(folder, OTHER, "--fork") == 3
     assert f"arroyo-nb run {folder}/job.yaml --fresh" in capsys.readouterr().err
     with pytest.raises(Started):
         run(folder, OTHER, "--fresh")
     assert "begins anew; the state of before is in" in capsys.readouterr().err
-    assert states(folder) == [".aside-1"]
+    assert states(folder) == [".aside-1", ".events.jsonl"]
 
 
 def test_only_jobs_are_forked(tmp_path, capsys):
     script = tmp_path / "a.sql"
     script.write_text("SELECT 1")
-    assert main(["run", str(script), "--fresh"]) == 1
-    assert "--fresh is of jobs" in capsys.readouterr().err
+    assert main(["run", str(script), "--fresh"]) == 2
+    assert "--fresh needs a job.yaml" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["run", str(script), "--fresh", "--fork"])
 
@@ -96,8 +96,8 @@ def test_only_jobs_are_forked(tmp_path, capsys):
 def test_a_script_is_told_what_only_jobs_take(options, tmp_path, capsys):
     script = tmp_path / "a.sql"
     script.write_text("SELECT 1")
-    assert main(["run", str(script), *options]) == 1
-    assert f"{options[0]} is of jobs" in capsys.readouterr().err
+    assert main(["run", str(script), *options]) == 2
+    assert f"{options[0]} needs a job.yaml" in capsys.readouterr().err
 
 
 def test_attach_of_a_job_that_rests_says_where_its_state_is(folder, capsys):
@@ -111,5 +111,5 @@ def test_attach_of_a_job_that_rests_says_where_its_state_is(folder, capsys):
         f"as a job again: arroyo-nb run {path}",
     ]
     path.write_text(ROWS.text)
-    assert main(["attach", str(path)]) == 1
+    assert main(["attach", str(path)]) == 3
     assert "--fork" in capsys.readouterr().err

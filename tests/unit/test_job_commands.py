@@ -67,7 +67,7 @@ def test_promote_writes_a_job_that_is_what_its_cell_runs(notebook, told):
 def test_promote_takes_parameters_and_a_place_beside_the_notebook(notebook, told):
     notebook(least="")
     status, said = told("promote", "clock.ipynb", "--name", "few")
-    assert status == 1
+    assert status == 3
     assert "clock.ipynb cell 3:1:58: parameter ':least' has no value" in said
     named = ("promote", "clock.ipynb", "--name", "few")
     assert told(*named, "-p", "least=7")[0] == 0
@@ -78,7 +78,7 @@ def test_promote_takes_parameters_and_a_place_beside_the_notebook(notebook, told
 def test_what_is_denied_is_an_error_and_nothing_is_written(notebook, told):
     named = ("promote", "clock.ipynb", "--name", "few")
     status, said = told(*named, "--deny", "no-sink", "--deny", "time-zone")
-    assert status == 1
+    assert status == 3
     assert "[no-sink]" in said
     assert not Path("jobs").exists()
     assert "there is no rule 'no-snik'" in told(*named, "--deny", "no-snik")[1]
@@ -223,7 +223,7 @@ def test_a_secret_is_in_no_message_and_no_file(notebook, told):
              few="%%arroyo few <<\nINSERT INTO answers SELECT counter FROM ticks"
              )  # fmt: skip
     status, out = told("promote", "clock.ipynb", "--name", "few")
-    assert (status, "inline-secret" in out, "r0se" in out) == (1, True, False)
+    assert (status, "inline-secret" in out, "r0se" in out) == (3, True, False)
     assert not Path("jobs").exists()
     # Also where a job was made before the secret was written.
     notebook()
@@ -279,7 +279,7 @@ def test_strict_refuses_what_arroyo_would(notebook, told):
         status, out = told("check", file, "--strict")
         assert status == 1
         assert "Window functions require already windowed input" in out
-    assert told("explain", "jobs/few/job.yaml", "--strict")[0] == 1
+    assert told("explain", "jobs/few/job.yaml", "--strict")[0] == 3
 
 
 def test_a_script_has_no_findings_to_deny(told):

@@ -12,7 +12,7 @@ from arroyo_nb.connectors import TableSpec, _kafka_watch, _kafka_writer
 from arroyo_nb.connectors._kafka_access import access
 from arroyo_nb.connectors._kafka_broker import Broker, Described, Refused
 from arroyo_nb.connectors._kafka_watch import Watch, Watched
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import RunProblem, Unreached
 
 LOST = RunProblem("it is gone")
 
@@ -111,7 +111,7 @@ def test_what_lasts_is_told_apart_from_an_absence(monkeypatch, answer, why):
     ("code", "kind"),
     [
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, Refused),
-        (KafkaError._TIMED_OUT, RunProblem),
+        (KafkaError._TIMED_OUT, Unreached),
     ],
 )
 def test_who_may_not_see_a_topic_is_refused(code, kind):

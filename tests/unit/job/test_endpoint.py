@@ -1,17 +1,26 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.error
 import urllib.request
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.job.endpoint import HOST, Told, served
+from arroyo_nb.job.counts import Counts
+from arroyo_nb.job.endpoint import Told, served
+from arroyo_nb.job.monitor import Sight
+from arroyo_nb.job.server import HOST
 from arroyo_nb.job.supervisor import JobState
 from arroyo_nb.run.snapshot import PartitionProgress, RunState, Snapshot, SourceProgress
+from arroyo_nb.run.vitals import Took, Vitals
+
+MONITORING = Path(__file__).parents[3] / "docs" / "monitoring"
 
 TOPIC = SourceProgress(
     "clicks",
@@ -34,13 +43,25 @@ PICTURE = Snapshot(
 )
 
 
+TOOK = Took()
+TOOK.add(0.25)
+QUERY = Vitals("out", 3.0, 0.0, 1024, tuple(TOOK.counts), TOOK.sum_s)
+
+
 class Supervisor:
+    """A job's supervisor, and its monitor."""
+
     def __init__(self):
         self.state, self.restarted = JobState.RUNNING, 1
         self.error, self.run = None, self
+        self.reasons = ()
 
-    def snapshot(self, _):
-        return PICTURE
+    def look(self):
+        if self.run is None:
+            return Sight(self.state, reasons=("the job is waiting",))
+        counts = Counts(8, 3, 2, 1)
+        away = {"out": 0.0}
+        return Sight(self.state, counts, self.reasons, PICTURE, (QUERY,), away)
 
 
 def ask(port, path):
@@ -61,7 +82,7 @@ def job():
 
 @pytest.fixture
 def port(job):
-    with served(Told('the "job"', job), 0) as taken:
+    with served(Told('the "job"', job, job), 0) as taken:
         yield taken
 
 
@@ -74,11 +95,24 @@ def test_health_follows_the_job(job, port):
     assert (status, json.loads(body)["error"]) == (503, "the broker is away")
 
 
+def test_readiness_is_not_liveness(job, port):
+    status, body = ask(port, "/readyz")
+    assert (status, json.loads(body)["ready"]) == (200, True)
+    job.reasons = ("the broker of 'clicks' has not answered for 31 s",)
+    status, body = ask(port, "/readyz")
+    assert (status, json.loads(body)["reasons"]) == (503, list(job.reasons))
+    assert ask(port, "/healthz")[0] == 200
+
+
 def metrics(port):
+    """Each sample, by its name and the values of its labels but the job's."""
     status, body = ask(port, "/metrics")
     assert status == 200
     return {
-        (sample.name, sample.labels.get("partition")): sample.value
+        (
+            sample.name,
+            *(v for k, v in sorted(sample.labels.items()) if k != "job"),
+        ): sample.value
         for family in text_string_to_metric_families(body)
         for sample in family.samples
         if sample.labels.get("job") == 'the "job"'
@@ -86,21 +120,50 @@ def metrics(port):
 
 
 def test_metrics_are_those_of_the_present_run(job, port):
-    assert metrics(port) == {
-        ("arroyo_nb_up", None): 1,
-        ("arroyo_nb_restarts_total", None): 1,
-        ("arroyo_nb_rows_in_total", None): 8,
-        ("arroyo_nb_rows_out_total", None): 3,
-        ("arroyo_nb_late_rows_total", None): 2,
-        ("arroyo_nb_batch", None): 4,
-        ("arroyo_nb_batch_seconds", None): 0.25,
-        ("arroyo_nb_watermark_timestamp_seconds", None): 60,
-        ("arroyo_nb_lag_records", "0"): 4,
-        ("arroyo_nb_lag_records", "1"): 0,
+    found = metrics(port)
+    buckets = {key[1]: found.pop(key) for key in list(found) if "bucket" in key[0]}
+    assert (buckets["0.1"], buckets["0.25"], buckets["+Inf"]) == (0, 1, 1)
+    assert found.pop(("arroyo_nb_watermark_lag_seconds",)) > 1e9
+    assert found == {
+        ("arroyo_nb_up",): 1,
+        ("arroyo_nb_ready",): 1,
+        ("arroyo_nb_restarts_total",): 1,
+        ("arroyo_nb_rows_in_total",): 8,
+        ("arroyo_nb_rows_out_total",): 3,
+        ("arroyo_nb_late_rows_total",): 2,
+        ("arroyo_nb_dropped_rows_total",): 1,
+        ("arroyo_nb_batch",): 4,
+        ("arroyo_nb_batch_seconds",): 0.25,
+        ("arroyo_nb_watermark_timestamp_seconds",): 60,
+        ("arroyo_nb_lag_records", "0", "clicks"): 4,
+        ("arroyo_nb_lag_records", "1", "clicks"): 0,
+        ("arroyo_nb_broker_reachable", "clicks"): 1,
+        ("arroyo_nb_broker_reachable", "out"): 1,
+        ("arroyo_nb_since_batch_seconds", "0", "out"): 3,
+        ("arroyo_nb_busy_seconds", "0", "out"): 0,
+        ("arroyo_nb_state_bytes", "0", "out"): 1024,
+        ("arroyo_nb_batch_duration_seconds_count", "0", "out"): 1,
+        ("arroyo_nb_batch_duration_seconds_sum", "0", "out"): 0.25,
     }
     job.run, job.state = None, JobState.WAITING
-    up = ("arroyo_nb_up", None)
-    assert metrics(port) == {up: 0, ("arroyo_nb_restarts_total", None): 1}
+    assert metrics(port) == {
+        ("arroyo_nb_up",): 0,
+        ("arroyo_nb_ready",): 0,
+        ("arroyo_nb_restarts_total",): 1,
+    }
+
+
+def test_the_alerts_and_the_dashboard_name_metrics_that_there_are(port):
+    served_names = {name for name, *_ in metrics(port)}
+    for file in ("alerts.yaml", "dashboard.json"):
+        text = (MONITORING / file).read_text()
+        named = set(re.findall(r"\barroyo_nb_[a-z_]+", text))
+        assert len(named) >= 5
+        assert named <= served_names, file
+    rules = yaml.safe_load((MONITORING / "alerts.yaml").read_text())
+    assert all(rule["expr"] for group in rules["groups"] for rule in group["rules"])
+    panels = json.loads((MONITORING / "dashboard.json").read_text())["panels"]
+    assert all(target["expr"] for panel in panels for target in panel["targets"])
 
 
 def test_nothing_else_is_served(port):
@@ -109,7 +172,7 @@ def test_nothing_else_is_served(port):
 
 def test_a_port_that_is_taken_is_told(job, port):
     with (
-        pytest.raises(RunProblem, match=f"nothing can be served at port {port}"),
-        served(Told('the "job"', job), port),
+        pytest.raises(RunProblem, match=f"nothing can be served at {HOST}:{port}"),
+        served(Told('the "job"', job, job), port),
     ):
         pass

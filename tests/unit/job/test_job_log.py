@@ -4,7 +4,15 @@ import io
 import json
 from datetime import UTC, datetime
 
-from arroyo_nb.job.log import JsonLog, TextLog
+from arroyo_nb.job.log import (
+    MOST_BYTES,
+    FileLog,
+    JsonLog,
+    TextLog,
+    log_path,
+    older,
+    read_events,
+)
 
 
 def test_an_event_is_a_line():
@@ -28,10 +36,37 @@ def test_an_event_is_a_line():
 def test_a_person_is_told_sentences():
     out = io.StringIO()
     log = TextLog("flights", out)
-    log.tell("job_started", pid=3)
+    log.tell("job_started", pid=3, folder="state/flights")
+    log.tell("running", where="after batch 41 (orders 0:512)", restarts=0)
+    log.tell("no such event")
     log.tell("restarting", error="it is away", after_s=0.5, failure=1, of=20)
     log.note("look there")
     assert out.getvalue().splitlines() == [
+        "started: process 3, state in state/flights",
+        "running after batch 41 (orders 0:512)",
         "restarting in 0.5 s, failure 1 of 20: it is away",
         "note: look there",
     ]
+
+
+def test_the_file_of_a_log_is_bounded_and_read_over_its_edge(tmp_path):
+    folder = tmp_path / "state" / "flights"
+    log = FileLog("flights", log_path(folder))
+    log.tell("job_started", pid=1)
+    text = "x" * (MOST_BYTES // 4)
+    for _ in range(20):
+        log.note(text)
+    log.tell("job_ended", state="stopped")
+    sizes = [path.stat().st_size for path in (tmp_path / "state").iterdir()]
+    assert len(sizes) == 2
+    assert max(sizes) < 1.5 * MOST_BYTES
+    with older(log_path(folder)).open("a") as file:
+        file.write('{"event": "cut off')
+    events = [event["event"] for event in read_events(folder)]
+    assert events[-1] == "job_ended"
+    assert len(events) > 3
+
+
+def test_a_log_that_cannot_be_written_ends_no_job(tmp_path):
+    (tmp_path / "state").write_text("a file")
+    FileLog("flights", log_path(tmp_path / "state" / "flights")).note("lost")

@@ -9,16 +9,23 @@ import time
 import pytest
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.job.counts import Counts, noted_counts
 from arroyo_nb.job.log import JsonLog
 from arroyo_nb.job.service import SIGNALS, serve
+from arroyo_nb.job.supervisor import JobState
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.owner import Job
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.snapshot import RunState, Snapshot
 
 
 class Run:
     """A run that a signal meets at its second look, and that ends when it is told."""
 
     error, running_s, state = None, 1.0, RunState.RUNNING
+    outputs, options = (), RunOptions()
+
+    def snapshot(self, rows):
+        return Snapshot("job", self.state, rows_in=8, rows_out=3)
 
     def __init__(self, number, stubborn=False):
         self._number, self._stubborn, self.looks = number, stubborn, 0
@@ -47,14 +54,16 @@ def out():
 def test_a_signal_stops_it_with_what_is_done_kept(out, number, tmp_path):
     before = [signal.getsignal(each) for each in SIGNALS]
     run = Run(number)
-    assert (
-        serve("job", lambda: run, JsonLog("job", out), folder=tmp_path, port=0) is None
-    )
+    log = JsonLog("job", out)
+    ended = serve("job", lambda: run, log, folder=tmp_path, port=0)
+    assert (ended.state, ended.error, ended.signal) == (JobState.STOPPED, None, number)
     assert run.note == signal.Signals(number).name
     told = [json.loads(line) for line in out.getvalue().splitlines()]
     events = [event["event"] for event in told]
     assert events == ["serving", "job_started", "running", "stopping", "job_ended"]
-    assert told[-1]["state"] == "stopped"
+    assert told[2]["where"] == "from the beginning"
+    assert (told[-1]["state"], told[-1]["rows_out"]) == ("stopped", 3)
+    assert noted_counts(tmp_path) == Counts(rows_in=8, rows_out=3)
     noted = Job.of(tmp_path)
     assert (noted.state, noted.pid, noted.port) == (
         "stopped",
@@ -76,6 +85,7 @@ def test_why_it_failed_is_given(out, tmp_path):
     def begin():
         raise wrong
 
-    assert serve("job", begin, JsonLog("job", out), folder=tmp_path) is wrong
+    ended = serve("job", begin, JsonLog("job", out), folder=tmp_path)
+    assert ended == (JobState.FAILED, wrong, None)
     # It never had the folder, which may be that of another process.
     assert Job.of(tmp_path) is None

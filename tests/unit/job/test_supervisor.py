@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor
 from arroyo_nb.run.snapshot import RunState
 
@@ -91,6 +91,15 @@ def test_what_never_ran_fails_and_what_ran_before_may_be_refused_for_a_while():
     assert Supervision(AWAY, Ended()).ended() == (JobState.FAILED, 0)
     assert Supervision(failed(running_s=0), Ended()).ended() == (JobState.FAILED, 0)
     assert Supervision(failed(), AWAY, Ended()).ended() == (JobState.FINISHED, 2)
+
+
+def test_a_server_that_is_away_at_the_start_is_waited_for():
+    gone = Unreached("no broker at 127.0.0.1:9")
+    made = Supervision(gone, gone, Ended())
+    assert made.ended() == (JobState.FINISHED, 2)
+    waits = [facts["failure"] for event, facts in made.told if event == "waiting"]
+    assert waits == [1, 2]
+    assert Supervision(*[gone] * 4, Ended()).ended() == (JobState.FAILED, 3)
 
 
 def test_too_many_failures_in_a_row_are_enough():

@@ -1,0 +1,79 @@
+"""Which jobs this user runs on this machine: a small file for each, in the user's cache
+folder. That of a process that is gone counts for nothing, and is removed."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.engine.folders import process_start
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A job that runs.
+
+    Parameters
+    ----------
+    name
+        The job's.
+    spec, folder
+        Its ``job.yaml``, and the folder of its run.
+    pid, started
+        The process, and when that began.
+    """
+
+    name: str
+    spec: str
+    folder: str
+    pid: int
+    started: int
+
+    @property
+    def is_going(self) -> bool:
+        """Whether its process lives."""
+        return process_start(self.pid) == self.started
+
+
+@contextmanager
+def listed(spec: Path, folder: Path, name: str) -> Iterator[None]:
+    """Have this process listed while it is held; a folder that cannot be written lists
+    nothing."""
+    me = os.getpid()
+    job = Listed(
+        name, str(spec.absolute()), str(folder.absolute()), me, process_start(me) or 0
+    )
+    path = _folder() / f"{me}-{secrets.token_hex(4)}.json"
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = path.with_suffix(".draft")
+        draft.write_text(json.dumps(asdict(job)), "utf-8")
+        draft.replace(path)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+
+
+def running() -> list[Listed]:
+    """The jobs that run, by their names."""
+    found = []
+    for path in sorted(_folder().glob("*.json")):
+        with suppress(OSError, ValueError, TypeError):
+            job = Listed(**json.loads(path.read_text("utf-8")))
+            if job.is_going:
+                found.append(job)
+            else:
+                path.unlink()
+    return sorted(found, key=lambda job: (job.name, job.spec))
+
+
+def _folder() -> Path:
+    return cache_folder() / "jobs"

@@ -1,0 +1,52 @@
+"""Where a run goes on, as its checkpoint says before it starts."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+from arroyo_nb.run.folder import OUTPUTS
+
+BEGINNING = "from the beginning"
+
+
+def resume_point(folder: Path) -> str:
+    """Where the run of a folder goes on, in words: of each query the last batch that is
+    committed, and the offsets that it read up to."""
+    outputs = folder / OUTPUTS
+    queries = sorted(outputs.iterdir()) if outputs.is_dir() else []
+    points = (_point(query / "checkpoint") for query in queries)
+    return "; ".join(filter(None, points)) or BEGINNING
+
+
+def _point(checkpoint: Path) -> str:
+    with suppress(OSError):
+        names = (path.name for path in (checkpoint / "commits").iterdir())
+        batch = max((int(name) for name in names if name.isdigit()), default=None)
+        if batch is not None:
+            return f"after batch {batch}{_offsets(checkpoint / 'offsets' / str(batch))}"
+    return ""
+
+
+def _offsets(path: Path) -> str:
+    """What Spark's offset log says: a version, a line of settings, and a line of JSON
+    for each source."""
+    with suppress(OSError, ValueError):
+        lines = path.read_text("utf-8").splitlines()[2:]
+        texts = (_text(json.loads(line)) for line in lines if line != "-")
+        return f" ({', '.join(texts)})"
+    return ""
+
+
+def _text(offset: object) -> str:
+    if not isinstance(offset, dict):
+        return str(offset)
+    if "logOffset" in offset:
+        return f"chunk {offset['logOffset']}"
+    return ", ".join(
+        f"{topic} {number}:{at}"
+        for topic, places in offset.items()
+        if isinstance(places, dict)
+        for number, at in sorted(places.items())
+    )

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from arroyo_nb.job.readiness import unready_reasons
+from arroyo_nb.job.supervisor import JobState
+from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
+from arroyo_nb.run.vitals import Vitals
+
+
+def topic(*, lag=0, away_s=0.0):
+    part = PartitionProgress(0, 5, 5 + lag)
+    return SourceProgress(
+        "clicks", 5, None, timedelta(), bounded=False, partitions=(part,), away_s=away_s
+    )
+
+
+def query(since_batch_s, busy_s=0.0, longest_s=1.0):
+    return Vitals("out", since_batch_s, busy_s, longest_batch_s=longest_s)
+
+
+@pytest.mark.parametrize(
+    ("source", "queried", "sinks", "reason"),
+    [
+        (topic(), query(3600), {}, None),  # an idle topic
+        (topic(lag=9), query(5), {}, None),
+        (topic(away_s=5), query(5), {}, None),  # a broker that takes its time
+        (topic(away_s=12), query(5), {}, "the broker of 'clicks' has not answered"),
+        (topic(lag=9), query(40), {}, "no batch of 'out' has ended for 40 s"),
+        (topic(), query(40, busy_s=35), {}, "no batch of 'out' has ended for 35 s"),
+        (topic(), query(40, busy_s=35, longest_s=20), {}, None),
+        (topic(), query(5), {"out": 11.0}, "the server of 'out' has not answered"),
+    ],
+)
+def test_it_is_ready_while_what_is_due_is_done(source, queried, sinks, reason):
+    found = list(unready_reasons(JobState.RUNNING, [source], [queried], sinks))
+    assert [text.startswith(reason or "") for text in found] == [True] * bool(reason)
+
+
+def test_a_job_that_does_not_run_is_not_ready():
+    reasons = unready_reasons(JobState.WAITING, (), (), {})
+    assert list(reasons) == ["the job is waiting"]
