@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from arroyo_nb.cli import STOPPED as BY_SIGNAL
@@ -83,7 +83,10 @@ def counters(folder):
 def engine(pid):
     """The process of a job's Spark."""
     threads = Path(f"/proc/{pid}/task").iterdir()
-    children = " ".join((thread / "children").read_text() for thread in threads)
+    children = ""
+    for thread in threads:
+        with suppress(FileNotFoundError):  # one that has ended meanwhile
+            children += (thread / "children").read_text()
     (java,) = (
         int(child)
         for child in children.split()
