@@ -73,14 +73,11 @@ def test_a_topic_that_is_written_ends_where_it_did(new_topic, session, tmp_path)
             assert run.wait(WITHIN_S)
             assert (run.state, run.error) == (RunState.FINISHED, None)
             end = ended_at(run)
-            expected = {
-                n: list(range(begin.get(n, 0), offset))
-                for n, offset in end.items()
-                if offset > begin.get(n, 0)
-            }
+            # A run that goes on has the rows of before too, each of them once.
+            expected = {n: list(range(after)) for n, after in end.items() if after}
             for output in run.outputs:
                 assert read_offsets(output.preview.table()) == expected
-            assert expected[0], "records came meanwhile"
+            assert end[0] > begin[0], "records came meanwhile"
             begin = dict(end)
 
 
