@@ -31,6 +31,9 @@ class FakeRun:
     def discard(self):
         pass
 
+    def detach(self):
+        pass
+
     def wait_quietly(self, timeout):
         return True
 
