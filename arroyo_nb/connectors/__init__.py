@@ -137,14 +137,15 @@ class Writer(Protocol):
     """A Spark sink format that does the work (``noop``). ``write`` does the same: it
     is used where rows are also kept for a preview."""
 
-    def write(self, batch: DataFrame, batch_id: int) -> int:
+    def write(self, batch: DataFrame, batch_id: int) -> int | None:
         """Write one micro-batch; exactly one Spark action.
 
         Returns
         -------
-        int
+        int or None
             How many rows of the batch are in the sink now; of an updating query how
-            many changes. A batch that comes again has the same number.
+            many changes. A batch that comes again has the same number. None: Spark
+            writes the rows, and counts them on their way.
         """
 
     def close(self) -> None:

@@ -24,10 +24,10 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.connectors._kafka_broker import PATIENT_S, Refused, broker_of
@@ -45,7 +45,6 @@ from arroyo_nb.connectors._kafka_records import (
 )
 from arroyo_nb.connectors._kafka_watch import Watch, Watched
 from arroyo_nb.connectors._notes import Notes
-from arroyo_nb.connectors._row_counts import counted_rows
 from arroyo_nb.connectors._schema_registry import registered
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import tells_changes
@@ -56,6 +55,7 @@ from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming import DataStreamWriter
 
@@ -74,6 +74,19 @@ PATIENT: Mapping[str, str] = {
 """Spark's sink waits too for a broker that is away."""
 
 _COLUMNS = (VALUE, KEY, PARTITION)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Makes records of changes in a worker, and counts them for the driver; pickled."""
+
+    merged: Merged
+    counter: Any
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in self.merged(batches):
+            self.counter.add(batch.num_rows)
+            yield batch
 
 
 class SparkWriter:
@@ -98,18 +111,25 @@ class SparkWriter:
         self._rows = rows
         self._watch = watch
         self._options = {**PATIENT, **options}
+        self._counter: Any = None
 
-    def write(self, batch: DataFrame, batch_id: int) -> int:  # noqa: ARG002
+    def write(self, batch: DataFrame, batch_id: int) -> int | None:  # noqa: ARG002
         """Write one micro-batch."""
-        if WEIGHT in batch.columns:
-            merged = Merged(self._rows.envelope)
-            records = self._rows.changed(batch).mapInArrow(merged, RECORD)
-        else:
-            records = self._rows.appended(batch)
-        records, counted = counted_rows(records.select(*_COLUMNS))
+        if WEIGHT not in batch.columns:
+            self._save(batch, self._rows.appended(batch))
+            return None
+        if self._counter is None:
+            # One for all batches: PySpark keeps each for ever.
+            self._counter = batch.sparkSession.sparkContext.accumulator(0)
+        before = self._counter.value
+        merged = Counted(Merged(self._rows.envelope), self._counter)
+        self._save(batch, self._rows.changed(batch).mapInArrow(merged, RECORD))
+        return int(self._counter.value - before)
+
+    def _save(self, batch: DataFrame, records: DataFrame) -> None:
+        records = records.select(*_COLUMNS)
         with self._watch.over(batch):
             records.write.format("kafka").options(**self._options).save()
-        return counted()
 
     def stream(self, rows: DataFrame) -> DataStreamWriter:
         """What writes rows, which are only appended, as they come."""

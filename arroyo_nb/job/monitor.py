@@ -189,8 +189,10 @@ class Monitor:
 
     def _tell_readiness(self, sight: Sight) -> None:
         """Tell when it gets ready, and when it is not any more."""
+        if sight.state is not JobState.RUNNING:
+            return
         before, self._was_ready = self._was_ready, sight.is_ready
-        if sight.state is not JobState.RUNNING or before == sight.is_ready:
+        if before == sight.is_ready:
             return
         if not sight.is_ready:
             self._tell("not_ready", level="warn", reason="; ".join(sight.reasons))

@@ -58,7 +58,12 @@ from arroyo_nb.spark.bad_rows import DROPPED
 from arroyo_nb.spark.boundary import begin_no_batch, has_ended
 from arroyo_nb.spark.keeping import CLOSING_IN_SILENCE, IN_ROCKSDB, REAL_TIME
 from arroyo_nb.spark.lower import Read, lower, visible
-from arroyo_nb.spark.observe import read_fits, read_observed
+from arroyo_nb.spark.observe import (
+    WRITTEN,
+    observed_rows,
+    read_fits,
+    read_observed,
+)
 from arroyo_nb.tape import KEPT_BAD_ROWS
 from arroyo_nb.tape.fit import Fit
 
@@ -328,6 +333,8 @@ class Output:
     def _in_batches(
         self, rows: DataFrame, writer: Writer, trigger: timedelta | None
     ) -> DataStreamWriter:
+        if self.streamed and not nodes.is_updating(self.sink):
+            rows = observed_rows(rows)  # Spark's own sink of topics counts none
         stream = rows.writeStream.outputMode("append")
         if trigger is not None:
             stream = stream.trigger(processingTime=_interval(trigger))
@@ -536,7 +543,8 @@ class Output:
                 check_spare()
                 # A copy: the queries of a run write at the same time.
                 rows = self._context.copy().run(writer.write, batch, batch_id)
-                self._counted[batch_id] = rows
+                if rows is not None:
+                    self._counted[batch_id] = rows
             except Exception as error:
                 # Spark wraps what is raised here in its own words; ours are kept.
                 self.error = error
@@ -565,9 +573,7 @@ class Output:
         self.ended_s = time.monotonic()
         self._elapsed_s = self.ended_s - self._started
         self.took.add(progress.batch_ms / 1000)
-        written = self._counted.pop(progress.batch_id, 0)
-        told = progress.written_rows
-        self.written_rows += written if told is None else told
+        self.written_rows += self._rows_written(progress)
         for index, trace in enumerate(self.traces):
             observed = read_observed(progress.observed, index)
             self._advance(observed.max_event_time)
@@ -607,6 +613,16 @@ class Output:
         while self._written and self._written[0][0] <= progress.batch_id:
             _, self.shown = self._written.popleft()
         self.progress = progress
+
+    def _rows_written(self, progress: Progress) -> int:
+        """As the writer of a batch says, else Spark, on their way or in its sink."""
+        observed = progress.observed.get(WRITTEN)
+        counts = (
+            self._counted.pop(progress.batch_id, None),
+            observed["rows"] if observed else None,
+            progress.written_rows,
+        )
+        return int(next((count for count in counts if count is not None), 0))
 
     def _watermark_before(self, progress: Progress) -> datetime:
         """The watermark of the batch before, which decides what is late in this one."""

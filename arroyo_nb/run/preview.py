@@ -313,11 +313,11 @@ class Tee:
         self._preview = preview
         self.timed: bool = sink.timed
 
-    def write(self, batch: DataFrame, batch_id: int) -> int:
+    def write(self, batch: DataFrame, batch_id: int) -> int | None:
         """Write, then keep; the batch is computed once."""
         batch.persist()
         try:
-            written: int = self._sink.write(batch, batch_id)
+            written: int | None = self._sink.write(batch, batch_id)
             rows = batch.drop(TIMESTAMP) if self.timed else batch
             self._preview.write(rows, batch_id)
         finally:

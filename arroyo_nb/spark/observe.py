@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _FIT = "fit:"
 
+WRITTEN = "written"
+"""Observation of the rows that come to a sink."""
+
 PANES = 512
 """Most panes of one batch that are counted exactly."""
 
@@ -103,6 +106,13 @@ def observed_sessions(frame: DataFrame, number: int) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     return frame.observe(_closed(number), F.count(F.lit(1)).alias("rows"))
+
+
+def observed_rows(frame: DataFrame) -> DataFrame:
+    """The rows that come to a sink, counted as :data:`WRITTEN`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return frame.observe(WRITTEN, F.count(F.lit(1)).alias("rows"))
 
 
 def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
