@@ -76,9 +76,17 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
     seen = []
     for home in _homes(environ):
         java = read_home(home)
-        if java is not None and java.major in SUPPORTED:
+        if java is None:
+            continue
+        # Java takes its own path for a list of paths, cut at each colon.
+        if os.pathsep in str(home.resolve()):
+            seen.append(
+                f"{java.version} in '{home}', where no Java starts, as the path has a "
+                f"'{os.pathsep}'"
+            )
+        elif java.major in SUPPORTED:
             return java
-        if java is not None:
+        else:
             seen.append(java.version)
     versions = ", ".join(map(str, SUPPORTED))
     found = f"; found only {', '.join(seen)}" if seen else ""

@@ -21,14 +21,21 @@ decides, and a source and what reads it must not wait for each other."""
 MAIN = '''\
 """Runs the job of the folder above, on the Spark of the spark-submit that starts it."""
 
+import os
 import sys
 from pathlib import Path
 
 from arroyo_nb.cli import main
 
 SPEC = Path(__file__).resolve().parents[1] / "{spec}"
+LINK = os.environ.get("ARROYO_NB_LINK")
 
-sys.exit(main(["run", str(SPEC), "--submitted", *sys.argv[1:]]))
+try:
+    sys.exit(main(["run", str(SPEC), "--submitted", *sys.argv[1:]]))
+finally:
+    if LINK:  # submit.sh made it, as the name of this folder is none that Spark takes
+        Path(LINK).unlink(missing_ok=True)
+        Path(LINK).parent.rmdir()
 '''
 
 _ON_EXECUTORS = ("numpy", "pandas", "protobuf", "pyarrow", "PyYAML", "sqlglot")

@@ -90,14 +90,15 @@ _APPLY = """\
 # ARROYO_NB  what pip installs arroyo_nb by, if not the index's
 
 set -eu
-here=$(dirname "$0")
+# By names without the path: kubectl cuts those it is given at commas.
+CDPATH="" cd -- "$(dirname -- "$0")"
 : "${{REGISTRY:?where the images of the cluster are, such as HOST/FOLDER}}"
 image=$REGISTRY/{image}
 docker build ${{ARROYO_NB:+--build-arg "ARROYO_NB=$ARROYO_NB"}} \\
-    -t "$image" -f "$here/Dockerfile" "$here/.."
+    -t "$image" -f Dockerfile ..
 docker push "$image"
-kubectl apply -f "$here/volume.yaml"
-sed "s|image: {image}|image: $image|" "$here/application.yaml" | kubectl apply -f -
+kubectl apply -f volume.yaml
+sed "s|image: {image}|image: $image|" application.yaml | kubectl apply -f -
 """
 
 _HEAD = """\

@@ -30,6 +30,9 @@ FOLDER = "spark-submit"
 SUBMIT, PACK, REQUIREMENTS = "submit.sh", "pack.sh", "requirements.txt"
 ARCHIVE = "environment.tar.gz"
 
+_PLAIN_TEMPORARY = "case ${TMPDIR:-} in *[!A-Za-z0-9/._+@=-]*) TMPDIR=/tmp ;; esac"
+"""The shell's line after which temporary folders have plain paths."""
+
 _SUBMIT = """\
 #!/bin/sh
 # Runs the job {name} on a Spark {spark} cluster until it ends, or SIGTERM stops it
@@ -45,12 +48,23 @@ _SUBMIT = """\
 # names, a Python that has at the same path on every node what {pack} installs.
 {environment}
 set -eu
-here=$(dirname "$0")
+here=$(CDPATH="" cd -- "$(dirname -- "$0")" && pwd)
 : "${{MASTER:?the URL of the master, such as spark://HOST:7077}}"
 {state_check}
-set -- "$here/main.py" {state}"$@"
+case $here in
+*[!A-Za-z0-9/._+@=-]*)
+    # Spark cuts paths at commas and takes brackets for patterns, and nothing escapes
+    # them: it gets a link to this folder, which main.py removes at the end.
+    {plain_temporary}
+    ARROYO_NB_LINK=$(mktemp -d)/job
+    export ARROYO_NB_LINK
+    ln -s -- "$here" "$ARROYO_NB_LINK"
+    here=$ARROYO_NB_LINK
+    ;;
+esac
+set -- "file://$here/main.py" {state}"$@"
 if [ -e "$here/{archive}" ]; then
-    set -- --archives "$here/{archive}#environment" \\
+    set -- --archives "file://$here/{archive}#environment" \\
         --conf spark.pyspark.python=./environment/bin/python "$@"
 fi
 # shellcheck disable=SC2086  # OPTIONS are several words
@@ -70,7 +84,9 @@ _PACK = """\
 # or what PYTHON names. ARROYO_NB names a wheel of arroyo_nb that no index has.
 
 set -eu
-here=$(dirname "$0")
+here=$(CDPATH="" cd -- "$(dirname -- "$0")" && pwd)
+# Python makes no environment in a folder with a colon.
+{plain_temporary}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "${{PYTHON:-python3}}" -m venv "$work/environment"
@@ -96,7 +112,10 @@ class SparkSubmit:
             "main.py": MAIN.format(spec=Path(job.source.name).name),
             REQUIREMENTS: requirements(spec, plan),
             PACK: _PACK.format(
-                archive=ARCHIVE, requirements=REQUIREMENTS, own=own(spec)
+                archive=ARCHIVE,
+                requirements=REQUIREMENTS,
+                own=own(spec),
+                plain_temporary=_PLAIN_TEMPORARY,
             ),
             ".gitignore": f"/{ARCHIVE}\n",
         }
@@ -134,6 +153,7 @@ def _submit(spec: JobSpec, plan: Plan) -> str:
         options=" \\\n".join(f"    {option}" for option in _options(spec, plan)),
         archive=ARCHIVE,
         pack=PACK,
+        plain_temporary=_PLAIN_TEMPORARY,
     )
 
 

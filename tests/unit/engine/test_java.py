@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from odd_names import ODD_NAMES
 
 from arroyo_nb.engine import java
 from arroyo_nb.engine.java import find_java, read_home
@@ -52,6 +53,29 @@ def test_a_script_on_the_path_is_asked_for_its_home(tmp_path: Path) -> None:
     (shims / "java").write_text(f'#!/bin/sh\necho "    java.home = {home}" >&2\n')
     (shims / "java").chmod(0o755)
     assert find_java({"PATH": str(shims)}).home == home
+
+
+def test_a_home_with_a_colon_is_passed_over_and_the_error_says_why(
+    no_bundled: None, tmp_path: Path
+) -> None:
+    """Java cuts its own path there, and finds no library."""
+    named, on_path = home_of(tmp_path / "a:b", "21.0.2"), home_of(tmp_path, "17.0.1")
+    link = tmp_path / "plain"
+    link.symlink_to(named)
+    for home in (named, link):
+        environ = {"JAVA_HOME": str(home), "PATH": str(on_path / "bin")}
+        assert find_java(environ).home == on_path
+    with pytest.raises(EngineProblem, match=r"21\.0\.2 in '.*a:b/.* path has a ':'"):
+        find_java({"JAVA_HOME": str(named), "PATH": ""})
+
+
+@pytest.mark.parametrize("name", [n for n in ODD_NAMES if ":" not in n], ids=ascii)
+def test_a_home_may_have_any_other_name(
+    no_bundled: None, tmp_path: Path, name: str
+) -> None:
+    home = home_of(tmp_path / name, "21.0.2")
+    assert find_java({"JAVA_HOME": str(home), "PATH": ""}).home == home
+    assert find_java({"PATH": str(home / "bin")}).home == home
 
 
 def test_the_bundled_java_comes_last() -> None:

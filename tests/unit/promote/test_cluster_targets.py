@@ -65,6 +65,7 @@ def submit(tmp_path):
         if archive:
             (folder / "spark-submit" / "environment.tar.gz").touch()
         environ = {"PATH": f"{echo.parent}:{os.environ['PATH']}", **variables}
+        environ["TMPDIR"] = str(tmp_path)
         return subprocess.run(
             ["sh", "spark-submit/submit.sh", *arguments],
             cwd=folder, env=environ, capture_output=True, text=True, check=False,
@@ -82,11 +83,16 @@ def after(words, option):
     return [b for a, b in pairwise(words) if a == option]
 
 
+def main_of(words):
+    (main,) = (w for w in words if w.startswith("file:///") and w.endswith("/main.py"))
+    return main
+
+
 def test_the_script_hands_over_the_main_program_with_what_it_needs(submit):
     words = words_of(submit(SPEC, "--log", "json", MASTER="spark://h:1", STATE="/s t"))
     assert after(words, "--master") == ["spark://h:1"]
     assert after(words, "--deploy-mode") == ["client"]
-    main = words.index("spark-submit/main.py")
+    main = words.index(main_of(words))
     assert words[main + 1 :] == ["--state-dir", "/s t", "--log", "json"]
     assert set(after(words, "--conf")) == {
         "spark.pyspark.driver.python=python3",
@@ -98,7 +104,9 @@ def test_the_script_hands_over_the_main_program_with_what_it_needs(submit):
 
 def test_executors_get_the_environment_that_was_packed(submit):
     words = words_of(submit(SPEC, archive=True, MASTER="m", STATE="/s"))
-    assert after(words, "--archives") == ["spark-submit/environment.tar.gz#environment"]
+    (archive,) = after(words, "--archives")
+    folder = main_of(words).removesuffix("/main.py")
+    assert archive == f"{folder}/environment.tar.gz#environment"
     assert "spark.pyspark.python=./environment/bin/python" in after(words, "--conf")
 
 
@@ -121,7 +129,7 @@ def test_what_only_the_user_knows_is_asked_for(submit, given):
 def test_a_folder_that_the_spec_names_is_not_asked_for(submit):
     spec = JobSpec(SPEC.name, SPEC.sql, state="/mnt/state")
     words = words_of(submit(spec, MASTER="m"))
-    assert words[-1] == "spark-submit/main.py"
+    assert words[-1] == main_of(words)
     assert "STATE" not in delivered(spec, "spark-submit").command
 
 
@@ -284,10 +292,9 @@ def test_what_is_applied_is_the_image_that_was_pushed(tmp_path):
     )
     build, push, volume, *applied = done.stdout.splitlines()
     image = f"host/team/{manifest(SPEC)['spec']['image']}"
-    here = "kubernetes"
-    assert build == f"docker build -t {image} -f {here}/Dockerfile {here}/.."
+    assert build == f"docker build -t {image} -f Dockerfile .."
     assert push == f"docker push {image}"
-    assert volume == f"kubectl apply -f {here}/volume.yaml"
+    assert volume == "kubectl apply -f volume.yaml"
     assert applied[0] == "kubectl apply -f -"
     assert yaml.safe_load("\n".join(applied[1:]))["spec"]["image"] == image
     assert made.command == "REGISTRY=HOST/FOLDER sh jobs/x/kubernetes/apply.sh"
