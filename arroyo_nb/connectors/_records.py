@@ -30,10 +30,10 @@ from arroyo_nb.tape import (
     ARRIVAL,
     END_OF_TIME_US,
     LAST_WINDOW,
-    SHOWN_CHARS,
     UNREAD,
     BadRow,
     outside_windows,
+    shown_text,
 )
 from arroyo_nb.tape.fit import SEEN, columns_seen
 
@@ -137,7 +137,7 @@ class Records:
             return rows
         if UNREAD not in self.beside:
             raise bad_record(next(bad))
-        unread = pa.table({UNREAD: pa.array(map(str, bad), pa.string())})
+        unread = pa.table({UNREAD: pa.array(map(BadRow.to_json, bad), pa.string())})
         return pa.concat_tables([rows, unread], promote_options="default")
 
     def apart(
@@ -204,8 +204,14 @@ class Records:
         told = records.select([PARTITION, OFFSET, VALUE])
         record = told.slice(number, 1).to_pylist()[0]
         place = f"{self.topic}[{record[PARTITION]}] offset {record[OFFSET]}"
-        shown = record[VALUE][: 4 * SHOWN_CHARS].decode("utf-8", "replace").strip()
-        return BadRow(place, shown[:SHOWN_CHARS], reason)
+        return BadRow(
+            place,
+            shown_text(record[VALUE]),
+            reason,
+            self.topic,
+            record[PARTITION],
+            record[OFFSET],
+        )
 
 
 def bad_record(bad: BadRow) -> DataProblem:

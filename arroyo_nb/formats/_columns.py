@@ -24,7 +24,7 @@ from arroyo_nb.schema import (
     Type,
     arrow_schema,
 )
-from arroyo_nb.tape import KEPT_BAD_ROWS, SHOWN_CHARS, BadRow
+from arroyo_nb.tape import KEPT_BAD_ROWS, SHOWN_CHARS, BadRow, shown_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,7 +122,7 @@ class ColumnDecoder:
         if not faults:
             return Decoded(rows)
         bad = (
-            BadRow(f"{origin}:{first_row + row}", _text(table, row), faults[row])
+            BadRow.in_file(origin, first_row + row, _text(table, row), faults[row])
             for row in sorted(faults)
         )
         if not self._drop:
@@ -247,4 +247,4 @@ def _misfit(value: object, type_: Type) -> str:
 
 
 def _text(table: pa.Table, row: int) -> str:
-    return str(table.slice(row, 1).to_pylist()[0])[:SHOWN_CHARS]
+    return shown_text(str(table.slice(row, 1).to_pylist()[0]))

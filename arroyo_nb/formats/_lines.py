@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from arroyo_nb.errors import DataProblem
 from arroyo_nb.formats import Decoded
 from arroyo_nb.formats._json_records import BadRecord, RecordReader
-from arroyo_nb.tape import KEPT_BAD_ROWS, SHOWN_CHARS, BadRow
+from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow, shown_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,17 +97,16 @@ class LineDecoder:
             try:
                 record = self._records.read(text)
             except BadRecord as problem:
-                bad.append(self._bad(problem, f"{origin}:{line}", text))
+                bad.append(self._bad(problem, origin, line, text))
                 continue
             if record is not None:
                 records.append(record)
         return self._records.table(records), bad
 
-    def _bad(self, problem: BadRecord, place: str, text: bytes) -> BadRow:
+    def _bad(self, problem: BadRecord, origin: str, line: int, text: bytes) -> BadRow:
         if not self._drop:
             raise DataProblem(
-                f"{place}: {problem}",
+                f"{origin}:{line}: {problem}",
                 hint="bad_data = 'drop' leaves such records out and counts them",
             ) from problem
-        shown = text[: 4 * SHOWN_CHARS].decode("utf-8", "replace").strip()
-        return BadRow(place, shown[:SHOWN_CHARS], str(problem))
+        return BadRow.in_file(origin, line, shown_text(text), str(problem))

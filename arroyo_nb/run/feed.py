@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import nodes
     from arroyo_nb.run.folder import RunFolder
     from arroyo_nb.run.snapshot import SourceProgress
+    from arroyo_nb.tape import BadRow
     from arroyo_nb.tape.fit import Fit
 
 Place: TypeAlias = "int | Offsets"
@@ -141,6 +142,14 @@ class Feed(Protocol):
     @property
     def error(self) -> ArroyoError | None:
         """What ended it early."""
+
+    @property
+    def bad_rows(self) -> tuple[BadRow, ...]:
+        """A sample of the bad records that it dropped before Spark read them."""
+
+    @property
+    def dropped_rows(self) -> int:
+        """How many bad records it dropped before Spark read them."""
 
     def progress(self, reach: Reach) -> SourceProgress | None:
         """Where a query stands that has come so far; None before it is open."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.run.folder import RunFolder
     from arroyo_nb.source import Span
+    from arroyo_nb.tape import BadRow
     from arroyo_nb.tape.fit import Fit
 
 
@@ -288,6 +289,18 @@ class Feeds:
         """What ended a source early."""
         errors = (feed.error for feed in self._feeds)
         return next((error for error in errors if error is not None), None)
+
+    def dropped_rows(self, name: str) -> int:
+        """How many bad records of a table were dropped before Spark read them."""
+        feeds = (f.dropped_rows for f in self._feeds if f.table.name == name)
+        tables = (t.dropped_rows for t in self._tables.sources() if t.name == name)
+        return sum((*feeds, *tables))
+
+    def bad_rows(self, name: str) -> tuple[BadRow, ...]:
+        """A sample of them."""
+        feeds = (feed for feed in self._feeds if feed.table.name == name)
+        found = (row for feed in feeds for row in feed.bad_rows)
+        return (*found, *self._tables.bad_rows(name))
 
     def sources(self, reaches: Mapping[str, Reach]) -> tuple[SourceProgress, ...]:
         """Where a query stands in each source, and then what is looked up.

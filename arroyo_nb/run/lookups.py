@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem
@@ -21,7 +21,7 @@ from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.snapshot import SourceProgress
 from arroyo_nb.schema import arrow_schema
 from arroyo_nb.spark.lookups import static_frame
-from arroyo_nb.tape import KEPT_BAD_ROWS
+from arroyo_nb.tape import KEPT_BAD_ROWS, SHOWN_BAD_ROWS, BadRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,6 +87,11 @@ class StaticTables:
         rows = self._rows[self._tables.index(table)]
         return static_frame(spark, rows, table.schema)
 
+    def bad_rows(self, name: str) -> tuple[BadRow, ...]:
+        """A sample of the records that were left out of a table."""
+        names = (table.name for table in self._tables)
+        return _bad_rows(dict(zip(names, self._rows, strict=False)).get(name))
+
     def sources(self) -> Iterator[SourceProgress]:
         """Each table that is looked up, with the records that were left out of it; what
         was asked for, the queries know."""
@@ -97,9 +102,22 @@ class StaticTables:
             yield _progress(name, rows.get(name))
 
 
-def _progress(name: str, rows: pa.Table | None) -> SourceProgress:
+def _left_out(rows: pa.Table | None) -> dict[str, Any]:
     metadata = (rows.schema.metadata or {}) if rows is not None else {}
-    left = json.loads(metadata.get(_LEFT_OUT, "{}"))
+    left: dict[str, Any] = json.loads(metadata.get(_LEFT_OUT, "{}"))
+    return left
+
+
+def _bad_rows(rows: pa.Table | None) -> tuple[BadRow, ...]:
+    # In a state folder of an earlier version each is one text.
+    return tuple(
+        BadRow("", row, "") if isinstance(row, str) else BadRow(**row)
+        for row in _left_out(rows).get("bad", ())
+    )
+
+
+def _progress(name: str, rows: pa.Table | None) -> SourceProgress:
+    left = _left_out(rows)
     return SourceProgress(
         name=name,
         rows=0 if rows is None else rows.num_rows,
@@ -108,7 +126,7 @@ def _progress(name: str, rows: pa.Table | None) -> SourceProgress:
         bounded=True,
         ended=True,
         dropped_rows=left.get("rows", 0),
-        bad=tuple(left.get("bad", ())),
+        bad=tuple(map(str, _bad_rows(rows)[:SHOWN_BAD_ROWS])),
         looked_up=True,
     )
 
@@ -148,7 +166,7 @@ def _read(node: nodes.LookupJoin) -> pa.Table:
     wanted = pa.schema([f.with_nullable(True) for f in arrow_schema(table.schema)])
     chunks = list(recorder.chunks(None))
     found = (chunk.rows.select(wanted.names).cast(wanted) for chunk in chunks)
-    bad = [str(row) for chunk in chunks for row in chunk.bad]
+    bad = [asdict(row) for chunk in chunks for row in chunk.bad]
     left = {
         "rows": sum(chunk.dropped_rows for chunk in chunks),
         "bad": bad[:KEPT_BAD_ROWS],

@@ -54,7 +54,7 @@ from arroyo_nb.run.snapshot import MarkPoint, before_end, naive
 from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.run.vitals import Took, Vitals
 from arroyo_nb.schema import EPOCH
-from arroyo_nb.spark.bad_rows import DROPPED
+from arroyo_nb.spark.bad_rows import DROPPED, read_bad_rows
 from arroyo_nb.spark.boundary import begin_no_batch, has_ended
 from arroyo_nb.spark.keeping import CLOSING_IN_SILENCE, IN_ROCKSDB, REAL_TIME
 from arroyo_nb.spark.lower import Read, lower, visible
@@ -64,7 +64,7 @@ from arroyo_nb.spark.observe import (
     read_fits,
     read_observed,
 )
-from arroyo_nb.tape import KEPT_BAD_ROWS
+from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow
 from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Output:
         self.written_rows = 0
         self.took = Took()
         self.dropped_rows: Counter[str] = Counter()
-        self.bad: dict[str, tuple[str, ...]] = {}
+        self.bad: dict[str, tuple[BadRow, ...]] = {}
         self.fits: dict[str, Fit] = {}
         self.preview = _preview(sink) if keep else None
         self.shown = self.preview.state() if self.preview is not None else None
@@ -603,9 +603,8 @@ class Output:
             if name.startswith(DROPPED) and values["rows"]:
                 _, _, table = name.removeprefix(DROPPED).partition(":")
                 self.dropped_rows[table] += values["rows"]
-                if values.get("bad") is not None:
-                    kept = (*self.bad.get(table, ()), values["bad"])
-                    self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
+                kept = (*self.bad.get(table, ()), *read_bad_rows(values["bad"]))
+                self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
         for table, fit in read_fits(progress.observed):
             self.fits[table] = self.fits.get(table, Fit()) + fit
         self.source_rows.update(progress.source_rows)

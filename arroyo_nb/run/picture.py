@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress, naive
-from arroyo_nb.tape import KEPT_BAD_ROWS
+from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
@@ -147,11 +147,11 @@ def _sources(run: Run) -> Iterator[SourceProgress]:
         # Of unusable event times each output that reads the source finds the same ones,
         # sooner or later; bad records of a store each finds by rows of its own.
         more = sum(dropped) if source.looked_up else max(dropped)
-        bad = (text for o in run.outputs for text in o.bad.get(source.name, ()))
+        bad = (str(row) for o in run.outputs for row in o.bad.get(source.name, ()))
         found = replace(
             source,
             dropped_rows=source.dropped_rows + more,
-            bad=(*source.bad, *dict.fromkeys(bad))[:KEPT_BAD_ROWS],
+            bad=(*source.bad, *dict.fromkeys(bad))[:SHOWN_BAD_ROWS],
             notes=notes.get(source.name, ()),
         )
         if streams == [source]:  # its times are the query's, also where Spark made them

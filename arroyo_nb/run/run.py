@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run import ledger
+from arroyo_nb.run.dropped import dropped_records
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.fit import WAIT_S as FIT_S
 from arroyo_nb.run.options import RunOptions
@@ -382,6 +383,18 @@ class Run(Awaited):
         """
         self._raise_once()
         return ledger.late_rows(self._engine, self.outputs[output], self.feeds)
+
+    def bad(self, output: int = 0) -> pa.Table:
+        """The bad records that an output left out where its tables say
+        ``bad_data = 'drop'``: source, place, record, reason.
+
+        The place is the topic, file or key that it came from (``origin``), with the
+        partition and offset, or the line. A record is its first 200 characters, with
+        ``…`` at the end where it was cut. Up to 1,000 of a table are kept, of a topic
+        up to 100 of a micro-batch; a warning says how many there were in all.
+        """
+        self._raise_once()
+        return dropped_records(self.feeds, self.outputs[output])
 
     def windows(self, output: int = 0) -> pa.Table:
         """The windows that rows came for: start, end, rows, late rows, state, batch

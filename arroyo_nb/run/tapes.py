@@ -13,6 +13,7 @@ from arroyo_nb.run.fit import fit_of
 from arroyo_nb.run.snapshot import SourceProgress, naive
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.spark.lower import told_columns
+from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.conductor import Conductor
 from arroyo_nb.tape.format import chunk_path
 from arroyo_nb.tape.pace import Pace
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.plan import nodes
     from arroyo_nb.run.folder import RunFolder
-    from arroyo_nb.tape import Recorder
+    from arroyo_nb.tape import BadRow, Recorder
     from arroyo_nb.tape.fit import Fit
 
 FILES_REMEMBERED = "1000s"
@@ -192,6 +193,16 @@ class TapeFeed:
         """What ended it early."""
         return None if self._conductor is None else self._conductor.error
 
+    @property
+    def bad_rows(self) -> tuple[BadRow, ...]:
+        """A sample of the bad records that it dropped before Spark read them."""
+        return () if self._conductor is None else self._conductor.state.bad
+
+    @property
+    def dropped_rows(self) -> int:
+        """How many bad records it dropped before Spark read them."""
+        return 0 if self._conductor is None else self._conductor.state.dropped_rows
+
     def progress(self, reach: Reach) -> SourceProgress | None:
         """Where a query stands that has come so far; None before it is open."""
         if self._conductor is None:
@@ -208,7 +219,7 @@ class TapeFeed:
             ended=state.ended and chunks >= state.chunks,
             paused=state.paused,
             dropped_rows=state.dropped_rows,
-            bad=tuple(map(str, state.bad)),
+            bad=tuple(map(str, state.bad[:SHOWN_BAD_ROWS])),
         )
 
 

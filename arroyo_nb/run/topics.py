@@ -21,6 +21,7 @@ from arroyo_nb.durable_files import read_checked, state_disk, write_checked
 from arroyo_nb.errors import RunProblem, StateProblem
 from arroyo_nb.run.feed import Place, Reach, not_begun, topic_key
 from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
+from arroyo_nb.tape import BadRow
 from arroyo_nb.tape.fit import Fit
 
 if TYPE_CHECKING:
@@ -345,6 +346,16 @@ class TopicFeed:
             hint="one of the same name is another topic: start afresh, with another "
             "state folder",
         )
+
+    @property
+    def bad_rows(self) -> tuple[BadRow, ...]:
+        """None: Spark reads all records, and its queries know the bad ones."""
+        return ()
+
+    @property
+    def dropped_rows(self) -> int:
+        """None, as of :attr:`bad_rows`."""
+        return 0
 
     def progress(self, reach: Reach) -> SourceProgress | None:
         """Where a query stands that has come so far; None before it is open."""

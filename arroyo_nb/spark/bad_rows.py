@@ -17,11 +17,18 @@ from arroyo_nb.plan.typing import is_nullable
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted, quoted_text
 from arroyo_nb.spark.observe import observed_fit
 from arroyo_nb.spark.windows import END_OF_TIME
-from arroyo_nb.tape import LAST_WINDOW, UNREAD, outside_windows
+from arroyo_nb.tape import (
+    CUT,
+    LAST_WINDOW,
+    SHOWN_CHARS,
+    UNREAD,
+    BadRow,
+    outside_windows,
+)
 from arroyo_nb.tape.fit import SEEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -31,6 +38,30 @@ DROPPED = "dropped:"
 """Observation of a table's rows whose event time cannot be used, of those that met a
 record of it that cannot be read, or of its records that cannot be: a number, the
 table's name."""
+
+
+BATCH_BAD_ROWS = 100
+"""How many of a micro-batch are kept: they come with its progress, of which Spark keeps
+many."""
+
+
+def bad_row(*, text: str, **fields: str) -> str:
+    """A :class:`~arroyo_nb.tape.BadRow` as JSON, in Spark's SQL; of each field the
+    expression."""
+    cut = f"concat(left({text}, {SHOWN_CHARS - 1}), {quoted_text(CUT)})"
+    fields["text"] = f"IF(char_length({text}) > {SHOWN_CHARS}, {cut}, {text})"
+    columns = (f"{quoted_text(name)}, {value}" for name, value in fields.items())
+    return f"to_json(named_struct({', '.join(columns)}))"
+
+
+def read_bad_rows(observed: Sequence[str]) -> list[BadRow]:
+    """The sample of a micro-batch, in the order of their places."""
+    found = map(BadRow.from_json, observed)
+    return sorted(found, key=_order)
+
+
+def _order(bad: BadRow) -> tuple[str, int, int, str]:
+    return bad.origin, bad.partition or 0, bad.offset or 0, bad.text
 
 
 def drops_records(table: ConnectorTable) -> bool:
@@ -72,8 +103,12 @@ class BadRows:
         if table.spec.options.get("bad_data") == "drop":
             bad = f"coalesce({' OR '.join(test for test, _ in problems)}, FALSE)"
             columns = ", ".join(quoted(field.name) for field in node.input.schema)
-            why = quoted_text("its event time cannot be used: ")
-            row = f"min(IF({bad}, {why} || to_json(struct({columns})), NULL))"
+            row = bad_row(
+                place="''",
+                text=f"to_json(struct({columns}))",
+                reason=quoted_text("its event time cannot be used"),
+            )
+            row = f"IF({bad}, {row}, NULL)"
             frame = self._observed(frame, table, f"count_if({bad})", row)
             return frame.filter(f"NOT {bad}")
         failures = (
@@ -105,7 +140,7 @@ class BadRows:
         """What was asked for, less what an inner join finds no record for because it
         cannot be read."""
         if node.table.spec.options.get("bad_data") == "drop":
-            frame = self._observed(frame, node, f"count({UNREAD})", f"min({UNREAD})")
+            frame = self._observed(frame, node, f"count({UNREAD})", UNREAD)
             if node.how == "inner":
                 frame = frame.filter(f"{UNREAD} IS NULL")
         return frame.drop(UNREAD)
@@ -116,7 +151,7 @@ class BadRows:
         frame = self._fitted(frame, node.table)
         if not drops_records(node.table):
             return frame
-        frame = self._observed(frame, node, f"count({UNREAD})", f"min({UNREAD})")
+        frame = self._observed(frame, node, f"count({UNREAD})", UNREAD)
         return frame.filter(f"{UNREAD} IS NULL").drop(UNREAD)
 
     def _fitted(self, frame: DataFrame, table: ConnectorTable) -> DataFrame:
@@ -132,9 +167,9 @@ class BadRows:
         frame: DataFrame,
         of: _Counted,
         rows: str,
-        sample: str,
+        bad: str,
     ) -> DataFrame:
-        """With each batch, how many rows are bad, and one that is."""
+        """With each batch, how many rows are bad, and a bounded sample of them."""
         from pyspark.sql import functions as F  # noqa: N812
 
         if self.again or of in self.counted:
@@ -142,6 +177,6 @@ class BadRows:
         table = of.table if isinstance(of, nodes.Node) else of
         name = f"{DROPPED}{len(self.counted)}:{table.name}"
         self.counted.append(of)
-        return frame.observe(
-            name, F.expr(rows).alias("rows"), F.expr(sample).alias("bad")
-        )
+        # Where few are kept of many they are the least texts: the same in each run.
+        sample = F.expr(f"min_by({bad}, {bad}, {BATCH_BAD_ROWS})")
+        return frame.observe(name, F.expr(rows).alias("rows"), sample.alias("bad"))

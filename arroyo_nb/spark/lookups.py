@@ -37,7 +37,7 @@ from arroyo_nb.schema import Schema, arrow_schema, quoted, spark_type
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.held import held_schema
 from arroyo_nb.spark.lookup_cache import LookupCache
-from arroyo_nb.tape import UNREAD
+from arroyo_nb.tape import UNREAD, BadRow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -263,7 +263,7 @@ class Lookup:
             if decoded.rows.num_rows:
                 places[number] = sum(table.num_rows for table in tables)
                 tables.append(decoded.rows)
-            bad[number] = next(map(str, decoded.bad), None)
+            bad[number] = next(map(BadRow.to_json, decoded.bad), None)
         return pa.concat_tables(tables), places, bad
 
     def _at_once(self, decoder: Decoder, documents: Sequence[bytes]) -> pa.Table | None:

@@ -26,7 +26,7 @@ from arroyo_nb.connectors._records import (
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats._sql_decoder import SqlDecoder
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
-from arroyo_nb.spark.bad_rows import drops_records
+from arroyo_nb.spark.bad_rows import bad_row, drops_records
 from arroyo_nb.spark.topics import payloads, words
 from arroyo_nb.spark.windows import END_OF_TIME
 from arroyo_nb.tape import SHOWN_CHARS, UNREAD
@@ -71,8 +71,17 @@ def decoded(records: DataFrame, stream: Stream, source: nodes.Source) -> DataFra
     columns = {name: found[name] for name in spec.physical.names} | {TIMESTAMP: _TIME}
     told = f"{place}, ': ', {_WHY}"
     if drops_records(table):
-        shown = f"trim(CAST(substring({VALUE}, 1, {SHOWN_CHARS}) AS STRING))"
-        columns[UNREAD] = f"IF({_WHY} IS NULL, NULL, concat({told}, ': ', {shown}))"
+        # As many bytes as `shown_text` looks at.
+        text = f"trim(CAST(substring({VALUE}, 1, {4 * (SHOWN_CHARS + 1)}) AS STRING))"
+        bad = bad_row(
+            place=f"concat({place})",
+            text=text,
+            reason=_WHY,
+            origin=quoted_text(stream.topic),
+            partition=PARTITION,
+            offset=OFFSET,
+        )
+        columns[UNREAD] = f"IF({_WHY} IS NULL, NULL, {bad})"
     else:
         failure = f"raise_error(concat({told}, {_HINT}))"
         # In each: Spark leaves out a column that nobody reads, and looks first at those

@@ -8,8 +8,9 @@ micro-batch, so the same tape gives the same batches.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -30,15 +31,22 @@ class Clock(Enum):
     ARRIVAL = ARRIVAL
 
 
-KEPT_BAD_ROWS = 20
-"""How many records that could not be read are kept as a sample."""
+KEPT_BAD_ROWS = 1_000
+"""How many records that could not be read are kept as a sample: of a chunk, and of a
+source of a run."""
+
+SHOWN_BAD_ROWS = 20
+"""How many of them a snapshot has."""
 
 SHOWN_CHARS = 200
 """How much of the text of one is kept."""
 
+CUT = "…"
+"""The end of a text that is longer than :data:`SHOWN_CHARS`."""
+
 UNREAD = "_unread"
-"""Hidden column of rows that Spark reads itself, or looks up: what is wrong with the
-bad record that a row stands for, or met, where such are dropped."""
+"""Hidden column of rows that Spark reads itself, or looks up: the bad record that a row
+stands for, or met, where such are dropped, as :meth:`BadRow.to_json` writes it."""
 
 END_OF_TIME_US = 253_370_764_800_000_000
 """9999-01-01T00:00:00Z in microseconds: the ``_timestamp`` of the one row of an
@@ -69,14 +77,65 @@ Position: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A record that could not be read: where it stood, its text (cut), and why."""
+    """A record that could not be read.
+
+    Parameters
+    ----------
+    place
+        Where it stood, in words; empty: unknown.
+    text
+        The record, see :func:`shown_text`.
+    reason
+        Why it could not be read.
+    origin
+        The topic, the file, or the key of a lookup table; empty: unknown.
+    partition, offset
+        Where it stood in a topic.
+    line
+        Where it stood in a file; of Parquet, its row. Counted from 1.
+    """
 
     place: str
     text: str
     reason: str
+    origin: str = ""
+    partition: int | None = None
+    offset: int | None = None
+    line: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.reason}: {self.text}"
+        return ": ".join(filter(None, (self.place, self.reason, self.text)))
+
+    def to_json(self) -> str:
+        """All of it as one text, for a column of Spark."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> BadRow:
+        """What :meth:`to_json` wrote, or ``to_json`` of Spark, which leaves NULLs
+        out."""
+        return cls(**json.loads(text))
+
+    @classmethod
+    def in_file(cls, origin: str, line: int, text: str, reason: str) -> BadRow:
+        """A record of a file."""
+        return cls(f"{origin}:{line}", text, reason, origin, line=line)
+
+
+def shown_text(record: str | bytes) -> str:
+    """The text of a record up to :data:`SHOWN_CHARS`; one that is cut ends in
+    :data:`CUT`.
+
+    >>> shown_text(b' {"id": 1}')
+    '{"id": 1}'
+    >>> len(shown_text("x" * 201)), shown_text("x" * 201)[-1]
+    (200, '…')
+    """
+    if isinstance(record, bytes):
+        # A character has four bytes at most.
+        record = record[: 4 * (SHOWN_CHARS + 1)].decode("utf-8", "replace")
+    text = record.strip()
+    return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + CUT
 
 
 @dataclass(frozen=True)

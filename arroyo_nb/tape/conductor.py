@@ -319,7 +319,8 @@ class Conductor:
 
     def _written(self, mark: Mark) -> None:
         with self._lock:
-            self._ahead.append(mark)
+            # Its bad records are in the state: many marks are held, and for long.
+            self._ahead.append(replace(mark, bad=()))
         self._change(
             chunks=mark.number,
             rows=mark.totals.rows,

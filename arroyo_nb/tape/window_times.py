@@ -19,12 +19,12 @@ from arroyo_nb.tape import (
     ARRIVAL,
     KEPT_BAD_ROWS,
     LAST_WINDOW,
-    SHOWN_CHARS,
     BadRow,
     Chunk,
     Position,
     Recorder,
     outside_windows,
+    shown_text,
 )
 
 
@@ -86,7 +86,7 @@ class WindowTimes:
 
     def _bad(self, row: Mapping[str, Any]) -> BadRow:
         own = {name: row[name] for name in row if name not in (ARRIVAL, TIMESTAMP)}
-        text = json.dumps(own, default=str)[:SHOWN_CHARS]
+        text = shown_text(json.dumps(own, default=str))
         return BadRow(self._source, text, f"{row[TIMESTAMP]} lies {_where(row)}")
 
 

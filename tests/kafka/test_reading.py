@@ -199,6 +199,13 @@ def test_bad_data_is_left_out_counted_and_shown(new_topic, session, eventually):
     made.send(b"nor this")
     eventually(lambda: run.snapshot().sources[0].dropped_rows == 3)
     assert any("offset 3: " in text for text in run.snapshot().sources[0].bad)
+    found = run.bad().sort_by([("partition", "ascending"), ("offset", "ascending")])
+    assert found.select(["source", "origin", "record"]).to_pylist() == [
+        {"source": "t", "origin": made.name, "record": text}
+        for text in ("{no", "nor this", '{"id": "x"}')
+    ]
+    assert found["partition"].to_pylist() == [0, 0, 1]
+    assert found["offset"].to_pylist() == [1, 3, 0]
 
 
 def test_a_time_that_no_window_can_hold_is_bad_data(new_topic, session, eventually):

@@ -135,8 +135,8 @@ def test_bad_records_are_left_out_and_counted(session, source, made, eventually)
     run = session.run(declared + made.sink("") + QUERY, **REAL_TIME)
     eventually(lambda: run.error or made.end() == 2, SOON_S)
     eventually(lambda: run.error or run.outputs[0].dropped_rows["t"] == 2, SOON_S)
-    (bad,) = {text.split(": ")[0] for text in run.outputs[0].bad["t"]}
-    assert bad == f"{source.name}[0] offset 1"
+    found = [(row["origin"], row["offset"]) for row in run.bad().to_pylist()]
+    assert found == [(source.name, 1), (source.name, 3)]
     run.stop()
 
 

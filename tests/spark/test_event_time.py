@@ -46,6 +46,10 @@ def test_a_missing_event_time_is_dropped_and_counted(session, events, column):
     assert run.table()["n"].to_pylist() == [1, 1]
     (source,) = run.snapshot().sources
     assert source.dropped_rows == len(source.bad) == 1
+    (bad,) = run.bad().to_pylist()
+    assert (bad["source"], bad["line"]) == ("events", 2 if column == "at" else None)
+
+    assert "event time" in bad["reason"] or "NULL" in bad["reason"]
 
 
 @pytest.mark.parametrize("column", ["at", "made"])

@@ -54,6 +54,27 @@ def test_above_its_budget_a_run_says_what_is_missing(session):
         session.run(MANY, budget="some")
 
 
+def test_dropped_records_are_a_table(session, tmp_path):
+    path = tmp_path / "some.json"
+    long = '{"id": "' + "x" * 500
+    path.write_text('{"id": 1}\n{no\n' + f"{long}\n" + '{"id": "y"}\n' * 1_200)
+    table = (
+        "CREATE TABLE some (id INT) WITH (connector = 'single_file', format = 'json', "
+        f"path = '{path}', type = 'source', bad_data = 'drop');"
+    )
+    run = session.run(table + "SELECT id FROM some", wait=True)
+    assert run.table().num_rows == 1
+    with pytest.warns(UserWarning, match="^1,000 of 1,202 dropped records"):
+        bad = run.bad()
+    assert bad["line"].to_pylist() == list(range(2, 1_002))
+    first, second, third = bad.slice(0, 3).to_pylist()
+    assert (first["source"], first["origin"]) == ("some", str(path))
+    assert (first["record"], first["reason"][:13]) == ("{no", "invalid JSON:")
+    assert second["record"] == long[:199] + "…"
+    assert "'id' is INT" in third["reason"]
+    assert len(run.snapshot().sources[0].bad) == 20
+
+
 def test_rows_outlive_their_folder_and_their_session(engine):
     with Session(engine=engine) as session:
         first = session.run(MANY, name="same", wait=True)

@@ -12,7 +12,7 @@ from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.connectors._records import Records
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import INT, TIMESTAMP, Field, Schema, Timestamp
-from arroyo_nb.tape import UNREAD
+from arroyo_nb.tape import UNREAD, BadRow
 
 INSTANT = pa.timestamp("us", "UTC")
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -77,8 +77,10 @@ def test_a_bad_record_that_is_dropped_is_a_row_that_says_so():
     good, bad = rows(worker(UNREAD), records(b"{no", b'{"id": 1}'))
     assert good["c_0"] == 1
     assert good[UNREAD] is None
-    assert bad[UNREAD].startswith("t[3] offset 10: invalid JSON: ")
-    assert bad[UNREAD].endswith(": {no")
+    found = BadRow.from_json(bad[UNREAD])
+    assert (found.origin, found.partition, found.offset) == ("t", 3, 10)
+    assert (found.text, found.reason[:14]) == ("{no", "invalid JSON: ")
+    assert str(found).startswith("t[3] offset 10: invalid JSON: ")
     assert bad[TIMESTAMP] is None
 
 
@@ -98,7 +100,8 @@ def test_a_time_after_the_end_of_time_is_bad(windowed):
     batch = records(b'{"id": 1}', b'{"id": 2}', times=[far, NOON])
     good, bad = rows(worker(UNREAD, windowed=windowed), batch)
     assert good["c_0"] == 2
-    assert "t[3] offset 10: its event time lies after the year 9998" in bad[UNREAD]
+    found = str(BadRow.from_json(bad[UNREAD]))
+    assert "t[3] offset 10: its event time lies after the year 9998" in found
     with pytest.raises(RunProblem, match="after the year 9998"):
         rows(worker(windowed=windowed), batch)
 

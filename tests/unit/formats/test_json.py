@@ -220,11 +220,12 @@ def test_one_bad_line_does_not_make_the_others_slow():
 
 def test_the_sample_of_bad_records_is_bounded_and_their_text_cut():
     found = decoder(Schema((Field("a", INT),)), bad_data="drop").decode(
-        (b'{"a": "' + b"x" * 5_000 + b'"}\n') * 100, "f", 1
+        (b'{"a": "' + b"x" * 5_000 + b'"}\n') * 1_100, "f", 1
     )
-    assert found.dropped_rows == 100
-    assert len(found.bad) == 20
-    assert {len(row.text) for row in found.bad} == {200}
+    assert found.dropped_rows == 1_100
+    assert len(found.bad) == 1_000
+    assert {(len(row.text), row.text[-1]) for row in found.bad} == {(200, "…")}
+    assert [row.line for row in found.bad] == list(range(1, 1_001))
 
 
 # The two readers. Whenever the block reader answers, the exact reader gives the same

@@ -17,6 +17,7 @@ from arroyo_nb.run.run import Run
 from arroyo_nb.run.snapshot import SourceProgress
 from arroyo_nb.run.trace import TracedBatch
 from arroyo_nb.schema import EPOCH
+from arroyo_nb.tape import BadRow
 
 TWO_OUTPUTS = """
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1000);
@@ -87,9 +88,24 @@ def test_a_table_that_is_looked_up_is_told_where_records_were_left_out(tmp_path)
     users = SourceProgress("users", 0, None, timedelta(), bounded=True, looked_up=True)
     run._execution.feeds.sources = lambda _: (users,)
     assert run.snapshot().sources == ()
-    for output, bad in zip(run.outputs, ("a", "b"), strict=True):
-        observed = {"dropped:0:users": {"rows": 2, "bad": bad}}
+    bad_rows = [BadRow(name, "x", "why") for name in "ab"]
+    for output, bad in zip(run.outputs, bad_rows, strict=True):
+        observed = {"dropped:0:users": {"rows": 2, "bad": [bad.to_json()]}}
         output._take(Progress(0, 1.0, None, observed=observed))
         output._take(Progress(1, 1.0, None, observed=observed))
     (told,) = run.snapshot().sources
-    assert told == replace(users, dropped_rows=8, bad=("a", "b"))
+    assert told == replace(users, dropped_rows=8, bad=("a: why: x", "b: why: x"))
+
+
+def test_a_sample_of_dropped_records_says_how_many_there_were(tmp_path):
+    engine = SimpleNamespace(status="starting")
+    plan = plan_script(TWO_OUTPUTS, Catalog())
+    run = Run("r", plan, engine, tmp_path, RunOptions(keep=True))
+    assert run.bad(1).num_rows == 0
+    bad = BadRow("t[2] offset 7", "{", "invalid JSON", "t", 2, 7).to_json()
+    observed = {"dropped:0:ticks": {"rows": 4, "bad": [bad]}}
+    run.outputs[1]._take(Progress(0, 1.0, None, observed=observed))
+    with pytest.warns(UserWarning, match="^1 of 4 dropped records"):
+        (row,) = run.bad(1).to_pylist()
+    assert list(row.values()) == ["ticks", "t", 2, 7, None, "{", "invalid JSON"]
+    assert run.bad(0).num_rows == 0

@@ -15,6 +15,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import INT, TEXT, Field, Schema
 from arroyo_nb.spark.lookup_cache import ENTRY_BYTES, LookupCache
 from arroyo_nb.spark.lookups import KEY, UNREAD, Lookup
+from arroyo_nb.tape import BadRow
 
 
 @dataclass
@@ -104,7 +105,7 @@ def test_a_bad_record_is_told_by_its_key_or_dropped(key, why):
     assert why in caught.value.message
     dropping = lookup(Store(RECORDS), bad_data="drop")
     made = dropping.looked_up(rows(key, "ann", key, "bob"), LookupCache(0, None))
-    told = made[UNREAD].to_pylist()
+    told = [t and str(BadRow.from_json(t)) for t in made[UNREAD].to_pylist()]
     assert told[0].startswith(f"people['{key}']:1: ")
     assert why in told[0]
     assert told == [told[0], None, told[0], None]

@@ -73,11 +73,11 @@ def test_the_end_of_stream_row_is_null_but_for_its_time(tmp_path):
 
 
 def test_what_an_empty_chunk_dropped_goes_with_the_next(tmp_path):
-    bad = tuple(BadRow(f"f:{n}", "", "") for n in range(15))
+    bad = tuple(BadRow(f"f:{n}", "", "") for n in range(600))
     writer = TapeWriter(tmp_path, HEAD)
-    assert writer.append(Chunk(rows(), {"at": 1}, dropped_rows=15, bad=bad)) is None
-    mark = writer.append(Chunk(rows(1), {"at": 2}, dropped_rows=15, bad=bad))
-    assert (mark.number, mark.dropped_rows, len(mark.bad)) == (1, 30, 20)
+    assert writer.append(Chunk(rows(), {"at": 1}, dropped_rows=600, bad=bad)) is None
+    mark = writer.append(Chunk(rows(1), {"at": 2}, dropped_rows=600, bad=bad))
+    assert (mark.number, mark.dropped_rows, len(mark.bad)) == (1, 1_200, 1_000)
 
 
 def test_modification_times_rise_with_the_numbers_whatever_the_clock_does(tmp_path):
