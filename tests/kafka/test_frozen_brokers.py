@@ -79,6 +79,8 @@ def test_a_frozen_broker_makes_a_job_unready(own, tmp_path, eventually, capsys):
         finally:
             os.kill(own.pid, signal.SIGCONT)
         eventually(lambda: asked(port, "/readyz")[0] == 200, WITHIN_S)
+        events = tmp_path / "state" / "frozen.events.jsonl"
+        eventually(lambda: '"event": "ready"' in events.read_text(), WITHIN_S)
         pages = [asked(port, page)[1] for page in ("/healthz", "/readyz", "/metrics")]
         job.process.send_signal(signal.SIGTERM)
         job.event("job_ended")
