@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import logging
 import time
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arroyo_nb.connectors._kafka_sending import refused_settings
@@ -52,6 +55,12 @@ TICK_S = 0.02
 
 _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())
+
+_abandoned: deque[Any] = deque()
+"""Clients whose :class:`Broker` is gone. librdkafka ends the process where a client is
+freed on a thread of its own, and Python's garbage collector runs on any: in the callback
+of a question that nobody waits for any more, on that very thread. So they are freed
+where the next one is made."""
 
 
 class Described(NamedTuple):
@@ -115,15 +124,15 @@ class Broker:
         settings: dict[str, Any] = {
             "log_level": 0,
             **access.for_librdkafka(),
-            "error_cb": self._heard,
+            # Not a method: the client would keep this object, and so itself, alive.
+            "error_cb": partial(_note_error, self._said),
         }
+        _free_abandoned()
         try:
             self._client = AdminClient(settings, logger=_log)
         except (KafkaException, ValueError) as problem:
             raise refused_settings(f"'{table}'", settings, problem) from None
-
-    def _heard(self, error: Any) -> None:
-        self._said[error.code()] = error.str()
+        weakref.finalize(self, _abandoned.append, self._client).atexit = False
 
     def check(self, look: Callable[[], None], *, verb: str = "reads") -> None:
         """Find out whether the topic is there.
@@ -392,6 +401,16 @@ class Broker:
             f"the broker at {self._shown} does not answer for '{self._table}'",
             hint="it may be down, or on its way up",
         )
+
+
+def _free_abandoned() -> None:
+    # The newest may still be in the hands of the thread that is abandoning it.
+    while len(_abandoned) > 1:
+        _abandoned.popleft()
+
+
+def _note_error(said: dict[int, str], error: Any) -> None:
+    said[error.code()] = error.str()
 
 
 def committed(consumer: Any, places: Sequence[Any], within_s: float) -> Sequence[Any]:

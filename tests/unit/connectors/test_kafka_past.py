@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -132,3 +134,20 @@ def test_a_topic_without_a_new_record_was_not_written(
     broker = Broker(now, oldest, told)
     assert Past("out", "t", broker).is_empty(ends) is is_empty
     assert broker.read == read
+
+
+def test_a_client_is_never_freed_by_the_garbage_collector(asked):
+    # It may run on the client's own thread, where freeing it ends the process.
+    clients = _kafka_broker._abandoned
+    broker = asked()
+    reference, client = weakref.ref(broker), broker._client
+    gc.disable()
+    try:
+        del broker
+        assert reference() is None  # in no cycle
+    finally:
+        gc.enable()
+    assert client in clients
+    asked()  # keeps the newest: a thread may still be busy with it
+    asked()
+    assert client not in clients
