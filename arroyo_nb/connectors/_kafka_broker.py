@@ -57,10 +57,10 @@ _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())
 
 _abandoned: deque[Any] = deque()
-"""Clients whose :class:`Broker` is gone. librdkafka ends the process where a client is
-freed on a thread of its own, and Python's garbage collector runs on any: in the callback
-of a question that nobody waits for any more, on that very thread. So they are freed
-where the next one is made."""
+"""Clients whose :class:`Broker` is gone. librdkafka ends the process where a client
+is freed on a thread of its own, and Python's garbage collector runs on any: in the
+callback of a question that nobody waits for any more, on that very thread. So they are
+freed where the next one is made."""
 
 
 class Described(NamedTuple):
