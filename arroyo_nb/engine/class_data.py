@@ -28,6 +28,7 @@ from arroyo_nb.engine.command import (
     spark_version,
 )
 from arroyo_nb.engine.java import Java
+from arroyo_nb.engine.problem import EngineProblem
 
 _KEEP_UNUSED_S = 30 * 86_400
 _RETRY_AFTER_S = 86_400
@@ -41,8 +42,15 @@ class Archive(NamedTuple):
     is_aot: bool
 
     @property
+    def has_usable_path(self) -> bool:
+        """Whether Java can name it: it cuts names of archives at colons."""
+        return os.pathsep not in str(self.path.absolute())
+
+    @property
     def exists(self) -> bool:
         """Is it there, and is it ours? Who can write it can run code as us."""
+        if not self.has_usable_path:
+            return False
         try:
             status = self.path.stat()
         except OSError:
@@ -57,6 +65,8 @@ class Archive(NamedTuple):
     @property
     def is_wanted(self) -> bool:
         """Should it be made? Not when there is one, nor a day after a failure."""
+        if not self.has_usable_path:
+            return False
         try:
             return time.time() - self.failed.stat().st_mtime > _RETRY_AFTER_S
         except OSError:
@@ -79,7 +89,19 @@ class Archive(NamedTuple):
         return [f"-XX:SharedArchiveFile={self.path}", "-Xshare:auto", *quiet]
 
     def make(self, path: Path) -> list[str]:
-        """Flags that write it to a path when the JVM exits."""
+        """Flags that write it to a path when the JVM exits.
+
+        Raises
+        ------
+        EngineProblem
+            When Java cannot name it.
+        """
+        if not self.has_usable_path:
+            raise EngineProblem(
+                f"the cache folder '{self.path.parent}' has a '{os.pathsep}' in its "
+                "path, at which Java cuts the name of an archive",
+                hint="ARROYO_NB_CACHE names another folder",
+            )
         flag = "AOTCacheOutput" if self.is_aot else "ArchiveClassesAtExit"
         return [f"-XX:{flag}={path}"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable
 from html import escape
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from arroyo_nb.engine.command import spark_home
 from arroyo_nb.engine.coordinates import Coordinates
+from arroyo_nb.engine.folders import default_base
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Program, tail
@@ -64,10 +66,26 @@ def retrieve(
     EngineProblem
         When not all of them can be had; it says which.
     """
-    settings, module = work / "settings.xml", work / "ivy.xml"
-    settings.write_text(_settings(alone=without is None), encoding="utf-8")
-    module.write_text(_module(wanted, without), encoding="utf-8")
-    out = work / "jars"
+    # Ivy takes brackets for parts of its patterns, and a colon for that of an address:
+    # it is given a link to the folder.
+    with tempfile.TemporaryDirectory(dir=default_base()) as plain:
+        link = Path(plain) / "work"
+        link.symlink_to(work.absolute())
+        _run(java, _module(wanted, without), link, without is None, check, arrived)
+    return sorted((work / "jars").glob("*.jar"))
+
+
+def _run(
+    java: Java,
+    text: str,
+    work: Path,
+    alone: bool,
+    check: Callable[[], None],
+    arrived: Callable[[int], None],
+) -> None:
+    settings, module, out = work / "settings.xml", work / "ivy.xml", work / "jars"
+    settings.write_text(_settings(alone=alone), encoding="utf-8")
+    module.write_text(text, encoding="utf-8")
     program = Program(
         java,
         "org.apache.ivy.Main",
@@ -81,7 +99,6 @@ def retrieve(
     _watch(program, check, arrived)
     if program.status != 0:
         raise EngineProblem(_what_failed(program))
-    return sorted(out.glob("*.jar"))
 
 
 def _watch(

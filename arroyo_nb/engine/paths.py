@@ -16,12 +16,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 from pathlib import Path
 
 _SPECIAL = re.compile(r"[\\{}\[\]*?]")
 """What Hadoop's patterns give a meaning to."""
 
 _NOT_PLAIN = re.compile(r"[^\w/.+@=-]", re.ASCII)
+
+_LAST_OF_BASIC_PLANE = "\uffff"
 
 _LINK_CHARS = 16
 
@@ -56,7 +59,7 @@ def is_plain(path: Path) -> bool:
 
 class Links:
     """Entries of a class path and of ``PYTHONPATH``: a path with a colon is given by a
-    link to it.
+    link to it, a jar below a folder named by an emoji or the like by a copy.
 
     Parameters
     ----------
@@ -68,11 +71,15 @@ class Links:
         self._folder = folder
 
     def entry(self, path: Path) -> str:
-        """A path of the same file, without a colon."""
-        if os.pathsep not in str(path):
+        """A path of the same file, or of its copy, that a JVM reads as it is."""
+        # Java follows links, and encodes each half of such a character by itself.
+        needs_copy = path.is_file() and max(str(path)) > _LAST_OF_BASIC_PLANE
+        if os.pathsep not in str(path) and not needs_copy:
             return str(path)
         digest = hashlib.sha256(bytes(path.absolute())).hexdigest()[:_LINK_CHARS]
         link = self._folder / f"link-{digest}"
-        if not link.is_symlink():
+        if needs_copy and not link.exists():
+            shutil.copyfile(path, link)
+        elif not needs_copy and not link.is_symlink():
             link.symlink_to(path.absolute())
         return str(link)

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from arroyo_nb.engine.java import Java
+from arroyo_nb.engine.paths import Links
 
 LEASH = Path(__file__).with_name("leash.jar")
 
@@ -90,7 +91,7 @@ class Program(Child):
     jars
         Its class path.
     log
-        Where its output goes, behind what is there.
+        Where its output goes, behind what is there. Links to jars are made beside it.
     flags
         For the JVM.
     """
@@ -103,7 +104,8 @@ class Program(Child):
         log: Path,
         flags: Iterable[str] = (),
     ) -> None:
-        paths = os.pathsep.join(map(str, (*jars, LEASH)))
+        links = Links(log.parent)
+        paths = os.pathsep.join(links.entry(jar) for jar in (*jars, LEASH))
         command = [str(java.command), *flags, "-cp", paths, "arroyo_nb.Leash", *main]
         super().__init__(command, log)
 

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from odd_names import ODD_NAMES
 
 from arroyo_nb.engine import archive, class_data, making
 from arroyo_nb.engine.class_data import archive_for, remove_unused
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.locks import lock
+from arroyo_nb.engine.problem import EngineProblem
 
 JAVA_17 = Java(Path("/jdk"), "17.0.1", "Maker 17.0.1+1", frozenset())
 DAY_S = 86_400
@@ -180,3 +182,21 @@ def test_what_nobody_uses_is_removed(cache: Path) -> None:
     os.utime(torn, (1, 1))
     remove_unused(cache)
     assert list(cache.iterdir()) == [used]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+def test_only_a_colon_keeps_a_cache_from_having_archives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Java would look for the part before the colon, and not start."""
+    folder = tmp_path / name
+    folder.mkdir()
+    monkeypatch.setenv("ARROYO_NB_CACHE", str(folder))
+    wanted = archive_for(JAVA_17).is_wanted
+    assert bool(made().use()) == wanted == (":" not in name)
+    if not wanted:
+        with pytest.raises(
+            EngineProblem, match=r"'.*a:b' has a ':' in its path"
+        ) as told:
+            archive_for(JAVA_17).make(folder / "part")
+        assert "ARROYO_NB_CACHE" in str(told.value.hint)

@@ -7,12 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from odd_names import ODD_NAMES
+from odd_names import NESTED, ODD_NAMES
 
-from arroyo_nb.engine import folders
-from arroyo_nb.engine.command import _quoted
+from arroyo_nb.engine import folders, ivy
+from arroyo_nb.engine.command import _quoted, spark_home
+from arroyo_nb.engine.coordinates import Coordinates
 from arroyo_nb.engine.java import find_java
 from arroyo_nb.engine.paths import Links, is_plain, spark_path, spark_pattern
+from arroyo_nb.engine.program import Program
 from arroyo_nb.run.options import state_folder
 
 PRINT = """
@@ -71,6 +73,47 @@ def test_java_reads_arguments_as_they_are(tmp_path: Path) -> None:
     if b"compiler" in done.stderr:
         pytest.skip("this Java has no compiler")
     assert done.stdout.decode().split("\0")[:-1] == [*ODD_NAMES], shlex.join(arguments)
+
+
+REPOSITORY = """<ivysettings>
+  <settings defaultResolver="default"/>
+  <resolvers><filesystem name="default">
+    <artifact pattern="{}/[artifact]-[revision].[ext]"/>
+  </filesystem></resolvers>
+</ivysettings>
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(NESTED, id="all"),
+        *(pytest.param(n, id=ascii(n), marks=pytest.mark.long) for n in ODD_NAMES),
+    ],
+)
+def test_jars_are_had_and_run_in_a_folder_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """By Ivy, then as a class path of a program."""
+    (jar,) = (spark_home() / "jars").glob("ivy-*.jar")
+    shelf, cache, work = tmp_path / "shelf", tmp_path / name, tmp_path / "work"
+    for folder in (shelf, cache, work):
+        folder.mkdir(parents=True)
+    (shelf / "thing-1.0.jar").symlink_to(jar)
+    settings = REPOSITORY.format(shelf)
+    monkeypatch.setattr(ivy, "_settings", lambda *, alone: settings)
+    java, wanted = find_java(), Coordinates("org.example", "thing", "1.0")
+    found = ivy.retrieve(
+        java, [wanted], cache, without=None, check=lambda: None, arrived=lambda _: None
+    )
+    assert found == [cache / "jars" / "thing-1.0.jar"]
+    program = Program(
+        java, "org.apache.ivy.Main", "-version", jars=found, log=work / "log"
+    )
+    ended = program.wait(60)
+    program.kill()
+    assert ended, program.log.read_text()
+    assert program.status == 0, program.log.read_text()
 
 
 def test_a_tilde_of_no_user_is_a_folder(
