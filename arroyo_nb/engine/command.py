@@ -70,7 +70,6 @@ _OUR_FLAGS = (
     "-Darrow.enable_null_check_for_get=false",
     "-Dfile.encoding=UTF-8",
     "-Djava.awt.headless=true",
-    "-Djava.nio.channels.spi.SelectorProvider=arroyo_nb.Leftovers",
     # Netty would load Java's flight recorder with the first chunk it allocates.
     "-Dio.netty.jfr.enabled=false",
 )
@@ -165,6 +164,8 @@ def java_command(
         *_heap_flags(heap_mib()),
         *java_flags(java),
         *archive_flags,
+        # Only here, where the class path has it: Java would not open any socket.
+        "-Djava.nio.channels.spi.SelectorProvider=arroyo_nb.Leftovers",
         f"-Djava.io.tmpdir={work}",
         f"-XX:ErrorFile={work}/crash.log",
         f"-Dlog4j2.configurationFile={logging}",

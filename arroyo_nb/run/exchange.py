@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from arroyo_nb.engine.jars import Tell
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.kafka.recording import Limits, Recorder, Recording
 from arroyo_nb.kafka.rows import incoming
 from arroyo_nb.kafka.targets import Names, Wish
@@ -49,8 +49,10 @@ def record(
         made = recorder.record(tell=tell, check=interrupts.check, table=table)
     if isinstance(made.error, KeyboardInterrupt):
         raise Interrupted(f"stopped by interrupt; recorded {made}")
-    if made.error is not None:
-        raise RunProblem(f"{made.error}; recorded {made}")
+    if isinstance(problem := made.error, ArroyoError):
+        raise RunProblem(f"{problem.message}; recorded {made}", hint=problem.hint)
+    if problem is not None:
+        raise RunProblem(f"{problem}; recorded {made}")
     return made
 
 

@@ -153,4 +153,7 @@ def test_a_batch_that_comes_again_is_written_once(
 
 def _split(options):
     """Of Spark's source, so that it reads in other pieces."""
-    return lambda self, begin: {**options(self, begin), "minPartitions": "7"}
+    return lambda self, begin, **how: {
+        **options(self, begin, **how),
+        "minPartitions": "7",
+    }
