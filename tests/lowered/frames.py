@@ -138,6 +138,10 @@ class Frame:
         empty = {name: rows.schema.empty_table() for name, rows in self.inputs.items()}
         return from_arrow_schema(self._answer(empty).schema)
 
+    @property
+    def columns(self) -> list[str]:
+        return list(self.schema.names)
+
     def selectExpr(self, *items: str) -> Frame:  # noqa: N802
         return self._over(f"SELECT {', '.join(map(duck, items))}")
 

@@ -148,5 +148,5 @@ def test_check_and_explain_read_standard_input_and_start_nothing(monkeypatch, ca
 
 @pytest.mark.parametrize("path", ["missing.sql", "."])
 def test_a_file_that_cannot_be_read_is_told(path, capsys):
-    assert main(["check", path]) == 1
+    assert main(["check", path]) == 2
     assert f"cannot read '{path}'" in capsys.readouterr().err
