@@ -71,7 +71,9 @@ def shortage(error: BaseException, text: str = "") -> str | None:
     text
         What Java says of it, where it comes from there.
     """
-    if any(_is_used_up(e) for e in _causes(error)):
+    # An error of ours may be a copy that has a place, and not what caused it.
+    said = getattr(error, "message", "").endswith(f": {os.strerror(errno.EMFILE)}")
+    if said or any(_is_used_up(e) for e in _causes(error)):
         return _sentence("this Python process", _limits()[0])
     found = _USED_UP.search(text)
     if found is None:

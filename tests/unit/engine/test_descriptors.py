@@ -150,3 +150,9 @@ def test_the_limit_is_named_and_what_to_type(
 def test_what_a_record_says_is_no_shortage() -> None:
     problem = RunProblem("cannot read the record 'Too many open files'")
     assert run_problem(problem) is problem
+
+
+def test_a_copy_of_an_error_is_a_shortage_without_its_cause() -> None:
+    problem = run_problem(RunProblem("cannot read 'a.json': Too many open files"))
+    assert (problem.message, problem.hint) != ("cannot read 'a.json'", None)
+    assert problem.hint == RAISE
