@@ -10,21 +10,17 @@ import pytest
 from odd_names import NESTED, ODD_NAMES
 
 WITHIN_S = 120
-ROWS = 60_000
-"""Three chunks: one for each time that it is started."""
+ROWS = 40_000
+"""Two chunks: one for each time that it is started."""
 SCRIPT = """
 CREATE TABLE numbers (n BIGINT NOT NULL) WITH (
     connector = 'single_file', path = '{source}', type = 'source', format = 'json');
-CREATE TABLE lines WITH (
-    connector = 'single_file', path = '{here}/lines.json', type = 'sink',
-    format = 'json');
 CREATE TABLE files WITH (
     connector = 'filesystem', path = '{here}/files', type = 'sink',
     format = 'parquet');
 CREATE TABLE sums WITH (
     connector = 'single_file', path = '{here}/sums.json', type = 'sink',
     format = 'debezium_json');
-INSERT INTO lines SELECT n FROM numbers;
 INSERT INTO files SELECT n FROM numbers;
 INSERT INTO sums SELECT n % 3 AS rest, count(*) AS n FROM numbers GROUP BY 1;
 """
@@ -41,7 +37,7 @@ def quoted(path):
 
 
 def script(here):
-    """Rows of a file into three tables, all of them in one folder."""
+    """Rows of a file into two tables, all of them in one folder."""
     source = here / "numbers.json"
     source.write_text("".join(f'{{"n": {n}}}\n' for n in range(ROWS)))
     return SCRIPT.format(source=quoted(source), here=quoted(here))
@@ -49,8 +45,6 @@ def script(here):
 
 def check(here):
     """Every row once, in each table."""
-    lines = (here / "lines.json").read_text().splitlines()
-    assert [json.loads(line)["n"] for line in lines] == list(range(ROWS))
     files = (here / "files").iterdir()
     found = sorted(n for f in files for n in pq.read_table(f)["n"].to_pylist())
     assert found == list(range(ROWS))
@@ -60,16 +54,15 @@ def check(here):
 
 
 def stop_and_go_on(session, here, eventually):
-    """Run a part, go on from the state, which lies where the tables do; then go on
-    where the state has been moved to."""
+    """Run a part, and go on from the state, which lies where the tables do, where it
+    has been moved to."""
     here.mkdir(parents=True)
     sql, state = script(here), here / "state"
-    for resumed in (False, True):
-        run = session.run(sql, name="job", state_dir=state, step=True, ttl="1 h")
-        run.step()
-        eventually(lambda run=run: run.error or run.rows_in > 0, WITHIN_S)
-        run.stop("stopped", "checkpoint").wait(WITHIN_S)
-        assert run.resumed == resumed
+    run = session.run(sql, name="job", state_dir=state, step=True, ttl="1 h")
+    run.step()
+    eventually(lambda: run.error or run.rows_in > 0, WITHIN_S)
+    run.stop("stopped", "checkpoint").wait(WITHIN_S)
+    assert not run.resumed
     moved = state.rename(here / "moved")
     run = session.run(sql, name="job", state_dir=moved, wait=True, ttl="1 h")
     assert run.resumed
