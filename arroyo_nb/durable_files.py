@@ -21,6 +21,9 @@ from arroyo_nb.errors import RunProblem, StateProblem
 _CHECK = "check"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
+RAISE = "allow more in the shell that starts Jupyter, or the job: ulimit -n 4096"
+"""What to type where no file can be opened any more."""
+
 
 def is_full(error: BaseException) -> bool:
     """Whether an error says that there is no space left, on a disk or in a quota."""

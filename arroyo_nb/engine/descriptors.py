@@ -15,6 +15,7 @@ import resource
 from collections.abc import Iterator
 from contextlib import ExitStack
 
+from arroyo_nb import durable_files
 from arroyo_nb.engine.problem import EngineProblem
 
 LEAST_OF_JAVA = 700
@@ -24,7 +25,7 @@ SPARE = 8
 """Descriptors that must be free where Spark is asked for rows: the rows come over a
 connection, and where Python cannot open it, Spark waits for it for ever."""
 
-RAISE = "allow more in the shell that starts Jupyter, or the job: ulimit -n 4096"
+RAISE = durable_files.RAISE
 
 _USED_UP = re.compile(r"Too many open files(?P<everywhere> in system)?")
 _IN_PYTHON = "[Errno 24]"

@@ -30,8 +30,8 @@ def test_a_run_without_descriptors_fails_soon_and_the_next_one_works(
     assert [line["spare"] for line in lines] == spares
     for line in lines:
         assert line["seconds"] < WITHIN_S
-        assert line["error"] == (
-            "no file or connection can be opened any more: this Python process has "
-            f"reached its limit of 256 / {RAISE}"
-        )
+        what, _, hint = line["error"].rpartition(" / ")
+        assert hint == RAISE
+        # The first that is met may be the file of a table.
+        assert what.endswith((": Too many open files", "its limit of 256"))
         assert line["rows"] == 6
