@@ -1,4 +1,4 @@
-"""Small files that survive a kill and a loss of power, and what a full disk means.
+"""Small files that survive a kill and a loss of power.
 
 A file is a JSON object with a check sum of its own. It is replaced by a rename, after
 its bytes have reached the disk: a reader finds the old object or the new one, and
@@ -7,7 +7,6 @@ knows one that was damaged since.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import zlib
@@ -16,46 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from arroyo_nb.errors import RunProblem, StateProblem
+from arroyo_nb.errors import StateProblem
+from arroyo_nb.file_errors import refusal
 
 _CHECK = "check"
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
-RAISE = "allow more in the shell that starts Jupyter, or the job: ulimit -n 4096"
-"""What to type where no file can be opened any more."""
-
-
-def is_full(error: BaseException) -> bool:
-    """Whether an error says that there is no space left, on a disk or in a quota."""
-    if not isinstance(error, OSError):
-        return False
-    # Arrow's errors may be without a number.
-    return error.errno in _FULL or "No space left" in str(error)
-
-
-def free_bytes(folder: Path) -> int:
-    """How many bytes its disk still takes."""
-    while not folder.exists():
-        folder = folder.parent
-    status = os.statvfs(folder)
-    return status.f_bavail * status.f_frsize
-
-
-def full_disk(what: str, path: Path | str) -> RunProblem:
-    """That a disk is full: which one, by what lies on it, and how to go on.
-
-    Parameters
-    ----------
-    what
-        What lies there, such as ``state folder``.
-    path
-        Where.
-    """
-    return RunProblem(
-        f"the disk of the {what} is full: '{path}'",
-        hint="make space there and run it again; with the same state_dir= it resumes "
-        "where it was",
-    )
 
 
 @contextmanager
@@ -70,11 +33,11 @@ def state_disk(path: Path, what: str = "state folder") -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        if is_full(problem):
-            raise full_disk(what, path) from None
-        said = problem.strerror or str(problem)
-        raise RunProblem(
-            f"cannot write '{path}' in the {what}: {said}",
+        raise refusal(
+            problem,
+            f"cannot write '{path}' in the {what}",
+            what,
+            path,
             hint="let this user write there, or name another folder by state_dir=",
         ) from None
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from arroyo_nb.durable_files import RAISE, full_disk, is_full
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import refusal
 
 
 @contextmanager
@@ -35,9 +34,5 @@ def refusals(verb: str, name: str) -> Iterator[None]:
                 f"there is no file '{name}'",
                 hint=f"paths are relative to '{Path.cwd()}'",
             ) from None
-        if is_full(problem):
-            raise full_disk("sink" if verb == "write" else "source", name) from None
-        hint = RAISE if problem.errno == errno.EMFILE else None
-        # Arrow's are without a number, and so without the system's word for it.
-        said = problem.strerror or str(problem)
-        raise RunProblem(f"cannot {verb} '{name}': {said}", hint=hint) from None
+        what = "sink" if verb == "write" else "source"
+        raise refusal(problem, f"cannot {verb} '{name}'", what, name) from None

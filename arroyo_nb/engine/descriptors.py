@@ -1,22 +1,25 @@
 """How many files and connections a process may have open at once, and what to say when
 it has them.
 
-A shell calls it ``ulimit -n``. The soft limit is often 1,024, on macOS 256. Java raises
-its own to the hard limit when it starts, and the Python workers are its children; only
-the Python process of the notebook or of the job lives with the soft one.
+Java raises its own to the hard limit when it starts, and the Python workers are its
+children; only the Python process of the notebook or of the job lives with the soft one.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import resource
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from arroyo_nb import durable_files
 from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.file_errors import (
+    PYTHON,
+    RAISE,
+    is_out_of_descriptors,
+    out_of_descriptors,
+)
 
 LEAST_OF_JAVA = 700
 """Spark has 280 jars open, and with some queries 450 descriptors in all."""
@@ -25,10 +28,9 @@ SPARE = 8
 """Descriptors that must be free where Spark is asked for rows: the rows come over a
 connection, and where Python cannot open it, Spark waits for it for ever."""
 
-RAISE = durable_files.RAISE
-
 _USED_UP = re.compile(r"Too many open files(?P<everywhere> in system)?")
 _IN_PYTHON = "[Errno 24]"
+_JAVA = "Spark's Java process"
 
 
 def check_limit() -> None:
@@ -72,22 +74,14 @@ def shortage(error: BaseException, text: str = "") -> str | None:
     text
         What Java says of it, where it comes from there.
     """
-    # An error of ours may be a copy that has a place, and not what caused it.
-    said = getattr(error, "message", "").endswith(f": {os.strerror(errno.EMFILE)}")
-    if said or any(_is_used_up(e) for e in _causes(error)):
-        return _sentence("this Python process", _limits()[0])
+    if any(map(is_out_of_descriptors, _causes(error))):
+        return out_of_descriptors()
     found = _USED_UP.search(text)
     if found is None:
         return None
     if found["everywhere"]:
         return "no file or connection can be opened: the system has no more for anybody"
-    if _IN_PYTHON in text:
-        return _sentence("this Python process", _limits()[0])
-    return _sentence("Spark's Java process", _limits()[1])
-
-
-def _is_used_up(error: BaseException) -> bool:
-    return isinstance(error, OSError) and error.errno == errno.EMFILE
+    return out_of_descriptors(PYTHON if _IN_PYTHON in text else _JAVA)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -97,15 +91,3 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         seen.append(found)
         yield found
         found = found.__cause__ or found.__context__
-
-
-def _sentence(process: str, limit: int) -> str:
-    most = "" if limit == resource.RLIM_INFINITY else f" of {limit:,}"
-    return (
-        "no file or connection can be opened any more: "
-        f"{process} has reached its limit{most}"
-    )
-
-
-def _limits() -> tuple[int, int]:
-    return resource.getrlimit(resource.RLIMIT_NOFILE)

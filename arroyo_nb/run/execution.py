@@ -26,10 +26,10 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from arroyo_nb.durable_files import free_bytes, full_disk
 from arroyo_nb.engine import given
 from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.errors import ArroyoError, RunProblem, StateProblem
+from arroyo_nb.file_errors import free_bytes, full_disk
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.folder import RunFolder

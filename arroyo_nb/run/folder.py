@@ -29,8 +29,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from arroyo_nb.durable_files import full_disk, is_full, state_disk
+from arroyo_nb.durable_files import state_disk
 from arroyo_nb.errors import RunProblem, StateProblem
+from arroyo_nb.file_errors import full_disk, is_full
 from arroyo_nb.run import heartbeat
 from arroyo_nb.run.checkpoint import Checkpoint, inspect_checkpoint, newest_chunks
 from arroyo_nb.run.manifest import MANIFEST, Manifest, numbered

@@ -27,6 +27,8 @@ from threading import Lock
 
 import pyarrow as pa
 
+from arroyo_nb.file_errors import is_full
+
 FILES_OF_BUDGET = 8
 """Into how many files a budget is cut: removing the oldest frees an eighth of it."""
 
@@ -397,8 +399,7 @@ class RowStore:
         try:
             yield
         except (OSError, pa.ArrowException) as problem:
-            full = getattr(problem, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
-            said = "the disk is nearly full" if full else str(problem)
+            said = "the disk is nearly full" if is_full(problem) else str(problem)
             self.problem = f"'{self.folder}' cannot be written: {said}"
             with suppress(OSError, pa.ArrowException):
                 self._close_file()

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from arroyo_nb.engine.descriptors import RAISE, shortage
+from arroyo_nb.engine.descriptors import shortage
 from arroyo_nb.errors import RESTORE, ArroyoError, DataProblem, RunProblem
+from arroyo_nb.file_errors import RAISE
 
 
 class SparkProblem(RunProblem):

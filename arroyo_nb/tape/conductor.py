@@ -18,8 +18,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from arroyo_nb.durable_files import full_disk, is_full
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.file_errors import full_disk, is_full
 from arroyo_nb.schema import EPOCH, MICROSECOND, Schema
 from arroyo_nb.tape import END_CHUNKS, KEPT_BAD_ROWS, BadRow, Recorder
 from arroyo_nb.tape.format import (

@@ -13,7 +13,6 @@ A tape is written beside its place and moved there when it is whole.
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import tempfile
@@ -25,6 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import is_full
 from arroyo_nb.schema import (
     BIGINT,
     BYTEA,
@@ -111,8 +111,6 @@ class Record(NamedTuple):
 RESERVE_BYTES = 64 * 2**10
 """What is set aside on the disk while a tape is written: where it is full, this much is
 left to end the tape well."""
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Unwritten(RunProblem):
@@ -247,7 +245,7 @@ class RecordWriter:
     def _unwritten(self, problem: OSError) -> Unwritten:
         # Arrow's words are its own.
         said = problem.strerror or str(problem)
-        if problem.errno in _FULL:
+        if is_full(problem):
             said = "the disk is full"
         return Unwritten(
             f"the tape '{self.path}' cannot be written: {said}",

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from arroyo_nb.durable_files import free_bytes
+from arroyo_nb.file_errors import free_bytes
 
 ROWS = 20_000
 SCRIPT = """

@@ -16,9 +16,10 @@ from py4j.java_gateway import GatewayProperty, PythonProxyPool
 
 from arroyo_nb.engine import descriptors
 from arroyo_nb.engine.callbacks import CallbackServer
-from arroyo_nb.engine.descriptors import RAISE, check_limit, check_spare
+from arroyo_nb.engine.descriptors import check_limit, check_spare
 from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import RAISE
 from arroyo_nb.spark.failures import run_problem
 
 USED_UP = OSError(errno.EMFILE, "Too many open files")
@@ -150,9 +151,3 @@ def test_the_limit_is_named_and_what_to_type(
 def test_what_a_record_says_is_no_shortage() -> None:
     problem = RunProblem("cannot read the record 'Too many open files'")
     assert run_problem(problem) is problem
-
-
-def test_a_copy_of_an_error_is_a_shortage_without_its_cause() -> None:
-    problem = run_problem(RunProblem("cannot read 'a.json': Too many open files"))
-    assert (problem.message, problem.hint) != ("cannot read 'a.json'", None)
-    assert problem.hint == RAISE
