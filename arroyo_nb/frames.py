@@ -79,6 +79,13 @@ def lookup_table(name: str, frame: Any, keys: Sequence[str]) -> LookupTable:
     return LookupTable(spec, FRAME, schema.names, rows=rows)
 
 
+def gives_rows(value: Any) -> bool:
+    """Whether a value of the notebook is a DataFrame."""
+    # A class has the methods of its instances.
+    methods = ("__arrow_c_stream__", "toArrow")
+    return not isinstance(value, type) and any(hasattr(value, m) for m in methods)
+
+
 def rows_of(frame: Any) -> pa.Table:
     """The rows of a DataFrame.
 

@@ -28,6 +28,7 @@ from arroyo_nb import flags
 from arroyo_nb.engine.termination import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
+from arroyo_nb.frames import gives_rows
 from arroyo_nb.parameters import bind
 from arroyo_nb.promote import JOBS, SPEC
 from arroyo_nb.registry import did_you_mean
@@ -344,11 +345,17 @@ class ArroyoMagics(Magics):
     def _do_lookup(self, name: str, *keys: str) -> None:
         from arroyo_nb.views.listing import changes
 
-        if name not in self._shell.user_ns:
-            near = did_you_mean(name, self._shell.user_ns)
-            raise RunProblem(f"there is no variable '{name}'", hint=near)
+        variables = self._shell.user_ns
+        if name not in variables:
+            # Not what IPython has in there itself: its functions, its history.
+            frames = [n for n, value in variables.items() if gives_rows(value)]
+            raise RunProblem(
+                f"there is no variable '{name}'",
+                hint=did_you_mean(name, frames)
+                or f"assign the DataFrame to {name} in a cell before this one",
+            )
         before = self.session.catalog
-        self.session.lookup(name, self._shell.user_ns[name], key=keys)
+        self.session.lookup(name, variables[name], key=keys)
         _say(changes(before, self.session.catalog))
 
     def _do_explain(self, name: str) -> None:

@@ -59,6 +59,8 @@ class Option:
         The values of an ENUM, in the spelling that is accepted.
     only
         ``source`` or ``sink``, where the other does not take it; empty: both do.
+    elsewhere
+        What the option is called in other systems, for the hint of an error.
     """
 
     name: str
@@ -68,6 +70,22 @@ class Option:
     default: OptionValue | None = None
     choices: tuple[str, ...] = ()
     only: str = ""
+    elsewhere: tuple[str, ...] = ()
+
+    def written(self, value: str) -> str:
+        """The option as it is written for a value of another system.
+
+        >>> offset = Option("offset", Kind.ENUM, "", choices=("latest", "earliest"))
+        >>> offset.written("earliest-offset")
+        "offset = 'earliest'"
+        >>> offset.written("timestamp")
+        "offset = 'latest' or 'earliest'"
+        """
+        spelled = value.replace("-", "_")
+        near = [c for c in self.choices if spelled.startswith(c)] or list(self.choices)
+        values = " or ".join(f"'{one}'" for one in near or [value])
+        name = f"'{self.name}'" if "." in self.name else self.name
+        return f"{name} = {values}"
 
 
 def resolved(

@@ -305,6 +305,9 @@ class Connector(Protocol):
 
     name: str
     doc: str
+    elsewhere: Mapping[str, str]
+    """What comes near to it in other systems, and what to write here, for the hint of
+    an error."""
     directions: frozenset[Direction]
     typed: bool
     """Whether ``type = 'source' | 'sink'`` must be given (else it is unknown)."""
@@ -433,6 +436,7 @@ class Unasked:
     """A connector without keys, metadata and event time of its own, that is never
     asked."""
 
+    elsewhere: Mapping[str, str] = MappingProxyType({})
     metadata = NO_METADATA
     has_event_time = False
     payloads = False
@@ -474,6 +478,12 @@ class SinkOnly(Unasked):
 
 
 CONNECTORS: Registry[Connector] = Registry("connector", __name__, "CONNECTOR")
+
+
+def elsewhere_hint(name: str) -> str | None:
+    """What to write for a connector that other systems have; None: nothing is known."""
+    found = (CONNECTORS.get(one).elsewhere.get(name) for one in CONNECTORS.names)
+    return next(filter(None, found), None)
 
 
 def is_streamed(connector: str) -> bool:

@@ -38,6 +38,13 @@ SERVERS = Option(
     Kind.STRING,
     "host:port of brokers, with commas between",
     required=True,
+    elsewhere=(
+        "properties.bootstrap.servers",
+        "kafka.bootstrap.servers",
+        "bootstrap.servers",
+        "bootstrap.server",
+        "brokers",
+    ),
 )
 
 SCHEMA_REGISTRY = (
@@ -77,7 +84,13 @@ AUTH = (
 )
 
 TABLE = (
-    Option("topic", Kind.STRING, "the topic that is read or written", required=True),
+    Option(
+        "topic",
+        Kind.STRING,
+        "the topic that is read or written",
+        required=True,
+        elsewhere=("kafka_topic", "KAFKA_TOPIC", "subscribe", "topics"),
+    ),
     Option(
         OFFSET,
         Kind.ENUM,
@@ -85,6 +98,13 @@ TABLE = (
         "or where source.group_id stands",
         choices=("latest", "earliest", "group"),
         only="source",
+        elsewhere=(
+            "scan.startup.mode",
+            "auto.offset.reset",
+            "properties.auto.offset.reset",
+            "startingOffsets",
+            "startingoffsets",
+        ),
     ),
     Option(
         TIMESTAMP,
@@ -113,6 +133,7 @@ TABLE = (
         Kind.STRING,
         "the group that the client names; a run keeps its offsets itself",
         only="source",
+        elsewhere=("properties.group.id", "group.id", "group_id"),
     ),
     Option(
         "source.group_id_prefix",
@@ -127,6 +148,7 @@ TABLE = (
         default="at_least_once",
         choices=("at_least_once", "exactly_once"),
         only="sink",
+        elsewhere=("sink.delivery-guarantee", "sink.semantic"),
     ),
     Option(
         TIMESTAMP_FIELD,
@@ -139,6 +161,7 @@ TABLE = (
         Kind.FIELD,
         "TEXT column that is the key of a record; one of another type is none",
         only="sink",
+        elsewhere=("key.fields", "KEY"),
     ),
     Option(
         "client_configs",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
@@ -116,6 +117,13 @@ class ImpulseConnector(SourceOnly):
 
     name = "impulse"
     doc = "a counter at a fixed rate"
+    elsewhere: Mapping[str, str] = MappingProxyType(
+        dict.fromkeys(
+            ("datagen", "faker", "rate", "generator", "load_generator"),
+            "for a counter write connector = 'impulse', event_rate = 10, and no "
+            "columns; for recorded rows see the connector 'sample'",
+        )
+    )
     directions = frozenset({Direction.SOURCE})
     typed = False
     has_event_time = True

@@ -9,6 +9,7 @@ in its checkpoint. Source: arroyo-semantics b.2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.connectors._kafka_access import Login
@@ -27,6 +28,21 @@ from arroyo_nb.options import OptionValue
 
 class Kafka(KafkaTable):
     """The connector."""
+
+    elsewhere: Mapping[str, str] = MappingProxyType(
+        {
+            **dict.fromkeys(
+                ("upsert-kafka", "upsert_kafka"),
+                "write connector = 'kafka', format = 'debezium_json', and PRIMARY KEY "
+                "after the type of the key",
+            ),
+            **dict.fromkeys(
+                ("mysql-cdc", "postgres-cdc", "mysql", "postgres", "jdbc", "debezium"),
+                "let Debezium send the changes to a topic, and write connector = "
+                "'kafka', format = 'debezium_json'",
+            ),
+        }
+    )
 
     def check(
         self, spec: TableSpec, direction: Direction

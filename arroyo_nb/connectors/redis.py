@@ -127,6 +127,7 @@ class Redis:
 
     name = "redis"
     doc = "a key-value store that a stream looks values up in"
+    elsewhere: Mapping[str, str] = MappingProxyType({})
     directions = frozenset({Direction.LOOKUP})
     typed = True
     has_event_time = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, SinkOnly, TableSpec, Writer
 from arroyo_nb.connectors._line_writers import StreamWriter
@@ -14,6 +16,13 @@ class Stdout(SinkOnly):
 
     name = "stdout"
     doc = "rows as JSON lines on the standard output"
+    elsewhere: Mapping[str, str] = MappingProxyType(
+        dict.fromkeys(
+            ("print", "console"),
+            "write connector = 'stdout', format = 'json'; a SELECT by itself shows its "
+            "rows, without a table",
+        )
+    )
     directions = frozenset({Direction.SINK})
     typed = False
     formats = ("json", "debezium_json")

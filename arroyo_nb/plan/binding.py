@@ -20,6 +20,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupport
 from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.plan import aggregate_calls, aggregates, calls, over
 from arroyo_nb.plan.functions import (
+    ELSEWHERE,
     ROW_TIME,
     WORDED,
     function_call,
@@ -223,7 +224,7 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     # Quoted, the name of a function is an Identifier, whose case counts.
     name = node.name if isinstance(node.this, exp.Identifier) else node.name.lower()
     if name in calls.UNSUPPORTED_FUNCTIONS:
-        raise Unsupported(calls.UNSUPPORTED_FUNCTIONS[name])
+        raise Unsupported(calls.UNSUPPORTED_FUNCTIONS[name], hint=ELSEWHERE.get(name))
     aggregate = aggregates.primary(name)
     if aggregate is not None:
         return _aggregate(aggregate, node, scope)

@@ -41,7 +41,7 @@ from arroyo_nb.registry import did_you_mean, nearest
 from arroyo_nb.schema import NULL, Field, Schema
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import name_span, span_of
-from arroyo_nb.sql.other_dialects import explain_error
+from arroyo_nb.sql.other_dialects import explain_error, setting_hint
 from arroyo_nb.sql.statements import (
     CreateTable,
     CreateView,
@@ -195,6 +195,7 @@ class Script:
                 "a table made with CREATE TABLE AS takes its columns from its query: "
                 "it has no column list and no options",
                 span=span_of(create.this),
+                hint=_of_query_hint(statement.name, writes=bool(properties)),
             )
         plan, tables = self._planned(create.expression)
         # Here, not where it is read: a view that nobody reads is checked as well.
@@ -210,7 +211,8 @@ class Script:
                 f"invalid option '{statement.name}'; supported options are "
                 f"'{UPDATING_TTL}'",
                 span=span_of(item.this),
-                hint=did_you_mean(statement.name, [UPDATING_TTL]),
+                hint=nearest(statement.name, [UPDATING_TTL])
+                or setting_hint(statement.name),
             )
         if len(item.expressions) != 1:
             raise PlanProblem(
@@ -349,6 +351,13 @@ def _converts_nothing(one: Schema, other: Schema) -> bool:
     """Whether names and types are the same: that a column may be NULL, or not, converts
     no value."""
     return [(f.name, f.type) for f in one] == [(f.name, f.type) for f in other]
+
+
+def _of_query_hint(name: str, *, writes: bool) -> str:
+    """What to write in place of CREATE TABLE AS with options, or with columns."""
+    if writes:
+        return f"CREATE TABLE {name} WITH (...), then INSERT INTO {name} SELECT ..."
+    return f"write CREATE VIEW {name} AS SELECT ... AS column"
 
 
 def _reads(view: Relation, table: Relation) -> bool:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.plan import aggregates, calls
+from arroyo_nb.plan.scope import CLOCK
 from arroyo_nb.plan.typing import (
     cast,
     is_nullable,
@@ -107,6 +108,18 @@ ELSEWHERE = {
         ("earliest_by_offset", "min_by", "first"),
         "write first_value(x ORDER BY at)",
     ),
+    **dict.fromkeys(
+        (
+            *("now", "current_timestamp", "getdate", "sysdate", "localtimestamp"),
+            *("current_date", "curdate", "current_time", "curtime", "unix_millis"),
+        ),
+        CLOCK,
+    ),
+    **dict.fromkeys(
+        ("percentile_approx", "approx_percentile", "percentile", "percentile_cont"),
+        "write approx_percentile_cont(0.5) WITHIN GROUP (ORDER BY x)",
+    ),
+    "approx_count_distinct": "write approx_distinct(x)",
     "topk": "number the rows with row_number() OVER (PARTITION BY ... ORDER BY ...) AS "
     "n in a subquery, and WHERE n <= 5 outside",
     **dict.fromkeys(
@@ -128,6 +141,9 @@ ELSEWHERE = {
             "json_value",
             "get_json_object",
             "jsonb_extract_path_text",
+            "json_query",
+            "from_json",
+            "parse_json",
         ),
         "declare the column STRUCT<field TYPE, ...>, and read column.field",
     ),

@@ -62,6 +62,7 @@ class Options:
 
     given: dict[str, exp.Property] = field(default_factory=dict)
     known: set[str] = field(default_factory=set)
+    elsewhere: dict[str, Option] = field(default_factory=dict)
     malformed: set[str] = field(default_factory=set)
 
     @classmethod
@@ -101,10 +102,11 @@ class Options:
             When it is required and missing, or is not of its kind.
         """
         self.known.add(option.name)
+        self.elsewhere.update(dict.fromkeys(option.elsewhere, option))
         item = self.given.get(option.name)
         if item is None:
             if option.required and option.name not in self.malformed:
-                raise CatalogProblem(f"required option '{option.name}' not set")
+                raise self._missing(option)
             return option.default
         return _READERS[option.kind](option, item.args["value"])
 
@@ -140,8 +142,29 @@ class Options:
         return CatalogProblem(
             f"unknown options provided in WITH clause: {names}",
             span=self.span(left[0]),
-            hint=did_you_mean(left[0], self.known),
+            hint=self._translated(left) or did_you_mean(left[0], self.known),
         )
+
+    def _missing(self, option: Option) -> CatalogProblem:
+        """The error for a required option. Where it is given by the name that another
+        system has for it, that is the place, and no second error."""
+        others = [name for name in option.elsewhere if name in self.given]
+        self.known.update(others)
+        return CatalogProblem(
+            f"required option '{option.name}' not set",
+            span=self.span(others[0]) if others else None,
+            hint=self._translated(others),
+        )
+
+    def _translated(self, names: Iterable[str]) -> str | None:
+        """What to write for options of other systems."""
+        pairs = [
+            f"{self.elsewhere[name].written(self.given[name].args['value'].name)} in "
+            f"place of '{name}'"
+            for name in names
+            if name in self.elsewhere
+        ]
+        return f"write {', '.join(pairs)}" if pairs else None
 
 
 def _string(option: Option, value: exp.Expr) -> str:

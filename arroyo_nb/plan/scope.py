@@ -199,6 +199,12 @@ def _case_hint(typed_name: str, known: Iterable[str]) -> str | None:
     return None
 
 
+CLOCK = (
+    "the time of a row is row_time(), which is its arrival where the table has no "
+    "WATERMARK; a fixed time is a parameter, as in at > :since"
+)
+"""What to write for the time of day."""
+
 ELSEWHERE = {
     **dict.fromkeys(
         ("window_start", "windowstart", "window_end", "windowend", "window_time"),
@@ -216,6 +222,8 @@ ELSEWHERE = {
         "declare it in CREATE TABLE: name INT METADATA FROM 'partition', name "
         "BIGINT METADATA FROM 'offset_id'",
     ),
+    **dict.fromkeys(("localtimestamp", "localtime", "sysdate", "systimestamp"), CLOCK),
+    "stream": "leave STREAM out: a query reads what comes",
     "proctime": "rows have an event time, row_time(); without a WATERMARK it is their "
     "arrival",
 }

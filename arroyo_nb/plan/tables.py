@@ -14,6 +14,7 @@ from arroyo_nb.connectors import (
     Connector,
     Direction,
     TableSpec,
+    elsewhere_hint,
     format_options,
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
@@ -104,6 +105,8 @@ def _check_memory(options: Options, create: exp.Expr) -> None:
 
 
 def _connector_hint(options: Options) -> str:
+    if "connector" in options.given:
+        return "for a query that others read write CREATE VIEW name AS SELECT ..."
     for name in options.given:
         if nearest(name, ["connector"]):
             value = options.given[name].args["value"].name
@@ -138,7 +141,11 @@ def _connector(options: Options) -> Connector:
     span = options.span("connector")
     if name in _CONNECTORS_TO_COME and name not in CONNECTORS.names:
         raise Unsupported(f"the connector '{name}' is not supported yet", span=span)
-    return CONNECTORS.get(name or "", span=span)
+    try:
+        return CONNECTORS.get(name or "", span=span)
+    except CatalogProblem as problem:
+        problem.hint = elsewhere_hint(name or "") or problem.hint
+        raise
 
 
 class _Table:
@@ -276,7 +283,13 @@ class _Table:
         if not self._connector.typed:
             (direction,) = possible - {Direction.LOOKUP}
             return direction
-        word = self._options.text("type", required=True)
+        word = self._options.text("type")
+        if word is None:
+            raise CatalogProblem(
+                "required option 'type' not set",
+                hint="write type = 'source' to read the table, type = 'sink' to write "
+                "it",
+            )
         wanted = _DIRECTIONS.get(word or "")
         if wanted is None or wanted not in self._connector.directions:
             raise CatalogProblem(

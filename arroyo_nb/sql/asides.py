@@ -56,6 +56,12 @@ def parse_aside(
         ]:
             view, some = words[1] == "VIEW", len(words) > 3
             return Drop(exp.null(), span, _name(tokens[-1]), view, some)
+        case ["SHOW", "TOPICS", *_]:
+            raise _unfit(tokens, "%arroyo topics lists the topics of a broker")
+        case ["SHOW", "CREATE" | "COLUMNS", *_]:
+            raise _unfit(tokens, "DESCRIBE name shows the columns of a table or view")
+        case ["SHOW", "JOBS" | "QUERIES", *_]:
+            raise _unfit(tokens, "%arroyo ps lists what runs")
         case ["SHOW", *_]:
             raise _unfit(tokens, "SHOW TABLES lists the tables and views")
         case ["DESCRIBE" | "DESC", *_]:

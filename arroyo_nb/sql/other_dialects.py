@@ -114,6 +114,48 @@ _ROWS = (
         "write SHOW TABLES; %arroyo topics lists the topics of a broker",
     ),
     (
+        r"^\s*DECLARE\b",
+        "a variable is one of the notebook: assign n = 5 in a cell before, and write "
+        ":n in the query",
+    ),
+    (r"^\s*INSERT\s+OVERWRITE\b", "write INSERT INTO name SELECT ..."),
+    (
+        r"^\s*(?:USE\b|CREATE\s+(?:DATABASE|SCHEMA|CATALOG)\b)",
+        "leave it out: a table has a name alone, without a database or a catalog",
+    ),
+    (
+        r"^\s*ADD\s+(?:JAR|FILE)\b",
+        "leave it out: connectors bring what they need",
+    ),
+    (
+        r"^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b",
+        "leave it out: state is found by its keys",
+    ),
+    (
+        r"^\s*ALTER\b",
+        "write the CREATE TABLE or CREATE VIEW again: it replaces the one before",
+    ),
+    (
+        r"^\s*(?:DELETE|UPDATE|MERGE|TRUNCATE)\b",
+        "rows of a stream are not changed: leave some out with WHERE in a query, or "
+        "read changes with format = 'debezium_json'",
+    ),
+    (
+        r"^\s*EXPLAIN\s+(?!SELECT\b|INSERT\b|WITH\b|\()",
+        "write EXPLAIN SELECT ...",
+    ),
+    (
+        r"^\s*CREATE\s+(?:TEMPORARY\s+)?TABLE\s+\S+\s+LIKE\b",
+        "write its columns again",
+    ),
+    (r"\bTABLESAMPLE\b", "filter with WHERE random() < 0.1"),
+    (
+        r"\bEXISTS\s*\(\s*SELECT\b|\bIN\s*\(\s*SELECT\b",
+        "write a JOIN with the other table",
+    ),
+    (r"\*\s*(?:EXCEPT|EXCLUDE|REPLACE|RENAME)\s*\(", "name the columns"),
+    (r"\bGROUP\s+BY\s+ALL\b", "name the columns"),
+    (
         r"\bSTATEMENT\s+SET\b",
         "leave it out: the INSERTs of one cell are started together",
     ),
@@ -157,6 +199,31 @@ _ROWS = (
         "write the query as a JOIN, or with OVER in a subquery",
     ),
 )
+
+# What is SET elsewhere, by its name.
+_SETTINGS = (
+    (r"ttl|retention", "write SET updating_ttl = INTERVAL '1 day'"),
+    (r"time.?zone", "leave it out: times are in UTC"),
+    (
+        r"offset",
+        "where a topic is read from stands in its CREATE TABLE: WITH "
+        "('source.offset' = 'earliest', ...)",
+    ),
+    (
+        r"mini.?batch|trigger|flush",
+        "how often results come is a flag of the cell: %%arroyo --trigger 1s",
+    ),
+    (
+        r"parallelism|partitions|threads",
+        "leave it out: how many tasks a run has follows from the cores",
+    ),
+)
+_OTHER_SETTING = (
+    "the one setting is updating_ttl, as in SET updating_ttl = INTERVAL '1 day'; those "
+    "of a run are flags of the cell, which %%arroyo --help lists"
+)
+_SET = re.compile(r"\s*SET\s+['\"]?(?P<name>[\w.-]+\.[\w.-]+)", re.IGNORECASE)
+
 _COMPILED = tuple((re.compile(row, re.IGNORECASE), hint) for row, hint in _ROWS)
 _QUOTED = re.compile(r"'[^']*'")
 
@@ -167,8 +234,20 @@ def hint_of(statement: str) -> str | None:
     >>> hint_of("SELECT a FROM t EMIT CHANGES")
     'a query sends its results as they come: leave EMIT out'
     """
+    if (setting := _SET.match(statement)) is not None:
+        return setting_hint(setting["name"])
     plain = _QUOTED.sub(lambda found: "'" + "0" * (len(found[0]) - 2) + "'", statement)
     return next((hint for row, hint in _COMPILED if row.search(plain)), None)
+
+
+def setting_hint(name: str) -> str:
+    """What to write for what is SET in another system.
+
+    >>> setting_hint("table.exec.state.ttl")
+    "write SET updating_ttl = INTERVAL '1 day'"
+    """
+    rows = (hint for row, hint in _SETTINGS if re.search(row, name, re.IGNORECASE))
+    return next(rows, _OTHER_SETTING)
 
 
 def explain_error(problem: ArroyoError, statement: str) -> None:

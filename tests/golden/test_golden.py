@@ -121,7 +121,17 @@ def test_what_other_dialects_write_is_answered(row: dict[str, str]) -> None:
         "SELECT last_value(fare ORDER BY at), first_value(fare ORDER BY at), "
         "array_agg(DISTINCT name), string_agg(name, ',') FROM trips GROUP BY id",
         "SELECT array_has(tags, 'x'), array_length(tags), to_unixtime(at), row_time() "
-        "FROM trips",
+        "FROM trips WHERE random() < 0.1",
+        "SELECT name, approx_percentile_cont(0.5) WITHIN GROUP (ORDER BY fare), "
+        "approx_distinct(id) FROM trips GROUP BY name",
+        "SET updating_ttl = INTERVAL '1 day'; EXPLAIN SELECT id FROM trips",
+        "CREATE TABLE o WITH (connector = 'stdout', format = 'json'); INSERT INTO o "
+        "SELECT id FROM trips",
+        "CREATE TABLE o (id BIGINT PRIMARY KEY) WITH (connector = 'kafka', format = "
+        "'debezium_json', bootstrap_servers = 'localhost:9092', topic = 'o', type = "
+        "'source', 'source.offset' = 'earliest', 'source.group_id' = 'x'); "
+        "CREATE TABLE c WITH (connector = 'impulse', event_rate = 10); "
+        "SELECT counter FROM c",
         "CREATE TABLE o (ms BIGINT NOT NULL, event_time TIMESTAMP NOT NULL GENERATED "
         "ALWAYS AS (to_timestamp_millis(ms)), WATERMARK FOR event_time AS event_time - "
         "INTERVAL '5 seconds') WITH (connector = 'single_file', path = '/x', format = "

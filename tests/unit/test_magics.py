@@ -467,6 +467,23 @@ def test_line_commands(cells: Cells) -> None:
         assert str(cells.error).startswith(said)
 
 
+@pytest.mark.parametrize("name", ["opne", "exti", "qit", "nope", "Inn", "displya"])
+def test_a_name_without_a_value_is_not_taken_for_one_of_pythons_or_ipythons(
+    cells: Cells, name: str
+) -> None:
+    """IPython keeps ``open``, ``exit``, ``quit`` and its history among variables."""
+    cells.run(f"%arroyo lookup {name} id")
+    assert f"assign the DataFrame to {name} in a cell" in str(cells.error)
+    cells.run(f"%%arroyo\nSELECT id FROM trips WHERE id = :{name}")
+    assert f"assign the variable {name} in a cell" in str(cells.error)
+
+
+def test_a_dataframe_of_nearly_that_name_is_offered(cells: Cells) -> None:
+    cells.shell.user_ns["fares"] = pa.table({"id": [1]})
+    cells.run("%arroyo lookup fare id")
+    assert "did you mean 'fares'?" in str(cells.error)
+
+
 def test_a_dataframe_of_the_notebook_becomes_a_lookup_table(cells: Cells) -> None:
     cells.shell.user_ns["fares"] = pa.table({"id": [1], "day": ["Mo"], "fare": [2.5]})
     text = cells.run("%arroyo lookup fares id day")

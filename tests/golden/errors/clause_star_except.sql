@@ -3,3 +3,4 @@ SELECT * EXCLUDE (id) FROM clicks
 -- <cell>:1:8: * EXCEPT is not supported
 --   SELECT * EXCLUDE (id) FROM clicks
 --          ^^^^^^^^^^^^^
+--   hint: name the columns

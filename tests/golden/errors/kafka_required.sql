@@ -14,6 +14,7 @@ CREATE TABLE f (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', top
 -- <cell>:2:14: Failed to create table b caused by required option 'type' not set
 --   CREATE TABLE b (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', format = 'json');
 --                ^
+--   hint: write type = 'source' to read the table, type = 'sink' to write it
 -- <cell>:3:14: Failed to create table c caused by 'format' must be set for Kafka connection
 --   CREATE TABLE c (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'source');
 --                ^

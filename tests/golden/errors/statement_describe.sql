@@ -9,7 +9,7 @@ DESC
 -- <cell>:2:6: syntax error at 'COLUMNS'
 --   SHOW COLUMNS;
 --        ^^^^^^^
---   hint: SHOW TABLES lists the tables and views
+--   hint: DESCRIBE name shows the columns of a table or view
 -- <cell>:3:1: syntax error at 'DESC'
 --   DESC
 --   ^^^^

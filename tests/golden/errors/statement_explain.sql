@@ -3,3 +3,4 @@ EXPLAIN CREATE VIEW v AS SELECT id FROM clicks
 -- <cell>:1:1: EXPLAIN takes a SELECT or an INSERT
 --   EXPLAIN CREATE VIEW v AS SELECT id FROM clicks
 --   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: write EXPLAIN SELECT ...
