@@ -22,8 +22,8 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import whole
-from arroyo_nb.errors import DataProblem
 from arroyo_nb.formats import PayloadDecoder, payload_format
+from arroyo_nb.formats._bad_records import refusal
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, Schema
 from arroyo_nb.tape import (
@@ -39,9 +39,6 @@ from arroyo_nb.tape.fit import SEEN, columns_seen
 
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
 """What Spark gives of a record."""
-
-DROP_HINT = "bad_data = 'drop' leaves such records out and counts them"
-"""What can be done about a record that cannot be read."""
 
 TOO_LATE = "its event time lies after the year 9998"
 """Why a record whose own time is past the last one cannot be used."""
@@ -136,7 +133,7 @@ class Records:
         if not bad_rows:
             return rows
         if UNREAD not in self.beside:
-            raise bad_record(next(bad))
+            raise refusal(next(bad))
         unread = pa.table({UNREAD: pa.array(map(BadRow.to_json, bad), pa.string())})
         return pa.concat_tables([rows, unread], promote_options="default")
 
@@ -212,14 +209,6 @@ class Records:
             record[PARTITION],
             record[OFFSET],
         )
-
-
-def bad_record(bad: BadRow) -> DataProblem:
-    """That a record cannot be read, and is not to be left out."""
-    return DataProblem(
-        f"{bad.place}: {bad.reason}",
-        hint=DROP_HINT,
-    )
 
 
 def _out_of_range(us: int) -> str:

@@ -129,7 +129,7 @@ class TapeRecorder:
         RunProblem
             When a chunk cannot be read, or a record is bad and not dropped.
         """
-        from arroyo_nb.connectors._records import bad_record
+        from arroyo_nb.formats._bad_records import refusal
 
         reader = self._reader()
         decoder = reader.decoder()
@@ -137,7 +137,7 @@ class TapeRecorder:
             records = self._records(found)
             made, bad_rows, bad = reader.apart(records, decoder)
             if bad_rows and not self._drop:
-                raise bad_record(next(bad))
+                raise refusal(next(bad))
             names = (*self._spec.physical.names, *reader.beside)
             sample = tuple(islice(bad, KEPT_BAD_ROWS))
             rows = made.rename_columns(list(names))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import DataProblem, RunProblem
 from arroyo_nb.formats import Decoded
+from arroyo_nb.formats._bad_records import MISMATCH_HINT, in_record
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     Decimal,
@@ -128,8 +129,9 @@ class ColumnDecoder:
         if not self._drop:
             first = next(bad)
             raise DataProblem(
-                f"{first.place}: the row does not match the schema: {first.reason}",
-                hint="bad_data = 'drop' leaves such rows out and counts them",
+                f"{first.place}: the row does not match the schema: {first.reason}"
+                f"{in_record(first.text)}",
+                hint=MISMATCH_HINT,
             )
         kept = pa.array(row not in faults for row in range(len(rows)))
         return Decoded(

@@ -15,6 +15,7 @@ from decimal import InvalidOperation
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.formats._bad_records import MISMATCH
 from arroyo_nb.formats._base64 import decimal_of
 from arroyo_nb.schema import (
     EPOCH,
@@ -54,7 +55,6 @@ _TOO_DEEP = "invalid JSON: nested too deeply"
 NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?"
 DAY = r"\d{4}-\d\d-\d\d"
 INSTANT = rf"({DAY})[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{{1,9}}))?([Zz]|[-+]\d\d:?\d\d)?"
-MISMATCH = "JSON does not match schema: "
 
 _NUMBER = re.compile(rf"{NUMBER}\Z", re.ASCII)
 _WHOLE = re.compile(r"-?\d+\Z", re.ASCII)
@@ -169,10 +169,13 @@ class RecordReader:
 
 
 def _fields_reader(
-    fields: Sequence[Field], decimals: str
+    fields: Sequence[Field], decimals: str, inside: str = ""
 ) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """A reader of an object: type by type it is chosen once, not for each record."""
-    readers = [(f.name, f.nullable, _reader(f.type, f.name, decimals)) for f in fields]
+    """A reader of an object: type by type it is chosen once, not for each record.
+    ``inside`` is what the names of an inner object's fields begin with in errors."""
+    readers = [
+        (f.name, f.nullable, _reader(f.type, inside + f.name, decimals)) for f in fields
+    ]
 
     def read(document: dict[str, Any]) -> dict[str, Any]:
         values = {}
@@ -180,7 +183,7 @@ def _fields_reader(
             found = document.get(name)
             if found is None and not nullable:
                 state = "null" if name in document else "missing"
-                raise mismatch(f"'{name}' is NOT NULL and is {state}")
+                raise mismatch(f"'{inside}{name}' is NOT NULL and is {state}")
             values[name] = None if found is None else reader(found)
         return values
 
@@ -204,9 +207,9 @@ def _conversion(type_: Type, name: str, decimals: str) -> Callable[[Any], Any]:
     """What makes a value of a type; None from it says that it cannot."""
     match type_:
         case ListOf(element):
-            return partial(_list, _reader(element, name, decimals))
+            return partial(_list, _reader(element, f"{name}[]", decimals))
         case StructOf(fields):
-            return partial(_struct, _fields_reader(fields, decimals))
+            return partial(_struct, _fields_reader(fields, decimals, f"{name}."))
         case Timestamp(digits):
             return partial(_instant, digits)
         case Decimal() if decimals == "bytes":

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from arroyo_nb.formats._bad_records import MISMATCH
 from arroyo_nb.formats._encode import DECIMAL_ENCODING
 from arroyo_nb.formats._json_records import (
     DAY,
@@ -26,7 +27,6 @@ from arroyo_nb.formats._json_records import (
     INTEGER_BITS,
     LAST_DAY,
     LAST_US,
-    MISMATCH,
     NUMBER,
     UNIT_NS,
 )

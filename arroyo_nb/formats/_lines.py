@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from arroyo_nb.errors import DataProblem
 from arroyo_nb.formats import Decoded
+from arroyo_nb.formats._bad_records import refusal
 from arroyo_nb.formats._json_records import BadRecord, RecordReader
 from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow, shown_text
 
@@ -104,9 +104,7 @@ class LineDecoder:
         return self._records.table(records), bad
 
     def _bad(self, problem: BadRecord, origin: str, line: int, text: bytes) -> BadRow:
+        bad = BadRow.in_file(origin, line, shown_text(text), str(problem))
         if not self._drop:
-            raise DataProblem(
-                f"{origin}:{line}: {problem}",
-                hint="bad_data = 'drop' leaves such records out and counts them",
-            ) from problem
-        return BadRow.in_file(origin, line, shown_text(text), str(problem))
+            raise refusal(bad) from problem
+        return bad

@@ -48,10 +48,15 @@ many."""
 def bad_row(*, text: str, **fields: str) -> str:
     """A :class:`~arroyo_nb.tape.BadRow` as JSON, in Spark's SQL; of each field the
     expression."""
-    cut = f"concat(left({text}, {SHOWN_CHARS - 1}), {quoted_text(CUT)})"
-    fields["text"] = f"IF(char_length({text}) > {SHOWN_CHARS}, {cut}, {text})"
+    fields["text"] = cut_text(text)
     columns = (f"{quoted_text(name)}, {value}" for name, value in fields.items())
     return f"to_json(named_struct({', '.join(columns)}))"
+
+
+def cut_text(text: str) -> str:
+    """A text, cut as :func:`~arroyo_nb.tape.shown_text` does it, in Spark's SQL."""
+    cut = f"concat(left({text}, {SHOWN_CHARS - 1}), {quoted_text(CUT)})"
+    return f"IF(char_length({text}) > {SHOWN_CHARS}, {cut}, {text})"
 
 
 def read_bad_rows(observed: Sequence[str]) -> list[BadRow]:

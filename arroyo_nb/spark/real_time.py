@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors._records import (
-    DROP_HINT,
     OFFSET,
     PARTITION,
     TIME,
@@ -24,9 +23,15 @@ from arroyo_nb.connectors._records import (
     VALUE,
 )
 from arroyo_nb.formats import payload_format
+from arroyo_nb.formats._bad_records import (
+    DROP_HINT,
+    IN_RECORD,
+    MISMATCH,
+    MISMATCH_HINT,
+)
 from arroyo_nb.formats._sql_decoder import SqlDecoder
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
-from arroyo_nb.spark.bad_rows import bad_row, drops_records
+from arroyo_nb.spark.bad_rows import bad_row, cut_text, drops_records
 from arroyo_nb.spark.topics import payloads, words
 from arroyo_nb.spark.windows import END_OF_TIME
 from arroyo_nb.tape import SHOWN_CHARS, UNREAD
@@ -38,7 +43,6 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import nodes
 
 _TIME, _WHY = "_time", "_why"
-_HINT = quoted_text(f"\n  hint: {DROP_HINT}")
 
 
 def decoded(records: DataFrame, stream: Stream, source: nodes.Source) -> DataFrame:
@@ -69,10 +73,9 @@ def decoded(records: DataFrame, stream: Stream, source: nodes.Source) -> DataFra
         f"AS {_WHY}",
     )
     columns = {name: found[name] for name in spec.physical.names} | {TIMESTAMP: _TIME}
-    told = f"{place}, ': ', {_WHY}"
+    # As many bytes as `shown_text` looks at.
+    text = f"trim(CAST(substring({VALUE}, 1, {4 * (SHOWN_CHARS + 1)}) AS STRING))"
     if drops_records(table):
-        # As many bytes as `shown_text` looks at.
-        text = f"trim(CAST(substring({VALUE}, 1, {4 * (SHOWN_CHARS + 1)}) AS STRING))"
         bad = bad_row(
             place=f"concat({place})",
             text=text,
@@ -83,9 +86,19 @@ def decoded(records: DataFrame, stream: Stream, source: nodes.Source) -> DataFra
         )
         columns[UNREAD] = f"IF({_WHY} IS NULL, NULL, {bad})"
     else:
-        failure = f"raise_error(concat({told}, {_HINT}))"
+        line = f"regexp_replace({cut_text(text)}, r'\\s+', ' ')"
+        failure = (
+            f"raise_error(concat({place}, ': ', {_WHY}, {quoted_text(IN_RECORD)}, "
+            f"{line}, IF(startswith({_WHY}, {quoted_text(MISMATCH)}), "
+            f"{_hint(MISMATCH_HINT)}, {_hint(DROP_HINT)})))"
+        )
         # In each: Spark leaves out a column that nobody reads, and looks first at those
         # that a filter needs.
         for name, value in columns.items():
             columns[name] = f"IF({_WHY} IS NULL, {value}, {failure})"
     return rows.selectExpr(*(f"{v} AS {quoted(name)}" for name, v in columns.items()))
+
+
+def _hint(text: str) -> str:
+    """What :func:`arroyo_nb.spark.failures.run_problem` takes for the hint."""
+    return quoted_text(f"\n  hint: {text}")

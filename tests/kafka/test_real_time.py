@@ -126,6 +126,8 @@ def test_the_first_bad_record_fails_it_with_its_place(
     eventually(lambda: run.state.ended, SOON_S)
     said = f"{source.name}[0] offset 1: JSON does not match schema: 'id' is BIGINT"
     assert said in run.error.message
+    assert ", in the record " + '{"id": "one"}' in run.error.message
+    assert "declare the column" in run.error.hint
     assert "bad_data = 'drop'" in run.error.hint
 
 

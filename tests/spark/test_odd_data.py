@@ -38,6 +38,36 @@ def answer(session, tmp_path):
     return run
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("v INT", "abc", "'v' is INT, found \"abc\""),
+        ("v INT", 2**31, "'v' is INT, found 2147483648"),
+        ("v TIMESTAMP", "yesterday", "'v' is TIMESTAMP, found \"yesterday\""),
+        ("v TEXT", {"a": 1}, "'v' is TEXT, found {\"a\":1}"),
+        ("v STRUCT<a INT>", [1], "'v' is STRUCT<a INT>, found [1]"),
+        ("v STRUCT<a INT>", {"a": "x"}, "'v.a' is INT, found \"x\""),
+        ("v STRUCT<a INT>[]", [{"a": True}], "'v[].a' is INT, found true"),
+        ("v INT NOT NULL", None, "'v' is NOT NULL and is null"),
+    ],
+)
+def test_a_record_of_another_type_ends_the_run_with_field_type_value_and_record(
+    answer, column, value, reason
+):
+    records = [{"id": 1}, {"id": 2, "v": value, "note": "x" * 300}]
+    first = {"v": 1} if "NOT" in column else {}
+    with pytest.raises(RunProblem) as ended:
+        answer(
+            f"id BIGINT, {column}", [records[0] | first, records[1]], "SELECT * FROM t"
+        )
+    message, hint = ended.value.message, ended.value.hint
+    assert f"t.json:2: JSON does not match schema: {reason}, in the record " in message
+    record = message.partition("in the record ")[2]
+    assert record == json.dumps(records[1])[:199] + "…"
+    assert "declare the column as the records have it" in hint
+    assert "bad_data = 'drop'" in hint
+
+
 def test_windows_before_1970_are_told_to_be_impossible(answer):
     with pytest.raises(RunProblem, match="the event time of 't' lies before 1970"):
         answer(EVENTS, BEFORE_1970, COUNTS)

@@ -154,7 +154,7 @@ def test_documents_tell_changes(lines, expected):
         (document("c", None, 7), "JSON does not match schema: 'after' is STRUCT<"),
         (
             document("d", {"id": 1, "v": 7}),
-            "JSON does not match schema: 'v' is TEXT, found 7",
+            "JSON does not match schema: 'before.v' is TEXT, found 7",
         ),
         (b"{", "invalid JSON: expecting property name"),
         (b"nul", "invalid JSON: expecting value"),

@@ -5,12 +5,14 @@ from datetime import date
 from datetime import datetime as at
 from decimal import Decimal as Number10
 
+import pyarrow as pa
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS
+from arroyo_nb.formats._bad_records import MISMATCH_HINT, refusal
 from arroyo_nb.formats._json_blocks import _EXPONENT, BlockReader
 from arroyo_nb.formats._json_records import BadRecord, RecordReader
 from arroyo_nb.schema import (
@@ -33,6 +35,7 @@ from arroyo_nb.schema import (
     StructOf,
     Timestamp,
 )
+from arroyo_nb.tape import BadRow, shown_text
 
 NESTED = StructOf((Field("x", INT), Field("y", ListOf(TEXT))))
 
@@ -176,6 +179,9 @@ def test_bad_records_are_named_or_counted(line, reason):
     with pytest.raises(RunProblem) as failed:
         decoder(schema, bad_data="fail").decode(block, "data.json", 11)
     assert failed.value.message.startswith(f"data.json:13: {reason}")
+    assert ", in the record " in failed.value.message
+    by_type = "declare the column" in failed.value.hint
+    assert by_type == reason.startswith("JSON does not match")
 
     found = decoder(schema, bad_data="drop").decode(block, "data.json", 11)
     assert found.rows["a"].to_pylist() == [1, 3]
@@ -184,6 +190,19 @@ def test_bad_records_are_named_or_counted(line, reason):
         "data.json:13",
         reason,
     )
+
+
+def test_a_record_of_many_lines_and_any_text_is_shown_on_one_line():
+    schema = Schema((Field("a", INT),))
+    payload = pa.array([b'{\n  "a": "x"\n}'])
+    made = FORMATS.get("json").payload_decoder(schema, {}, None)
+    ((_, reason),) = made.decode(payload).bad
+    bad = BadRow("t[0] offset 3", shown_text(payload[0].as_py()), reason)
+    assert str(refusal(bad)).split("\n") == [
+        "t[0] offset 3: JSON does not match schema: 'a' is INT, found \"x\", in the "
+        'record { "a": "x" }',
+        f"  hint: {MISMATCH_HINT}",
+    ]
 
 
 def test_a_first_line_that_is_nested_too_deeply_is_a_bad_record():

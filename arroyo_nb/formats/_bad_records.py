@@ -1,0 +1,37 @@
+"""What a run says that ends because of a record that cannot be read."""
+
+from __future__ import annotations
+
+from arroyo_nb.errors import DataProblem
+from arroyo_nb.tape import BadRow
+
+MISMATCH = "JSON does not match schema: "
+"""What the reason begins with where a record is JSON, and not as it is declared."""
+
+IN_RECORD = ", in the record "
+"""What stands between the reason and the record."""
+
+DROP_HINT = "bad_data = 'drop' leaves such records out and counts them"
+"""What can be done about a record that cannot be read."""
+
+MISMATCH_HINT = (
+    f"declare the column as the records have it, or leave such records out: {DROP_HINT}"
+)
+"""What can be done about one that is not as declared."""
+
+
+def refusal(bad: BadRow) -> DataProblem:
+    """That a record cannot be read, and is not to be left out."""
+    return DataProblem(
+        f"{bad.place}: {bad.reason}{in_record(bad.text)}",
+        hint=MISMATCH_HINT if bad.reason.startswith(MISMATCH) else DROP_HINT,
+    )
+
+
+def in_record(text: str) -> str:
+    """The end of the sentence: the record on one line, as a worker's error has one.
+
+    >>> in_record('{"id":\\n 1}')
+    ', in the record {"id": 1}'
+    """
+    return f"{IN_RECORD}{' '.join(text.split())}" if text.strip() else ""
