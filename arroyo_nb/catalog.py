@@ -179,11 +179,15 @@ class LogicalPlan(Protocol):
 
 @dataclass(frozen=True)
 class View:
-    """A named query (CREATE VIEW, CREATE TABLE AS); its plan is made once."""
+    """A named query (CREATE VIEW, CREATE TABLE AS); its plan is made once.
+
+    ``headers`` has how its columns without a name of their own were typed.
+    """
 
     name: str
     plan: LogicalPlan
     definition: Definition | None = field(default=None, compare=False, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def schema(self) -> Schema:

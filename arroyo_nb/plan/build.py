@@ -154,13 +154,13 @@ class Script:
     def _relations(self) -> Relations:
         return Relations(self.catalog, broken=frozenset(self.broken))
 
-    def _planned(self, query: exp.Expr) -> tuple[Node, tuple[Relation, ...]]:
+    def _planned(self, query: exp.Expr) -> tuple[Node, Relations]:
         """A query's plan, and the tables and views that it names."""
         relations = self._relations()
         node = plan_query(query, relations)
         for table in relations.found:
             self._met(table)
-        return node, tuple(relations.found)
+        return node, relations
 
     def _met(self, table: Relation) -> None:
         if self._own.get(table.name.lower()) is not table:
@@ -197,10 +197,13 @@ class Script:
                 span=span_of(create.this),
                 hint=_of_query_hint(statement.name, writes=bool(properties)),
             )
-        plan, tables = self._planned(create.expression)
+        plan, read = self._planned(create.expression)
         # Here, not where it is read: a view that nobody reads is checked as well.
         self.streamed(plan)
-        return View(statement.name, plan, Definition(text, tables))
+        names = set(plan.schema.names)
+        headers = {name: h for name, h in read.headers.items() if name in names}
+        definition = Definition(text, tuple(read.found))
+        return View(statement.name, plan, definition, headers)
 
     def _set(self, statement: SetOption) -> None:
         (item,) = statement.expression.expressions
@@ -262,10 +265,11 @@ class Script:
         # In strict mode they stay, and are refused as anywhere else.
         whole = Ordering(statement.expression)
         ordering = whole if self.strict else split_ordering(statement.expression)
-        node, _ = self._planned(ordering.query)
+        node, read = self._planned(ordering.query)
         order = sort_keys(ordering.keys, node.schema)
         limit, span = ordering.limit, statement.span
-        self._keep(Sink(node, None, PREVIEW, order, limit, span=span))
+        headers = tuple(read.headers.get(name, name) for name in node.schema.names)
+        self._keep(Sink(node, None, PREVIEW, order, limit, headers, span=span))
 
     def _insert(self, statement: Insert) -> None:
         insert = statement.expression

@@ -43,6 +43,7 @@ from arroyo_nb.plan.typing import cast, column, is_nullable, place_of, type_of, 
 from arroyo_nb.schema import NULL, Field, check_visible
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.grammar import TYPED
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,16 @@ class Relations:
     found
         The tables and views that were asked for, in order; shared by all that are
         made from this one.
+    headers
+        How the items of select lists were typed that have no name of their own, by the
+        names that they get; shared as well.
     """
 
     catalog: Catalog
     ctes: Mapping[str, Node] = field(default_factory=dict)
     broken: frozenset[str] = frozenset()
     found: list[Relation] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
 
     def get(self, name: str, span: Span | None) -> Node:
         """The plan of a relation.
@@ -86,6 +91,7 @@ class Relations:
         self.found.append(table)
         if isinstance(table, View):
             assert isinstance(table.plan, Node)
+            self.headers.update(table.headers)
             return table.plan
         if isinstance(table, LookupTable):
             return Lookup(table, span=span)
@@ -164,7 +170,7 @@ def _select(select: exp.Select, relations: Relations) -> Node:
         )
         if predicate is not None:
             node = Filter(node, predicate, span=span_of(where))
-    items = _items(select, scope, problems)
+    items = _items(select, scope, problems, relations.headers)
     grouping = problems.attempt(partial(group, select, node, scope, items))
     problems.raise_all()
     assert grouping is not None
@@ -202,12 +208,14 @@ def _ungrouped_window(call: exp.Anonymous, grouping: Grouping) -> ArroyoError:
     )
 
 
-def _items(select: exp.Select, scope: Scope, problems: Collected) -> tuple[Named, ...]:
+def _items(
+    select: exp.Select, scope: Scope, problems: Collected, headers: dict[str, str]
+) -> tuple[Named, ...]:
     """The select list, bound over the input; each item's error is its own, and a NULL
     keeps its place, so that an ordinal of GROUP BY still means the same item."""
     items: list[Named] = []
     for expression in select.expressions:
-        made = problems.attempt(partial(_item, expression, scope))
+        made = problems.attempt(partial(_item, expression, scope, headers))
         items.extend([_failed(expression)] if made is None else made)
     return tuple(items)
 
@@ -218,17 +226,20 @@ def _failed(expression: exp.Expr) -> Named:
     return Named(expression.alias, null, NULL, nullable=True)
 
 
-def _item(expression: exp.Expr, scope: Scope) -> list[Named]:
+def _item(expression: exp.Expr, scope: Scope, headers: dict[str, str]) -> list[Named]:
     if expression.is_star and isinstance(expression, exp.Star | exp.Column):
         return _star(expression, scope)
     alias = None
     if isinstance(expression, exp.Alias):
         alias, expression = expression.args["alias"], expression.this
     bound = bind(expression, replace(scope, over=True))
-    name = output_name(bound)
     if alias is not None:
         name = spelled(alias)
         check_visible(name, span_of(alias))
+    else:
+        name = output_name(bound)
+        if name not in scope:  # else it is a column, or a cast of one
+            headers[name] = expression.meta.get(TYPED, name)
     return [Named(name, bound, type_of(bound), is_nullable(bound))]
 
 

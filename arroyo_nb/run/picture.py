@@ -32,6 +32,9 @@ def draw(run: Run, rows: int) -> Snapshot:
     progress = output.progress
     shown = output.shown
     trace = output.traces[0] if output.traces else None
+    names = output.sink.schema.names
+    headers = dict(zip(names, output.sink.headers or names, strict=True))
+    order = (replace(key, column=headers[key.column]) for key in output.sink.order)
     return Snapshot(
         name=run.name,
         state=run.state,
@@ -57,7 +60,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         windows=trace.windows() if trace else (),
         history=output.history.points,
         sources=tuple(_sources(run)),
-        columns=output.sink.schema.names,
+        columns=tuple(headers.values()),
         numeric=tuple(is_number(f.type) for f in output.sink.schema),
         rows=tuple(shown.newest(rows)) if shown else (),
         updating=nodes.is_updating(output.sink),
@@ -68,7 +71,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         rows_kept=shown.kept_rows if shown else 0,
         rows_cut=shown.cut_rows if shown else 0,
         cut_text=shown.cut_text if shown else "",
-        order_text=", ".join(map(str, output.sink.order)),
+        order_text=", ".join(map(str, order)),
         windows_cut=trace.forgotten if trace else 0,
         recorded_to=trace.cut_after if trace else None,
         exact=trace.exact if trace else True,

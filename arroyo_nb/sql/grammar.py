@@ -22,6 +22,9 @@ _INTERVAL_UNITS = {
     *("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR"),
     *("DAY", "WEEK", "MONTH", "YEAR"),
 }
+TYPED = "typed"
+"""The text of an item of a select list, in its ``meta``."""
+
 T = TypeVar("T")
 
 
@@ -114,6 +117,26 @@ class QueryParser(PostgresParser):
         if made and self._prev.token_type == sep:
             self.raise_error("")
         return made
+
+    def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
+        return self._parse_csv(self._parse_item), None
+
+    def _parse_item(self) -> exp.Expr | None:
+        """An item of a select list, which knows how it was typed."""
+        start = self._index
+        made: exp.Expr | None = self._parse_expression()
+        if made is not None:
+            made.meta[TYPED] = self._typed(self._tokens[start : self._index])
+        return made
+
+    def _typed(self, tokens: list[Token]) -> str:
+        """The text of tokens; a blank in place of all blanks and comments between."""
+        parts, after = [], tokens[0].start
+        for token in tokens:
+            gap = " " if token.start > after else ""
+            parts.append(gap + self.sql[token.start : token.end + 1])
+            after = token.end + 1
+        return "".join(parts)
 
     def _parse_primary(self) -> exp.Expr | None:
         return self._placed(super()._parse_primary)

@@ -10,6 +10,8 @@ from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.session import Session
 from arroyo_nb.tape.format import Tape
+from arroyo_nb.views import panel, still
+from arroyo_nb.views.panel import View
 
 MANY = """
 CREATE TABLE many WITH (connector = 'impulse', event_rate = '100000',
@@ -177,3 +179,20 @@ def test_a_run_goes_on_with_a_table_that_is_dropped(session, eventually):
     run.stop().wait(30)
     assert session.clear() == ["on"]
     assert run.table().num_rows > 0
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_no_header_shows_a_name_that_the_author_did_not_type(session, grouped):
+    items = ("count(*)", "max(arr_delay) + 3") if grouped else ("arr_delay + 3", "'x'")
+    script = f"""CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');
+        SELECT carrier, {", ".join(items)} FROM flights {"GROUP BY 1" * grouped}"""
+    run = session.run(script, wait=True)
+    snapshot = run.snapshot(5)
+    assert snapshot.columns == ("carrier", *items)
+    pictures = (panel.body(snapshot, view=View.ALL), *still.bundle(snapshot).values())
+    for picture in filter(None, pictures):
+        assert "Int64(" not in picture
+        assert "Utf8(" not in picture
+    names = run.table().column_names
+    last = "max(flights.arr_delay) + Int64(3)" if grouped else 'Utf8("x")'
+    assert names[-1] == last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING
@@ -247,10 +247,13 @@ class Sink(Unary):
     """Where rows leave: a table, or the preview where ``table`` is None.
 
     The input already has the sink's column names and types, by position. Of a preview
-    ``order`` sorts what is kept, and ``limit`` is how many rows it has.
+    ``order`` sorts what is kept, and ``limit`` is how many rows it has; ``headers`` has
+    what its columns are called where they are shown: as the author typed them.
     """
 
     table: ConnectorTable | None
     name: str
     order: tuple[SortKey, ...] = ()
     limit: int | None = None
+    # Nothing that is computed depends on it, and no state.
+    headers: tuple[str, ...] = field(default=(), compare=False, repr=False)
