@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands)
-    _command(commands, "explain", "print the plan of a script", _explain)
+    _script_command(commands, "explain", "print the plan of a script", _explain)
     _add_check(commands)
     _add_promote(commands)
     _add_diff(commands)
@@ -164,7 +164,8 @@ class _Version(argparse.Action):
 
 
 def _add_run(commands: _Commands) -> None:
-    run = _command(commands, "run", "run a script; bare SELECTs print JSON lines", _run)
+    text = "run a script; bare SELECTs print JSON lines"
+    run = _script_command(commands, "run", text, _run)
     run.add_argument("--state-dir", metavar="DIR", help="keep state here, and resume")
     run.add_argument(
         "--root",
@@ -218,7 +219,7 @@ def _add_changed(run: argparse.ArgumentParser) -> None:
 
 
 def _add_check(commands: _Commands) -> None:
-    check = _command(
+    check = _script_command(
         commands,
         "check",
         "print errors as file:line:col: message; of a job or a notebook also what "
@@ -232,7 +233,7 @@ def _add_check(commands: _Commands) -> None:
 
 def _add_promote(commands: _Commands) -> None:
     text = "make a job of a cell: a folder to review and to run"
-    promote = commands.add_parser("promote", help=text, description=text)
+    promote = _command(commands, "promote", text, _promote)
     promote.add_argument("file", metavar="FILE.ipynb", help="the notebook")
     promote.add_argument(
         "--name", required=True, metavar="N", help="name of the cell's run, or its id"
@@ -248,7 +249,6 @@ def _add_promote(commands: _Commands) -> None:
     )
     _add_deny(promote)
     _add_parameters(promote)
-    promote.set_defaults(do=_promote)
 
 
 def _add_diff(commands: _Commands) -> None:
@@ -256,23 +256,21 @@ def _add_diff(commands: _Commands) -> None:
         "print how the plans of two jobs or scripts differ, and whether one goes on "
         "from the other's checkpoint: else the exit status is 1"
     )
-    diff = commands.add_parser("diff", help=text, description=text)
+    diff = _command(commands, "diff", text, _diff)
     diff.add_argument("old", metavar="OLD", help="a job.yaml or a script")
     diff.add_argument("new", metavar="NEW", help="the same, as it is now")
-    diff.set_defaults(do=_diff)
 
 
 def _add_jobs(commands: _Commands) -> None:
     text = "list the jobs that run on this machine, and those at rest in a folder"
-    jobs = commands.add_parser("jobs", help=text, description=text)
+    jobs = _command(commands, "jobs", text, _jobs)
     jobs.add_argument("folder", metavar="DIR", nargs="?", default=".", type=Path)
     jobs.add_argument("--json", action="store_true", help="one JSON object a line")
-    jobs.set_defaults(do=_jobs)
 
 
 def _add_status(commands: _Commands) -> None:
     text = "print what a job does now: state, readiness, counts, lag"
-    status = commands.add_parser("status", help=text, description=text)
+    status = _command(commands, "status", text, _status)
     _add_place(status)
     probe = status.add_mutually_exclusive_group()
     for name, what in (("ready", "does its work"), ("live", "lives")):
@@ -285,17 +283,15 @@ def _add_status(commands: _Commands) -> None:
             help=f"exit with 1 unless the job {what}: a probe that needs no port",
         )
     status.add_argument("--json", action="store_true", help="one JSON object")
-    status.set_defaults(do=_status)
 
 
 def _add_logs(commands: _Commands) -> None:
     text = "print the log of a job: its newest events, oldest first"
-    logs = commands.add_parser("logs", help=text, description=text)
+    logs = _command(commands, "logs", text, _logs)
     _add_place(logs)
     logs.add_argument("-n", type=int, default=100, metavar="N", help="how many")
     logs.add_argument("-f", "--follow", action="store_true", help="go on until Ctrl-C")
     logs.add_argument("--json", action="store_true", help="one JSON object a line")
-    logs.set_defaults(do=_logs)
 
 
 def _add_place(command: argparse.ArgumentParser) -> None:
@@ -306,18 +302,16 @@ def _add_place(command: argparse.ArgumentParser) -> None:
 
 def _add_stop(commands: _Commands) -> None:
     text = "stop a job that runs on this machine; it goes on where it stood"
-    stop = commands.add_parser("stop", help=text, description=text)
+    stop = _command(commands, "stop", text, _stop)
     _add_place(stop)
     killing = f"{_MODES}; force kills its processes"
     stop.add_argument("--mode", choices=(*MODES, FORCE), default=MODES[0], help=killing)
-    stop.set_defaults(do=_stop)
 
 
 def _add_attach(commands: _Commands) -> None:
     text = "stop a job that runs, and tell what brings it into a notebook"
-    attach = commands.add_parser("attach", help=text, description=text)
+    attach = _command(commands, "attach", text, _attach)
     attach.add_argument("file", metavar="FILE", help="its job.yaml")
-    attach.set_defaults(do=_attach)
 
 
 def _add_deny(command: argparse.ArgumentParser) -> None:
@@ -341,7 +335,7 @@ def _add_parameters(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _command(
+def _script_command(
     commands: _Commands,
     name: str,
     text: str,
@@ -349,11 +343,20 @@ def _command(
     *,
     also: str = "",
 ) -> argparse.ArgumentParser:
-    command = commands.add_parser(name, help=text, description=text)
+    command = _command(commands, name, text, do)
     said = f"a script, job.yaml{also}; - reads a script from stdin"
     command.add_argument("file", metavar="FILE", help=said)
     command.add_argument(
         "--strict", action="store_true", help="refuse what Arroyo would refuse"
+    )
+    return command
+
+
+def _command(
+    commands: _Commands, name: str, text: str, do: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text
     )
     command.set_defaults(do=do)
     return command

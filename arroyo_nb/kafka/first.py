@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors.tape import TapeRecorder
 from arroyo_nb.kafka.client import ANSWER_S, LOOK_S, library
-from arroyo_nb.kafka.reading import assigned, time_ms
-from arroyo_nb.tape.records import NO_TIME, Record, record_table
+from arroyo_nb.kafka.reading import assigned, record_of
+from arroyo_nb.tape.records import Record, record_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,21 +92,9 @@ def _read(
             for message in consumer.consume(count, LOOK_S):
                 if message.error() is None and message.value() is not None:
                     found += 1
-                    yield _record(message)
+                    yield record_of(message)
             # What ends a transaction takes an offset, and is no record.
             places = [client.TopicPartition(stream.topic, n) for n in left]
             for place in consumer.position(places):
                 if place.offset >= there[place.partition][1]:
                     left.discard(place.partition)
-
-
-def _record(message: Any) -> Record:
-    at_ms = time_ms(message)
-    return Record(
-        message.partition(),
-        message.offset(),
-        NO_TIME if at_ms is None else at_ms,
-        message.key(),
-        message.value(),
-        message.headers(),
-    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors._kafka_access import FETCH_WAIT_MS
 from arroyo_nb.kafka.client import LOOK_S, library
+from arroyo_nb.tape.records import NO_TIME, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,3 +92,16 @@ def time_ms(message: Any) -> int | None:
     kind, timestamp_ms = message.timestamp()
     known = kind != library().TIMESTAMP_NOT_AVAILABLE
     return int(timestamp_ms) if known else None
+
+
+def record_of(message: Any) -> Record:
+    """A message of the client, as a tape has it."""
+    at_ms = time_ms(message)
+    return Record(
+        message.partition(),
+        message.offset(),
+        NO_TIME if at_ms is None else at_ms,
+        message.key(),
+        message.value(),
+        message.headers(),
+    )

@@ -19,9 +19,9 @@ from arroyo_nb.engine.jars import Check, Tell
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.client import LOOK_S
 from arroyo_nb.kafka.guess import guess, tape_table, tape_table_like
-from arroyo_nb.kafka.reading import Additions, assigned, time_ms
+from arroyo_nb.kafka.reading import Additions, assigned, record_of
 from arroyo_nb.kafka.topics import SAMPLE
-from arroyo_nb.tape.records import NO_TIME, Record, RecordWriter, Unwritten
+from arroyo_nb.tape.records import Record, RecordWriter, Unwritten
 from arroyo_nb.tape.redaction import EMPTIED, Redactor
 
 if TYPE_CHECKING:
@@ -236,15 +236,7 @@ class Recorder:
                 f"the topic '{self._stream.topic}' cannot be read any more: "
                 f"{error.str()}"
             )
-        at_ms = time_ms(message)
-        record = Record(
-            message.partition(),
-            message.offset(),
-            NO_TIME if at_ms is None else at_ms,
-            message.key(),
-            message.value(),
-            message.headers(),
-        )
+        record = record_of(message)
         if self._redact is not None:
             record = self._redact(record)
         if len(self._sample) < SAMPLE:

@@ -7,15 +7,15 @@ and in debezium's envelope (:mod:`arroyo_nb.changelog.debezium`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.preview import PREVIEW_ROWS, Preview, nullable
+from arroyo_nb.run.preview import Preview, PreviewOptions, nullable
 from arroyo_nb.run.preview_state import PreviewState, last_rows
 from arroyo_nb.run.snapshot import Change
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from arroyo_nb.plan.nodes import SortKey
     from arroyo_nb.run.row_store import RowStore
 
 _SEEN = "_seen"
@@ -52,28 +51,19 @@ class ChangesPreview(Preview):
     ----------
     schema
         Columns of the output.
-    limit_rows
-        How many of the newest changes are kept.
+    chosen
+        What is kept, and in which order the result is.
     """
 
     is_updating = True
 
-    def __init__(
-        self,
-        schema: Schema,
-        *,
-        limit_rows: int = PREVIEW_ROWS,
-        order: Sequence[SortKey] = (),
-        limit: int | None = None,
-    ) -> None:
+    def __init__(self, schema: Schema, **chosen: Unpack[PreviewOptions]) -> None:
         import pyarrow as pa
 
         row = StructOf(nullable(schema).fields)
         super().__init__(
             Schema((Field("op", TEXT), Field("before", row), Field("after", row))),
-            limit_rows=limit_rows,
-            order=order,
-            limit=limit,
+            **chosen,
         )
         self._row = arrow_schema(nullable(schema))
         hidden = [pa.field(n, pa.int64()) for n in (WEIGHT, ROW_ID)]

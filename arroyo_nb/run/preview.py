@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 from arroyo_nb.run.preview_state import (
     SHOWN_ROWS,
@@ -40,6 +40,22 @@ RECENT_BATCHES = 64
 """For how many of the newest micro-batches it is known how many rows came before."""
 
 
+class PreviewOptions(TypedDict, total=False):
+    """What a preview is made with.
+
+    Parameters
+    ----------
+    limit_rows
+        How many of the newest rows, or changes, are in memory.
+    order, limit
+        What the result is sorted by, and how many rows it has.
+    """
+
+    limit_rows: int
+    order: Sequence[SortKey]
+    limit: int | None
+
+
 class Preview:
     """A writer that keeps rows (see :class:`arroyo_nb.connectors.Writer`).
 
@@ -47,10 +63,8 @@ class Preview:
     ----------
     schema
         Columns of the output.
-    limit_rows
-        How many of the newest rows are in memory.
-    order, limit
-        What the result is sorted by, and how many rows it has.
+    chosen
+        What is kept, and in which order.
     """
 
     native: str | None = None
@@ -58,17 +72,11 @@ class Preview:
     is_updating = False
     """Whether what comes are changes, and :meth:`table` what they leave."""
 
-    def __init__(
-        self,
-        schema: Schema,
-        *,
-        limit_rows: int = PREVIEW_ROWS,
-        order: Sequence[SortKey] = (),
-        limit: int | None = None,
-    ) -> None:
+    def __init__(self, schema: Schema, **chosen: Unpack[PreviewOptions]) -> None:
+        limit_rows = chosen.get("limit_rows", PREVIEW_ROWS)
         self.schema = schema
-        self.order = tuple(order)
-        self.limit = limit
+        self.order = tuple(chosen.get("order", ()))
+        self.limit = chosen.get("limit")
         self._top: pa.Table | None = None
         self.total_rows = 0
         self._limit_rows = limit_rows

@@ -57,24 +57,7 @@ def plot(
     y: str | None = None,
     color: str | None = None,
 ) -> alt.Chart:
-    """Draw the result rows of a run.
-
-    Parameters
-    ----------
-    run
-        A run with kept rows.
-    x
-        Column across; by default the window, else a time, else a text.
-    y
-        Measure; by default the first number.
-    color
-        Column of the colours; by default the first text with few values.
-
-    Raises
-    ------
-    RunProblem
-        When there is nothing to draw, or no such column.
-    """
+    """Draw the result rows of a run; see :meth:`arroyo_nb.run.run.Run.plot`."""
     table = _flat(run.table())
     if table.num_rows == 0:
         raise RunProblem("there is no row to draw", hint="wait for the first window")
