@@ -14,9 +14,7 @@ IN_RECORD = ", in the record "
 DROP_HINT = "bad_data = 'drop' leaves such records out and counts them"
 """What can be done about a record that cannot be read."""
 
-MISMATCH_HINT = (
-    f"declare the column as the records have it, or leave such records out: {DROP_HINT}"
-)
+MISMATCH_HINT = f"declare the column as the records have it; {DROP_HINT}"
 """What can be done about one that is not as declared."""
 
 

@@ -11,7 +11,15 @@ from typing import TypeAlias
 
 from arroyo_nb.run.snapshot import Change, Snapshot
 from arroyo_nb.views.cuts import MOST_COLUMNS, changes_left_out
-from arroyo_nb.views.rows import header, numeric_columns, value
+from arroyo_nb.views.rows import (
+    fitted,
+    header,
+    is_long,
+    is_wide,
+    numeric_columns,
+    sideways,
+    value,
+)
 from arroyo_nb.views.words import column
 
 Pair: TypeAlias = "tuple[str | None, str | None]"
@@ -30,18 +38,45 @@ def changelog(snapshot: Snapshot, _: str = "") -> str:
     """The changes as a table, newest first, and which of them are not in it."""
     if not snapshot.changes:
         return '<p class="soft">No change yet.</p>'
+    snapshot = fitted(snapshot)
+    made = _wide(snapshot) if is_wide(snapshot) else _table(snapshot)
+    said = " · ".join(filter(None, (LEGEND, changes_left_out(snapshot))))
+    return (
+        f'<div class="rows" data-key="changes">{made}</div><p class="soft">{said}</p>'
+    )
+
+
+def _wide(snapshot: Snapshot) -> str:
+    heads = [
+        f"{SIGNS[change.op][0]} {SIGNS[change.op][1]}, batch {change.batch_id}"
+        for change in snapshot.changes
+    ]
+    return sideways(
+        snapshot.columns[:MOST_COLUMNS], shown_changes(snapshot, value), heads
+    )
+
+
+def shown_changes(
+    snapshot: Snapshot, value: Callable[[str | None], str]
+) -> list[list[str]]:
+    """Of each change what it did to each column; ``value`` makes HTML of a value."""
+    return [
+        [shown(change.op, pair, value) for pair in pairs]
+        for change, pairs in zip(snapshot.changes, value_pairs(snapshot), strict=True)
+    ]
+
+
+def _table(snapshot: Snapshot) -> str:
     numeric = numeric_columns(snapshot)
     head = header(snapshot.columns[:MOST_COLUMNS], numeric)
     rows = "".join(
         _row(change, pairs, numeric)
         for change, pairs in zip(snapshot.changes, value_pairs(snapshot), strict=True)
     )
-    said = " · ".join(filter(None, (LEGEND, changes_left_out(snapshot))))
     return (
-        '<div class="rows" data-key="changes"><table><thead><tr>'
-        f'<th scope="col" aria-label="change"></th>{head}'
+        f'<table><thead><tr><th scope="col" aria-label="change"></th>{head}'
         '<th scope="col" class="r">batch</th></tr></thead>'
-        f'<tbody>{rows}</tbody></table></div><p class="soft">{said}</p>'
+        f"<tbody>{rows}</tbody></table>"
     )
 
 
@@ -60,13 +95,19 @@ def value_pairs(snapshot: Snapshot) -> Iterator[tuple[Pair, ...]]:
 def _row(change: Change, pairs: Iterable[Pair], numeric: Iterable[bool]) -> str:
     sign, word = SIGNS[change.op]
     cells = "".join(
-        f"<td{' class=r' if right else ''}>{shown(change.op, pair, value)}</td>"
+        f"<td{_look(pair, right)}>{shown(change.op, pair, value)}</td>"
         for pair, right in zip(pairs, numeric, strict=True)
     )
     return (
         f'<tr class="{word}"><td class="op" title="{word}">{sign}</td>{cells}'
         f'<td class="r">{change.batch_id}</td></tr>'
     )
+
+
+def _look(pair: Pair, right: bool) -> str:
+    if right:
+        return ' class="r"'
+    return ' class="long"' if any(map(is_long, pair)) else ""
 
 
 def shown(op: str, pair: Pair, value: Callable[[str | None], str]) -> str:

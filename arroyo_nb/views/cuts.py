@@ -32,20 +32,44 @@ def rows_left_out(snapshot: Snapshot) -> str:
     return "; ".join(filter(None, parts))
 
 
+def rows_not_listed(snapshot: Snapshot) -> str:
+    """Where the rows are of a picture that lists none; empty: there is none.
+
+    >>> from arroyo_nb.run.snapshot import RunState
+    >>> rows_not_listed(Snapshot("q", RunState.FINISHED, rows_kept=26))
+    'Run.table() has the 26 rows, and --view all shows them too'
+    """
+    rows = snapshot.result_rows if snapshot.updating else snapshot.rows_kept
+    if not rows:
+        return ""
+    which = "" if not snapshot.rows_cut else f" (of {count(_came(snapshot))})"
+    return (
+        f"Run.table() has the {count(rows, 'row')}{which}, and --view all shows them "
+        "too"
+    )
+
+
 def changes_left_out(snapshot: Snapshot) -> str:
     """Which changes of the output are not in the list; empty: all are."""
     return "; ".join(_newest(len(snapshot.changes), "change", snapshot))
 
 
 def _newest(shown: int, what: str, snapshot: Snapshot) -> list[str]:
-    parts, came = [], snapshot.rows_kept + snapshot.rows_cut
+    parts, came = [], _came(snapshot)
     if what == "row" and snapshot.order_text:
         parts.append(_sorted(shown, came, snapshot))
     elif shown < came:
         parts.append(f"newest {shown:,} of {count(came, what)}")
+        # Of a run without windows that has finished the lesson says it.
+        if what == "row" and snapshot.windowed and not snapshot.rows_cut:
+            parts.append("Run.table() has all")
     if snapshot.rows_cut:
         parts.append(snapshot.cut_text or f"{count(snapshot.rows_kept)} kept")
     return parts
+
+
+def _came(snapshot: Snapshot) -> int:
+    return snapshot.rows_kept + snapshot.rows_cut
 
 
 def _of_result(snapshot: Snapshot) -> str:

@@ -69,7 +69,10 @@ def _finished(snapshot: Snapshot) -> str | None:
     if snapshot.state is not RunState.FINISHED:
         return None
     if snapshot.updating:
-        return "The input has ended: these rows are the result."
+        rows = snapshot.result_rows
+        if rows is None or rows <= len(snapshot.rows):
+            return "The input has ended: these rows are the result."
+        return f"The input has ended: all {count(rows, 'row')} are in Run.table()."
     if not snapshot.windowed:
         return f"The input has ended: {_how_many(snapshot)}"
     return (

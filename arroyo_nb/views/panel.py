@@ -27,7 +27,7 @@ from arroyo_nb.views.cuts import (
     windows_left_out,
 )
 from arroyo_nb.views.lesson import lesson
-from arroyo_nb.views.rows import table
+from arroyo_nb.views.rows import fitted, table
 from arroyo_nb.views.sources import listed
 from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
@@ -114,7 +114,7 @@ def body(
 
     ``keys`` adds the buttons, for a page that listens to them.
     """
-    views = _views(view, snapshot)
+    snapshot, views = fitted(snapshot), _views(view, snapshot)
     rows = min(rows, MOST_CELLS // max(len(snapshot.columns[:MOST_COLUMNS]), 1))
     while True:
         cut = replace(
@@ -193,7 +193,10 @@ def came_out(snapshot: Snapshot) -> str:
     """How much has come out of it, in words."""
     if not snapshot.updating:
         return f"{count(snapshot.rows_out, 'row')} out"
-    return f"{count(snapshot.rows_out, 'change')} out"
+    changes = f"{count(snapshot.rows_out, 'change')} out"
+    if snapshot.result_rows is None:
+        return changes
+    return f"{changes}, {count(snapshot.result_rows, 'row')}"
 
 
 def _head(snapshot: Snapshot, *, keys: bool) -> str:

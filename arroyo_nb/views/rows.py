@@ -1,29 +1,97 @@
-"""The newest rows of a result, as a table."""
+"""The newest rows of a result, as a table.
+
+One of many columns stands on its side: a line for each column, and the newest records
+beside each other. So nothing is hidden behind a scroll bar within the page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views.cuts import MOST_COLUMNS, rows_left_out
 from arroyo_nb.views.no_rows import why_no_row
 from arroyo_nb.views.words import CELL_CHARS, column, escaped
 
+ROOM_CHARS = 110
+"""Characters for which a panel beside an open side bar has room, those between columns
+among them."""
+
+LEAST_CHARS, BETWEEN_CHARS = 8, 4
+"""What a column takes at least, and what lies between it and the next."""
+
+WIDE_RECORDS = 4
+"""Records of many columns that are shown beside each other."""
+
+LONG_CHARS = 12
+"""A longer text may be broken into lines."""
+
+
+def is_wide(snapshot: Snapshot) -> bool:
+    """Whether there are too many columns to stand beside each other. Their names tell
+    it, not their values: a table does not turn while one looks at it."""
+    names = snapshot.columns[:MOST_COLUMNS]
+    return sum(max(len(n), LEAST_CHARS) + BETWEEN_CHARS for n in names) > ROOM_CHARS
+
+
+def fitted(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with as many rows and changes as there is room for."""
+    if not is_wide(snapshot):
+        return snapshot
+    rows, changes = snapshot.rows[:WIDE_RECORDS], snapshot.changes[:WIDE_RECORDS]
+    return replace(snapshot, rows=rows, changes=changes)
+
+
+def sideways(
+    names: Sequence[str],
+    records: Sequence[Sequence[str]],
+    heads: Sequence[str] = (),
+    *,
+    style: str = "",
+) -> str:
+    """A table on its side.
+
+    Parameters
+    ----------
+    names
+        Of the columns.
+    records, heads
+        The cells of each record, as HTML, and what stands above them.
+    style
+        Of each cell, where there is no style sheet.
+    """
+    styled = f' style="{style}"' if style else ""
+    above = "".join(f'<th scope="col"{styled}>{head}</th>' for head in heads)
+    head = f"<thead><tr><td{styled}></td>{above}</tr></thead>" if heads else ""
+    lines = "".join(
+        f'<tr><th scope="row"{styled}>{escaped(name)}</th>'
+        + "".join(f"<td{styled}>{cell}</td>" for cell in cells)
+        + "</tr>"
+        for name, *cells in zip(names, *records, strict=True)
+    )
+    return f'<table class="sideways">{head}<tbody>{lines}</tbody></table>'
+
 
 def table(snapshot: Snapshot, _: str = "") -> str:
     """The table, and what it leaves out."""
+    snapshot = fitted(snapshot)
     if not snapshot.rows:
         said = rows_left_out(snapshot) or why_no_row(snapshot)
         return f'<p class="soft">{escaped(said, 600)}</p>'
-    numeric = numeric_columns(snapshot)
-    head = header(snapshot.columns[:MOST_COLUMNS], numeric)
-    cells = cell_texts(snapshot)
-    rows = "".join(_row(row, numeric) for row in zip(*cells, strict=True))
+    names, numeric = snapshot.columns[:MOST_COLUMNS], numeric_columns(snapshot)
+    records = list(zip(*cell_texts(snapshot), strict=True))
+    if is_wide(snapshot):
+        made = sideways(names, [list(map(value, record)) for record in records])
+    else:
+        rows = "".join(_row(record, numeric) for record in records)
+        made = (
+            f"<table><thead><tr>{header(names, numeric)}</tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
+        )
     said = rows_left_out(snapshot)
-    return (
-        f'<div class="rows" data-key="rows"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-        + (f'<p class="soft">{said}</p>' if said else "")
+    return f'<div class="rows" data-key="rows">{made}</div>' + (
+        f'<p class="soft">{said}</p>' if said else ""
     )
 
 
@@ -63,7 +131,13 @@ def value(text: str | None) -> str:
 
 
 def _cell(text: str | None, right: bool) -> str:
-    align = ' class="r"' if right else ""
-    is_long = text is not None and len(text) > CELL_CHARS
-    title = f' title="{escaped(text or "", 300)}"' if is_long else ""
-    return f"<td{align}{title}>{value(text)}</td>"
+    look = "r" if right else "long" if is_long(text) else ""
+    look = f' class="{look}"' if look else ""
+    is_cut = text is not None and len(text) > CELL_CHARS
+    title = f' title="{escaped(text or "", 300)}"' if is_cut else ""
+    return f"<td{look}{title}>{value(text)}</td>"
+
+
+def is_long(text: str | None) -> bool:
+    """Whether a text may be broken into lines."""
+    return text is not None and len(text) > LONG_CHARS

@@ -9,20 +9,23 @@ Notebook need and all others may drop.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
-from arroyo_nb.views.changelog import LEGEND, SIGNS, shown, value_pairs
+from arroyo_nb.views.changelog import LEGEND, SIGNS, shown_changes
 from arroyo_nb.views.cuts import (
+    MOST_COLUMNS,
     bad_sample,
     dropped_rows,
     late_count,
     not_written,
     outputs_left_out,
     rows_left_out,
+    rows_not_listed,
     trace_left_out,
     windows_left_out,
 )
@@ -38,7 +41,14 @@ from arroyo_nb.views.panel import (
     glyph,
     told,
 )
-from arroyo_nb.views.rows import cell_texts, numeric_columns
+from arroyo_nb.views.rows import (
+    cell_texts,
+    fitted,
+    is_long,
+    is_wide,
+    numeric_columns,
+    sideways,
+)
 from arroyo_nb.views.sources import BAD_CHARS, behind
 from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
@@ -51,6 +61,8 @@ TEXT_COLUMN_CHARS = 40
 
 BOX = "border:1px solid #8886;border-radius:6px;padding:8px 14px;max-width:932px"
 CELL = "padding:2px 12px 2px 0;white-space:nowrap;text-align:"
+BROKEN = "white-space:normal;overflow-wrap:anywhere"
+WIDE_CELL = f"padding:2px 12px 2px 0;text-align:left;vertical-align:top;{BROKEN}"
 # A widget that is there has elements in it; the message that there is none has not.
 WIDGET_LOST = (
     ".jp-OutputArea-child:has(+ .jp-OutputArea-child .%s) "
@@ -76,7 +88,8 @@ def bundle(
     plan
         Text of the plan, for the views that show it.
     """
-    cut, size = snapshot, max(len(snapshot.rows), len(snapshot.changes))
+    cut = fitted(snapshot)
+    size = max(len(cut.rows), len(cut.changes))
     while True:
         cut = replace(cut, rows=cut.rows[:size], changes=cut.changes[:size])
         made = {"text/html": _html(cut, marker, view, plan), "text/plain": text(cut)}
@@ -87,6 +100,7 @@ def bundle(
 
 def text(snapshot: Snapshot) -> str:
     """The run for a terminal: one line, what went wrong, and the newest rows."""
+    snapshot = fitted(snapshot)
     parts = [plain(told(snapshot), 300), _why(snapshot)]
     if snapshot.error:
         parts += [plain(line, 400) for line in snapshot.error.splitlines()[:60]]
@@ -97,8 +111,10 @@ def text(snapshot: Snapshot) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _left_out(snapshot: Snapshot) -> list[str]:
-    told = (not_written, rows_left_out, outputs_left_out, trace_left_out)
+def _left_out(snapshot: Snapshot, view: View | None = None) -> list[str]:
+    listed = view in (None, View.TABLE, View.ALL)
+    rows = rows_left_out if listed else rows_not_listed
+    told = (not_written, rows, outputs_left_out, trace_left_out)
     said = [said for tell in told if (said := tell(snapshot))]
     return [*said, *_topics(snapshot)]
 
@@ -142,7 +158,7 @@ def _html(snapshot: Snapshot, marker: str, view: View | None, plan: str) -> str:
         *_views(snapshot, view, plan),
         *(
             f'<p style="{SOFT}">{escaped(said, CUT_CHARS)}</p>'
-            for said in _left_out(snapshot)
+            for said in _left_out(snapshot, view)
         ),
         _bad(snapshot),
         f'<p style="{SOFT}">{escaped(said, 600)}</p>' if said else "",
@@ -174,7 +190,10 @@ def _views(snapshot: Snapshot, view: View | None, plan: str) -> tuple[str, ...]:
             both = (_windows(snapshot), _watermark(snapshot))
             return (*both, _table(snapshot), listed, shown)
         case None:
-            picture = _windows(snapshot) or _watermark(snapshot)
+            picture = _windows(snapshot)
+            # As in the live panel: a result that is never final waits for no watermark.
+            if not picture and not snapshot.updating:
+                picture = _watermark(snapshot)
             return (picture, _table(snapshot), _changes(snapshot))
 
 
@@ -240,6 +259,10 @@ def _table(snapshot: Snapshot) -> str:
     if not snapshot.rows:
         said = "" if rows_left_out(snapshot) else why_no_row(snapshot)
         return f'<p style="{SOFT}">{escaped(said, 600)}</p>' if said else ""
+    if is_wide(snapshot):
+        records = zip(*cell_texts(snapshot), strict=True)
+        cells = [list(map(_shown, record)) for record in records]
+        return sideways(snapshot.columns[:MOST_COLUMNS], cells, style=WIDE_CELL)
     numeric = numeric_columns(snapshot)
     aligned = [CELL + ("right" if right else "left") for right in numeric]
     head = "".join(
@@ -254,6 +277,8 @@ def _table(snapshot: Snapshot) -> str:
 
 
 def _cell(text: str | None, style: str) -> str:
+    if is_long(text):
+        style += f";{BROKEN}"
     return f'<td style="{style}">{_shown(text)}</td>'
 
 
@@ -265,32 +290,40 @@ def _changes(snapshot: Snapshot, *, unfolded: bool = False) -> str:
     """The newest changes of a result, in one line each."""
     if not snapshot.changes or not (snapshot.updating or unfolded):
         return ""
-    listed = zip(snapshot.changes, value_pairs(snapshot), strict=True)
-    rows = "".join(
-        f'<tr><td style="{CELL}left"><b>{SIGNS[change.op][0]}</b></td>'
-        + "".join(
-            f'<td style="{CELL}left">{shown(change.op, pair, _shown)}</td>'
-            for pair in pairs
-        )
-        + "</tr>"
-        for change, pairs in listed
-    )
     folded = "" if not unfolded else " open"
     return (
         f'<details{folded}><summary style="{SOFT}">the newest of '
-        f"{count(snapshot.rows_out, 'change')}</summary><table><tbody>{rows}</tbody>"
-        f'</table><p style="{SOFT}">{LEGEND}</p></details>'
+        f"{count(snapshot.rows_out, 'change')}</summary>{_changes_table(snapshot)}"
+        f'<p style="{SOFT}">{LEGEND}</p></details>'
     )
+
+
+def _changes_table(snapshot: Snapshot) -> str:
+    signs = [f"<b>{SIGNS[change.op][0]}</b>" for change in snapshot.changes]
+    cells = shown_changes(snapshot, _shown)
+    if is_wide(snapshot):
+        names = snapshot.columns[:MOST_COLUMNS]
+        return sideways(names, cells, signs, style=WIDE_CELL)
+    style = f"{CELL}left"
+    rows = (
+        "".join(f'<td style="{style}">{cell}</td>' for cell in (sign, *change))
+        for sign, change in zip(signs, cells, strict=True)
+    )
+    lines = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><tbody>{lines}</tbody></table>"
 
 
 def _text_table(snapshot: Snapshot) -> list[str]:
     if not snapshot.rows:
         return []
-    numeric = numeric_columns(snapshot)
+    numeric: Sequence[bool] = numeric_columns(snapshot)
     columns = [
         [plain(cell or "NULL", TEXT_COLUMN_CHARS) for cell in (name, *cells)]
         for name, cells in zip(snapshot.columns, cell_texts(snapshot), strict=False)
     ]
+    if is_wide(snapshot):
+        columns = [list(line) for line in zip(*columns, strict=True)]
+        numeric = [False] * len(columns)
     widths = [max(map(len, cells)) for cells in columns]
     padded = [
         [c.rjust(w) if right else c.ljust(w) for c in cells]

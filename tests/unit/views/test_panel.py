@@ -35,6 +35,7 @@ from scenes import (
 )
 
 from arroyo_nb.run.snapshot import (
+    Change,
     MarkPoint,
     RunState,
     Snapshot,
@@ -262,7 +263,7 @@ def test_sessions_are_called_what_they_are() -> None:
 @pytest.mark.parametrize(
     ("cut", "said"),
     [
-        ({"rows_kept": 9}, "newest 3 of 9 rows"),
+        ({"rows_kept": 9}, "newest 3 of 9 rows; Run.table() has all"),
         (
             {"rows_kept": 10_000, "rows_cut": 2_345},
             "newest 3 of 12,345 rows; 10,000 kept",
@@ -296,6 +297,67 @@ def test_a_snapshot_shows_as_many_rows_as_were_asked_for() -> None:
     for told in still.bundle(asked).values():
         assert "1049" in told
         assert "newest 50 of 90 rows" in told
+
+
+WIDE = replace(
+    UNWINDOWED,
+    state=RunState.FINISHED,
+    columns=tuple(f"a_rather_long_column_{n}" for n in range(20)),
+    numeric=(),
+    rows=tuple(tuple(f"{row}-{n} " + "x" * n for n in range(20)) for row in range(9)),
+    changes=(),
+    rows_kept=9,
+)
+
+
+def test_a_table_of_many_columns_stands_on_its_side() -> None:
+    for made in (body(WIDE), still.bundle(WIDE)["text/html"]):
+        lines = re.findall(r"<tr>(.*?)</tr>", made)
+        names = [re.findall(r"<th[^>]*>(.*?)</th>", line) for line in lines]
+        assert names == [[name] for name in WIDE.columns]
+        assert all(line.count("<td") == 4 for line in lines)
+        assert "3-19 x" in made
+        assert "4-19 x" not in made
+        assert "newest 4 of 9 rows" in made
+        assert "every row is here" not in made
+    assert "white-space:nowrap;text-align:left;vertical-align:top" not in made
+    first = still.text(WIDE).splitlines()
+    assert any(line.startswith("a_rather_long_column_0   0-0") for line in first)
+
+
+def test_changes_of_many_columns_stand_on_their_side() -> None:
+    before, after = (tuple(f"{n}{what}" for n in range(20)) for what in "ab")
+    change = Change("u", 7, before, after[:1] + before[1:])
+    wide = replace(WIDE, updating=True, changes=(change,) * 9, result_rows=9)
+    live = body(wide, view=View.CHANGELOG)
+    assert live.count("~ changed, batch 7") == 4
+    for made in (live, still.bundle(wide, view=View.CHANGELOG)["text/html"]):
+        assert made.count("<s>0a</s> 0b") == 4
+        assert made.count("<s>") == 4
+        assert '<th scope="row"' in made
+
+
+def test_a_table_does_not_turn_with_its_values() -> None:
+    few = replace(WIDE, columns=WIDE.columns[:3], rows=(("x" * 80,) * 3,))
+    assert "sideways" not in body(few)
+    assert 'class="long"' in body(few)
+
+
+@pytest.mark.parametrize("view", [View.WINDOWS, View.WATERMARK, View.PLAN])
+def test_a_picture_without_rows_says_where_they_are(view: View) -> None:
+    kept = replace(TUMBLE, rows_kept=26)
+    made = still.bundle(kept, view=view)["text/html"]
+    assert "of 26 rows" not in made
+    assert "Run.table() has the 26 rows, and --view all shows them too" in made
+    assert "--view all" not in still.bundle(kept, view=View.ALL)["text/html"]
+
+
+def test_the_result_of_an_ended_run_is_said_to_be_whole_only_where_it_is() -> None:
+    ended = replace(UPDATING, state=RunState.FINISHED)
+    assert "these rows are the result" in body(ended)
+    part = body(replace(ended, result_rows=15))
+    assert "these rows are the result" not in part
+    assert "all 15 rows are in Run.table()" in part
 
 
 def test_rows_too_large_for_any_page_are_not_said_to_be_none() -> None:
