@@ -13,6 +13,7 @@ from arroyo_nb.schema import Schema
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.cuts import late_count
 from arroyo_nb.views.panel import glyph
+from arroyo_nb.views.rows import are_wide
 from arroyo_nb.views.words import (
     NAME_CHARS,
     column,
@@ -72,13 +73,18 @@ def answer(given: answers.Answer) -> dict[str, str]:
 
 
 def rows(found: pa.Table) -> dict[str, str]:
-    """Rows of a table as a MIME bundle."""
-    columns = [column(found[name].to_pylist()) for name in found.column_names]
+    """Rows of a table as a MIME bundle; those of many columns on their side."""
+    names = found.column_names
+    columns = [column(found[name].to_pylist()) for name in names]
     shown = [
         tuple("NULL" if cell is None else cell for cell in row)
         for row in zip(*columns, strict=True)
     ]
-    return listing(found.column_names, shown, nothing="no row")
+    if not are_wide(names):
+        return listing(names, shown, nothing="no row")
+    heads = ("", *(f"row {number}" for number in range(1, len(shown) + 1)))
+    lines = list(zip(names, *shown, strict=True)) if shown else []
+    return listing(heads, lines, nothing="no row")
 
 
 def changes(before: Catalog, after: Catalog) -> str:

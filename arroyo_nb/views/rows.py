@@ -31,7 +31,11 @@ LONG_CHARS = 12
 def is_wide(snapshot: Snapshot) -> bool:
     """Whether there are too many columns to stand beside each other. Their names tell
     it, not their values: a table does not turn while one looks at it."""
-    names = snapshot.columns[:MOST_COLUMNS]
+    return are_wide(snapshot.columns[:MOST_COLUMNS])
+
+
+def are_wide(names: Iterable[str]) -> bool:
+    """Whether columns of these names are too many to stand beside each other."""
     return sum(max(len(n), LEAST_CHARS) + BETWEEN_CHARS for n in names) > ROOM_CHARS
 
 

@@ -1,0 +1,33 @@
+"""Lists: rows of a table, as ``%arroyo head`` shows them."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+from arroyo_nb.views import listing
+
+
+def test_rows_of_few_columns_are_lines() -> None:
+    made = listing.rows(pa.table({"id": [1, 2], "name": ["a", None]}))
+    assert made["text/plain"].splitlines() == ["id  name", "1   a", "2   NULL"]
+
+
+def test_rows_of_many_columns_stand_beside_each_other() -> None:
+    names = [f"a_rather_long_column_{n}" for n in range(20)]
+    made = listing.rows(pa.table({name: [n, -n] for n, name in enumerate(names)}))
+    lines = made["text/plain"].splitlines()
+    assert lines[0].split() == ["row", "1", "row", "2"]
+    assert [line.split() for line in lines[1:]] == [
+        [name, str(n), str(-n)] for n, name in enumerate(names)
+    ]
+    assert len(re.findall("<tr>", made["text/html"])) == 21
+
+
+def test_no_row_is_said() -> None:
+    wide = pa.table(
+        {f"a_rather_long_column_{n}": pa.array([], "int64") for n in range(20)}
+    )
+    for empty in (wide, wide.select([0])):
+        assert listing.rows(empty) == {"text/plain": "no row"}
