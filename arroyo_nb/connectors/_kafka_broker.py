@@ -295,14 +295,18 @@ class Broker:
         """Where a group of consumers stands; where it does not say, the end."""
         return self._or_ends(self._offsets(group, partitions))
 
-    def _offsets(self, group: str, partitions: tuple[int, ...]) -> Offsets:
-        """Where a group stands; negative where it does not say."""
+    def _offsets(
+        self, group: str, partitions: tuple[int, ...], *, ended: bool = True
+    ) -> Offsets:
+        """Where a group stands; negative where it does not say. Where it is to have
+        ``ended``, an offset whose transaction is open is waited for."""
         from confluent_kafka import KafkaException, TopicPartition
 
         wanted = [TopicPartition(self._topic, number) for number in partitions]
         deadline = time.monotonic() + OPENING_S
         # The client that asks about groups crashes where a broker is just opening one.
-        with self._told(), self._consumer(group) as consumer:
+        level = "read_committed" if ended else "read_uncommitted"
+        with self._told(), self._consumer(group, level) as consumer:
             while True:
                 try:
                     found = committed(consumer, wanted, 2 * self._ask_s)
@@ -322,7 +326,9 @@ class Broker:
         RunProblem
             When the brokers do not say.
         """
-        return [self._offsets(group, (0,))[0] for group in groups]
+        # A transaction that is open there is ended when the next is begun, and a broker
+        # may have lost its end.
+        return [self._offsets(group, (0,), ended=False)[0] for group in groups]
 
     @contextmanager
     def reader(self, begin: Offsets) -> Iterator[Any]:
@@ -336,7 +342,7 @@ class Broker:
             yield consumer
 
     @contextmanager
-    def _consumer(self, group: str) -> Iterator[Any]:
+    def _consumer(self, group: str, level: str = "read_committed") -> Iterator[Any]:
         """A client that names a group, which it does not join."""
         from confluent_kafka import Consumer
 
@@ -348,7 +354,7 @@ class Broker:
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "auto.offset.reset": "error",
-                "isolation.level": "read_committed",
+                "isolation.level": level,
             },
             logger=_log,
         )

@@ -18,7 +18,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -55,6 +55,13 @@ who reads what is committed wait for a run that was killed, unless it is resumed
 
 ASK_S = 5.0
 """How long one question waits; it is asked again."""
+
+SHORT_ASK_S = 1.0
+"""How long the question of a new batch waits: it can be answered otherwise."""
+
+OPEN_S = 30.0
+"""How long a group may have a transaction open whose producer was fenced; the broker
+ends it before it answers that one."""
 
 ABORT_S = 10.0
 """How long a task that has failed tries to say so to the broker."""
@@ -102,11 +109,15 @@ class Transaction:
     forgotten
         Whether the batch was begun so long ago that the broker may have forgotten
         that it was written, if it was.
+    is_new
+        Whether it is begun for the first time: nothing of it can be there, before a
+        task of it runs.
     """
 
     prefix: str
     batch_id: int
     forgotten: bool = False
+    is_new: bool = False
 
     def name(self, task: int) -> str:
         """The producer, and the group, of a task."""
@@ -196,7 +207,11 @@ class Sender:
         from confluent_kafka import KafkaException, TopicPartition
         from pyspark import TaskContext
 
-        name = transaction.name(TaskContext.get().partitionId())
+        task = TaskContext.get()
+        name = transaction.name(task.partitionId())
+        # One that Spark runs again may have written before it was lost.
+        is_new = transaction.is_new and task.attemptNumber() == 0
+        transaction = replace(transaction, is_new=is_new)
         failed: list[Any] = []
         client = self._producer(failed, name)
         _insist(lambda: client.init_transactions(ASK_S))
@@ -220,8 +235,9 @@ class Sender:
         return sent
 
     @contextmanager
-    def _group(self, name: str) -> Iterator[Any]:
-        """A group of which nobody is a member: it keeps an offset."""
+    def _group(self, name: str, level: str = "read_committed") -> Iterator[Any]:
+        """A group of which nobody is a member: it keeps an offset. One whose
+        transaction is about to end is waited for, unless the level is another."""
         from confluent_kafka import Consumer
 
         group = Consumer(
@@ -231,8 +247,7 @@ class Sender:
                 **self.settings,
                 "group.id": name,
                 "enable.auto.commit": False,
-                # An offset whose transaction is about to end is waited for.
-                "isolation.level": "read_committed",
+                "isolation.level": level,
             },
             logger=_log,
         )
@@ -242,10 +257,7 @@ class Sender:
             group.close()
 
     def _is_written(self, group: Any, transaction: Transaction) -> bool:
-        from confluent_kafka import TopicPartition
-
-        place = [TopicPartition(self.topic, 0)]
-        (found,) = _insist(lambda: committed(group, place, ASK_S))
+        found = self._next_batch(group, transaction)
         if found.offset > transaction.batch_id + 1:
             raise older_copy(self.table, self.topic, transaction.batch_id)
         if found.offset == NO_OFFSET and transaction.forgotten:
@@ -258,6 +270,65 @@ class Sender:
                 "broker says how soon a run must be resumed",
             )
         return bool(found.offset > transaction.batch_id)
+
+    def _next_batch(self, group: Any, transaction: Transaction) -> Any:
+        """What the group of a task keeps.
+
+        The transactions of before have ended, as the producer was fenced. All the same
+        a broker may keep one open on the group for ever: one that is stopped while it
+        ends a transaction can lose the end of it (Kafka 4.3 does). What the group had
+        before that is enough for a new batch, whose own end then ends what was left
+        open. Whether another batch is there nobody can tell.
+        """
+        from confluent_kafka import KafkaException, TopicPartition
+
+        place = [TopicPartition(self.topic, 0)]
+        within_s = SHORT_ASK_S if transaction.is_new else ASK_S
+        began_s = time.monotonic()
+        open_since_s: float | None = None
+        while True:
+            try:
+                (found,) = committed(group, place, within_s)
+            except KafkaException as problem:
+                late = time.monotonic() - began_s > PATIENCE_S
+                if late or not _is_passing(problem.args[0]):
+                    raise
+            else:
+                return found
+            before, now_s = self._before_open(place, transaction), time.monotonic()
+            if before is None:  # it is away, or opens its groups
+                open_since_s = None
+            elif transaction.is_new:
+                return before
+            elif open_since_s is None:
+                open_since_s = now_s
+            elif now_s - open_since_s >= OPEN_S:
+                raise self._left_open(transaction)
+
+    def _before_open(self, place: list[Any], transaction: Transaction) -> Any:
+        """What the group had before a transaction that is open on it; None where the
+        broker does not tell that either."""
+        from confluent_kafka import KafkaException
+        from pyspark import TaskContext
+
+        name = transaction.name(TaskContext.get().partitionId())
+        with self._group(name, "read_uncommitted") as group:
+            try:
+                (found,) = committed(group, place, ASK_S)
+            except KafkaException:
+                return None
+        return found
+
+    def _left_open(self, transaction: Transaction) -> RunProblem:
+        return RunProblem(
+            f"whether the batch {transaction.batch_id} of '{self.table}' was written "
+            f"before cannot be told: the broker at {self.shown} has lost the end of a "
+            "transaction of this run, as it can when it is stopped meanwhile",
+            hint="find it by Kafka's tool 'kafka-transactions.sh find-hanging' in the "
+            "topic '__consumer_offsets' and end it by 'abort'; if the topic "
+            f"'{self.topic}' has the rows of this batch, start with another state "
+            "folder, else go on from the checkpoint",
+        )
 
     def _put(
         self, client: Any, batches: Iterable[pa.RecordBatch], failed: Sequence[Any]

@@ -280,14 +280,14 @@ class TransactionWriter(ProducerWriter):
         now_s = time.time()
         slots = int(batch.sparkSession.conf.get("spark.sql.shuffle.partitions"))
         begun = self._begun.with_batch(batch_id, slots, now_s)
-        forgotten = False
-        if begun == self._begun:
+        forgotten, is_new = False, begun != self._begun
+        if not is_new:
             forgotten = now_s - begun.at_s > REMEMBERED_S and not self._is_unwritten()
         else:
             self._check_newest(begun)
             self._notes.write(asdict(begun))
         self._begun = begun
-        transaction = Transaction(begun.prefix, batch_id, forgotten)
+        transaction = Transaction(begun.prefix, batch_id, forgotten, is_new)
         sender = replace(self._sender, transaction=transaction)
         return self._send(batch, sender, begun.tasks)
 

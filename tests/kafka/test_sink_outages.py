@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
+from tempfile import TemporaryFile
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import IsolationLevel, Producer, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 from machine import allowed
 from topics import Topic
 
 from arroyo_nb.kafka import LocalBroker
 
 MODES = ("exactly_once", "at_least_once")
-RESUMED_S, STOPPED_S = 3, 5
+RESUMED_S, GROWN_S, STOPPED_S = 3, 60, 5
 
 
 @contextmanager
@@ -35,6 +38,7 @@ def load(source):
         while not over.wait(0.005):
             number = len(sent)
             producer.produce(source.name, b'{"n": %d}' % number, partition=number % 2)
+            producer.poll(0)
             sent.append(number)
 
     thread = threading.Thread(target=send)
@@ -72,9 +76,10 @@ def check(session, eventually, outages_s):
                 broker.start()
                 up_s, ends = time.monotonic(), [made.end() for made in sinks]
                 for made, end in zip(sinks, ends, strict=True):
-                    eventually(lambda m=made, e=end: _grew(m, e) or run.state.ended)
+                    _wait_for_growth(made, end, run, source)
                     print(f"{time.monotonic() - up_s:.2f} s after it was up")
-                assert time.monotonic() - up_s < allowed(RESUMED_S)
+                resumed_s = time.monotonic() - up_s
+                assert resumed_s < allowed(RESUMED_S), _situation(run, source, sinks)
         wanted = set(sent)
         for made in sinks:
             eventually(lambda m=made: wanted <= set(numbers(m)) or run.state.ended, 60)
@@ -87,6 +92,55 @@ def check(session, eventually, outages_s):
 
 def _grew(made, end):
     return made.end() > end
+
+
+def _wait_for_growth(made, end, run, source):
+    deadline = time.monotonic() + allowed(GROWN_S)
+    while not _grew(made, end) and not run.state.ended:
+        if time.monotonic() > deadline:
+            said = _situation(run, source, [made])
+            pytest.fail(f"'{made.name}' ends at {end} after {GROWN_S} s: {said}")
+        time.sleep(0.01)
+
+
+def _situation(run, source, sinks):
+    """What the run does, how far the topics go, and what the broker keeps open."""
+    vitals = [output.vitals() for output in run.outputs]
+    ends = {made.name: made.end() for made in (source, *sinks)}
+    return (
+        f"{run!r}\nbatches: {vitals}\nends: {ends}\n"
+        f"open transactions: {_open_since(source.admin)}\n{_stacks()}"
+    )
+
+
+def _open_since(admin):
+    """Where the partitions end for who reads what is committed, and for others, where
+    that differs."""
+    topics = admin.list_topics(timeout=20).topics
+    places = [
+        TopicPartition(name, number)
+        for name, topic in topics.items()
+        for number in topic.partitions
+    ]
+    asked = {place: OffsetSpec.latest() for place in places}
+    first, last = (
+        {
+            (place.topic, place.partition): future.result(20).offset
+            for place, future in admin.list_offsets(
+                asked, isolation_level=level
+            ).items()
+        }
+        for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED)
+    )
+    return {place: (at, last[place]) for place, at in first.items() if at < last[place]}
+
+
+def _stacks():
+    """What the threads of this process do."""
+    with TemporaryFile("w+") as file:
+        faulthandler.dump_traceback(file, all_threads=True)
+        file.seek(0)
+        return file.read()
 
 
 def test_a_broker_that_comes_back_is_written_on(session, eventually):

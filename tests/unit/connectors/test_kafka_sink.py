@@ -328,7 +328,7 @@ def purging(monkeypatch):
 
     def use(code=None):
         monkeypatch.setattr(Sender, "_producer", lambda _, f, __: Purging(f, code))
-        task = SimpleNamespace(partitionId=lambda: 0)
+        task = SimpleNamespace(partitionId=lambda: 0, attemptNumber=lambda: 0)
         monkeypatch.setattr("pyspark.TaskContext.get", lambda: task)
         monkeypatch.setattr(Sender, "_group", lambda *_: nullcontext(Places(-1001)))
 

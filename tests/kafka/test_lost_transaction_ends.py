@@ -1,0 +1,102 @@
+"""A broker that is stopped can lose the end of a transaction, and keeps it open on the
+group of a sink for ever. A transaction of another producer looks the same to the sink.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from arroyo_nb.connectors import _kafka_producer
+from arroyo_nb.connectors._kafka_producer import Sender, Transaction
+from arroyo_nb.connectors._kafka_records import AT, KEY, PARTITION, VALUE
+from arroyo_nb.durable_files import read_checked
+from arroyo_nb.errors import RunProblem
+
+ROWS = "CREATE TABLE t WITH (connector = 'impulse', event_rate = '200');\n"
+
+
+@contextmanager
+def left_open(topic, groups):
+    """A transaction is open on each group."""
+    settings = {"bootstrap.servers": topic.broker.bootstrap_servers}
+    producers = []
+    for group in groups:
+        producer = Producer({**settings, "transactional.id": f"left-open-{group}"})
+        producer.init_transactions(20)
+        producer.begin_transaction()
+        member = Consumer({**settings, "group.id": group})
+        producer.send_offsets_to_transaction(
+            [TopicPartition(topic.name, 0, 1)], member.consumer_group_metadata(), 20
+        )
+        member.close()
+        producers.append(producer)
+    yield
+    for producer in producers:
+        producer.abort_transaction(20)
+
+
+def test_batches_are_written_beside_a_transaction_that_is_left_open(
+    new_topic, session, eventually, tmp_path
+):
+    topic = new_topic(2)
+    sink = topic.sink("", sink__commit_mode="exactly_once")
+    script = f"{ROWS}{sink}INSERT INTO out SELECT counter FROM t;"
+    run = session.run(script, state_dir=tmp_path)
+    eventually(lambda: topic.end() > 0 or run.state.ended, 60)
+    (notes,) = tmp_path.rglob("sink/topic.json")
+    prefix = read_checked(notes, "notes")["prefix"]
+    with left_open(topic, [f"{prefix}-{task}" for task in range(2)]):
+        for _ in range(2):  # as it runs, and as it is resumed
+            end = topic.end()
+            eventually(lambda e=end, r=run: topic.end() > e + 500 or r.state.ended, 60)
+            assert run.stop(mode="checkpoint").wait_quietly(30)
+            assert run.error is None
+            run = session.run(script, state_dir=tmp_path)
+        run.stop(mode="checkpoint").wait_quietly(30)
+        assert run.error is None
+    counters = [json.loads(record.value())["counter"] for record in topic.records()]
+    assert sorted(counters) == list(range(len(counters)))
+
+
+def test_of_a_batch_that_may_be_there_it_is_said(new_topic, monkeypatch):
+    monkeypatch.setattr(_kafka_producer, "ASK_S", 1.0)
+    monkeypatch.setattr(_kafka_producer, "OPEN_S", 0.5)
+    context = SimpleNamespace(partitionId=lambda: 0, attemptNumber=lambda: 0)
+    monkeypatch.setattr("pyspark.TaskContext.get", lambda: context)
+    topic = new_topic()
+    servers = topic.broker.bootstrap_servers
+    sender = Sender("out", topic.name, servers, {"bootstrap.servers": servers})
+    rows = pa.RecordBatch.from_pydict(
+        {
+            VALUE: [b"a"],
+            KEY: pa.nulls(1, pa.binary()),
+            PARTITION: pa.nulls(1, pa.int32()),
+            AT: pa.nulls(1, pa.int64()),
+        }
+    )
+
+    def send(batch_id, *, is_new):
+        transaction = Transaction(topic.name, batch_id, is_new=is_new)
+        (sent,) = replace(sender, transaction=transaction)(iter([rows]))
+        return sent["rows"].to_pylist()
+
+    assert send(0, is_new=True) == [1]
+    assert send(0, is_new=False) == [1]
+    with left_open(topic, [f"{topic.name}-0"]):
+        with pytest.raises(RunProblem, match="the batch 0 of 'out' was written"):
+            send(0, is_new=False)
+        # A task that Spark runs again may have written it.
+        context.attemptNumber = lambda: 1
+        with pytest.raises(RunProblem, match="has lost the end of a transaction"):
+            send(1, is_new=True)
+        context.attemptNumber = lambda: 0
+        assert send(1, is_new=True) == [1]
+    assert send(1, is_new=False) == [1]
+    assert len(topic.records()) == 2
