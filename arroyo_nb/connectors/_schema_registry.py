@@ -10,11 +10,12 @@ import base64
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import Any
 from urllib import error, parse, request
 
 from arroyo_nb.connectors import TableSpec
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import RunProblem, Unreached
 
 ANSWER_S = 3.0
 """How long it may take to answer: a start is told what is wrong within five seconds."""
@@ -36,8 +37,10 @@ def registered(spec: TableSpec, schema: Mapping[str, Any]) -> int:
 
     Raises
     ------
+    Unreached
+        When the registry does not answer.
     RunProblem
-        When the registry does not answer, or refuses.
+        When it refuses.
     """
     options = spec.options
     subject = str(options.get("value.subject", f"{options['topic']}-value"))
@@ -55,10 +58,15 @@ def registered(spec: TableSpec, schema: Mapping[str, Any]) -> int:
     except error.HTTPError as problem:
         with problem:
             raise _refused(start, problem) from None
-    except (OSError, ValueError, KeyError, TypeError):
-        # Their words may have the address in them, and so a secret.
+    # Their words may have the address in them, and so a secret.
+    except OSError:
+        raise Unreached(
+            f"{start} does not answer", hint=f"start it, or look at '{ENDPOINT}'"
+        ) from None
+    except (ValueError, KeyError, TypeError, HTTPException):
         raise RunProblem(
-            f"{start} does not answer", hint=f"look at '{ENDPOINT}'"
+            f"{start} answers what no schema registry does",
+            hint=f"look at '{ENDPOINT}'",
         ) from None
 
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors import Direction, TableSpec, Writer
-from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.schema import TEXT, Schema, Type
 from arroyo_nb.tape import Clock, Recorder
@@ -69,8 +69,10 @@ class RedisAsker:
 
         Raises
         ------
+        Unreached
+            When the server cannot be reached.
         RunProblem
-            When the server cannot be reached or refuses.
+            When it refuses.
         """
         if not keys:
             return []
@@ -92,10 +94,22 @@ class RedisAsker:
             # The next batch, of a run that is started again, connects anew.
             _client.cache_clear()
             why = str(problem).rstrip(".") or type(problem).__name__
-            raise RunProblem(
-                f"the lookup table '{self.table}' cannot ask redis at {self.shown}: "
-                f"{why}"
-            ) from problem
+            told = f"the lookup table '{self.table}' cannot ask redis at {self.shown}"
+            if _is_away(problem):
+                start = "start it, or look at 'address' or 'cluster.addresses'"
+                raise Unreached(f"{told}: {why}", hint=start) from problem
+            raise RunProblem(f"{told}: {why}") from problem
+
+
+def _is_away(problem: Exception) -> bool:
+    """Whether nobody answers; a server that refuses who logs in does."""
+    from redis import exceptions
+
+    if isinstance(problem, exceptions.RedisClusterException):
+        return "cannot be connected" in str(problem)
+    refused = (exceptions.AuthenticationError, exceptions.AuthorizationError)
+    away = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
+    return isinstance(problem, away) and not isinstance(problem, refused)
 
 
 @cache

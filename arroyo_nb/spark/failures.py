@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from arroyo_nb.engine.descriptors import shortage
-from arroyo_nb.errors import RESTORE, ArroyoError, DataProblem, RunProblem
+from arroyo_nb.errors import RESTORE, ArroyoError, DataProblem, RunProblem, Unreached
 from arroyo_nb.file_errors import RAISE
 
 
@@ -57,6 +57,9 @@ UNREADABLE = "the checkpoint of this run cannot be read"
 
 FULL = "the disk is full"
 """What is told where Spark or a worker finds no space: they don't say on which disk."""
+
+PARTITION_ADDED = "a partition was added to a topic while the run started"
+"""A query that reads a whole topic wants to be told where each partition begins."""
 
 _TRY_CAST = "write TRY_CAST to get NULL where a value cannot be converted"
 _LOST = "what is left can be read afresh, with another state folder"
@@ -174,7 +177,7 @@ _WORDLESS = (
     ),
     _Rule(
         "partition added",
-        "a partition was added to a topic while the run started",
+        PARTITION_ADDED,
         "run it again",
         r"you must specify all TopicPartitions",
         lasting=False,
@@ -242,7 +245,7 @@ _WORDLESS = (
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+)((?:\.[A-Z0-9_]+)*)\] ?")
 # What a Python worker of ours raised: said already, with its hint on the next line.
 _OURS = re.compile(
-    r"^arroyo_nb\.errors\.(?P<kind>RunProblem|DataProblem): (?P<said>.+)"
+    r"^arroyo_nb\.errors\.(?P<kind>RunProblem|DataProblem|Unreached): (?P<said>.+)"
     r"(?:\n  hint: (?P<hint>.+))?",
     re.M,
 )
@@ -263,20 +266,22 @@ def run_problem(error: BaseException) -> ArroyoError:
         return problem
     if isinstance(error, ArroyoError):
         return error
-    problem = (
+    told: ArroyoError = (
         _by_worker(text)
         or _by_class(text)
         or _by_words(text)
         or _first_line(error, text)
     )
-    problem.__cause__ = error
-    return problem
+    told.__cause__ = error
+    return told
 
 
-def _by_worker(text: str) -> SparkProblem | None:
+def _by_worker(text: str) -> ArroyoError | None:
     found = _OURS.search(text)
     if found is None:
         return None
+    if found["kind"] == Unreached.__name__:
+        return Unreached(found["said"], hint=found["hint"])
     return SparkProblem(
         found["said"],
         hint=found["hint"],

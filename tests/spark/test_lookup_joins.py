@@ -19,7 +19,7 @@ from redis_server import running
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.connectors.sample import FOLDER
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.frames import lookup_table
 from arroyo_nb.plan import nodes
 from arroyo_nb.planner import plan_script
@@ -258,7 +258,8 @@ def test_a_value_that_changes_is_seen_once_the_cache_lets_it(
 def test_a_server_that_goes_is_told(session, trips, tmp_path):
     with running(tmp_path) as server:
         gone = declared(server)
-    with pytest.raises(RunProblem) as caught:
+    # A job waits for it, and runs on once it is there.
+    with pytest.raises(Unreached) as caught:
         session.run(trips + gone + FOUND + ON, wait=True)
     said = f"the lookup table 'users' cannot ask redis at {server.address}: "
     assert caught.value.message.startswith(said)

@@ -10,7 +10,7 @@ import pytest
 
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.connectors.redis import CONNECTOR
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import Unreached
 from arroyo_nb.schema import TEXT, Field, Schema
 
 
@@ -30,7 +30,7 @@ def test_a_server_that_is_not_there_is_told_without_its_password(option, monkeyp
     port = free_port()
     address = f"redis://ann:secret@127.0.0.1:{port}"
     asked = asker(**{option: address})
-    with pytest.raises(RunProblem) as caught:
+    with pytest.raises(Unreached) as caught:
         asked.ask(["a"])
     message = caught.value.message
     shown = f"'people' cannot ask redis at redis://127.0.0.1:{port}: "
@@ -52,7 +52,7 @@ def test_a_server_that_hangs_is_told_within_five_seconds(option):
     with silent() as port:
         asked = asker(**{option: f"redis://127.0.0.1:{port}"})
         began_s = time.monotonic()
-        with pytest.raises(RunProblem, match=r"(?i)cannot ask redis .*timeout"):
+        with pytest.raises(Unreached, match=r"(?i)cannot ask redis .*timeout"):
             asked.ask(["a"])
         assert time.monotonic() - began_s < 5
 
