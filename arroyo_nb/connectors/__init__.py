@@ -273,7 +273,8 @@ class Stream(Protocol):
         self, begin: Offsets, *, real_time: bool = False, held: bool = False
     ) -> Mapping[str, str]:
         """Spark's options for reading from there on, in micro-batches or in real-time
-        mode; where it is held, nothing is read until :meth:`fix_end`."""
+        mode; where it is held, these partitions only, and nothing is read until
+        :meth:`fix_end`."""
 
     def hold(self, query: StreamingQuery) -> bool:
         """Have a query plan no more records; False: it has not begun yet."""
@@ -295,6 +296,24 @@ class Stream(Protocol):
 
     def options_between(self, first: Offsets, after: Offsets) -> Mapping[str, str]:
         """Spark's options for reading what lies between, once."""
+
+
+_TOPIC = re.compile(
+    r"KafkaV2\[(?:Subscribe\[(?P<whole>.*)\]|Assign\[(?P<parts>[^,]+)-\d+(?:,.*)?\])\]"
+)
+"""How Spark describes a source that reads all partitions of a topic, or some."""
+
+
+def topic_of(description: str) -> str | None:
+    """The topic that one of Spark's sources reads; None: it reads none.
+
+    >>> topic_of("KafkaV2[Subscribe[clicks]]")
+    'clicks'
+    >>> topic_of("KafkaV2[Assign[clicks-0, clicks-1]]")
+    'clicks'
+    """
+    found = _TOPIC.fullmatch(description)
+    return None if found is None else found["whole"] or found["parts"]
 
 
 NO_METADATA: Mapping[str, Type] = MappingProxyType({})

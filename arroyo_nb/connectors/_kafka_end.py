@@ -16,6 +16,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.connectors import topic_of
+
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
@@ -23,9 +25,8 @@ if TYPE_CHECKING:
 
 _LIMITS = "org.apache.spark.sql.connector.read.streaming.ReadLimit"
 
-_FIXED, _PLANNED = "allDataForTriggerAvailableNow", "latestPartitionOffsets"
-"""Where Spark's ``KafkaMicroBatchStream`` keeps its end, and the offsets that it was
-told last."""
+_FIXED = "allDataForTriggerAvailableNow"
+"""Where Spark's ``KafkaMicroBatchStream`` keeps its end."""
 
 
 def hold(query: StreamingQuery, topic: str) -> bool:
@@ -43,35 +44,19 @@ def fix_end(query: StreamingQuery, topic: str, end: Offsets | None, most: int) -
     topic
         Its name.
     end
-        Where each partition ends; None: where it does now.
+        Where each partition ends that is read; None: where it does now.
     most
         How many records a batch may read.
     """
     for source in _sources(query, topic):
         if end is not None:
-            # A partition that was added meanwhile may have been planned already, with
-            # no record of it: it must have an end too.
-            planned = _field(source, _PLANNED).get(source)
-            whole = {**dict.fromkeys(_partitions(planned), 0), **end}
-            written = json.dumps({topic: {str(n): at for n, at in whole.items()}})
+            written = json.dumps({topic: {str(n): at for n, at in end.items()}})
             fixed = source.deserializeOffset(written).partitionToOffsets()
-            _field(source, _FIXED).set(source, fixed)
+            field = source.getClass().getDeclaredField(_FIXED)
+            field.setAccessible(True)
+            field.set(source, fixed)
         source.prepareForTriggerAvailableNow()
     limit(query, topic, most)
-
-
-def _field(source: Any, name: str) -> Any:
-    found = source.getClass().getDeclaredField(name)
-    found.setAccessible(True)
-    return found
-
-
-def _partitions(offsets: Any) -> Iterator[int]:
-    """The numbers of the partitions in Spark's map of offsets."""
-    if offsets is not None:
-        found = offsets.keysIterator()
-        while found.hasNext():
-            yield found.next().partition()
 
 
 def limit(query: StreamingQuery, topic: str, most: int) -> bool:
@@ -96,5 +81,5 @@ def _sources(query: StreamingQuery, topic: str) -> Iterator[Any]:
     found = wrapper.streamingQuery().uniqueSources().keysIterator()
     while found.hasNext():
         source = found.next()
-        if source.toString() == f"KafkaV2[Subscribe[{topic}]]":
+        if topic_of(source.toString()) == topic:
             yield source

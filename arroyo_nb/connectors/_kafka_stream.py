@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -231,9 +231,12 @@ class KafkaStream:
         """Spark's options for reading from there on."""
         most = 0 if held else BATCH_RECORDS
         bound = {} if real_time else {"maxOffsetsPerTrigger": str(most)}
+        # What is held ends where these partitions do: of one that is added Spark would
+        # want a beginning and an end too.
+        which = self._assigned(begin) if held else {"subscribe": self.topic}
         return {
             **self._common(),
-            "subscribe": self.topic,
+            **which,
             "startingOffsets": self._written(begin),
             **bound,
         }
@@ -242,7 +245,7 @@ class KafkaStream:
         """Spark's options for reading what lies between, once."""
         return {
             **self._common(),
-            "assign": json.dumps({self.topic: sorted(after)}),
+            **self._assigned(after),
             "startingOffsets": self._written({n: first[n] for n in after}),
             "endingOffsets": self._written(after),
         }
@@ -273,6 +276,9 @@ class KafkaStream:
         if "source.group_id_prefix" in options:
             found["groupIdPrefix"] = str(options["source.group_id_prefix"])
         return found
+
+    def _assigned(self, partitions: Iterable[int]) -> Mapping[str, str]:
+        return {"assign": json.dumps({self.topic: sorted(partitions)})}
 
     def _written(self, offsets: Offsets) -> str:
         return json.dumps({self.topic: {str(n): o for n, o in offsets.items()}})

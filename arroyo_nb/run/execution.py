@@ -42,6 +42,7 @@ from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.spark.failures import (
     FULL,
     GONE,
+    PARTITION_ADDED,
     UNREADABLE,
     SparkProblem,
     run_problem,
@@ -72,6 +73,9 @@ ENDING = {
     StopMode.GRACEFUL: "reading what has come by now",
 }
 """What a run that winds down does, as its note says it."""
+
+MOST_STARTS_AGAIN = 5
+"""How often queries are started again as a topic got partitions meanwhile."""
 
 RATE_LOOKS = 20
 """Looks over which the rate is taken: the last two seconds."""
@@ -138,6 +142,8 @@ class Execution:
         self._beaten: list[int | None] = []
         # A later engine knows nothing of the queries of one that died.
         self._generation = -1
+        self._start_output: Callable[[int], None]
+        self._starts_left = MOST_STARTS_AGAIN
         self._rate: deque[tuple[float, int]] = deque(maxlen=RATE_LOOKS)
         self._listeners: tuple[Callable[[], object], ...] = ()
 
@@ -270,7 +276,9 @@ class Execution:
             heartbeat = self._heartbeat(claim)
             self._slots = Slots(spark) if self._options.real_time else None
             self._check_slots()
-            self._start_outputs(spark, claim, heartbeat, context)
+            self._start_output = self._starter(spark, claim, heartbeat, context)
+            for index in range(len(self.outputs)):
+                self._start_output(index)
         except Exception as error:
             self._fail(error)
             return
@@ -282,13 +290,14 @@ class Execution:
             beat = partial(self._beat, heartbeat)
             self._repeated.append(every(heartbeat.period_s, beat))
 
-    def _start_outputs(
+    def _starter(
         self,
         spark: SparkSession,
         claim: RunFolder,
         heartbeat: Heartbeat | None,
         context: Context,
-    ) -> None:
+    ) -> Callable[[int], None]:
+        """What starts the query of an output, by its number."""
         keeping = Keeping(claim.buckets)
         if heartbeat is not None:
             beats = partial(heartbeat.read_stream, spark)
@@ -296,7 +305,9 @@ class Execution:
         read: Read = partial(self.feeds.read_stream, spark)
         if self._options.real_time:
             read = partial(self.feeds.read_in_real_time, spark)
-        for index, output in enumerate(self.outputs):
+
+        def start(index: int) -> None:
+            output = self.outputs[index]
             with query_settings(spark, output.settings):
                 output.start(
                     read,
@@ -310,6 +321,24 @@ class Execution:
                     keeping=keeping,
                     context=context,
                 )
+
+        return start
+
+    def _restart_with_added(self, failure: BaseException) -> bool:
+        """Start those queries again that met a partition of which they were not told:
+        it was added after the topic was asked, and before they read a record. False:
+        that is not what failed, or it is given up."""
+        met = run_problem(failure).message == PARTITION_ADDED
+        if not met or self._stopping is not None or self._starts_left == 0:
+            return False
+        self._starts_left -= 1
+        for index, output in enumerate(self.outputs):
+            if output.failure() is not None:
+                output.stop()
+                for topic in self.feeds.topics(output.sink):
+                    topic.meet_added()
+                self._start_output(index)
+        return True
 
     @property
     def _budget_bytes(self) -> int:
@@ -404,6 +433,8 @@ class Execution:
                 output.size_batches(self.feeds.topics(output.sink))
             self._look(bool(news))
             failure = self.feeds.error or self._failure()
+            if failure is not None and self._restart_with_added(failure):
+                return
             over = failure is None and self._is_over()
             if over:  # also of a batch that was the last one
                 failure = self._failure()

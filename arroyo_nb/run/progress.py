@@ -7,7 +7,6 @@ StreamingQueryProgress), so a change of its spelling is a change of this file.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,12 +15,11 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from arroyo_nb.connectors import topic_of
 from arroyo_nb.run import heartbeat
 from arroyo_nb.run.feed import Place, Places, topic_key
 
 T = TypeVar("T")
-
-_TOPIC = re.compile(r"KafkaV2\[Subscribe\[(.*)\]\]\Z")
 
 SESSIONS = "sessionWindowStateStoreSaveExec"
 """Spark's name of the operator that keeps sessions."""
@@ -177,8 +175,8 @@ def _instant(text: str | None) -> datetime | None:
 def _key(source: Mapping[str, Any]) -> str:
     """What a source's feed is called."""
     description = str(source["description"])
-    if topic := _TOPIC.match(description):
-        return topic_key(topic[1])
+    if topic := topic_of(description):
+        return topic_key(topic)
     # "FileStreamSource[file:/home/ada/sources/flights]" -> "flights"
     return PurePosixPath(description.rstrip("]")).name
 
@@ -189,8 +187,8 @@ def _rows_read(source: Mapping[str, Any]) -> int:
 
 def _place(offset: str, source: Mapping[str, Any]) -> Place:
     found = source.get(offset) or NOTHING
-    if topic := _TOPIC.match(str(source["description"])):
-        return {int(number): at for number, at in found.get(topic[1], NOTHING).items()}
+    if topic := topic_of(str(source["description"])):
+        return {int(number): at for number, at in found.get(topic, NOTHING).items()}
     # One chunk is one entry of the file source's log, and logOffset counts from 0.
     return int(found.get("logOffset", -1)) + 1
 

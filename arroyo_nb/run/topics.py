@@ -171,17 +171,34 @@ class TopicFeed:
             begin = self._stream.begin()
             _write(kept, begin)
         else:
-            begun, oldest = _read(kept), self._stream.beginnings()
-            if begun.topic_id != oldest.topic_id:
-                raise self._deleted()
-            # A partition that was added meanwhile is read from its oldest record.
-            begin = TopicOffsets(begun.topic_id, {**oldest.offsets, **begun.offsets})
+            begin = self._with_added(_read(kept))
         self._topic_id, self._begin = begin
         if self.bounded:
             ends = self._stream.ends()
             if ends is None or ends.topic_id != self._topic_id:
                 raise self._deleted()
-            self._ends = ends.offsets
+            # A partition that is added from now on is behind the end.
+            begun = begin.offsets.items()
+            self._ends = {n: ends.offsets.get(n, at) for n, at in begun}
+
+    def meet_added(self) -> None:
+        """Begin in the partitions too that were added since it was opened.
+
+        Raises
+        ------
+        RunProblem
+            When the broker does not say.
+        """
+        self._begin = self._with_added(
+            TopicOffsets(self._topic_id, self._begun)
+        ).offsets
+
+    def _with_added(self, begun: TopicOffsets) -> TopicOffsets:
+        """A partition that was added meanwhile is read from its oldest record."""
+        oldest = self._stream.beginnings()
+        if begun.topic_id != oldest.topic_id:
+            raise self._deleted()
+        return TopicOffsets(begun.topic_id, {**oldest.offsets, **begun.offsets})
 
     def start(self) -> None:
         """Begin to look."""

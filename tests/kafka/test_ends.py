@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from contextlib import contextmanager
 from itertools import count
 
 import pytest
 from confluent_kafka import Producer
+from machine import allowed
 
 from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.topics import TopicFeed
 
 COLUMNS = """n INT, part INT METADATA FROM 'partition',
     at BIGINT METADATA FROM 'offset_id'"""
@@ -60,17 +63,45 @@ def ended_at(run):
     return feed._ends
 
 
-def test_a_topic_that_is_written_ends_where_it_did(new_topic, session, tmp_path):
+@pytest.fixture
+def partition_added(monkeypatch):
+    """Adds a partition to the topic of a run that has asked for the topic's partitions
+    and has no query yet."""
+
+    def add(topic, count):
+        def start(feed):
+            monkeypatch.undo()
+            feed.start()
+            topic.add_partitions(count)
+            _wait_for_partitions(topic, count)
+
+        monkeypatch.setattr(TopicFeed, "start", start)
+
+    return add
+
+
+def _wait_for_partitions(topic, count):
+    deadline = time.monotonic() + allowed(WITHIN_S)
+    while (
+        len(topic.admin.list_topics(topic.name, 20).topics[topic.name].partitions)
+        < count
+    ):
+        assert time.monotonic() < deadline
+
+
+def test_a_topic_that_is_written_ends_where_it_did(
+    new_topic, session, tmp_path, partition_added
+):
     topic = new_topic(3)
     script = topic.declared(COLUMNS) + "SELECT * FROM t; SELECT part, at FROM t"
     options = {"until": "end", "state_dir": tmp_path / "state", "keep": True}
-    begin = {0: 0, 1: 0, 2: 0}
+    begin, partitions = {0: 0}, 3
     with written(topic, (0, 1)):
         for number in (4, 4, 5):
+            if number > partitions:
+                partition_added(topic, partitions := number)
             run = session.run(script, **options)
-            if number > len(begin):
-                topic.add_partitions(number)
-            assert run.wait(WITHIN_S)
+            assert run.wait(allowed(WITHIN_S))
             assert (run.state, run.error) == (RunState.FINISHED, None)
             end = ended_at(run)
             # A run that goes on has the rows of before too, each of them once.
@@ -81,13 +112,77 @@ def test_a_topic_that_is_written_ends_where_it_did(new_topic, session, tmp_path)
             begin = dict(end)
 
 
+@pytest.mark.parametrize("kind", ["rows", "two readers"])
+def test_a_partition_that_is_added_meanwhile_is_behind_the_end(
+    new_topic, session, tmp_path, partition_added, kind, eventually
+):
+    topic = new_topic(2)
+    topic.send({"n": 0})
+    query = "SELECT * FROM t;" + "SELECT part, at FROM t" * (kind == "two readers")
+    script = topic.declared(COLUMNS) + query
+    options = {"state_dir": tmp_path / "state", "keep": True}
+    partition_added(topic, 3)
+    run = session.run(script, until="end", **options)
+    assert run.wait(allowed(WITHIN_S))
+    assert read_offsets(run.table()) == {0: [0]}
+    # The next run is told of it; so is one without an end, on the same checkpoint.
+    topic.send({"n": 1}, {"n": 2}, partition=2)
+    partition_added(topic, 4)
+    run = session.run(script, until="end", **options)
+    assert run.wait(allowed(WITHIN_S))
+    assert read_offsets(run.table()) == {0: [0], 2: [0, 1]}
+    topic.send({"n": 3}, partition=3)
+    topic.send({"n": 4}, partition=0)
+    run = session.run(script, **options)
+    eventually(lambda: run.state.ended or len(run.table()) == 5, WITHIN_S)
+    assert run.error is None
+    topic.add_partitions(5)
+    topic.send({"n": 5}, partition=4)
+    eventually(lambda: run.state.ended or len(run.table()) == 6, WITHIN_S)
+    run.stop().wait_quietly(30)
+    # And back again, with partitions that came while Spark read all of them.
+    topic.send({"n": 6}, partition=1)
+    run = session.run(script, until="end", **options)
+    assert run.wait(allowed(WITHIN_S))
+    expected = {0: [0, 1], 1: [0], 2: [0, 1], 3: [0], 4: [0]}
+    for output in run.outputs:
+        assert read_offsets(output.preview.table()) == expected
+
+
+@pytest.mark.parametrize("mode", ["micro-batches", "exactly once"])
+def test_a_run_without_an_end_meets_a_partition_that_is_added(
+    new_topic, session, eventually, partition_added, mode
+):
+    topic, made = new_topic(2), new_topic(1)
+    topic.send({"n": 0})
+    script = topic.declared(COLUMNS) + "SELECT * FROM t;SELECT n FROM t"
+    if mode == "exactly once":
+        sink = made.sink("", sink__commit_mode="exactly_once")
+        script += f";{sink}INSERT INTO out SELECT n FROM t"
+    partition_added(topic, 3)
+    run = session.run(script)
+    eventually(lambda: run.state.ended or run.state is RunState.RUNNING, WITHIN_S)
+    topic.send({"n": 1}, partition=2)
+    outputs = [output.preview for output in run.outputs if output.preview]
+    eventually(
+        lambda: run.state.ended or all(o.total_rows == 2 for o in outputs), WITHIN_S
+    )
+    assert run.error is None
+    for output in outputs:
+        assert sorted(output.table()["n"].to_pylist()) == [0, 1]
+    if mode == "exactly once":
+        eventually(lambda: run.state.ended or len(made.records()) == 2, WITHIN_S)
+    run.stop().wait_quietly(30)
+    assert run.error is None
+
+
 def test_what_has_come_by_a_graceful_stop_is_read(new_topic, session, eventually):
     topic = new_topic(2)
     run = session.run(topic.declared(COLUMNS) + "SELECT * FROM t")
     with written(topic, (0, 1)):
         eventually(lambda: run.state.ended or run.rows_in >= 100, WITHIN_S)
         run.stop(mode="graceful")
-        assert run.wait(WITHIN_S)
+        assert run.wait(allowed(WITHIN_S))
         assert (run.state, run.error) == (RunState.STOPPED, None)
     found, end = read_offsets(run.table()), ended_at(run)
     for number, offsets in found.items():
@@ -105,7 +200,7 @@ def test_a_file_beside_a_topic_is_read_whole(new_topic, session, tmp_path):
     )
     with written(topic, (1,)):
         run = session.run(script, until="end")
-        assert run.wait(WITHIN_S)
+        assert run.wait(allowed(WITHIN_S))
     kinds = run.table()["kind"].to_pylist()
     (end,) = (feed._ends for feed in run.feeds._feeds if feed.table.name == "t")
     assert (kinds.count("file"), kinds.count("topic")) == (500, sum(end.values()))
@@ -128,7 +223,7 @@ def test_the_end_may_be_no_record(new_topic, session, mode):
             producer.abort_transaction(20)
     script = topic.declared("n INT", source__read_mode=mode) + "SELECT n FROM t"
     run = session.run(script, until="end")
-    assert run.wait(WITHIN_S)
+    assert run.wait(allowed(WITHIN_S))
     assert run.error is None
     expected = {"read_committed": [0, 2], "read_uncommitted": [0, 1, 2, 3]}
     assert run.table()["n"].to_pylist() == expected[mode]
