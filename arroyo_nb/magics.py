@@ -286,7 +286,11 @@ class ArroyoMagics(Magics):
             while not run.wait(LOOK_S):
                 interrupts.check()
                 if limit is not None and _is_over(run, limit):
-                    run.stop(f"stopped after {limit.total_seconds():g} s: nobody looks")
+                    run.stop(
+                        f"stopped after {limit.total_seconds():g} s, the limit of "
+                        "headless runs; %config ArroyoMagics.headless_for = '10m' "
+                        "raises it"
+                    )
         except KeyboardInterrupt:
             raise self._interrupted(run.name) from None
 

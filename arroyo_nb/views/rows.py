@@ -27,6 +27,9 @@ WIDE_RECORDS = 4
 LONG_CHARS = 12
 """A longer text may be broken into lines."""
 
+NAME_LINE_CHARS = 30
+"""A longer name of a column may be, where it stands beside its values."""
+
 
 def is_wide(snapshot: Snapshot) -> bool:
     """Whether there are too many columns to stand beside each other. Their names tell
@@ -66,15 +69,21 @@ def sideways(
         Of each cell, where there is no style sheet.
     """
     styled = f' style="{style}"' if style else ""
+    before = f"{style};" if style else ""
     above = "".join(f'<th scope="col"{styled}>{head}</th>' for head in heads)
     head = f"<thead><tr><td{styled}></td>{above}</tr></thead>" if heads else ""
     lines = "".join(
-        f'<tr><th scope="row"{styled}>{escaped(name)}</th>'
+        f'<tr><th scope="row" style="{before}{_name_style(name)}">{escaped(name)}</th>'
         + "".join(f"<td{styled}>{cell}</td>" for cell in cells)
         + "</tr>"
         for name, *cells in zip(names, *records, strict=True)
     )
     return f'<table class="sideways">{head}<tbody>{lines}</tbody></table>'
+
+
+def _name_style(name: str) -> str:
+    # Values with many lines would squeeze the names, which have none.
+    return "min-width:16em" if len(name) > NAME_LINE_CHARS else "white-space:nowrap"
 
 
 def table(snapshot: Snapshot, _: str = "") -> str:

@@ -316,6 +316,8 @@ def test_a_table_of_many_columns_stands_on_its_side() -> None:
         names = [re.findall(r"<th[^>]*>(.*?)</th>", line) for line in lines]
         assert names == [[name] for name in WIDE.columns]
         assert all(line.count("<td") == 4 for line in lines)
+        # Long values do not squeeze a name letter by letter.
+        assert made.count('white-space:nowrap">a_rather') == 20
         assert "3-19 x" in made
         assert "4-19 x" not in made
         assert "newest 4 of 9 rows" in made
