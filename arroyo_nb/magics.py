@@ -25,6 +25,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from traitlets import Bool, Enum, Integer, Unicode
 
 from arroyo_nb import flags
+from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.termination import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
@@ -374,7 +375,8 @@ class ArroyoMagics(Magics):
         from arroyo_nb.views.promoted import Found, promoted
 
         # It goes where the kernel is: that is where its links lead from.
-        folder = Path(options.pop("folder", None) or self.session.job_folder(name))
+        named = options.pop("folder", None) or self.session.job_folder(name)
+        folder = user_path(named)
         origin = self._origin(name, folder)
         made = self.session.promote(name, folder, origin=origin, **options)
         self._jobs[str((folder / SPEC).absolute())] = None
@@ -388,8 +390,9 @@ class ArroyoMagics(Magics):
     def _do_attach(self, path: str) -> None:
         from arroyo_nb.promote.jobfile import load
 
-        name = load(Path(path)).spec.name
-        self._jobs[str(Path(path).absolute())] = None
+        spec = user_path(path)
+        name = load(spec).spec.name
+        self._jobs[str(spec.absolute())] = None
         line = self._lines.get(name, CellLine())
         self._showing(line, name, partial(self.session.attach, path))
 

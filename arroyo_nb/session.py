@@ -25,6 +25,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.folders import make_work_folder
 from arroyo_nb.engine.jars import CONNECTOR, Tell, say_nothing
+from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import ArroyoError, RunProblem, raise_all
 from arroyo_nb.roots import given
 from arroyo_nb.run.names import safe_name, script_name
@@ -397,7 +398,7 @@ class Session:
         made = record(
             self._names(servers),
             topic,
-            Path(path).expanduser(),
+            user_path(path),
             begin=begin,
             limits=limits(stop_after, most),
             redact=redact,
@@ -549,7 +550,7 @@ class Session:
         from arroyo_nb.promote.handing import check_state, give
         from arroyo_nb.run.interrupts import held
 
-        run, there = self.get(name), Path(folder or self.job_folder(name))
+        run, there = self.get(name), user_path(folder or self.job_folder(name))
         if with_state:
             check_state(run, there, target)
         made = promote(
@@ -602,7 +603,7 @@ class Session:
         from arroyo_nb.promote.handing import take
         from arroyo_nb.run.interrupts import held
 
-        job = jobfile.load(Path(spec))
+        job = jobfile.load(user_path(spec))
         with held() as interrupts:
             take(job, interrupts.check)
         options = job.spec.options
@@ -618,7 +619,7 @@ class Session:
             source=job.source.name,
         )
         assert run is not None, "a job has something to run"
-        self._attached[run.name] = Path(spec).absolute().parent
+        self._attached[run.name] = user_path(spec).absolute().parent
         return run
 
     def resume(self, name: str) -> Run:

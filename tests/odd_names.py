@@ -6,6 +6,8 @@ takes a path is tried with all of them.
 
 from __future__ import annotations
 
+import pytest
+
 ODD_NAMES = (
     "a b",
     "ü",
@@ -41,3 +43,14 @@ ODD_NAMES = (
 
 NESTED = "/".join(ODD_NAMES)
 """All of them at once: what fails with one fails with this, in the time of one."""
+
+WITHOUT_COLON = "/".join(name for name in ODD_NAMES if ":" not in name)
+
+ANY_NAME = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(NESTED, id="all"),
+        *(pytest.param(n, id=ascii(n), marks=pytest.mark.long) for n in ODD_NAMES),
+    ],
+)
+"""For what takes seconds: all of them in one path, and in the long form each."""

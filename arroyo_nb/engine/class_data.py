@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +28,9 @@ from arroyo_nb.engine.command import (
     spark_home,
     spark_version,
 )
+from arroyo_nb.engine.folders import foreign, is_own, make_work_folder
 from arroyo_nb.engine.java import Java
+from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.problem import EngineProblem
 
 _KEEP_UNUSED_S = 30 * 86_400
@@ -48,14 +51,8 @@ class Archive(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Is it there, and is it ours? Who can write it can run code as us."""
-        if not self.has_usable_path:
-            return False
-        try:
-            status = self.path.stat()
-        except OSError:
-            return False
-        return status.st_uid == os.getuid() and not status.st_mode & 0o022
+        """Is it there, and is it ours?"""
+        return self.has_usable_path and is_own(self.path)
 
     @property
     def failed(self) -> Path:
@@ -129,11 +126,36 @@ def archive_of(
 
 
 def cache_folder() -> Path:
-    """``ARROYO_NB_CACHE``, else a folder in the user's cache folder."""
+    """``ARROYO_NB_CACHE``, else a folder in the user's cache folder; that of a user
+    without a home goes with the process.
+
+    Raises
+    ------
+    EngineProblem
+        When another user can have put something into it.
+    """
+    folder = _named_cache() or _passing_cache()
+    if (taken := foreign(folder)) is not None:
+        raise EngineProblem(
+            f"the cache folder '{folder}' is not used: {taken}",
+            hint="ARROYO_NB_CACHE names another folder",
+        )
+    return folder
+
+
+@cache
+def _passing_cache() -> Path:
+    return make_work_folder()
+
+
+def _named_cache() -> Path | None:
     named = os.environ.get("ARROYO_NB_CACHE")
     if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return user_path(named)
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # a container's user may have none
+        return None
     return Path(base) / "arroyo_nb"
 
 

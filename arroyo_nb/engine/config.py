@@ -14,6 +14,9 @@ LOOPBACK = "127.0.0.1"
 CORES = "ARROYO_NB_CORES"
 """Environment variable: how many tasks run at once."""
 
+LOCAL_FILES_KEY, LOCAL_FILES_CLASS = "fs.file.impl", "arroyo_nb.LocalFiles"
+"""Hadoop's setting for how it reads local files, and our class for that."""
+
 
 class Setting(NamedTuple):
     """One Spark setting; a value may name ``{cores}`` and ``{work}``."""
@@ -42,8 +45,8 @@ STATIC = (
     Setting("spark.sql.warehouse.dir", "{work}/warehouse", "none in the user's folder"),
     Setting("spark.sql.catalogImplementation", "in-memory", "no Hive metastore"),
     Setting(
-        "spark.hadoop.fs.file.impl",
-        "arroyo_nb.LocalFiles",
+        f"spark.hadoop.{LOCAL_FILES_KEY}",
+        LOCAL_FILES_CLASS,
         "Hadoop's own runs a chmod for each file: 70 ms of a micro-batch",
     ),
     Setting(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -71,6 +72,34 @@ def default_base() -> Path:
     short = Path("/tmp")
     fits = len(str(base)) <= _LONGEST_BASE and is_plain(base)
     return base if fits or not short.is_dir() else short
+
+
+def foreign(path: Path) -> str | None:
+    """What on the way to a folder another user has made in a folder that all share, as
+    ``/tmp`` is: whoever could guess its name; None: nothing."""
+    for whole in (path.absolute(), Path(os.path.realpath(path))):
+        for folder in (whole, *whole.parents):
+            try:
+                made, around = folder.lstat(), folder.parent.stat()
+            except OSError:
+                continue  # it is still to be made
+            is_shared = around.st_mode & stat.S_ISVTX and around.st_mode & stat.S_IWOTH
+            if is_shared and made.st_uid not in (os.getuid(), 0):
+                return (
+                    f"'{folder}' was made by another user, of number {made.st_uid}, "
+                    f"and in '{folder.parent}' anybody can make a folder"
+                )
+    return None
+
+
+def is_own(path: Path) -> bool:
+    """Whether it is there, and only this user can write it: whoever can write what is
+    run can run code as us."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def sweep(base: Path | None = None) -> list[Path]:

@@ -7,10 +7,12 @@ ours are set there; the user's session keeps what it has.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.engine.config import sql_settings
+from arroyo_nb.engine.config import LOCAL_FILES_CLASS, LOCAL_FILES_KEY, sql_settings
 from arroyo_nb.engine.jars import JarSet
+from arroyo_nb.engine.paths import SEARCHED, is_searched
 from arroyo_nb.engine.problem import EngineProblem
 
 if TYPE_CHECKING:
@@ -70,6 +72,27 @@ def _can_load(session: SparkSession, name: str) -> bool:
     except Py4JJavaError:
         return False
     return True
+
+
+def check_finds(session: SparkSession, folder: Path) -> None:
+    """Refuse a state folder in which a Spark without our ``LocalFiles.java`` finds no
+    files.
+
+    Raises
+    ------
+    EngineProblem
+        With what is wrong with its path.
+    """
+    context: Any = session.sparkContext
+    files = context._jsc.hadoopConfiguration().get(LOCAL_FILES_KEY)
+    if is_searched(folder) and files != LOCAL_FILES_CLASS:
+        raise EngineProblem(
+            f"the SparkSession of this kernel finds no files in the state folder "
+            f"'{folder}': its path has a ':' and one of {SEARCHED}, for which Hadoop "
+            "searches as for a pattern",
+            hint="name another folder, or make no SparkSession: the one that is then "
+            "started reads folders of any name",
+        )
 
 
 def is_on(session: SparkSession) -> bool:

@@ -22,8 +22,10 @@ from arroyo_nb.engine import ivy
 from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.command import spark_version
 from arroyo_nb.engine.coordinates import Coordinates, parse_coordinates, pinned
+from arroyo_nb.engine.folders import is_own
 from arroyo_nb.engine.java import Java, find_java
 from arroyo_nb.engine.locks import lock
+from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.problem import EngineProblem
 
 FOLDER = "ARROYO_NB_JARS"
@@ -125,8 +127,22 @@ def resolve(
         When they cannot be had; the hint names the environment variables.
     """
     if named := os.environ.get(FOLDER):
-        return _of_folder(jars, Path(named).expanduser())
+        return _of_folder(jars, user_path(named))
     choices = _choices(jars, cache_folder() / "jars")
+    try:
+        return _cached(jars, choices, tell, check)
+    except OSError as error:
+        raise EngineProblem(
+            f"{jars.what} cannot be kept in '{cache_folder()}': {error.strerror}",
+            hint="ARROYO_NB_CACHE names a folder that this user may write; "
+            f"{_hint(jars)}",
+        ) from error
+
+
+def _cached(
+    jars: JarSet, choices: list[_Choice], tell: Tell, check: Check
+) -> tuple[Path, ...]:
+    """The files of the first choice that is there, or can be had."""
     waits = False
     while (found := _kept(choices, tell)) is None:
         with lock(cache_folder() / f"{jars.name}.lock") as mine:
@@ -145,7 +161,7 @@ def packages(jars: JarSet) -> tuple[Coordinates, ...]:
     """What a Spark elsewhere asks its repository for to have a set: the one that is
     used here, or else the one that would be asked for first."""
     choices = _choices(jars, cache_folder() / "jars")
-    used = (choice for choice in choices if _is_ours(choice.folder))
+    used = (choice for choice in choices if is_own(choice.folder))
     return next(used, choices[0]).wanted
 
 
@@ -172,20 +188,11 @@ def _digest(text: str) -> str:
 def _kept(choices: list[_Choice], tell: Tell) -> tuple[Path, ...] | None:
     """The files of the first choice that is there, and ours."""
     for choice in choices:
-        if _is_ours(choice.folder):
+        if is_own(choice.folder):
             if choice.said:
                 tell(choice.said)
             return tuple(sorted(choice.folder.glob("*.jar")))
     return None
-
-
-def _is_ours(folder: Path) -> bool:
-    """Is it there, and is it ours? Who can write it can run code as us."""
-    try:
-        status = folder.stat()
-    except OSError:
-        return False
-    return status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def _downloaded(

@@ -19,14 +19,25 @@ import re
 import shutil
 from pathlib import Path
 
-_SPECIAL = re.compile(r"[\\{}\[\]*?]")
+SEARCHED = "\\ { } [ ] * ?"
 """What Hadoop's patterns give a meaning to."""
+
+_SPECIAL = re.compile(f"[{re.escape(SEARCHED.replace(' ', ''))}]")
 
 _NOT_PLAIN = re.compile(r"[^\w/.+@=-]", re.ASCII)
 
 _LAST_OF_BASIC_PLANE = "\uffff"
 
 _LINK_CHARS = 16
+
+
+def user_path(typed: str | Path) -> Path:
+    """A path that a user has typed: ``~`` and ``~name`` are homes, as in a shell. Where
+    no user has that name, it is a folder's."""
+    try:
+        return Path(typed).expanduser()
+    except RuntimeError:
+        return Path(typed)
 
 
 def spark_path(path: Path) -> str:
@@ -55,6 +66,16 @@ def is_plain(path: Path) -> bool:
     (True, False)
     """
     return _NOT_PLAIN.search(str(path)) is None
+
+
+def is_searched(path: Path) -> bool:
+    """Whether Hadoop searches for a path, as for a pattern, and meets a colon in it,
+    where its search fails.
+
+    >>> [is_searched(Path(each)) for each in ("/a:b", "/[1]", "/a:b/[1]")]
+    [False, False, True]
+    """
+    return ":" in str(path) and _SPECIAL.search(str(path)) is not None
 
 
 class Links:

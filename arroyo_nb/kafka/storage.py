@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.engine.folders import is_own
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Program, tail
@@ -44,7 +45,7 @@ def format_storage(
         Is called again and again; what it raises ends it.
     """
     kept = _kept(jars)
-    if not kept.exists():
+    if not is_own(kept):
         _run_tool(folder, settings, java, jars, check)
         _keep(folder, kept)
         return

@@ -18,6 +18,7 @@ from arroyo_nb.connectors._kafka_options import KEY_FIELD, TIMESTAMP_FIELD
 from arroyo_nb.connectors._kafka_stream import OFFSET, OFFSETS, TIMESTAMP
 from arroyo_nb.connectors._kafka_table import KafkaTable
 from arroyo_nb.engine.jars import Check
+from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats._payload_writer import DeclaredPayloads, plain_payload
 from arroyo_nb.kafka.outgoing import TapeTarget, Target, TopicTarget
@@ -208,7 +209,7 @@ def looks_like_path(target: str) -> bool:
 
 def to_tape(path: Path, wish: Wish) -> Destination:
     """A tape that no table declares."""
-    path = path.expanduser()
+    path = user_path(path)
     return Destination(str(path), TapeTarget(path), wish.plain(), is_tape=True)
 
 

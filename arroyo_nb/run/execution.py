@@ -359,7 +359,9 @@ class Execution:
             self._slots.check(sum(map(self.feeds.partitions, sinks)))
 
     def _check_reach(self, spark: SparkSession) -> None:
-        """Refuse a temporary folder, this host's, where others must read it."""
+        """Refuse a folder that Spark cannot read: a temporary one, this host's, where
+        others must read it; and a name that is too odd for a Spark of the user's."""
+        given.check_finds(spark, self._folder)
         if self._temporary and not given.is_local(spark):
             raise RunProblem(
                 f"Spark's executors at {spark.sparkContext.master} may be on other "

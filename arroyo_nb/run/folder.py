@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from arroyo_nb.durable_files import state_disk
+from arroyo_nb.engine.folders import foreign
 from arroyo_nb.errors import RunProblem, StateProblem
 from arroyo_nb.file_errors import full_disk, is_full
 from arroyo_nb.run import heartbeat
@@ -150,6 +151,12 @@ class RunFolder:
         self.checkpoints: tuple[Checkpoint, ...] = ()
         self._manifest = Manifest(path)
         self._noted_s, self._cost_s = -math.inf, 0.0
+        if (taken := foreign(path)) is not None:
+            raise RunProblem(
+                f"state folder '{path}' is not used: {taken}",
+                hint="name a folder of your own: whoever can write it decides what the "
+                "run has read and written",
+            )
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = Lock(path, name)

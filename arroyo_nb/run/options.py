@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.stamp import Stamp, untold
 
@@ -119,11 +120,7 @@ def state_folder(named: str | Path) -> Path:
             "every node",
         )
     # Now: Spark wants an address, and the process may go to another folder.
-    try:
-        path = Path(named).expanduser()
-    except RuntimeError:  # no user has that name: as in a shell it is a folder's
-        path = Path(named)
-    return path.absolute()
+    return user_path(named).absolute()
 
 
 def size_bytes(value: str | int) -> int:

@@ -46,6 +46,7 @@ from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.preview_state import PreviewState
 from arroyo_nb.run.progress import (
     Progress,
+    in_real_time,
     logged_watermark,
     new_batches,
     read_progress,
@@ -390,10 +391,10 @@ class Output:
         bool
             Whether there was anything new.
         """
-        news = self._new_progress()
+        news, elapsed_s = self._new_progress(), time.monotonic() - self.ended_s
         with self.lock:
             for progress in news:
-                self._take(progress)
+                self._take(in_real_time(progress, elapsed_s))
         self._look_whether_busy()
         return bool(news)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -114,6 +114,27 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         written_rows=_written(raw),
         ran="addBatch" in raw.get("durationMs", NOTHING),
     )
+
+
+SEEN_S = 2.0
+"""How late the end of a batch may be seen."""
+
+
+def in_real_time(progress: Progress, elapsed_s: float) -> Progress:
+    """A progress whose batch took no longer than there was time for it: Spark takes it
+    by the time of day, which may be set meanwhile.
+
+    Parameters
+    ----------
+    elapsed_s
+        Since the batch before was seen to have ended, by a clock that nobody sets.
+
+    >>> raw = {"batchId": 3, "durationMs": {"triggerExecution": 3_600_500}}
+    >>> in_real_time(read_progress(raw), 0.5).batch_ms
+    2500.0
+    """
+    most_ms = (elapsed_s + SEEN_S) * 1000
+    return replace(progress, batch_ms=min(max(progress.batch_ms, 0.0), most_ms))
 
 
 def new_batches(

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from machine import allowed
+from odd_names import NESTED
 from sockets import listeners, off_loopback
 
+from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import LocalBroker
@@ -182,3 +184,16 @@ def test_a_start_that_is_given_up_leaves_no_process() -> None:
         broker.start(check=check)
     assert not broker.alive
     assert broker.bootstrap_servers == ""
+
+
+def test_what_it_is_made_of_lies_in_a_folder_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, produce: Produce
+) -> None:
+    cache = tmp_path / NESTED
+    cache.parent.mkdir(parents=True)
+    cache.symlink_to(cache_folder())
+    monkeypatch.setenv("ARROYO_NB_CACHE", str(cache))
+    with LocalBroker() as broker:
+        broker.create_topic("here")
+        produce(broker.bootstrap_servers, "here", b"a")
+        assert values(broker.bootstrap_servers, "here", 1) == [b"a"]

@@ -8,11 +8,14 @@ import time
 from collections import Counter
 
 import pytest
+from odd_names import ANY_NAME
 from topics import PASSWORD, USER
 
+from arroyo_nb.cli import main
 from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.connectors._kafka_stream import KafkaStream
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.tape.records import RecordTape
 from arroyo_nb.tape.writer import TapeWriter
 
@@ -80,7 +83,8 @@ def as_tape(script, made):
         for pair in options.split(", ")
         if not pair.startswith(("'connector'", "'bootstrap", "'topic'", "'source."))
     ]
-    options = ", ".join(["connector = 'tape'", f"path = '{made.path}'", *kept])
+    path = str(made.path).replace("'", "''")
+    options = ", ".join(["connector = 'tape'", f"path = '{path}'", *kept])
     return f"CREATE TABLE t ({columns}) WITH ({options});\n{query}"
 
 
@@ -340,3 +344,32 @@ def test_what_cannot_be_recorded_is_told_before(new_topic, session, record, tmp_
     with pytest.raises(RunProblem, match="there is no local broker to ask"):
         session.record(made.name, tmp_path / "b.tape")
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.tape"]
+
+
+@ANY_NAME
+def test_a_tape_may_have_any_name(new_topic, broker, session, tmp_path, capsys, name):
+    made, path = new_topic(), tmp_path / name / "a tape"
+    made.send(*({"id": n, "status": "open"} for n in range(20)))
+    tape = session.record(
+        made.name,
+        path,
+        begin="earliest",
+        most=20,
+        stop_after="60s",
+        servers=broker.bootstrap_servers,
+    )
+    session.run(tape.statement)
+    table_of = made.name.replace("-", "_")
+    counted = session.run(f"SELECT count(*) AS n FROM {table_of}", wait=True)
+    assert counted.table().to_pylist()[-1] == {"n": 20}
+    misspelt = (
+        made.declared("id INT, statuss TEXT")
+        + """
+        CREATE TABLE nothing WITH (connector = 'blackhole');
+        INSERT INTO nothing SELECT statuss FROM t"""
+    )
+    (spec := tmp_path / name / "job.yaml").write_text(
+        JobSpec("reads", as_tape(misspelt, tape)).text
+    )
+    assert main(["check", str(spec)]) == 0
+    assert "no record of 20 had 'statuss'" in capsys.readouterr().out

@@ -15,8 +15,9 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
     """Starts kernels that end with the module."""
     started: list[Kernel] = []
 
-    def new(**environment: str) -> Kernel:
-        folder = tmp_path_factory.mktemp("kernel")
+    def new(below: str = "", **environment: str) -> Kernel:
+        folder = tmp_path_factory.mktemp("kernel") / below
+        folder.mkdir(parents=True, exist_ok=True)
         started.append(Kernel(folder, **environment))
         return started[-1]
 

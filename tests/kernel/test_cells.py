@@ -14,6 +14,9 @@ import pytest
 from kernels import LOAD, SESSION, Kernel, Reply
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from odd_names import NESTED, ODD_NAMES
+
+from arroyo_nb.cli import main
 
 PAYLOADS = (
     "<script>alert(1)</script>",
@@ -76,12 +79,20 @@ def assert_inert(reply: Reply) -> str:
     return "".join(page.text for page in pages)
 
 
-@pytest.fixture(scope="module")
-def kernel(start: Callable[..., Kernel]) -> Kernel:
-    kernel = start()
+def in_folder(start: Callable[..., Kernel], name: str) -> Kernel:
+    """A kernel whose notebook, and whose home, lie in a folder of some name."""
+    kernel = start(name)
+    folder = kernel.value("__import__('os').getcwd()")
+    setup = "import os; os.environ |= {'HOME': %r, 'JPY_SESSION_NAME': %r}"
+    kernel.run(setup % (folder, f"{folder}/lesson 1.ipynb"))
     kernel.run(LOAD)
     kernel.run(SESSION)
     return kernel
+
+
+@pytest.fixture(scope="module")
+def kernel(start: Callable[..., Kernel]) -> Kernel:
+    return in_folder(start, NESTED)
 
 
 def test_payloads_as_values_columns_and_names(kernel: Kernel, tmp_path: Path) -> None:
@@ -183,3 +194,57 @@ def test_a_notebook_is_executed_headless(tmp_path: Path) -> None:
     saved = json.dumps(notebook)
     assert "widget-view" not in saved
     assert "Traceback" not in saved
+
+
+SUMS = """%%arroyo -n sums --sinks --wait
+CREATE TABLE numbers (n BIGINT NOT NULL) WITH (
+    connector = 'single_file', path = 'in.json', type = 'source', format = 'json');
+CREATE TABLE sums WITH (connector = 'single_file', path = 'sums.json',
+    type = 'sink', format = 'debezium_json');
+INSERT INTO sums SELECT n % 3 AS rest, count(*) AS n FROM numbers GROUP BY 1
+"""
+TAPE = """%%arroyo -n replay --wait
+CREATE TABLE taped (n BIGINT NOT NULL) WITH (
+    connector = 'tape', path = 'tapes/a.tape', format = 'json');
+SELECT sum(n) AS total FROM taped
+"""
+
+
+def run_and_promote(kernel: Kernel, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files beside a notebook, and below its home, are named as a user names them."""
+    folder = Path(kernel.value("os.getcwd()"))
+    (folder / "in.json").write_text("".join(f'{{"n": {n}}}\n' for n in range(300)))
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in (LOAD, SUMS)]
+    )
+    nbformat.write(notebook, folder / "lesson 1.ipynb")
+    assert "sums finished, 300 rows in" in kernel.run(SUMS).text
+    changes = [*map(json.loads, (folder / "sums.json").read_text().splitlines())]
+    assert {change["after"]["rest"]: change["after"]["n"] for change in changes} == {
+        0: 100,
+        1: 100,
+        2: 100,
+    }
+    kernel.run("session.emit('tapes/a.tape', [{'n': n} for n in range(10)], wait=True)")
+    assert "45" in kernel.run(TAPE).text
+    kernel.run("%arroyo promote sums -o '~/My Jobs/sums'")
+    spec = folder / "My Jobs" / "sums" / "job.yaml"
+    assert main(["check", str(spec)]) == 0
+    assert "drift" not in capsys.readouterr().out
+    assert "sums" in kernel.run("%arroyo jobs").text
+    for name in ("sums", "replay"):
+        kernel.run(f"session.get({name!r}).discard()")
+
+
+def test_a_notebook_lies_in_a_folder_of_any_name(
+    kernel: Kernel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_and_promote(kernel, capsys)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+def test_a_notebook_lies_in_a_folder_of_each_name(
+    start: Callable[..., Kernel], capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    run_and_promote(in_folder(start, name), capsys)

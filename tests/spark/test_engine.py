@@ -286,6 +286,13 @@ zone = lambda: engine.session.conf.get("spark.sql.session.timeZone")
 views = lambda: engine.session.catalog.tableExists("mine")
 answer([engine.worker.call(zone), engine.worker.call(views), engine.alive])
 answer(SparkSession.getActiveSession() is spark and SparkSession.active() is spark)
+from arroyo_nb.session import Session
+table = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 9, message_count = 3)"
+for name in ("a:b", "a:b/[1]"):
+    run = Session(engine=engine).run(
+        f"{table}; SELECT counter FROM t", state_dir=Path.cwd() / name)
+    run.wait_quietly(120)
+    answer([run.state.value, run.rows_in, str(run.error or "")])
 engine.close()
 answer(settings() == before)
 answer(spark.sql("select count(*) n from mine").first().n)
@@ -314,6 +321,12 @@ def test_a_session_that_is_handed_in_is_left_alone(
     started = kernel(_GIVEN)
     assert started.answer() == ["UTC", False, True]
     assert started.answer() is True
+    assert started.answer() == ["finished", 3, ""]
+    state, _, error = started.answer()
+    assert state == "failed"
+    assert "a:b/[1]/" in error
+    assert "its path has a ':' and one of \\ { } [ ] * ?, " in error
+    assert "name another folder" in error
     assert started.answer() is True
     assert started.answer() == 1
     assert started.answer() == [2, None]

@@ -4,10 +4,16 @@ The short form has all the names in one path; the long one each by itself.
 """
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
-from odd_names import NESTED, ODD_NAMES
+from odd_names import ANY_NAME, NESTED, WITHOUT_COLON
+
+from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.promote.jobspec import JobSpec
 
 WITHIN_S = 120
 ROWS = 40_000
@@ -71,12 +77,37 @@ def stop_and_go_on(session, here, eventually):
     assert back[-1] == {"n": ROWS, "total": sum(range(ROWS))}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(NESTED, id="all"),
-        *(pytest.param(n, id=ascii(n), marks=pytest.mark.long) for n in ODD_NAMES),
-    ],
-)
+@ANY_NAME
 def test_a_run_goes_on_in_a_folder_of_any_name(session, tmp_path, eventually, name):
     stop_and_go_on(session, tmp_path / name, eventually)
+
+
+def beside(here):
+    """The same, as its job names it: by paths from the folder that it runs in."""
+    return script(here).replace(f"{quoted(here)}/", "")
+
+
+@ANY_NAME
+def test_a_job_runs_in_a_folder_and_a_home_of_any_name(tmp_path, name):
+    here, home = tmp_path / name / "My Jobs", tmp_path / "home"
+    # Java has no archive in a cache with a colon, and starts in twice the time.
+    home /= WITHOUT_COLON if name == NESTED else name
+    here.mkdir(parents=True)
+    (home / ".cache").mkdir(parents=True)
+    (home / ".cache" / "arroyo_nb").symlink_to(cache_folder())
+    (here / "job.yaml").write_text(JobSpec("sums", beside(here)).text)
+    apart = {"ARROYO_NB_CACHE", "XDG_CACHE_HOME"}
+    environ = {key: value for key, value in os.environ.items() if key not in apart}
+    command = [sys.executable, "-m", "arroyo_nb.cli", "run", "job.yaml"]
+    done = subprocess.run(
+        [*command, "--state-dir", "~/My State"],
+        cwd=here,
+        env={**environ, "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S * 2,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    check(here)
+    assert Path(home / "My State" / "sums" / "run.json").is_file()

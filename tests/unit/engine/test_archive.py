@@ -1,17 +1,19 @@
 """Archives: what their name depends on, when one is used, and the lock."""
 
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from odd_names import ODD_NAMES
+from odd_names import ODD_NAMES, WITHOUT_COLON
 
 from arroyo_nb.engine import archive, class_data, making
 from arroyo_nb.engine.class_data import archive_for, remove_unused
-from arroyo_nb.engine.java import Java
+from arroyo_nb.engine.command import spark_home
+from arroyo_nb.engine.java import Java, find_java
 from arroyo_nb.engine.locks import lock
 from arroyo_nb.engine.problem import EngineProblem
 
@@ -200,3 +202,35 @@ def test_only_a_colon_keeps_a_cache_from_having_archives(
         ) as told:
             archive_for(JAVA_17).make(folder / "part")
         assert "ARROYO_NB_CACHE" in str(told.value.hint)
+
+
+def java_ends(*flags: str) -> subprocess.CompletedProcess[str]:
+    (jar,) = (spark_home() / "jars").glob("ivy-*.jar")
+    program = ("-cp", str(jar), "org.apache.ivy.Main", "-version")
+    return subprocess.run(
+        [str(find_java().command), *flags, *program],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_java_writes_and_reads_an_archive_in_a_cache_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / WITHOUT_COLON
+    cache.mkdir(parents=True)
+    monkeypatch.setenv("ARROYO_NB_CACHE", str(cache))
+    archive = archive_for(find_java())
+    made = java_ends(*archive.make(archive.path))
+    if not archive.path.exists():
+        assert java_ends(*archive.make(tmp_path / "plain")).returncode == 0
+        assert not (tmp_path / "plain").exists(), made.stdout + made.stderr
+        pytest.skip("this Java writes no archives")
+    archive.path.chmod(0o600)
+    only = "-XX:AOTMode=on" if archive.is_aot else "-Xshare:on"
+    used = java_ends(*archive.use(), only)
+    assert used.returncode == 0, used.stdout + used.stderr
+    # That it would have been told.
+    archive.path.write_bytes(b"")
+    assert java_ends(*archive.use(), only).returncode != 0

@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 from arroyo_nb.engine import folders
+from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.folders import make_work_folder, owner_of, process_start, sweep
+from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.folder import RunFolder
 
 
 def gone_pid() -> int:
@@ -114,3 +118,51 @@ def test_a_long_temporary_folder_is_avoided(
     # A Unix socket's path must fit into about 100 bytes.
     monkeypatch.setattr(folders.tempfile, "gettempdir", lambda: "/var/" + "x" * 90)
     assert folders.default_base() == Path("/tmp")
+
+
+def made_by_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a folder belong to another user: only root can give one away."""
+    if os.getuid() == 0:
+        os.chown(folder, 12_345, -1)
+    else:
+        me = os.getuid()
+        monkeypatch.setattr(folders.os, "getuid", lambda: me + 1)
+
+
+@pytest.mark.parametrize("below", ["", "below", "below/that"])
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_a_folder_that_another_user_made_where_all_can_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str, is_shared: bool
+) -> None:
+    around, path = tmp_path / "shared", tmp_path / "shared" / "name" / below
+    path.mkdir(parents=True)
+    around.chmod(0o1777 if is_shared else 0o755)
+    (tmp_path / "link").symlink_to(path)
+    assert folders.foreign(path) is None
+    made_by_another(around / "name", monkeypatch)
+    # Root's own folder, or a colleague's in one that is not for all, is no trap.
+    for named in (path, tmp_path / "link", path / "to be made"):
+        told = folders.foreign(named)
+        assert bool(told) == is_shared
+        assert not told or f"'{around / 'name'}' was made by another user" in told
+
+
+def test_neither_state_nor_jars_are_kept_in_such_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    around = tmp_path / "shared"
+    (trap := around / "state").mkdir(parents=True)
+    around.chmod(0o1777)
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    (trap / "run").mkdir()
+    (trap / "run" / "lock").symlink_to(precious)
+    made_by_another(trap, monkeypatch)
+    with pytest.raises(RunProblem, match=r"state' was made by another user") as told:
+        RunFolder(trap / "run", plan_text="plan", name="a")
+    assert "name a folder of your own" in str(told.value.hint)
+    assert precious.read_text() == "mine"
+    monkeypatch.setenv("ARROYO_NB_CACHE", str(trap))
+    with pytest.raises(EngineProblem, match="was made by another user") as refused:
+        cache_folder()
+    assert "ARROYO_NB_CACHE" in str(refused.value.hint)

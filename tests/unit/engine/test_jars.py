@@ -233,3 +233,15 @@ def test_a_pinned_jar_in_a_folder_must_be_what_it_was(folder: Folder) -> None:
     (folder.path / "part-2.0.jar").write_bytes(b"something else")
     with pytest.raises(EngineProblem, match=r"part-2\.0\.jar is not what it was"):
         resolve(FIXED)
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_cache_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("ARROYO_NB_CACHE", str(tmp_path / "file" / "below"))
+    with pytest.raises(EngineProblem, match=r"the things cannot be kept in") as told:
+        resolve(FIXED)
+    assert "ARROYO_NB_CACHE" in str(told.value.hint)
+    assert FOLDER in str(told.value.hint)

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import stat
 import subprocess
 from pathlib import Path
 
 import pytest
-from odd_names import NESTED, ODD_NAMES
+from odd_names import ANY_NAME, ODD_NAMES
 
-from arroyo_nb.engine import folders, ivy
+from arroyo_nb.engine import class_data, folders, ivy
+from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.command import _quoted, spark_home
 from arroyo_nb.engine.coordinates import Coordinates
+from arroyo_nb.engine.folders import owner_of
 from arroyo_nb.engine.java import find_java
-from arroyo_nb.engine.paths import Links, is_plain, spark_path, spark_pattern
+from arroyo_nb.engine.paths import (
+    Links,
+    is_plain,
+    spark_path,
+    spark_pattern,
+    user_path,
+)
 from arroyo_nb.engine.program import Program
+from arroyo_nb.kafka.targets import Wish, to_tape
 from arroyo_nb.run.options import state_folder
 
 PRINT = """
@@ -84,13 +95,7 @@ REPOSITORY = """<ivysettings>
 """
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(NESTED, id="all"),
-        *(pytest.param(n, id=ascii(n), marks=pytest.mark.long) for n in ODD_NAMES),
-    ],
-)
+@ANY_NAME
 def test_jars_are_had_and_run_in_a_folder_of_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -116,8 +121,42 @@ def test_jars_are_had_and_run_in_a_folder_of_any_name(
     assert program.status == 0, program.log.read_text()
 
 
+@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+def test_a_tilde_is_a_home_of_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    home = tmp_path / name
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("ARROYO_NB_CACHE", raising=False)
+    assert state_folder("~/state") == home / "state"
+    assert to_tape(Path("~/a.tape"), Wish()).name == f"{home}/a.tape"
+    assert cache_folder() == home / ".cache" / "arroyo_nb"
+    monkeypatch.setenv("ARROYO_NB_CACHE", "~/jars")
+    assert cache_folder() == home / "jars"
+
+
 def test_a_tilde_of_no_user_is_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert state_folder("~no-such-user") == tmp_path / "~no-such-user"
+    assert to_tape(Path("~no-such-user"), Wish()).name == "~no-such-user"
+    assert user_path("~no-such-user/jobs") == Path("~no-such-user/jobs")
+
+
+def test_who_has_no_home_has_a_cache_that_goes_with_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(class_data.Path, "home", no_home)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("ARROYO_NB_CACHE", raising=False)
+    class_data._passing_cache.cache_clear()
+    made = cache_folder()
+    assert cache_folder() == made
+    assert owner_of(made) is not None  # so that a sweep finds it
+    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+    shutil.rmtree(made)
