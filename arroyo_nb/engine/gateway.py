@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.engine import wrapping
 from arroyo_nb.engine.launch import Jvm
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def connect(jvm: Jvm) -> SparkSession:
     context: Any = session.sparkContext
     context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     settle(session)
+    wrapping.register(session)
     return session
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.engine import wrapping
 from arroyo_nb.engine.config import LOCAL_FILES_CLASS, LOCAL_FILES_KEY, sql_settings
 from arroyo_nb.engine.jars import JarSet
 from arroyo_nb.engine.paths import SEARCHED, is_searched
@@ -43,6 +44,7 @@ def derive(session: SparkSession) -> SparkSession:
     settings = sql_settings(context.defaultParallelism, local=is_local(session))
     for key, value in settings.items():
         ours.conf.set(key, value)
+    wrapping.register(ours)
     return ours
 
 

@@ -82,11 +82,10 @@ _TAKEN_BACK = (
     "differs from Arroyo: a row that is taken back leaves its windows while they are "
     "open; Arroyo counts it once more"
 )
-_OVERFLOW = (
-    "differs from Arroyo: a whole number that leaves its type by +, - or * is an "
-    "error; Arroyo's wraps around, as sum() does here too"
+_WRAPS = (
+    "a whole number that leaves its type by +, -, * or sum() wraps around, as Arroyo's "
+    "does; by /, abs() or a cast it is an error"
 )
-_WRAPS = "a sum() of whole numbers that leaves its type wraps around, as Arroyo's does"
 
 
 def explain(plan: Plan) -> str:
@@ -224,9 +223,7 @@ def _differences(sinks: Iterable[Node]) -> list[str]:
         found.append(_TAKEN_BACK)
     if any(isinstance(node, LatestRow) for node in nodes):
         found.append(_LATEST_ROW)
-    if any(map(_may_overflow, nodes)):
-        found.append(_OVERFLOW)
-    elif any(map(_sums_whole_numbers, nodes)):
+    if any(_calculates(node) or _sums_whole_numbers(node) for node in nodes):
         found.append(_WRAPS)
     return found
 
@@ -237,10 +234,10 @@ def _sums_whole_numbers(node: Node) -> bool:
     return any(m.function == "sum" and is_integer(m.type) for m in node.measures)
 
 
-def _may_overflow(node: Node) -> bool:
-    """Whether whole numbers are added or multiplied in an expression."""
+def _calculates(node: Node) -> bool:
+    """Whether whole numbers are added, multiplied or negated in an expression."""
     return any(
         is_integer(type_of(part))
         for _, expression in expressions(node)
-        for part in expression.find_all(exp.Add, exp.Sub, exp.Mul)
+        for part in expression.find_all(exp.Add, exp.Sub, exp.Mul, exp.Neg)
     )

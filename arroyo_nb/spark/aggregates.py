@@ -3,18 +3,19 @@
 DISTINCT cannot be a two-level plan in a windowed stream, where one row per window and
 key must come out of one operator: distinct values are collected as a set.
 
-A sum of whole numbers wraps around, as an updating one does (arroyo-semantics i.3),
-while Spark's sum is an error: the session is ANSI.
+A sum of whole numbers wraps around, as an updating one does
+(:mod:`arroyo_nb.engine.wrapping`).
 """
 
 from __future__ import annotations
 
+from arroyo_nb.engine.wrapping import ADD, SUM
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.aggregates import WINDOWED
 from arroyo_nb.plan.nodes import Measure
 from arroyo_nb.plan.typing import type_of
-from arroyo_nb.schema import BIGINT, BIGINT_UNSIGNED, Decimal, Type, spark_type
-from arroyo_nb.spark.expressions import decimal_quotient, spark_sql
+from arroyo_nb.schema import Decimal, Type, spark_type
+from arroyo_nb.spark.expressions import bits, decimal_quotient, spark_sql, wrapped
 
 _SUM_OF_SET = (
     # Begins with NULL: the sum of no value is NULL, not 0.
@@ -23,7 +24,6 @@ _SUM_OF_SET = (
     "CAST(coalesce(total + CAST(value AS {type}), CAST(value AS {type})) AS {type}))"
 )
 _WIDEST = Decimal(38, 0)
-_LOW_HALF = f"{2**32 - 1}L"
 _OF_SPARK = {
     **{name: name for name in WINDOWED},
     "stddev": "stddev_samp",
@@ -60,12 +60,13 @@ def measure_sql(measure: Measure, *, row_time: str) -> str:
     match measure.function:
         case "count":
             text = count
-        case "sum" if measure.distinct and is_integer(type_):
-            text = _wrapped(total, type_)
-        case "sum" if type_ == BIGINT_UNSIGNED:
-            text = _wrapped(total, type_)
-        case "sum" if measure.arguments and type_of(measure.arguments[0]) == BIGINT:
-            text = _wrapping_sum(argument, where)
+        case "sum" if is_integer(type_):
+            of = type_of(measure.arguments[0])
+            if measure.distinct:
+                total = _sum_of_distinct(call("collect_set"), of)
+            else:
+                total = f"{SUM}({bits(argument, of)}){where}"
+            text = wrapped(total, type_)
         case "sum":
             text = total
         case "avg" if isinstance(type_, Decimal):
@@ -77,24 +78,13 @@ def measure_sql(measure: Measure, *, row_time: str) -> str:
     return f"CAST({text} AS {spark_type(type_)})"
 
 
-def _wrapping_sum(argument: str, where: str) -> str:
-    """The sum of BIGINTs modulo 2^64, without a decimal.
-
-    The halves of the numbers are summed apart, which takes two billion rows to leave a
-    BIGINT; shifts and masks drop what is beyond 64 bits. (Narrower numbers take as many
-    rows by themselves.)
-    """
-    high = f"sum(shiftright({argument}, 32)){where}"
-    low = f"sum({argument} & {_LOW_HALF}){where}"
-    return f"(shiftleft({high} + shiftright({low}, 32), 32) | ({low} & {_LOW_HALF}))"
-
-
-def _wrapped(total: str, type_: Type) -> str:
-    """A total that is wider than its type, modulo 2^64."""
-    total = f"CAST({total} AS {spark_type(_WIDEST)})"
-    if type_ == BIGINT_UNSIGNED:
-        return f"pmod({total}, {2**64}BD)"
-    return f"(pmod({total} + {2**63}BD, {2**64}BD) - {2**63}BD)"
+def _sum_of_distinct(values: str, type_: Type) -> str:
+    """The sum of a set's whole numbers, as BIGINT."""
+    value = f"CAST({bits('value', type_)} AS BIGINT)"
+    return (
+        f"aggregate({values}, CAST(NULL AS BIGINT), "
+        f"(total, value) -> coalesce({ADD}(total, {value}), {value}))"
+    )
 
 
 def _of_set(values: str, type_: Type) -> tuple[str, str]:

@@ -17,11 +17,13 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
+from arroyo_nb.engine.wrapping import ADD, LOW_BITS, MULTIPLY, NEGATE, SUBTRACT
 from arroyo_nb.functions import Argument, scalar
 from arroyo_nb.functions.arrays import element
-from arroyo_nb.functions.casts import cast, in_range
+from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.once import once
 from arroyo_nb.functions.patterns import java
+from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
@@ -41,8 +43,11 @@ Write: TypeAlias = Callable[[exp.Expr], str]
 """Writes a sub-expression."""
 
 _FLOATING = (FLOAT, DOUBLE)
-OVERFLOW = "raise_error('[ARITHMETIC_OVERFLOW] out of the unsigned range')"
-"""What a whole number that leaves its unsigned type does, as Spark's own does."""
+_UNSIGNED_MASKS = {
+    "TINYINT UNSIGNED": 2**8 - 1,
+    "SMALLINT UNSIGNED": 2**16 - 1,
+    "INT UNSIGNED": 2**32 - 1,
+}
 
 
 def spark_sql(expression: exp.Expr, *, row_time: str) -> str:
@@ -80,22 +85,50 @@ def _infix(operator: str) -> Callable[[Any, Write], str]:
     return writer
 
 
-def _arithmetic(operator: str) -> Callable[[Any, Write], str]:
+def _arithmetic(operator: str, wrapping: str) -> Callable[[Any, Write], str]:
     plain = _infix(operator)
 
     def writer(node: exp.Binary, write: Write) -> str:
-        return _narrowed(plain(node, write), type_of(node))
+        type_ = type_of(node)
+        if not is_integer(type_):
+            return _narrowed(plain(node, write), type_)
+        operands = (
+            bits(write(side), type_of(side)) for side in (node.left, node.right)
+        )
+        return wrapped(f"{wrapping}({', '.join(operands)})", type_)
 
     return writer
 
 
+def bits(text: str, type_: Type) -> str:
+    """A whole number as Spark's integer of the same last bits."""
+    return f"{LOW_BITS}({text})" if type_ == BIGINT_UNSIGNED else text
+
+
+def wrapped(text: str, type_: Type) -> str:
+    """What wraps at the width of Spark's integer, as a whole number of its type.
+
+    Spark's integer for an unsigned type is wider, or has the same bits.
+    """
+    if type_ == BIGINT_UNSIGNED:
+        unsigned = spark_type(type_)
+        return f"CAST(pmod(CAST({text} AS {unsigned}), {2**64}BD) AS {unsigned})"
+    mask = _UNSIGNED_MASKS.get(str(type_))
+    if mask is None:
+        return text
+    return f"({text} & CAST({mask}L AS {spark_type(type_)}))"
+
+
 def _narrowed(text: str, type_: Type) -> str:
     """Spark widens a decimal with each operation; Arroyo's type is the declared one."""
-    if "UNSIGNED" in str(type_):
-        text = in_range(text, type_, otherwise=OVERFLOW)
     if isinstance(type_, Decimal) or type_ == BIGINT_UNSIGNED:
         return f"CAST({text} AS {spark_type(type_)})"
     return text
+
+
+def _negated(node: exp.Neg, write: Write) -> str:
+    operand = write(node.this)
+    return f"{NEGATE}({operand})" if is_integer(type_of(node)) else f"(- {operand})"
 
 
 def _div(node: exp.Div, write: Write) -> str:
@@ -275,12 +308,12 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any, Write], str]] = {
     exp.Interval: _interval,
     exp.Cast: _cast,
     exp.TryCast: _cast,
-    exp.Add: _arithmetic("+"),
-    exp.Sub: _arithmetic("-"),
-    exp.Mul: _arithmetic("*"),
+    exp.Add: _arithmetic("+", ADD),
+    exp.Sub: _arithmetic("-", SUBTRACT),
+    exp.Mul: _arithmetic("*", MULTIPLY),
     exp.Div: _div,
     exp.Mod: _mod,
-    exp.Neg: lambda node, write: f"(- {write(node.this)})",
+    exp.Neg: _negated,
     exp.BitwiseAnd: _infix("&"),
     exp.BitwiseOr: _infix("|"),
     exp.BitwiseXor: _infix("^"),

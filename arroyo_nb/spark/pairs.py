@@ -2,7 +2,7 @@
 
 What reads one side only, Spark computes below the join: it is a column of its side. Of
 the rest, each operator is a row of :data:`_OPERATORS`, which does as Spark does: NULL
-as in SQL, NaN equal to itself and greater than any number, an overflow an error.
+as in SQL, NaN equal to itself and greater than any number, an overflow that wraps.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -99,14 +99,6 @@ def _same(a: pa.Array, b: pa.Array) -> pa.Array:
     return pc.or_(pc.fill_null(_equal(a, b), False), none)
 
 
-def _arithmetic(plain: Any, checked: Any) -> Callable[[pa.Array, pa.Array], pa.Array]:
-    def compute(a: pa.Array, b: pa.Array) -> pa.Array:
-        numbers = pa.types.is_integer(a.type) and pa.types.is_integer(b.type)
-        return (checked if numbers else plain)(a, b)
-
-    return compute
-
-
 _OPERATORS: dict[str, Callable[..., pa.Array]] = {
     "AND": pc.and_kleene,
     "OR": pc.or_kleene,
@@ -122,10 +114,10 @@ _OPERATORS: dict[str, Callable[..., pa.Array]] = {
     "IS NULL": pc.is_null,
     "IS TRUE": lambda a: pc.fill_null(a, False),
     "IS FALSE": lambda a: pc.invert(pc.fill_null(a, True)),
-    "ADD": _arithmetic(pc.add, pc.add_checked),
-    "SUB": _arithmetic(pc.subtract, pc.subtract_checked),
-    "MUL": _arithmetic(pc.multiply, pc.multiply_checked),
-    "NEG": pc.negate_checked,
+    "ADD": pc.add,
+    "SUB": pc.subtract,
+    "MUL": pc.multiply,
+    "NEG": pc.negate,
     "CAST BIGINT": lambda a: a.cast(pa.int64()),
     "CAST DOUBLE": lambda a: a.cast(pa.float64(), safe=False),
 }

@@ -128,12 +128,15 @@ def test_a_condition_is_what_it_is_in_sql(condition: str) -> None:
     assert len(set(found)) > 1
 
 
-def test_an_overflow_is_an_error_as_in_spark() -> None:
-    names = {'"a"': "x", '"h"': "y", "1": "z"}
-    test = pair_condition(join("a + h > 1").condition, lambda e: names.get(e.sql()))
+@pytest.mark.parametrize(
+    ("condition", "expected"), [("a + h < 0", True), ("a * h = 1", True)]
+)
+def test_an_overflow_wraps_around_as_in_spark(condition: str, expected: bool) -> None:
+    names = {'"a"': "x", '"h"': "y", "1": "z", "0": "n"}
+    test = pair_condition(join(condition).condition, lambda e: names.get(e.sql()))
     most = pa.array([2**63 - 1])
-    with pytest.raises(pa.ArrowInvalid, match="overflow"):
-        test(pa.table({"x": most, "y": most, "z": most}))
+    pairs = pa.table({"x": most, "y": most, "z": pa.array([1]), "n": pa.array([0])})
+    assert test(pairs).to_pylist() == [expected]
 
 
 @pytest.mark.parametrize(
