@@ -57,7 +57,7 @@ def walk(root: Node, known: NodeMap[T] | None = None) -> Iterator[Node]:
         elif id(node) not in seen and (known is None or node not in known):
             seen.add(id(node))
             stack.append((node, True))
-            stack.extend((child, False) for child in reversed(node.inputs))
+            stack.extend([(child, False) for child in reversed(node.inputs)])
 
 
 def size(root: Node, sizes: NodeMap[int] | None = None) -> int:
@@ -84,6 +84,9 @@ def transform(
 
 
 def _over(node: Node, made: NodeMap[Node]) -> Node:
+    # Most nodes keep their inputs in most passes: asked first, as it is quick.
+    if all(made[child] is child for child in node.inputs):
+        return node
     changed: dict[str, object] = {}
     for item in fields(node):
         value = getattr(node, item.name)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -32,12 +34,35 @@ class BrokenPlan(AssertionError):
     """The planner made a plan that breaks its own rules."""
 
 
+class _Read(NamedTuple):
+    """What an expression reads; it is the same in whichever node it stands."""
+
+    columns: frozenset[str]
+    has_window_call: bool
+
+
+@dataclass(frozen=True)
+class SoundParts:
+    """Parts of plans that were checked, after whatever stage.
+
+    Parameters
+    ----------
+    nodes
+        Nodes whose own parts are sound.
+    expressions
+        Expressions that are sound by themselves.
+    """
+
+    nodes: NodeMap[None] = field(default_factory=NodeMap)
+    expressions: NodeMap[_Read] = field(default_factory=NodeMap)
+
+
 def verify(
     root: Node,
     *,
     gone: Iterable[type[Node]] = (),
     staged: NodeMap[None] | None = None,
-    sound: NodeMap[None] | None = None,
+    sound: SoundParts | None = None,
 ) -> None:
     """Check a plan.
 
@@ -50,7 +75,7 @@ def verify(
     staged
         Nodes of which this was said after the same stage, of another plan.
     sound
-        Nodes whose own parts were checked, after whatever stage.
+        What was checked before, of this plan or another.
 
     Raises
     ------
@@ -60,23 +85,23 @@ def verify(
     """
     gone = tuple(gone)
     staged = NodeMap() if staged is None else staged
-    sound = NodeMap() if sound is None else sound
+    sound = SoundParts() if sound is None else sound
     for node in walk(root, staged):
         if isinstance(node, gone):
             raise BrokenPlan(f"{type(node).__name__} outlived its stage")
-        if node not in sound:
-            _check_node(node)
-            sound[node] = None
+        if node not in sound.nodes:
+            _check_node(node, sound.expressions)
+            sound.nodes[node] = None
         staged[node] = None
 
 
-def _check_node(node: Node) -> None:
+def _check_node(node: Node, read: NodeMap[_Read]) -> None:
     names = node.schema.names
     if len(set(names)) < len(names):
         raise BrokenPlan(f"{type(node).__name__} repeats a column: {names}")
     _check_shape(node)
     for over, expression in expressions(node):
-        _check_expression(node, over, expression)
+        _check_expression(node, over, expression, read)
 
 
 def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:
@@ -138,12 +163,26 @@ def _is_column(key: Named) -> bool:
     return isinstance(key.expression, exp.Column)
 
 
-def _check_expression(node: Node, over: Node, expression: exp.Expr) -> None:
-    for part in expression.walk():
-        if isinstance(part, exp.Column) and part.name not in over.schema:
+def _check_expression(
+    node: Node, over: Node, expression: exp.Expr, read: NodeMap[_Read]
+) -> None:
+    if expression not in read:
+        read[expression] = _read_by(node, expression)
+    columns, has_window_call = read[expression]
+    for name in columns:
+        if name not in over.schema:
             raise BrokenPlan(
-                f"{type(node).__name__} reads '{part.name}', which is not in its input"
+                f"{type(node).__name__} reads '{name}', which is not in its input"
             )
+    if has_window_call and not isinstance(node, Aggregate):
+        raise BrokenPlan(f"a window call is left in {type(node).__name__}")
+
+
+def _read_by(node: Node, expression: exp.Expr) -> _Read:
+    columns: set[str] = set()
+    for part in expression.walk():
+        if isinstance(part, exp.Column):
+            columns.add(part.name)
         # A Condition is what sqlglot calls an expression that has a value.
         if isinstance(part, exp.Condition) and not _is_typed(part):
             raise BrokenPlan(f"{part.sql()} has no type in {type(node).__name__}")
@@ -151,8 +190,7 @@ def _check_expression(node: Node, over: Node, expression: exp.Expr) -> None:
             raise BrokenPlan(f"an aggregate is left in {type(node).__name__}")
         if isinstance(part, exp.Window):
             raise BrokenPlan(f"a call with OVER is left in {type(node).__name__}")
-    if find_window_call(expression) is not None and not isinstance(node, Aggregate):
-        raise BrokenPlan(f"a window call is left in {type(node).__name__}")
+    return _Read(frozenset(columns), find_window_call(expression) is not None)
 
 
 def _is_typed(part: exp.Expr) -> bool:

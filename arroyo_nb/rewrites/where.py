@@ -4,9 +4,9 @@ EliminateCrossJoin, EliminateOuterJoin and PushDownFilter)."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
-from typing import cast
+from typing import NamedTuple, cast
 
 from sqlglot import exp
 
@@ -15,11 +15,15 @@ from arroyo_nb.plan.nodes import Filter, How, Join, Node, Project
 from arroyo_nb.plan.operators import ARITHMETIC, BITWISE, COMPARISONS
 from arroyo_nb.plan.predicates import conjuncts
 from arroyo_nb.plan.select import selected
-from arroyo_nb.plan.tree import NodeMap, transform
+from arroyo_nb.plan.tree import NodeMap, transform, walk
 from arroyo_nb.plan.typing import replaced
 from arroyo_nb.rewrites.updating import UNREPEATABLE
 
 _LEFT, _RIGHT = only("left"), only("right")
+
+MOST_JOINS = 16
+"""How many joins a condition is moved below: each more is a part of each plan that is
+made of a long chain of views."""
 
 _STRICT = (*ARITHMETIC, *BITWISE, exp.Neg, exp.Paren, exp.Cast)
 """What is NULL where an operand is."""
@@ -49,20 +53,57 @@ def joins_of_where(root: Node, made: NodeMap[Node]) -> Node:
     through.
     """
 
+    accepted = made.part("accepted")
+
     def change(node: Node) -> Node:
         if not isinstance(node, Filter) or not isinstance(node.origin, Join):
             return node
-        above, moved = _into(node.input, conjuncts(node.predicate))
-        return above if moved else node
+        move = _into(node.input, conjuncts(node.predicate), _Way(accepted))
+        return move.node if move.moved else node
 
-    return transform(root, change, made)
+    plan = transform(root, change, made)
+    for node in walk(plan, accepted):
+        accepted[node] = node
+    return plan
 
 
-def _into(node: Node, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
-    """The node with what can be said below a join in it, and the rest above; whether
-    anything has moved."""
-    if not isinstance(node.origin, Join):
-        return filtered(node, parts), False
+@dataclass(frozen=True)
+class _Way:
+    """How far a condition may go down.
+
+    Parameters
+    ----------
+    accepted
+        Nodes of plans that were rewritten before: those of the views that this plan
+        reads, where it is a view's own. Such a plan is made to be checked, not run, so
+        conditions stay above what was checked, unless they change what a join is.
+    joins
+        Below how many joins.
+    """
+
+    accepted: NodeMap[Node]
+    joins: int = MOST_JOINS
+
+    @property
+    def below(self) -> _Way:
+        """The way that is left below one join."""
+        return replace(self, joins=self.joins - 1)
+
+
+class _Move(NamedTuple):
+    """A node with conditions in it or above it: whether any has found a place below a
+    join, and whether a join became one of another kind by that."""
+
+    node: Node
+    moved: bool = False
+    of_other_kind: bool = False
+
+
+def _into(node: Node, parts: Sequence[exp.Expr], way: _Way) -> _Move:
+    """The node with what can be said below a join in it, and the rest above."""
+    stay = _Move(filtered(node, parts))
+    if not isinstance(node.origin, Join) or not parts or not way.joins:
+        return stay
     join, between = node.origin, _between(node)
     inner = list(parts)
     stays: list[list[exp.Expr]] = []
@@ -72,17 +113,18 @@ def _into(node: Node, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
         stays.append([p for p, is_mere in zip(inner, mere, strict=True) if not is_mere])
         inner = [_below(part, made_of) for part in compress(inner, mere)]
     if not inner:
-        return filtered(node, parts), False
+        return stay
     match between:
         case [*between, Filter(predicate=predicate)]:
             # What it says may find its place once the join is an inner one.
             inner = [*conjuncts(predicate), *inner]
-    made, moved = _placed(join, inner)
-    if not moved:
-        return filtered(node, parts), False
+    move = _placed(join, inner, way.below)
+    if not move.moved or (join in way.accepted and not move.of_other_kind):
+        return stay
+    made = move.node
     for above, rest in reversed([*zip(between, stays, strict=False)]):
         made = filtered(replace(above, input=made), rest)
-    return made, True
+    return move._replace(node=made)
 
 
 def _between(node: Node) -> list[Filter | Project]:
@@ -107,9 +149,8 @@ def _below(part: exp.Expr, made_of: Mapping[str, exp.Expr]) -> exp.Expr:
     )
 
 
-def _placed(join: Join, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
-    """The join with what can be said below it, and the rest above; whether anything
-    has moved."""
+def _placed(join: Join, parts: Sequence[exp.Expr], way: _Way) -> _Move:
+    """The join with what can be said below it, and the rest above."""
     how = _how(join, parts)
     if how == "inner" and join.condition is not None:
         parts = [*conjuncts(join.condition), *parts]
@@ -120,27 +161,29 @@ def _placed(join: Join, parts: Sequence[exp.Expr]) -> tuple[Node, bool]:
     rest: list[exp.Expr] = []
     for part in parts:
         key = key_of(part, join.left) if how == "inner" else None
-        sides = sides_read(part, join.left)
+        read = sides_read(part, join.left)
         if any(call.name in UNREPEATABLE for call in part.find_all(exp.Anonymous)):
             rest.append(part)
         elif key is not None:
             keys.append(key)
-        elif sides == _LEFT and how in ("inner", "left"):
+        elif read == _LEFT and how in ("inner", "left"):
             left.append(part)
-        elif sides == _RIGHT and how in ("inner", "right"):
+        elif read == _RIGHT and how in ("inner", "right"):
             right.append(part)
         else:
             rest.append(part)
     if how == join.how and len(rest) == len(parts):
-        return filtered(join, parts), False
+        return _Move(filtered(join, parts))
+    sides = _into(join.left, left, way), _into(join.right, right, way)
     made = replace(
         join,
-        left=_into(join.left, left)[0],
-        right=_into(join.right, right)[0],
+        left=sides[0].node,
+        right=sides[1].node,
         how=how,
         keys=(*join.keys, *keys),
     )
-    return filtered(made, rest), True
+    of_other_kind = how != join.how or any(side.of_other_kind for side in sides)
+    return _Move(filtered(made, rest), moved=True, of_other_kind=of_other_kind)
 
 
 def _how(join: Join, parts: Sequence[exp.Expr]) -> How:
