@@ -106,10 +106,17 @@ class DeclaredPayloads:
             When a row has another column, or a value that its column does not take.
         """
         for row in rows:
+            if not isinstance(row, Mapping):
+                raise RunProblem(
+                    f"a value of type {type(row).__name__} is no row of "
+                    f"'{self._table}'",
+                    hint=f"emit mappings, as in {{'{self.names[0]}': ...}}, or tuples; "
+                    "texts and bytes are sent as they are",
+                )
             for name in row.keys() - {*self.names}:
                 raise RunProblem(
                     f"the table '{self._table}' has no column '{name}' to be written",
-                    hint=did_you_mean(name, self.names),
+                    hint=did_you_mean(str(name), self.names),
                 )
         columns = [self._column(rows, field) for field, _ in self._writers]
         if self._format.startswith("raw_"):

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import (
+    Callable,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Sized,
+)
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,6 +43,8 @@ class RowRecords:
         The columns of rows that come without names; empty: none may.
     key, timestamp
         The columns that are a record's key and its time; None: it has none.
+    declared
+        Those of them that the table names: a text goes without.
     """
 
     def __init__(
@@ -43,14 +53,16 @@ class RowRecords:
         names: Sequence[str] = (),
         key: str | None = None,
         timestamp: str | None = None,
+        declared: Container[str | None] = (),
     ) -> None:
         self._payloads = payloads
         self._names = names
         self._key = key
         self._timestamp = timestamp
+        self._declared = declared
 
     def __call__(self, rows: Sequence[Any]) -> list[Made]:
-        """The records of some rows.
+        """The records of some rows; texts and bytes are values already.
 
         Raises
         ------
@@ -59,9 +71,14 @@ class RowRecords:
         """
         named = [self._named(row) for row in rows]
         try:
+            written = iter(self._payloads([row for row in named if not _is_value(row)]))
             return [
-                (value, self._key_of(row), self._time_of(row))
-                for value, row in zip(self._payloads(named), named, strict=True)
+                (
+                    plain_payload(row) if _is_value(row) else next(written),
+                    self._key_of(row),
+                    self._time_of(row),
+                )
+                for row in named
             ]
         except UnicodeEncodeError:
             raise RunProblem(
@@ -83,13 +100,13 @@ class RowRecords:
         return dict(zip(names, row, strict=True))
 
     def _key_of(self, row: Any) -> bytes | None:
-        if self._key is None:
+        if self._key is None or self._goes_without(row, self._key):
             return None
         value = self._value(row, self._key)
         return None if value is None else plain_payload(value)
 
     def _time_of(self, row: Any) -> int | None:
-        if self._timestamp is None:
+        if self._timestamp is None or self._goes_without(row, self._timestamp):
             return None
         value = self._value(row, self._timestamp)
         if isinstance(value, datetime):
@@ -105,7 +122,15 @@ class RowRecords:
             )
         return value
 
+    def _goes_without(self, row: Any, name: str) -> bool:
+        return _is_value(row) and name in self._declared
+
     def _value(self, row: Any, name: str) -> Any:
+        if _is_value(row):
+            raise RunProblem(
+                f"a text has no columns, and so no '{name}'",
+                hint="emit mappings, or leave key and timestamp out",
+            )
         if not isinstance(row, Mapping) or name not in row:
             names = row if isinstance(row, Mapping) else ()
             raise RunProblem(
@@ -130,6 +155,11 @@ def incoming(rows: Any) -> tuple[Iterable[Any], bool]:
     if _is_frame(rows):
         return _rows_of(rows_of(rows)), True
     return rows, isinstance(rows, Sized)
+
+
+def _is_value(row: Any) -> bool:
+    """Whether a row is the value of a record as it is."""
+    return isinstance(row, str | bytes)
 
 
 def _has_rows(rows: Any) -> bool:

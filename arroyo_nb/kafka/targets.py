@@ -284,10 +284,12 @@ def _declared(table: ConnectorTable, wish: Wish) -> RowRecords:
     own_key = columns.get(str(spec.options.get(KEY_FIELD, "")))
     key = own_key.name if own_key is not None and own_key.type == TEXT else None
     own_time = columns.get(str(spec.options.get(TIMESTAMP_FIELD, "")))
+    time = own_time.name if own_time is not None else None
     is_read = table.direction is Direction.SOURCE
     return RowRecords(
         DeclaredPayloads(table.name, columns, spec.options, read=is_read),
         columns.names,
         wish.key or key,
-        wish.timestamp or (own_time.name if own_time is not None else None),
+        wish.timestamp or time,
+        {key, time} - {wish.key, wish.timestamp},
     )

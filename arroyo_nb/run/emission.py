@@ -287,7 +287,10 @@ class Emission(Awaited):
         except ArroyoError as problem:
             self._error = problem
         except BaseException as problem:  # what ends this thread must reach the user
-            self._error = RunProblem(f"the rows for '{self.name}' ended: {problem!r}")
+            self._error = RunProblem(
+                f"what gives the rows for '{self.name}' failed after row "
+                f"{self._taken:,}: {problem!r}"
+            )
             self._error.__cause__ = problem
         finally:
             pulled.close()
@@ -339,10 +342,17 @@ class Emission(Awaited):
         """Their records; where one makes none, those before it first."""
         try:
             yield self._made(rows)
-        except RunProblem:
+        except Exception:  # a value of the user's may raise anything
             for row in rows:
                 try:
                     yield self._made([row])
                 except RunProblem as problem:
                     problem.message = f"row {self._taken + 1:,}: {problem.message}"
                     raise
+                except Exception as problem:
+                    raise RunProblem(
+                        f"row {self._taken + 1:,}: no record can be made of it, a "
+                        f"value of type {type(row).__name__}: {problem!r}",
+                        hint="emit mappings of texts, numbers, times, lists and "
+                        "mappings; texts and bytes are sent as they are",
+                    ) from problem

@@ -14,10 +14,12 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats._payload_writer import DeclaredPayloads
 from arroyo_nb.kafka.rows import RowRecords
 from arroyo_nb.run import emission as of_emission
 from arroyo_nb.run.emission import Emission, Pace
 from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.schema import TEXT, Field, Schema
 from arroyo_nb.session import Session
 from arroyo_nb.tape import ARRIVAL
 from arroyo_nb.tape.records import RecordTape
@@ -180,9 +182,76 @@ def test_what_an_iterator_raises_is_told_at_the_handle(session, tmp_path):
     made = session.emit(tmp_path / "a", rows())
     assert made.wait_quietly(20)
     assert made.state is RunState.FAILED
-    with pytest.raises(RunProblem, match=r"ended: ZeroDivisionError\('gone'\)"):
+    with pytest.raises(RunProblem, match=r"after row 1: ZeroDivisionError\('gone'\)"):
         made.wait()
     assert isinstance(made.error.__cause__, ZeroDivisionError)
+
+
+def test_texts_and_bytes_are_sent_as_they_are_to_a_table_too(session, tmp_path):
+    declare(session, tmp_path, "id INT NOT NULL, name TEXT")
+    rows = ['{"id": 1}', {"id": 2, "name": "b"}, b"{no", (3, "c"), '{"nope": 1}']
+    session.emit("t", rows)
+    assert values(tmp_path / "a") == [
+        b'{"id": 1}',
+        b'{"id":2,"name":"b"}',
+        b"{no",
+        b'{"id":3,"name":"c"}',
+        b'{"nope": 1}',
+    ]
+
+
+def test_a_text_has_no_key_but_that_of_its_table(session, tmp_path):
+    declare(session, tmp_path, "id TEXT")
+    with pytest.raises(RunProblem, match="row 1: a text has no columns, and so"):
+        session.emit("t", ["{}"], key="id")
+    payloads = DeclaredPayloads(
+        "t", Schema((Field("id", TEXT),)), {"format": "json"}, read=False
+    )
+    made = RowRecords(payloads, ("id",), "id", None, {"id", None})
+    assert made(["{}", {"id": "a"}]) == [
+        (b"{}", None, None),
+        (b'{"id":"a"}', b"a", None),
+    ]
+
+
+class Odd(dict):
+    def keys(self):
+        raise LookupError("odd")
+
+
+@pytest.mark.parametrize(
+    ("bad", "said", "hint"),
+    [
+        (
+            5,
+            "row 2: a value of type int is no row of 't'",
+            "emit mappings, as in {'id': ...}, or",
+        ),
+        (None, "row 2: a value of type NoneType is no", "emit mappings"),
+        ({1: 2}, "row 2: the table 't' has no column '1'", ""),
+        ({"id": "x"}, "row 2: the column 'id' of 't' is INT: ", ""),
+        (
+            Odd(id=1),
+            "row 2: no record can be made of it, a value of type Odd",
+            "emit m",
+        ),
+        ((1, 2, 3), "row 2: a row has 3 values, and 1 columns have names", "emit mapp"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_row_that_makes_no_record_is_named(session, tmp_path, bad, said, hint):
+    declare(session, tmp_path, "id INT")
+    with pytest.raises(RunProblem) as told:
+        session.emit("t", [{"id": 1}, bad])
+    assert told.value.message.startswith(said)
+    assert (told.value.hint or "").startswith(hint)
+
+
+def declare(session, tmp_path, columns):
+    session.run(
+        f"CREATE TABLE t ({columns}) WITH (connector = 'tape', format = 'json', "
+        f"path = '{tmp_path / 'a'}')"
+    )
 
 
 def test_one_that_never_ends_is_stopped_and_what_it_sent_stays(
