@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,6 +25,7 @@ from arroyo_nb.run.options import state_folder
 from arroyo_nb.run.owner import Job, holder
 
 Say: TypeAlias = Callable[[str], None]
+_Event: TypeAlias = dict[str, Any]
 GOOD, BAD = 0, 1
 FRESH_S = 10.0
 """How old what a job noted may be: it notes once a second, unless the process hangs."""
@@ -213,7 +214,7 @@ def logs(folder: Path, *, lines: int, follow: bool, as_json: bool, say: Say) -> 
     lines
         How many of the newest.
     follow
-        Whether to go on with those to come, until interrupted or the job has ended.
+        Whether to go on with those to come, until interrupted.
 
     Raises
     ------
@@ -226,21 +227,26 @@ def logs(folder: Path, *, lines: int, follow: bool, as_json: bool, say: Say) -> 
             f"there is no log at '{path}'",
             hint="the job was not run yet, or with another --state-dir or --name",
         )
-    newest = deque(read_events(folder), maxlen=max(lines, 0))
-    for event in newest:
+    told = list(read_events(folder))
+    for event in deque(told, maxlen=max(lines, 0)):
         _say_event(event, as_json=as_json, say=say)
-    last = str(newest[-1]["time"]) if newest and "time" in newest[-1] else ""
-    seen = sum(1 for event in newest if event.get("time") == last)
     while follow:
         time.sleep(LOOK_S)
-        later = [e for e in read_events(folder) if str(e.get("time", "")) >= last]
-        # Of the events of the very last moment some were told before.
-        for event in later[seen:]:
+        found = list(read_events(folder))
+        for event in _added(told, found):
             _say_event(event, as_json=as_json, say=say)
-        if later:
-            last = str(later[-1].get("time", ""))
-            seen = sum(1 for event in later if event.get("time") == last)
+        told = found
     return GOOD
+
+
+def _added(before: Sequence[_Event], now: Sequence[_Event]) -> Sequence[_Event]:
+    """What has come to a log, whose oldest part may be gone by now. It does not go by
+    the times of events: the clock may have been set back."""
+    for first in range(len(before)):
+        still = before[first:]
+        if now[: len(still)] == still:
+            return now[len(still) :]
+    return now
 
 
 def _say_event(event: Mapping[str, Any], *, as_json: bool, say: Say) -> None:

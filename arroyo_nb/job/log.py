@@ -189,7 +189,8 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
     path = log_path(folder)
     for each in (older(path), path):
         with suppress(OSError):
-            for line in each.read_text("utf-8", errors="replace").splitlines():
+            # Not by splitlines: a text in JSON may have other ends of lines in it.
+            for line in each.read_text("utf-8", errors="replace").split("\n"):
                 with suppress(ValueError):  # a line that a kill has cut
                     event = json.loads(line)
                     if isinstance(event, dict):

@@ -43,6 +43,19 @@ def test_all_rows_of_a_run_are_there_and_go_anywhere(session, monkeypatch):
     assert run.plot(x="counter", y="counter").to_dict()["data"]
 
 
+def test_rows_are_handed_to_polars(session):
+    polars = pytest.importorskip("polars")
+    run = session.run(
+        FLIGHTS + "SELECT tumble(INTERVAL '1 hour') AS w, origin, count(*) AS n "
+        "FROM flights GROUP BY 1, 2;",
+        wait=True,
+    )
+    frame = run.to_polars()
+    assert isinstance(frame, polars.DataFrame)
+    assert frame.rows(named=True) == run.table().to_pylist()
+    assert polars.DataFrame(run).equals(frame)
+
+
 def test_above_its_budget_a_run_says_what_is_missing(session):
     run = session.run(MANY, budget="50KB", wait=True)
     with pytest.warns(UserWarning, match="the newest [0-9,]+ of 30,000 rows: the budg"):

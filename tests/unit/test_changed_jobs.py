@@ -79,6 +79,18 @@ def test_what_begins_anew_says_so_and_keeps_the_state(folder, capsys):
     assert states(folder) == [".aside-1", ".events.jsonl"]
 
 
+def test_rows_that_were_kept_are_set_aside_with_the_state(folder):
+    rows = folder / "state" / "busy" / "outputs" / "0" / "rows"
+    rows.mkdir(parents=True)
+    (rows / "0.arrow").write_bytes(b"rows of before")
+    for spec in (SPEC, OTHER):  # whether it was changed or not
+        with pytest.raises(Started):
+            run(folder, spec, "--fresh")
+    assert not [*folder.glob("state/busy/**/*.arrow")]
+    (found,) = folder.glob("state/busy.aside-1/**/*.arrow")
+    assert found.read_bytes() == b"rows of before"
+
+
 def test_only_jobs_are_forked(tmp_path, capsys):
     script = tmp_path / "a.sql"
     script.write_text("SELECT 1")

@@ -1,6 +1,7 @@
 """promote, check and diff as a shell meets them; nothing needs a JVM."""
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -286,3 +287,11 @@ def test_a_script_has_no_findings_to_deny(told):
     Path("a.sql").write_text("SELECT 1")
     status, out = told("check", "a.sql", "--deny", "all")
     assert (status, out.splitlines()[0]) == (1, "'a.sql' has no findings to deny")
+
+
+def test_the_version_is_that_of_what_is_installed(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    told = f"arroyo-nb {version('arroyo-nb')}, pyspark {version('pyspark')}\n"
+    assert capsys.readouterr() == (told, "")

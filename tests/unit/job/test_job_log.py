@@ -4,6 +4,9 @@ import io
 import json
 from datetime import UTC, datetime
 
+import pytest
+
+from arroyo_nb import job_status
 from arroyo_nb.job.log import (
     MOST_BYTES,
     FileLog,
@@ -70,3 +73,46 @@ def test_the_file_of_a_log_is_bounded_and_read_over_its_edge(tmp_path):
 def test_a_log_that_cannot_be_written_ends_no_job(tmp_path):
     (tmp_path / "state").write_text("a file")
     FileLog("flights", log_path(tmp_path / "state" / "flights")).note("lost")
+
+
+def following(folder, log, monkeypatch, *texts):
+    """What is told to who follows a log to which notes come one after the other."""
+    monkeypatch.setattr(job_status, "LOOK_S", 0.001)
+    left, told = iter(texts), []
+
+    def say(line):
+        told.append(line.split(" ", 1)[1])
+        if (text := next(left, None)) is None:
+            raise KeyboardInterrupt
+        log.note(text)
+
+    log.note("first")
+    with pytest.raises(KeyboardInterrupt):
+        job_status.logs(folder, lines=100, follow=True, as_json=False, say=say)
+    return told
+
+
+def test_who_follows_a_log_is_told_also_when_the_clock_goes_back(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    log = FileLog("flights", log_path(folder))
+    hours = iter((12, 13, 11, 11, 12))
+    log._now = lambda: datetime(2013, 1, 1, next(hours), tzinfo=UTC)
+    told = following(folder, log, monkeypatch, "b", "back", "back", "e")
+    assert told == ["note: first", "note: b", "note: back", "note: back", "note: e"]
+
+
+def test_who_follows_a_log_is_told_when_its_oldest_part_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr("arroyo_nb.job.log.MOST_BYTES", 150)
+    folder = tmp_path / "run"
+    log = FileLog("flights", log_path(folder))
+    numbers = [str(number) for number in range(20)]
+    told = following(folder, log, monkeypatch, *numbers)
+    assert told == [f"note: {text}" for text in ("first", *numbers)]
+    assert len(list(read_events(folder))) < 10
+
+
+def test_a_text_with_other_ends_of_lines_is_one_event(tmp_path):
+    text = "a\u2028b\x85c\x0bd"
+    FileLog("flights", log_path(tmp_path / "run")).note(text)
+    (event,) = read_events(tmp_path / "run")
+    assert event["text"] == text
