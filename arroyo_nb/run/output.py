@@ -45,6 +45,7 @@ from arroyo_nb.run.history import History
 from arroyo_nb.run.preview import Preview, Tee
 from arroyo_nb.run.preview_state import PreviewState
 from arroyo_nb.run.progress import (
+    LoggedBatch,
     Progress,
     in_real_time,
     logged_watermark,
@@ -96,6 +97,8 @@ class Output:
     ----------
     progress
         Its newest batch.
+    resumed_after
+        The newest batch of an earlier run, which it goes on after.
     written_rows
         Rows that its batches have written, of an updating query changes.
     took
@@ -165,6 +168,7 @@ class Output:
             Trace(node.assign) for node in self.aggregates if node.assign is not None
         )
         self.progress: Progress | None = None
+        self.resumed_after: LoggedBatch | None = None
         self.places: Places | None = None
         self.max_event_time: datetime | None = None
         self.history = History()
@@ -218,8 +222,15 @@ class Output:
 
     @property
     def reaches_of_batch(self) -> Mapping[str, Reach] | None:
-        """How far it had come with its newest batch; None before that."""
-        return self._reaches(self.progress.places if self.progress else None)
+        """How far it had come with its newest batch, which may be of an earlier run;
+        None before that."""
+        newest = self.newest_batch
+        return self._reaches(newest.places if newest else None)
+
+    @property
+    def newest_batch(self) -> Progress | LoggedBatch | None:
+        """Its newest batch, of this run or else of an earlier one."""
+        return self.progress or self.resumed_after
 
     def _reaches(self, places: Places | None) -> Mapping[str, Reach] | None:
         if places is None:
@@ -319,6 +330,7 @@ class Output:
         # One that is resumed goes on with its rows, its trace and its own clock.
         self._started = time.monotonic() - self._elapsed_s
         self._checkpoint = checkpoint
+        self.resumed_after = LoggedBatch.newest(checkpoint)
         self.ended_s = time.monotonic()
         self._query = stream.start()
 

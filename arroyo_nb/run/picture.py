@@ -29,7 +29,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         How many of the newest result rows to include.
     """
     output = run.outputs[0]
-    progress = output.progress
+    progress, newest = output.progress, output.newest_batch
     shown = output.shown
     trace = output.traces[0] if output.traces else None
     names = output.sink.schema.names
@@ -47,9 +47,9 @@ def draw(run: Run, rows: int) -> Snapshot:
         ),
         rows_per_s=run.rows_per_s,
         late_rows=sum(o.late_rows for o in run.outputs),
-        batch_id=progress.batch_id if progress else None,
+        batch_id=newest.batch_id if newest else None,
         batch_ms=progress.batch_ms if progress else None,
-        watermark=naive(progress.watermark) if progress else None,
+        watermark=naive(newest.watermark) if newest else None,
         max_event_time=naive(output.max_event_time),
         windowed=output.sink.window is not None,
         window_text=window_text(output.sink.window),

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from arroyo_nb.connectors import topic_of
 from arroyo_nb.run import heartbeat
 from arroyo_nb.run.feed import Place, Places, topic_key
+from arroyo_nb.run.manifest import numbered, read_places
 
 T = TypeVar("T")
 
@@ -168,6 +169,47 @@ def logged_watermark(checkpoint: Path, batch_id: int) -> datetime | None:
     except (OSError, IndexError, KeyError, ValueError):
         return None
     return datetime.fromtimestamp(watermark_ms / 1000, UTC) if watermark_ms else None
+
+
+@dataclass(frozen=True)
+class LoggedBatch:
+    """The newest committed micro-batch of a checkpoint, where a query goes on.
+
+    Parameters
+    ----------
+    batch_id
+        Its number.
+    watermark
+        As :attr:`Progress.watermark`.
+    places
+        Per topic, by its key: how far it had been read. Of a folder the log has a
+        number, and not which folder it is.
+    """
+
+    batch_id: int
+    watermark: datetime | None = None
+    places: Places = field(default_factory=dict)
+
+    @classmethod
+    def newest(cls, checkpoint: Path) -> LoggedBatch | None:
+        """That of a checkpoint; None where no batch is committed, or it cannot be
+        read."""
+        batch = max(numbered(checkpoint / "commits"), default=None)
+        if batch is None:
+            return None
+        try:
+            logged = read_places(checkpoint / "offsets" / str(batch))
+        except (OSError, ValueError):
+            return None
+        places: dict[str, Place] = {}
+        for source in logged:
+            if not isinstance(source, dict):
+                continue
+            for topic, offsets in source.items():
+                key, place = topic_key(topic), {int(n): at for n, at in offsets.items()}
+                # A query that reads a topic twice has come as far as its slower reader.
+                places[key] = slower(places[key], place) if key in places else place
+        return cls(batch, logged_watermark(checkpoint, batch), places)
 
 
 def _written(raw: Mapping[str, Any]) -> int | None:

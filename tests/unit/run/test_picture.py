@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -11,8 +11,9 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.planner import plan_script
+from arroyo_nb.run.feed import Reach
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.run.progress import Progress
+from arroyo_nb.run.progress import LoggedBatch, Progress
 from arroyo_nb.run.run import Run
 from arroyo_nb.run.snapshot import SourceProgress
 from arroyo_nb.run.trace import TracedBatch
@@ -109,3 +110,21 @@ def test_a_sample_of_dropped_records_says_how_many_there_were(tmp_path):
         (row,) = run.bad(1).to_pylist()
     assert list(row.values()) == ["ticks", "t", 2, 7, None, "{", "invalid JSON"]
     assert run.bad(0).num_rows == 0
+
+
+def test_a_run_that_is_resumed_stands_where_its_checkpoint_does(tmp_path):
+    """Before its first batch, which an idle topic never brings."""
+    plan = plan_script(TWO_OUTPUTS, Catalog())
+    run = Run("r", plan, SimpleNamespace(status="starting"), tmp_path, RunOptions())
+    asked = []
+    run._execution.feeds.sources = lambda reaches: asked.append(reaches) or ()
+    assert (run.snapshot().batch_id, run.snapshot().watermark) == (None, None)
+    at = datetime(2013, 2, 8, 11, 12, tzinfo=UTC)
+    run.outputs[0].resumed_after = LoggedBatch(4, at, {"topic orders": {0: 20000}})
+    picture = run.snapshot()
+    assert (picture.batch_id, picture.watermark) == (4, at.replace(tzinfo=None))
+    assert asked[-1]["topic orders"] == Reach({0: 20000})
+    now = {"topic orders": {0: 20001}}
+    run.outputs[0]._take(Progress(5, 1.0, None, places=now, first_places=now))
+    assert (run.snapshot().batch_id, run.snapshot().watermark) == (5, None)
+    assert asked[-1]["topic orders"].place == {0: 20001}

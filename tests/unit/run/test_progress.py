@@ -3,6 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from arroyo_nb.run.progress import (
+    LoggedBatch,
     Progress,
     logged_watermark,
     new_batches,
@@ -104,3 +105,28 @@ def test_batches_are_told_once_and_idleness_never(recent, first, new):
 def test_a_trigger_without_a_batch_is_idle():
     assert not read_progress({"batchId": 3, "durationMs": {"latestOffset": 1}}).ran
     assert read_progress(RAW).ran
+
+
+OFFSETS = """v1
+{"batchWatermarkMs":1360321920000,"batchTimestampMs":0,"conf":{}}
+{"orders":{"0":20000,"1":5}}
+{"orders":{"0":19000,"1":7}}
+{"logOffset":3}"""
+
+
+def test_the_newest_committed_batch_of_a_checkpoint_says_where_a_query_goes_on(
+    tmp_path,
+):
+    assert LoggedBatch.newest(tmp_path) is None
+    for log, names in (("offsets", (0, 1, 2)), ("commits", (0, 1))):
+        (tmp_path / log).mkdir()
+        for name in names:  # batch 2 is planned, and comes again
+            (tmp_path / log / str(name)).write_text(OFFSETS if name == 1 else "v1\n{}")
+    (tmp_path / "commits" / ".2.crc").write_text("")
+    assert LoggedBatch.newest(tmp_path) == LoggedBatch(
+        1,
+        datetime(2013, 2, 8, 11, 12, tzinfo=UTC),
+        {"topic orders": {0: 19000, 1: 5}},
+    )
+    (tmp_path / "offsets" / "1").write_text("v1\n")
+    assert LoggedBatch.newest(tmp_path) is None
