@@ -231,6 +231,14 @@ class Command:
         return word in self.words or not (self.only or word.startswith("-"))
 
 
+STATEMENTS = frozenset(
+    (
+        *("CREATE", "DESC", "DESCRIBE", "DROP", "EXPLAIN", "INSERT", "SELECT", "SET"),
+        *("SHOW", "WITH"),
+    )
+)
+"""First words of SQL."""
+
 COMMANDS: Mapping[str, Command] = {
     command.name: command
     for command in (
@@ -303,7 +311,21 @@ def parse_line(line: str) -> CellLine:
         given["variable"] = _value(BY_NAME["-o"], "<<", words[0])
         given["name"] = words[0]
         words = words[2:]
+    elif words and (meant := _first_word_hint(words[0])) is not None:
+        raise SyntaxProblem(f"'{words[0]}' is not an option: {meant}")
     return CellLine(given | _parsed(words, BY_NAME, 0)[1])
+
+
+def _first_word_hint(word: str) -> str | None:
+    """What was meant by a word in the place of an option."""
+    name = word.rstrip("<").strip()
+    if word.upper() in STATEMENTS:
+        return "SQL begins on the second line"
+    if word in COMMANDS:
+        return f"write %arroyo {word}, with one %; SQL begins on the second line"
+    if name.isidentifier():
+        return f"write %%arroyo {name} << to name it; SQL begins on the second line"
+    return None
 
 
 def _parsed(

@@ -312,6 +312,12 @@ class ArroyoMagics(Magics):
         if word in ("-h", "--help"):
             _say(flags.help_text())
             return
+        if word not in flags.COMMANDS and word.upper() in flags.STATEMENTS:
+            raise SyntaxProblem(
+                f"'%arroyo {word}' is no command",
+                hint="SQL takes a cell of its own: write %%arroyo on its first line, "
+                "and SQL from the second line on",
+            )
         if word not in flags.COMMANDS:
             near = did_you_mean(word, flags.COMMANDS)
             raise SyntaxProblem(

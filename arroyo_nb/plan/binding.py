@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
@@ -19,8 +20,10 @@ from sqlglot import exp
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.plan import aggregate_calls, aggregates, calls, over
+from arroyo_nb.plan.access_hints import access_hint
 from arroyo_nb.plan.functions import (
     ELSEWHERE,
+    IN_WINDOW,
     ROW_TIME,
     WORDED,
     function_call,
@@ -104,6 +107,14 @@ def bind_row_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.E
             hint="write HAVING" if clause == "WHERE" else "aggregate in a query first",
         )
     return bound
+
+
+def _window_hint(name: str, call: exp.Anonymous) -> str | None:
+    """What to write for a function of another engine in a query with a window."""
+    select = call.find_ancestor(exp.Select)
+    called = select.find_all(exp.Anonymous) if select is not None else ()
+    has_window = any(other.name.lower() in calls.WINDOWS for other in called)
+    return IN_WINDOW.get(name) if has_window else None
 
 
 def _column(node: exp.Column, scope: Scope) -> exp.Expr:
@@ -223,8 +234,10 @@ def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
 def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     # Quoted, the name of a function is an Identifier, whose case counts.
     name = node.name if isinstance(node.this, exp.Identifier) else node.name.lower()
+    hint = access_hint(name, node.expressions, partial(bind, scope=scope))
     if name in calls.UNSUPPORTED_FUNCTIONS:
-        raise Unsupported(calls.UNSUPPORTED_FUNCTIONS[name], hint=ELSEWHERE.get(name))
+        words = calls.UNSUPPORTED_FUNCTIONS[name]
+        raise Unsupported(words, hint=hint or ELSEWHERE.get(name))
     aggregate = aggregates.primary(name)
     if aggregate is not None:
         return _aggregate(aggregate, node, scope)
@@ -233,7 +246,7 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
         return calls.window_call(name, arguments)
     # Before its arguments: what `cont(*)` has wrong is not the star.
     if name != ROW_TIME:
-        scalar_function(name)
+        scalar_function(name, hint or _window_hint(name, node))
     return function_call(name, [bind(a, scope) for a in node.expressions])
 
 

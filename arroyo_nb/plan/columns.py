@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,8 +18,10 @@ from arroyo_nb.plan.binding import bind
 from arroyo_nb.plan.scope import Collected, Scope, unique
 from arroyo_nb.plan.types import is_internal, type_from_sql
 from arroyo_nb.plan.typing import cast, is_nullable, type_of
-from arroyo_nb.schema import Field, Schema, Type, check_visible
+from arroyo_nb.schema import BIGINT, Field, Schema, Timestamp, Type, check_visible
 from arroyo_nb.sql.dialect import span_of
+
+_CLOCKS = re.compile(r"\b(?:proctime|now|current_timestamp|localtimestamp)\b", re.I)
 
 _HANDLED = {
     exp.ComputedColumnConstraint,
@@ -131,10 +134,14 @@ def _refused_entry(entry: exp.Expr) -> ArroyoError:
 
 def _untyped(name: str, entry: exp.Expr) -> CatalogProblem:
     """Flink computes a column with ``ts AS expression``."""
+    text = entry.sql(dialect="postgres")
     return CatalogProblem(
         f"column '{name}' has no type",
         span=span_of(entry),
-        hint=f"write {name} TEXT, or for a computed column: {name} TIMESTAMP GENERATED "
+        hint="leave it out: row_time() in a query is when a row came, where its table "
+        "has no WATERMARK"
+        if _CLOCKS.search(text)
+        else f"write {name} TEXT, or for a computed column: {name} TIMESTAMP GENERATED "
         "ALWAYS AS (expression)",
     )
 
@@ -165,8 +172,19 @@ def _field(
                 f"incorrect data type for metadata field '{key}'; expected "
                 f"{metadata[key]}, but found {type_}",
                 span=span_of(definition.kind),
+                hint=_metadata_hint(definition.name, type_, key, metadata[key]),
             )
     return Field(definition.name, type_, nullable=not required)
+
+
+def _metadata_hint(name: str, type_: Type, key: str, wanted: Type) -> str:
+    declared = f"{wanted} METADATA FROM '{key}'"
+    if not isinstance(type_, Timestamp) or wanted != BIGINT:
+        return f"write {name} {declared}"
+    return (
+        f"write {name}_ms {declared}, {name} TIMESTAMP GENERATED ALWAYS AS "
+        f"(to_timestamp_millis({name}_ms)) STORED"
+    )
 
 
 def _metadata_keys(definition: exp.ColumnDef) -> Iterator[str]:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.plan import aggregates, calls
+from arroyo_nb.plan.access_hints import element_hint
 from arroyo_nb.plan.scope import CLOCK
 from arroyo_nb.plan.typing import (
     cast,
@@ -20,7 +21,7 @@ from arroyo_nb.plan.typing import (
     whole_number,
 )
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import INTERVAL, NULL, Timestamp
+from arroyo_nb.schema import INTERVAL, NULL, ListOf, StructOf, Timestamp
 
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
 
@@ -122,10 +123,6 @@ ELSEWHERE = {
     "approx_count_distinct": "write approx_distinct(x)",
     "topk": "number the rows with row_number() OVER (PARTITION BY ... ORDER BY ...) AS "
     "n in a subquery, and WHERE n <= 5 outside",
-    **dict.fromkeys(
-        ("explode", "explode_outer"),
-        "a list cannot become rows yet: read it with array_has(list, x)",
-    ),
     "to_timestamp_ltz": "write to_timestamp_millis(x), or to_timestamp(x) for seconds",
     **dict.fromkeys(
         ("unix_timestamp", "to_epoch"), "write to_unixtime(x), which is in seconds"
@@ -152,21 +149,38 @@ ELSEWHERE = {
 }
 """What other engines have a function for, and how it is written here."""
 
+IN_WINDOW = {
+    name: "write count(DISTINCT x)"
+    if name == "approx_count_distinct"
+    else "of the aggregates of a window none does this yet: write GROUP BY "
+    "date_trunc('minute', row_time()) in place of the window, and "
+    + hint.removeprefix("write ")
+    for name, hint in ELSEWHERE.items()
+    if any(word in hint for word in ("_agg(", "_value(", "approx_"))
+}
+"""What holds of some of them in a query with a window."""
 
-def scalar_function(name: str) -> functions.ScalarFunction:
+
+def scalar_function(name: str, hint: str | None = None) -> functions.ScalarFunction:
     """The scalar function of a name.
+
+    Parameters
+    ----------
+    hint
+        What to write where there is none; else the hint tells another way, or names
+        the nearest.
 
     Raises
     ------
     CatalogProblem
-        When there is none; the hint tells another way, or names the nearest.
+        When there is none.
     """
     if (found := functions.scalar(name)) is not None:
         return found
     known = {*functions.names(), *aggregates.names(), *calls.WINDOWS}
     raise CatalogProblem(
         f"Invalid function '{name}'",
-        hint=ELSEWHERE.get(name) or did_you_mean(name, known),
+        hint=hint or ELSEWHERE.get(name) or did_you_mean(name, known),
     )
 
 
@@ -186,7 +200,17 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     arguments = _with_intervals(function, arguments)
     made.set("expressions", arguments)
     given = [_argument(argument) for argument in arguments]
-    type_ = function.check([a.type for a in given], [a.literal for a in given])
+    try:
+        type_ = function.check([a.type for a in given], [a.literal for a in given])
+    except functions.SignatureProblem as problem:
+        if given and isinstance(given[0].type, ListOf):
+            is_column = isinstance(arguments[0], exp.Column)
+            list_ = arguments[0].name if is_column else "list"
+            if isinstance(element := given[0].type.element, StructOf):
+                problem.hint = element_hint(list_, given[0].type)
+            else:
+                problem.hint = f"{problem.hint}; an element of {list_} is {element}"
+        raise
     # What a literal may not be is told now, where its place is known.
     function.spark(given)
     nullable = function.nullable([is_nullable(argument) for argument in arguments])

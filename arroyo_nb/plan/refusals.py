@@ -108,7 +108,13 @@ def refuse_clauses(node: exp.Expr) -> None:
             word = value.key if isinstance(value, exp.Fetch) else name.strip("_")
             words = _WORDS.get(word, f"{word.upper()} is not supported")
             place = _place(value) or span_of(node)
-            raise Unsupported(words, span=place, hint=_HINTS.get(word))
+            hint = _HINTS.get(word)
+            if isinstance(node, exp.Table) and word in ("db", "catalog"):
+                hint = (
+                    f"write {node.name}: a table has a name alone; %arroyo peek "
+                    f"{node.name} writes the table of a topic"
+                )
+            raise Unsupported(words, span=place, hint=hint)
     alias = node.args.get("alias")
     if isinstance(alias, exp.TableAlias):
         refuse_clauses(alias)

@@ -14,6 +14,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, raise_all
+from arroyo_nb.plan.access_hints import member_hint
 from arroyo_nb.plan.typing import column, type_of, typed
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Field, Schema, StructOf
@@ -247,7 +248,11 @@ def member(struct: exp.Expr, name: str, span: Span | None) -> exp.Expr:
     """
     type_ = type_of(struct)
     if not isinstance(type_, StructOf):
-        raise CatalogProblem(f"'{name}' not found: {type_} has no fields", span=span)
+        raise CatalogProblem(
+            f"'{name}' not found: {type_} has no fields",
+            span=span,
+            hint=member_hint(struct, type_, name),
+        )
     field = type_.field(name)
     if field is None:
         hint = did_you_mean(name, (f.name for f in type_.fields))

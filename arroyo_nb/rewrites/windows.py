@@ -14,6 +14,7 @@ from arroyo_nb.plan.intervals import in_words, interval_text
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Hop,
+    Measure,
     Named,
     Node,
     Session,
@@ -192,10 +193,19 @@ def _check_measures(node: Aggregate) -> None:
             f"the aggregate {measure.function}({'DISTINCT' * measure.distinct}) over a "
             "window is not supported yet",
             span=measure.span,
-            hint="over a window there are: " + ", ".join(sorted(WINDOWED)),
+            hint=_other_measure(measure),
         )
         for measure in node.measures
         if not runs_windowed(measure)
+    )
+
+
+def _other_measure(measure: Measure) -> str:
+    if measure.function == "approx_distinct":
+        return "write count(DISTINCT x)"
+    return (
+        "over a window there are: " + ", ".join(sorted(WINDOWED)) + "; all aggregates "
+        "run with GROUP BY date_trunc('minute', row_time()) in place of the window"
     )
 
 

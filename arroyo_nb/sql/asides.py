@@ -62,6 +62,8 @@ def parse_aside(
             raise _unfit(tokens, "DESCRIBE name shows the columns of a table or view")
         case ["SHOW", "JOBS" | "QUERIES", *_]:
             raise _unfit(tokens, "%arroyo ps lists what runs")
+        case ["SHOW", "FUNCTIONS", *_]:
+            raise _unfit(tokens, "press Tab in a cell: it lists and completes them")
         case ["SHOW", *_]:
             raise _unfit(tokens, "SHOW TABLES lists the tables and views")
         case ["DESCRIBE" | "DESC", *_]:

@@ -17,6 +17,7 @@ _RESULTS = "a query sends its results as they come: leave EMIT out"
 _CLAUSE = "a window is a call in the select list, grouped by its name: write "
 
 # The first row that fits explains the statement: the more special one comes first.
+# A {0} in a hint is what the first group of the pattern has found.
 _ROWS = (
     (r"\bWINDOW\s+TUMBLING\b", f"{_CLAUSE}SELECT {_TUMBLE}, and leave EMIT out"),
     (
@@ -106,6 +107,14 @@ _ROWS = (
         "n in a subquery, and WHERE n <= 5 outside",
     ),
     (
+        r"^\s*PRINT\s+'([\w.-]+)",
+        "write %arroyo peek {0}, which looks at the newest records of the topic",
+    ),
+    (
+        r"^\s*(?:TERMINATE|STOP|KILL|CANCEL|PAUSE)\s+(?:QUERY\s+|JOB\s+)?'?(\w+)",
+        "write %arroyo stop {0}; %arroyo ps lists what runs",
+    ),
+    (
         r"^\s*(?:SUBSCRIBE|TAIL|PRINT|FETCH)\b",
         "write SELECT * FROM name: a query shows its rows as they come",
     ),
@@ -191,8 +200,21 @@ _ROWS = (
     ),
     (r"&&", "write AND"),
     (
-        r"\bUNNEST\s*\(",
-        "a list cannot become rows yet: read it with array_has(list, x)",
+        r"\b(?:UNNEST|(?:POS)?EXPLODE(?:_OUTER)?|INLINE)\s*\(\s*([\w.]+)",
+        "a list cannot become rows yet: read an element with {0}[1], of a list of "
+        "structs a field with {0}[1].name",
+    ),
+    (
+        r"\b(TUMBLE|SESSION)\s*\(\s*(\d+)\s+(SECOND|MINUTE|HOUR|DAY)S?\s*\)",
+        "write {0}(INTERVAL '{1} {2}')",
+    ),
+    (
+        r"\bHOP\s*\(\s*(\d+\s+\w+)\s*,\s*(\d+\s+\w+)\s*\)",
+        "write hop(INTERVAL '{0}', INTERVAL '{1}')",
+    ),
+    (
+        r"(?<!INTERVAL )(?<![\w.'])(\d+\s+(?:SECOND|MINUTE|HOUR|DAY)S?)\b",
+        "write INTERVAL '{0}'",
     ),
     (
         r"\bLATERAL\b",
@@ -237,7 +259,11 @@ def hint_of(statement: str) -> str | None:
     if (setting := _SET.match(statement)) is not None:
         return setting_hint(setting["name"])
     plain = _QUOTED.sub(lambda found: "'" + "0" * (len(found[0]) - 2) + "'", statement)
-    return next((hint for row, hint in _COMPILED if row.search(plain)), None)
+    for row, hint in _COMPILED:
+        if (found := row.search(plain)) is not None:
+            places = range(1, row.groups + 1)
+            return hint.format(*(statement[slice(*found.span(n))] for n in places))
+    return None
 
 
 def setting_hint(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -26,6 +27,12 @@ from arroyo_nb.views.words import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_CREATE_TABLE = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\b", re.IGNORECASE)
+_TABLE_AS = (
+    "as in Arroyo, CREATE TABLE AS makes a view, which is computed where it is read "
+    "and keeps no rows"
+)
 
 COLUMNS_CHARS = 200
 CELL = "padding:2px 14px 2px 0;text-align:left;white-space:normal"
@@ -104,7 +111,14 @@ def changes(before: Catalog, after: Catalog) -> str:
 
 def _new(table: Relation) -> str:
     columns = count(len(table.schema), "column")
-    return f"defined {table.name} ({answers.kind(table)}, {columns})"
+    made = f"defined {table.name} ({answers.kind(table)}, {columns})"
+    return f"{made}: {_TABLE_AS}" if _is_table_as(table) else made
+
+
+def _is_table_as(table: Relation) -> bool:
+    if not isinstance(table, View) or table.definition is None:
+        return False
+    return _CREATE_TABLE.match(table.definition.text) is not None
 
 
 def _other(old: Relation, new: Relation) -> str:

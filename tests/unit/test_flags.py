@@ -47,6 +47,11 @@ def test_parses(line: str, given: dict[str, object]) -> None:
         ("--step=3", "option '--step' takes no value"),
         ("-o 1x", "-o '1x' is not a name of a Python variable"),
         ("SELECT 1", "'SELECT' is not an option: SQL begins on the second line"),
+        ("clicks_min", "'clicks_min' is not an option: write %%arroyo clicks_min << t"),
+        ("clicks<<", "'clicks<<' is not an option: write %%arroyo clicks << to name"),
+        ("a --rows 3", "'a' is not an option: write %%arroyo a << to name it; SQL beg"),
+        ("tables", "'tables' is not an option: write %arroyo tables, with one %; SQL"),
+        ("5x", "'5x' is not an option: SQL begins on the second line"),
         ("--until '2013", "cannot read the options: no closing quotation"),
     ],
 )

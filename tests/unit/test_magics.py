@@ -458,6 +458,11 @@ def test_line_commands(cells: Cells) -> None:
     for line, said in (
         ("doctor delays", "unknown command '%arroyo doctor'"),
         ("stpo delays", "unknown command '%arroyo stpo'\n  hint: did you mean 'stop'?"),
+        (
+            "SHOW TABLES",
+            "'%arroyo SHOW' is no command\n  hint: SQL takes a cell",
+        ),
+        ("select 1", "'%arroyo select' is no command\n  hint: SQL takes a cell of its"),
         ("stop nobody", "there is no run 'nobody'"),
         ("stop", "%arroyo stop takes the name of one run"),
         ("explain --all", "%arroyo explain takes the name of one run"),

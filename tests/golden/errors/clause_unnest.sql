@@ -3,4 +3,4 @@ SELECT unnest(tags) FROM trips
 -- <cell>:1:8: the function unnest() is not supported yet
 --   SELECT unnest(tags) FROM trips
 --          ^^^^^^^^^^^^
---   hint: a list cannot become rows yet: read it with array_has(list, x)
+--   hint: a list cannot become rows yet: read an element with tags[1], or look for one with array_has(tags, x)

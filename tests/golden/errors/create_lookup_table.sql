@@ -21,6 +21,7 @@ CREATE TEMPORARY TABLE k WITH (connector = 'single_file', path = '/k', format = 
 -- <cell>:3:29: incorrect data type for metadata field 'key'; expected TEXT, but found INT
 --   CREATE TEMPORARY TABLE c (k INT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'redis://localhost:6379', format = 'json');
 --                               ^^^
+--   hint: write k TEXT METADATA FROM 'key'
 -- <cell>:4:27: unknown metadata field 'topic' for d connector 'redis'
 --   CREATE TEMPORARY TABLE d (k TEXT METADATA FROM 'topic' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'redis://localhost:6379', format = 'json');
 --                             ^^^^^^

@@ -7,3 +7,4 @@ CREATE TABLE b (n INT, k TEXT METADATA FROM 'key') WITH (connector = 'kafka', bo
 -- <cell>:2:26: incorrect data type for metadata field 'key'; expected BYTEA, but found TEXT
 --   CREATE TABLE b (n INT, k TEXT METADATA FROM 'key') WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'source', format = 'json')
 --                            ^^^^
+--   hint: write k BYTEA METADATA FROM 'key'

@@ -6,6 +6,8 @@ import re
 
 import pyarrow as pa
 
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.planner import plan_script
 from arroyo_nb.views import listing
 
 
@@ -31,3 +33,15 @@ def test_no_row_is_said() -> None:
     )
     for empty in (wide, wide.select([0])):
         assert listing.rows(empty) == {"text/plain": "no row"}
+
+
+def test_a_view_that_was_written_as_a_table_is_said_to_be_one() -> None:
+    table = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);"
+    before = plan_script(table, Catalog()).catalog
+    for create in ("CREATE TABLE", "create or replace\n table"):
+        after = plan_script(f"{create} a AS SELECT counter FROM t", before).catalog
+        assert listing.changes(before, after).startswith(
+            "defined a (view, 1 column): as in Arroyo, CREATE TABLE AS makes a view"
+        )
+    after = plan_script("CREATE VIEW a AS SELECT counter FROM t", before).catalog
+    assert listing.changes(before, after) == "defined a (view, 1 column)"
