@@ -44,6 +44,10 @@ _BESIDE: Mapping[str, str] = MappingProxyType(
 )
 """What each key of METADATA FROM is of a record."""
 
+AT_ONCE_US, AT_ONCE_RECORD_US = 1_000_000, 50
+"""What arrived within a second, or 20,000 records a second, came as fast as it was
+written: its arrival says nothing that it could be played by."""
+
 
 class TapeConnector(SourceOnly):
     """The connector."""
@@ -120,6 +124,17 @@ class TapeRecorder:
         self._tape = tape
         self._spec = spec
         self._drop = spec.options.get("bad_data") == "drop"
+
+    @property
+    def arrived_at_once(self) -> bool:
+        """Whether its records arrived within a moment, or as fast as they were made."""
+        longest_us = AT_ONCE_US + self._tape.records * AT_ONCE_RECORD_US
+        return self._tape.span_us(ARRIVAL) < longest_us
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the times of its records are spread over more than a moment."""
+        return self._tape.span_us(TIMESTAMP) >= AT_ONCE_US
 
     def chunks(self, after: Position | None) -> Iterator[Chunk]:
         """The tape's chunks as rows.

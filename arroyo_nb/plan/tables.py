@@ -19,6 +19,7 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS, tells_changes
+from arroyo_nb.formats._bad_records import CSV_HINT
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.plan.change_tables import changes_problems
 from arroyo_nb.plan.columns import Declared, declared_columns
@@ -332,7 +333,9 @@ class _Table:
             raise CatalogProblem(
                 f"unknown format '{name}'",
                 span=span,
-                hint=did_you_mean(name, FORMATS.names),
+                hint=CSV_HINT
+                if name.lower() in ("csv", "tsv")
+                else did_you_mean(name, FORMATS.names),
             )
         if name not in self._connector.formats:
             raise Unsupported(

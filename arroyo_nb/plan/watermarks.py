@@ -136,12 +136,12 @@ def _generated_hint(field: Field) -> str | None:
         function = "to_timestamp"
     else:
         return None
-    null = "" if field.nullable else " NOT NULL"
     name = field.name
     seconds = "; to_timestamp counts seconds" if is_integer(field.type) else ""
     return (
-        f"add event_time TIMESTAMP{null} GENERATED ALWAYS AS ({function}({name})), "
-        f"WATERMARK FOR event_time{seconds}"
+        f"write {name} {field.type} NOT NULL, event_time TIMESTAMP NOT NULL GENERATED "
+        f"ALWAYS AS ({function}({name})) STORED, WATERMARK FOR event_time AS "
+        f"event_time - INTERVAL '5 seconds'{seconds}"
     )
 
 

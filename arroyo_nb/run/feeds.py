@@ -21,11 +21,12 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.feed import Feed, Places, Reach, Stretches
 from arroyo_nb.run.fit import FitNotes, fitted
+from arroyo_nb.run.generated_times import GeneratedTimes, event_time_of
 from arroyo_nb.run.lookups import StaticTables
 from arroyo_nb.run.snapshot import SourceProgress
 from arroyo_nb.run.tapes import TapeFeed, generated_time
 from arroyo_nb.run.topics import TopicFeed
-from arroyo_nb.tape import Clock
+from arroyo_nb.tape import Clock, Recorded, Recorder
 from arroyo_nb.tape.pace import MAX, Pace
 from arroyo_nb.tape.quiet import Quiet
 from arroyo_nb.tape.window_times import WindowTimes
@@ -361,19 +362,25 @@ def _feed(
 ) -> Feed:
     table, spec = source.table, source.table.spec.resolved(source.span)
     connector = CONNECTORS.get(table.connector)
-    if pace.clock is not None:
-        pace = replace(pace, clock=connector.clock, whole=_is_recorded(connector))
-        _refuse_pace(table)
     if isinstance(connector, Streaming):
+        if pace.clock is not None:
+            raise RunProblem(
+                f"{_unpaced(table)} Spark reads its topic itself",
+                hint="leave the speed out",
+            )
         stream = connector.stream(spec)
         return TopicFeed(
             folder, table, stream, windowed=windowed, ends_after=ends_after
         )
     recorder = connector.recorder(spec)
+    if pace.clock is not None:
+        pace = _paced_by(pace, table, connector, recorder)
     if windowed:
         recorder = Quiet(recorder) if _is_recorded(connector) else recorder
         drop = spec.options.get("bad_data") == "drop"
         recorder = WindowTimes(recorder, table.name, drop=drop)
+    if pace.clock is Clock.EVENT_TIME:
+        recorder = _timed(recorder, table)
     return TapeFeed(folder, table, fitted(recorder, table), pace)
 
 
@@ -382,21 +389,56 @@ def _is_recorded(connector: Connector) -> bool:
     return connector.clock is Clock.ARRIVAL
 
 
-def _refuse_pace(table: ConnectorTable) -> None:
-    """A generated time is Spark's to compute: a recorder has only the arrival. What
-    Spark reads itself comes as it comes."""
-    if _is_recorded(CONNECTORS.get(table.connector)):
-        return
-    start = f"'{table.name}' cannot be played at a speed:"
-    if isinstance(CONNECTORS.get(table.connector), Streaming):
+def _paced_by(
+    pace: Pace, table: ConnectorTable, connector: Connector, recorder: Recorder
+) -> Pace:
+    """By what a table plays: a recording by its arrival, unless that says nothing, and
+    anything else by its event time.
+
+    Raises
+    ------
+    RunProblem
+        When its records have neither.
+    """
+    if not _is_recorded(connector):
+        return replace(pace, clock=connector.clock)
+    if not (isinstance(recorder, Recorded) and recorder.arrived_at_once):
+        return replace(pace, clock=Clock.ARRIVAL, whole=True)
+    if table.watermark.column is None and not recorder.has_times:
         raise RunProblem(
-            f"{start} Spark reads its topic itself", hint="leave the speed out"
+            f"{_unpaced(table)} its records arrived all at once",
+            hint="name the column of its event time: WATERMARK FOR the_column; or "
+            "leave the speed out",
         )
-    if (column := generated_time(table)) is not None:
+    return replace(pace, clock=Clock.EVENT_TIME)
+
+
+def _timed(recorder: Recorder, table: ConnectorTable) -> Recorder:
+    """The recorder, its rows with the event time where that is a generated column.
+
+    Raises
+    ------
+    RunProblem
+        When that is more than a conversion: Spark alone can compute it.
+    """
+    name = generated_time(table)
+    if name is None:
+        return recorder
+    made = next(g.expression for g in table.generated if g.column.name == name)
+    compute = event_time_of(made)
+    if compute is None:
         raise RunProblem(
-            f"{start} its event time '{column}' is a generated column",
-            hint="declare the time as a physical column, or leave the speed out",
+            f"{_unpaced(table)} its event time '{name}' is computed by more than a "
+            "conversion of a number or a time",
+            hint="make it to_timestamp_millis(column), to_timestamp(column) or another "
+            "conversion of one column, plus or minus an interval; declare a column of "
+            "texts such as '2026-01-31T12:00:00' TIMESTAMP; or leave the speed out",
         )
+    return GeneratedTimes(recorder, compute)
+
+
+def _unpaced(table: ConnectorTable) -> str:
+    return f"'{table.name}' cannot be played at a speed:"
 
 
 def sources(sink: nodes.Sink) -> Iterator[nodes.Source]:

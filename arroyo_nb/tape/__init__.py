@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from arroyo_nb.schema import TIMESTAMP
 
@@ -191,3 +191,17 @@ class Recorder(Protocol):
             When the source cannot be read, or holds bad data and ``bad_data`` is
             ``fail``; the message has the place.
         """
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """A recorder of what was recorded before, which may say nothing by its arrival."""
+
+    @property
+    def arrived_at_once(self) -> bool:
+        """Whether its records arrived all at once: such as rows that were emitted to a
+        tape, or a topic that was full when its recording began."""
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the records' own times are spread over more than a moment."""

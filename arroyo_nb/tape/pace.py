@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.tape import Chunk, Clock, Recorder
 from arroyo_nb.tape.format import Mark, newest
@@ -77,7 +77,9 @@ class Pace:
         import numpy as np
         import pyarrow as pa
 
-        times = rows[self.clock.value].cast(pa.int64()).to_numpy()
+        times = _without_gaps(rows[self.clock.value].cast(pa.int64()))
+        if times is None:
+            return [Slice(0, rows.num_rows, None)]
         # Arrival times never go back from chunk to chunk.
         if newest_us is not None and self.clock is Clock.EVENT_TIME:
             times = np.maximum(times, newest_us)
@@ -91,6 +93,18 @@ class Pace:
             Slice(int(start), int(end - start), int(ticks[start]))
             for start, end in zip(starts, ends, strict=True)
         ]
+
+
+def _without_gaps(times: pa.ChunkedArray) -> Any:
+    """Times as numpy holds them; a row without one goes with the row before it, or the
+    first that has one. None: no row has."""
+    import pyarrow.compute as pc
+
+    if times.null_count == len(times):
+        return None
+    if times.null_count:
+        times = pc.fill_null_backward(pc.fill_null_forward(times))
+    return times.to_numpy()
 
 
 MAX = Pace()

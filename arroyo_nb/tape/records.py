@@ -43,6 +43,7 @@ from arroyo_nb.tape.format import (
     chunk_numbers,
     read_chunk,
     read_header,
+    read_mark,
 )
 from arroyo_nb.tape.writer import TapeWriter, stored, write_header
 
@@ -322,6 +323,32 @@ class RecordTape:
         found = chunk_numbers(folder)
         if header.chunks is None or found != tuple(range(1, header.chunks + 1)):
             raise self._damaged("some of its chunks are missing")
+
+    @property
+    def records(self) -> int:
+        """How many it has."""
+        if not self._chunks:
+            return 0
+        return read_mark(self._folder, self._chunks).totals.rows
+
+    def span_us(self, column: str) -> int:
+        """About how long it is from the oldest of its arrivals, or of its records'
+        times, to the newest; by the first and the last chunk.
+
+        Raises
+        ------
+        RunProblem
+            When one cannot be read.
+        """
+        import pyarrow.compute as pc
+
+        ends: list[dict[str, int]] = []
+        for number in dict.fromkeys((1, self._chunks) if self._chunks else ()):
+            _, records = next(self.chunks(number - 1))
+            ends.append(pc.min_max(records[column].cast("int64")).as_py())
+        if not ends:
+            return 0
+        return max(end["max"] for end in ends) - min(end["min"] for end in ends)
 
     def chunks(self, after: int = 0) -> Iterator[tuple[int, pa.Table]]:
         """Its records in chunks, with their numbers, those above ``after``.

@@ -106,6 +106,7 @@ def text(snapshot: Snapshot) -> str:
         parts += [plain(line, 400) for line in snapshot.error.splitlines()[:60]]
     parts += _text_table(snapshot)
     parts += [plain(said, CUT_CHARS) for said in _left_out(snapshot)]
+    parts += [plain(note, CUT_CHARS) for note in _source_notes(snapshot)]
     told_bad, bad = bad_sample(snapshot)
     parts += [told_bad, *(f"  {plain(row, BAD_CHARS)}" for row in bad)]
     return "\n".join(part for part in parts if part)
@@ -123,6 +124,11 @@ def _topics(snapshot: Snapshot) -> list[str]:
     """How far the run is behind each topic that it reads."""
     topics = [source for source in snapshot.sources if source.partitions]
     return [f"{source.name}: {' · '.join(behind(source))}" for source in topics]
+
+
+def _source_notes(snapshot: Snapshot) -> list[str]:
+    """What is odd in the rows of each source."""
+    return [f"{s.name}: {note}" for s in snapshot.sources for note in s.notes]
 
 
 def _bad(snapshot: Snapshot) -> str:
@@ -160,6 +166,7 @@ def _html(snapshot: Snapshot, marker: str, view: View | None, plan: str) -> str:
             f'<p style="{SOFT}">{escaped(said, CUT_CHARS)}</p>'
             for said in _left_out(snapshot, view)
         ),
+        *(f"<p>{escaped(note, CUT_CHARS)}</p>" for note in _source_notes(snapshot)),
         _bad(snapshot),
         f'<p style="{SOFT}">{escaped(said, 600)}</p>' if said else "",
         f'<p style="{SOFT}"><em>{escaped(_why(snapshot), 500)}</em></p>',

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb import functions
-from arroyo_nb.catalog import Catalog
-from arroyo_nb.errors import ArroyoError, SyntaxProblem
+from arroyo_nb.catalog import Catalog, ConnectorTable
+from arroyo_nb.errors import ArroyoError, CatalogProblem, SyntaxProblem
 from arroyo_nb.plan.calls import UNSUPPORTED_FUNCTIONS
 from arroyo_nb.plan.nodes import Hop, Node, Tumble, WindowAggregate
 from arroyo_nb.plan.tree import NodeMap, walk
@@ -206,3 +206,17 @@ def test_an_inferred_column_is_null_where_one_insert_makes_it_so():
     )
     written = [sink.table for sink in plan_script(script, tables()).sinks if sink.table]
     assert [str(table.physical) for table in written] == ["id BIGINT"] * 3
+
+
+@pytest.mark.parametrize("type_", ["BIGINT", "BIGINT NOT NULL", "TEXT"])
+def test_the_hint_for_an_epoch_column_is_a_table_that_works(type_: str) -> None:
+    script = """CREATE TABLE clicks (id BIGINT, {columns}) WITH
+        (connector = 'single_file', path = '/r', type = 'source', format = 'json')"""
+    columns = f"ts {type_}, WATERMARK FOR ts"
+    with pytest.raises(CatalogProblem) as told:
+        plan_script(script.format(columns=columns), Catalog())
+    columns = str(told.value.hint).removeprefix("write ").partition(";")[0]
+    plan = plan_script(script.format(columns=columns), Catalog())
+    table = plan.catalog.get("clicks")
+    assert isinstance(table, ConnectorTable)
+    assert table.watermark.column == "event_time"

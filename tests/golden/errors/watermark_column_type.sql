@@ -3,4 +3,4 @@ CREATE TABLE x (t BIGINT, WATERMARK FOR t) WITH (connector = 'single_file', path
 -- <cell>:1:41: WATERMARK FOR field `t` has type BIGINT, but expected TIMESTAMP
 --   CREATE TABLE x (t BIGINT, WATERMARK FOR t) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json')
 --                                           ^
---   hint: add event_time TIMESTAMP GENERATED ALWAYS AS (to_timestamp_millis(t)), WATERMARK FOR event_time; to_timestamp counts seconds
+--   hint: write t BIGINT NOT NULL, event_time TIMESTAMP NOT NULL GENERATED ALWAYS AS (to_timestamp_millis(t)) STORED, WATERMARK FOR event_time AS event_time - INTERVAL '5 seconds'; to_timestamp counts seconds

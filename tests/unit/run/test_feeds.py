@@ -15,7 +15,9 @@ from arroyo_nb.run.feed import Reach
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.options import FLUSH, JOB_FLUSH, RunOptions
+from arroyo_nb.tape import pace
 from arroyo_nb.tape.format import chunk_numbers, chunk_path
+from arroyo_nb.tape.records import Record, RecordWriter
 
 SCRIPT = """
 CREATE TABLE ticks (
@@ -27,6 +29,7 @@ SELECT counter FROM ticks;
 GENERATED = (
     "made TIMESTAMP NOT NULL GENERATED ALWAYS AS (to_timestamp(counter)) STORED,"
 )
+COMPUTED = "date_trunc('minute', to_timestamp(counter))"
 PHYSICAL = "t TIMESTAMP NOT NULL,"
 DEADLINE_S = 20
 
@@ -197,13 +200,31 @@ def test_a_pause_that_was_taken_back_while_it_starts_is_none(feeds, claim, event
     assert not one.paused
 
 
-def test_a_generated_time_cannot_set_the_pace(feeds, claim, eventually):
+def test_a_converted_time_sets_the_pace(feeds, claim, eventually):
+    one = feeds(column=GENERATED, time="made", speed=60.0, rows=3, stepping=True)
+    one.start(claim)
+    (feed,) = one._feeds
+    # A slice is 15 s of event time at 4 a second: three seconds lie in one.
+    times = [chunk.rows["_timestamp"] for chunk in feed.recorder.chunks(None)]
+    assert [str(t)[:19] for t in times[0].to_pylist()] == [
+        f"1970-01-01 00:00:0{second}" for second in range(3)
+    ]
+    one.resume()
+    eventually(lambda: feed._playing.state.rows == 3)
+    assert feed._playing.state.chunks - feed._playing.state.end_chunks == 1
+
+
+def test_a_time_that_is_more_than_a_conversion_cannot_set_the_pace(
+    feeds, claim, eventually
+):
+    computed = GENERATED.replace("to_timestamp(counter)", COMPUTED)
     with pytest.raises(RunProblem, match="'ticks' cannot be played at a speed") as told:
-        feeds(column=GENERATED, time="made", speed=60.0)
-    assert "its event time 'made' is a generated column" in str(told.value)
+        feeds(column=computed, time="made", speed=60.0)
+    assert "its event time 'made' is computed by more than" in str(told.value)
+    assert "to_timestamp_millis(column)" in told.value.hint
     assert told.value.span is not None
     feeds(speed=60.0)
-    one = feeds(column=GENERATED, time="made")
+    one = feeds(column=computed, time="made")
     one.start(claim)
     eventually(lambda: source_of(one).ended)
     # The newest arrival is not the newest event time.
@@ -231,3 +252,64 @@ def test_chunks_of_a_run_that_reads_no_more_are_asked_for(feeds):
     assert key({})
     with pytest.raises(RunProblem, match="has not begun to read again"):
         key({"0-ticks": (0, 2)})
+
+
+TAPE = """
+CREATE TABLE clicks (id INT NOT NULL, {columns})
+WITH (connector = 'tape', format = 'json', path = '{path}');
+SELECT id FROM clicks;
+"""
+
+
+@pytest.fixture
+def tape_feed(tmp_path):
+    """The feed of a tape of ten minutes of events, a minute apart, that arrived so far
+    apart; at a speed."""
+
+    def make(arrives_us, columns, time_ms=0):
+        path = tmp_path / "clicks.tape"
+        with RecordWriter(path, "clicks") as writer:
+            for minute in range(10):
+                value = f'{{"id": {minute}, "ts": {minute * 60_000}}}'.encode()
+                record = Record(0, minute, minute * time_ms, None, value)
+                writer.append(record, minute * arrives_us)
+            writer.finish()
+        text = TAPE.format(columns=columns, path=path)
+        sinks = plan_script(text, Catalog()).sinks
+        fed = Feeds(sinks, speed=60.0, tick=FLUSH, stepping=False, ends_after=None)
+        (feed,) = fed._feeds
+        return feed
+
+    return make
+
+
+EPOCH_TIME = """ts BIGINT NOT NULL,
+  at TIMESTAMP NOT NULL GENERATED ALWAYS AS (to_timestamp_millis(ts)),
+  WATERMARK FOR at"""
+
+
+def ticks(feed):
+    pieces = pace.released(feed.recorder, feed._pace, None)
+    return [tick for tick, piece in pieces if piece.rows.num_rows]
+
+
+def test_a_tape_that_arrived_at_once_is_played_by_its_event_time(tape_feed):
+    # A tick is 15 s of event time.
+    assert ticks(tape_feed(10, EPOCH_TIME)) == [4 * minute for minute in range(10)]
+
+
+def test_a_tape_that_arrived_at_once_is_played_by_its_records_times(tape_feed):
+    found = ticks(tape_feed(10, "ts BIGINT", time_ms=60_000))
+    assert found == [4 * minute for minute in range(10)]
+
+
+def test_a_tape_that_arrived_by_and_by_is_played_by_its_arrival(tape_feed):
+    feed = tape_feed(20_000_000, EPOCH_TIME)
+    assert ticks(feed) == [20 * n // 15 for n in range(10)]
+    assert feed._pace.whole
+
+
+def test_a_tape_without_times_is_not_played_at_a_speed(tape_feed):
+    with pytest.raises(RunProblem, match="its records arrived all at once") as told:
+        tape_feed(10, "ts BIGINT")
+    assert "WATERMARK FOR" in told.value.hint

@@ -59,6 +59,17 @@ def test_event_time_pace_keeps_order_and_holds_old_rows_to_their_turn():
     assert [chunk.dropped_rows for _, chunk in pieces] == [0, 0, 1, 0, 1]
 
 
+def test_a_row_without_a_time_goes_with_its_neighbour():
+    def ticks(*seconds):
+        times = [None if s is None else s * SECOND for s in seconds]
+        rows = pa.table({"_timestamp": pa.array(times, INSTANT)})
+        slices = Pace(Clock.EVENT_TIME, speed=4, tick_s=0.25).slices(rows)
+        return [(cut.rows, cut.tick) for cut in slices]
+
+    assert ticks(None, 5, None, 6) == [(3, 5), (1, 6)]
+    assert ticks(None, None) == [(2, None)]
+
+
 def test_arrival_pace_follows_the_arrival():
     pace = Pace(Clock.ARRIVAL, speed=4, tick_s=0.25)  # one second a tick
     recorder = Listed([[(9, 1), (1, 1), (5, 2)]])

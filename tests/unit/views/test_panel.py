@@ -246,6 +246,15 @@ def test_the_view_that_was_asked_for_stays(view: View, there: str, gone: str) ->
     assert gone not in made
 
 
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.FINISHED])
+def test_what_is_odd_in_the_rows_stands_in_every_view(state: RunState) -> None:
+    note = "all times of 'ts' lie in January 1970: milliseconds?"
+    sources = tuple(replace(source, notes=(note,)) for source in TUMBLE.sources)
+    odd = replace(TUMBLE, state=state, sources=sources)
+    for told in (frame(odd), still.text(odd), still.bundle(odd)["text/html"]):
+        assert note in unescape(told)
+
+
 def test_sessions_are_called_what_they_are() -> None:
     near = replace(SESSIONS, late_exact=False)
     for told in (frame(near), still.text(near), still.bundle(near)["text/html"]):
