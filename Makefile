@@ -44,7 +44,7 @@ test: $(VENV)/.dev
 	@sh scripts/chromium.sh
 	@sh scripts/redis.sh
 	$(BIN)/python -m pytest --doctest-modules arroyo_nb
-	$(BIN)/python -m pytest $(BESIDE) -m "not long" \
+	$(BIN)/python -m pytest $(BESIDE) --durations=25 -m "not long" \
 		--nbmake --nbmake-timeout=300 $(NOTEBOOKS) tests
 
 test-long: $(VENV)/.dev
