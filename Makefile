@@ -19,6 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Runs the quickstart notebook on recorded flights, and says where to look at it.
 demo: $(VENV)/.user archive
+	@echo "running the quickstart notebook, cell by cell: 1 to 3 minutes"
 	@$(BIN)/python scripts/run_notebooks.py --html build notebooks/00_quickstart.ipynb
 	@echo "done: open build/00_quickstart.html, or try it yourself with: make lab"
 

@@ -103,7 +103,8 @@ FLAGS = (
     Flag("ttl", ("--ttl",), "forget keys of updating queries that are idle", "TIME"),
     Flag("budget", ("--budget",), "disk that kept rows may take, 1GB if not said: "
          "above it the oldest go", "SIZE"),
-    Flag("step", ("--step",), "start paused; Step reads one chunk of each source"),
+    Flag("step", ("--step",), "start paused; Step reads one chunk of each source: at "
+         "a --speed what is due at once, else all of a small file"),
     Flag("wait", ("--wait",), "the cell ends when the run has ended"),
     Flag("wait", ("--no-wait",), "the cell ends at once", constant=False),
     Flag("no_run", ("--no-run",), "only check the script and show its plan"),

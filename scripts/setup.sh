@@ -19,6 +19,6 @@ python="${PYTHON:-python3}"
 }
 
 [ -x .venv/bin/python ] || "$python" -m venv .venv
-echo "installing arroyo_nb[$1] into .venv (the first time takes a minute or two)"
+echo "installing arroyo_nb[$1] into .venv (the first time takes 1 to 5 minutes)"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check \
     --constraint constraints.txt --editable ".[$1]"

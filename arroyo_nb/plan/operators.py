@@ -141,6 +141,10 @@ def as_text(operand: exp.Expr, operator: str) -> exp.Expr:
     return cast(operand, TEXT)
 
 
+AS_TEXT = "number_as_text"
+"""What marks a number that is compared as text."""
+
+
 def alike(operands: Sequence[exp.Expr], where: str) -> list[exp.Expr]:
     """The operands, cast to the one type that Arroyo compares them in.
 
@@ -154,7 +158,12 @@ def alike(operands: Sequence[exp.Expr], where: str) -> list[exp.Expr]:
     if common is None:
         named = ", ".join(map(str, types[:-1])) + f" and {types[-1]}"
         raise CatalogProblem(f"Cannot infer common argument type for {where}: {named}")
-    return [cast(operand, common) for operand in operands]
+    found = [cast(operand, common) for operand in operands]
+    for one, type_ in zip(found, types, strict=True):
+        if common == TEXT and is_number(type_):
+            # Nobody wrote this cast: plan.hints tells of it.
+            one.meta[AS_TEXT] = True
+    return found
 
 
 def _comparable(types: Sequence[Type]) -> Type | None:

@@ -216,6 +216,9 @@ class Run(Awaited):
     def step(self) -> None:
         """Read one chunk of each tape, or one micro-batch of topics; then pause.
 
+        At a speed a chunk is what is due in one tick. Else it is what the source gives
+        at once: of a file 128 KiB at first, so all of a small one.
+
         Raises
         ------
         RunProblem
@@ -266,8 +269,12 @@ class Run(Awaited):
         return preview.batches()
 
     def to_pandas(self, output: int = 0) -> pd.DataFrame:
-        """The result rows as a DataFrame of pandas."""
-        return self.table(output).to_pandas()
+        """The result rows as a DataFrame of pandas.
+
+        Each field of a struct is a column of its own, as ``window.start`` and
+        ``window.end``: a dict, which pandas has for a struct, cannot be grouped by.
+        """
+        return without_structs(self.table(output)).to_pandas()
 
     def to_polars(self, output: int = 0) -> Any:
         """The result rows as a DataFrame of Polars.
@@ -493,6 +500,15 @@ class Run(Awaited):
         if self.temporary:
             self.detach()
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def without_structs(rows: pa.Table) -> pa.Table:
+    """The rows with a column for each field of a struct, also of one in a struct."""
+    import pyarrow as pa
+
+    while any(map(pa.types.is_struct, rows.schema.types)):
+        rows = rows.flatten()
+    return rows
 
 
 def _warn_of_missing(preview: Preview) -> None:

@@ -62,7 +62,8 @@ class CorePanel:
 
     def view(self) -> dict[str, Any]:
         """The MIME bundle that shows it."""
-        return dict(self._box._repr_mimebundle_())
+        # A page without widgets would show the name of the class.
+        return {**self._box._repr_mimebundle_(), "text/plain": ""}
 
     def close(self) -> None:
         """Take it and its parts off the page."""

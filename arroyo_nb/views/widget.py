@@ -41,7 +41,9 @@ class PanelWidget(anywidget.AnyWidget):
     def view(self) -> dict[str, Any]:
         """The MIME bundle that shows it."""
         bundle: Any = self._repr_mimebundle_()
-        return dict(bundle[0] if isinstance(bundle, tuple) else bundle)
+        data = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
+        # A page without widgets would show the name of this class.
+        return {**data, "text/plain": ""}
 
 
 def _name(message: Any) -> str:

@@ -66,3 +66,27 @@ def test_a_source_whose_rows_have_a_time_of_their_own_forgets_nothing(
     options: str,
 ) -> None:
     assert not hints(f"CREATE TABLE t WITH ({options});" + WINDOWED.format("t"))
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("v > '2026-01-01'", "write to_timestamp_millis(v) for milliseconds"),
+        ("v BETWEEN '5' AND '7'", "write 5 without quotes"),
+        ("v IN ('x')", "the number v is compared as text, as in Arroyo, with 'x'"),
+        ("v = name", "cast the text to a number, as in CAST(a AS BIGINT)"),
+    ],
+)
+def test_a_number_that_is_compared_as_text_is_told(condition: str, said: str) -> None:
+    table = TABLE.format(columns="v BIGINT, name TEXT")
+    (hint,) = hints(f"{table} SELECT k FROM trips WHERE {condition};")
+    assert said in hint
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["CAST(v AS TEXT) > '5'", "v > 5", "CASE WHEN k > 1 THEN v ELSE 'x' END = 'x'"],
+)
+def test_a_cast_that_was_written_is_meant(expression: str) -> None:
+    table = TABLE.format(columns="v BIGINT")
+    assert hints(f"{table} SELECT k FROM trips WHERE {expression};") == []
