@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.tape import KEPT_BAD_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,8 +42,10 @@ def dropped_records(feeds: Feeds, output: Output) -> pa.Table:
             rows += [_row(name, one) for one in bad]
     if dropped_rows > len(rows):
         warnings.warn(
-            f"{len(rows):,} of {dropped_rows:,} dropped records: a sample of them is "
-            "kept, the count is exact",
+            f"{len(rows):,} of {dropped_rows:,} dropped records: of a table at most "
+            f"{KEPT_BAD_ROWS:,} are kept; to get all those of a topic, "
+            "declare it once more with one column, value TEXT, and format = "
+            "'raw_string', and select them with WHERE",
             stacklevel=3,
         )
     return pa.Table.from_pylist(rows, schema)

@@ -397,8 +397,8 @@ class Run(Awaited):
 
         The place is the topic, file or key that it came from (``origin``), with the
         partition and offset, or the line. A record is its first 200 characters, with
-        ``…`` at the end where it was cut. Up to 1,000 of a table are kept, of a topic
-        up to 100 of a micro-batch; a warning says how many there were in all.
+        ``…`` at the end where it was cut. Up to 1,000 of a table are kept; a
+        warning says how many there were in all, and how to get those of a topic.
         """
         self._raise_once()
         return dropped_records(self.feeds, self.outputs[output])

@@ -19,6 +19,7 @@ from arroyo_nb.spark.observe import observed_fit
 from arroyo_nb.spark.windows import END_OF_TIME
 from arroyo_nb.tape import (
     CUT,
+    KEPT_BAD_ROWS,
     LAST_WINDOW,
     SHOWN_CHARS,
     UNREAD,
@@ -38,11 +39,6 @@ DROPPED = "dropped:"
 """Observation of a table's rows whose event time cannot be used, of those that met a
 record of it that cannot be read, or of its records that cannot be: a number, the
 table's name."""
-
-
-BATCH_BAD_ROWS = 100
-"""How many of a micro-batch are kept: they come with its progress, of which Spark keeps
-many."""
 
 
 def bad_row(*, text: str, **fields: str) -> str:
@@ -183,5 +179,6 @@ class BadRows:
         name = f"{DROPPED}{len(self.counted)}:{table.name}"
         self.counted.append(of)
         # Where few are kept of many they are the least texts: the same in each run.
-        sample = F.expr(f"min_by({bad}, {bad}, {BATCH_BAD_ROWS})")
+        # They come with the progress, of which Spark keeps 100: 40 MB at the worst.
+        sample = F.expr(f"min_by({bad}, {bad}, {KEPT_BAD_ROWS})")
         return frame.observe(name, F.expr(rows).alias("rows"), sample.alias("bad"))

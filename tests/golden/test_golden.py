@@ -10,6 +10,7 @@ begins with ``-- strict`` is planned with the strict option. After a change, run
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import jsonschema
 import pytest
 import yaml
 
+from arroyo_nb import flags
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.planner import plan_script
@@ -107,6 +109,30 @@ def test_what_other_dialects_write_is_answered(row: dict[str, str]) -> None:
     assert row["hint"] in [problem.hint for problem in caught.value.problems]
 
 
+def test_each_hint_is_typed_once() -> None:
+    typed = {row["hint"] for row in DIALECTS if "then" in row}
+    assert {row["hint"] for row in DIALECTS} == typed
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in DIALECTS if "then" in row],
+    ids=lambda row: row["hint"][:60],
+)
+def test_what_a_hint_says_is_accepted_when_it_is_typed(row: dict[str, str]) -> None:
+    magic, *rest = row["then"].split(maxsplit=1)
+    if magic == "%%arroyo":
+        assert flags.parse_line(rest[0]).given
+    elif magic == "%arroyo":
+        word, *words = flags.split(rest[0])
+        flags.COMMANDS[word].parsed(words)
+    else:
+        assert explained(row["then"])
+    # It is what the hint says: of the functions that it names, one is called.
+    called = re.findall(r"\b[a-z_]+\(", row["hint"])
+    assert not called or any(name in row["then"] for name in called)
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -140,6 +166,14 @@ def test_what_other_dialects_write_is_answered(row: dict[str, str]) -> None:
 )
 def test_what_the_hints_say_to_write_is_planned(query: str) -> None:
     assert explained(query)
+
+
+def test_the_sql_of_the_documentation_is_planned() -> None:
+    pages = sorted((HERE.parents[1] / "docs").glob("*.md"))
+    blocks = [re.findall(r"```sql\n(.*?)```", page.read_text(), re.S) for page in pages]
+    scripts = [script for found in blocks for script in found]
+    assert len(scripts) >= 2
+    assert all(map(explained, scripts))
 
 
 def test_no_header_has_an_internal_name() -> None:

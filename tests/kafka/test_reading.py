@@ -208,6 +208,17 @@ def test_bad_data_is_left_out_counted_and_shown(new_topic, session, eventually):
     assert found["offset"].to_pylist() == [1, 3, 0]
 
 
+def test_a_thousand_bad_records_of_a_micro_batch_are_kept(new_topic, session):
+    made = new_topic()
+    made.send(*(b"{no %d" % number for number in range(1_100)), {"id": 1})
+    script = made.declared("id INT", bad_data="drop") + ALL
+    run = session.run(script, until="end", wait=True)
+    assert run.table()["id"].to_pylist() == [1]
+    with pytest.warns(UserWarning, match=r"^1,000 of 1,100 dropped records: .*raw_str"):
+        found = run.bad()
+    assert len(set(found["offset"].to_pylist())) == 1_000
+
+
 def test_a_time_that_no_window_can_hold_is_bad_data(new_topic, session, eventually):
     made = new_topic()
     made.send({"at": "1969-01-01T00:00:00Z"}, {"at": "2024-01-01T00:00:00Z"})
