@@ -256,6 +256,8 @@ COMMANDS: Mapping[str, Command] = {
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("resume", "go on with a run from its checkpoint",
                 "NAME", "the name of one run", 1, 1, runs=True),
+        Command("speed", "play what follows of a run at another speed",
+                "NAME N|max", "the name of one run, and its speed", 2, 2, runs=True),
         Command("promote", "make a job of a run: a folder to review and to run",
                 "NAME [-o DIR] [--deny A,B] [--target TARGET] [--with-state]",
                 "the name of one run", 1, 1, runs=True,

@@ -372,6 +372,11 @@ class ArroyoMagics(Magics):
     def _do_explain(self, name: str) -> None:
         _say(self.session.get(name).explain())
 
+    def _do_speed(self, name: str, speed: str) -> None:
+        run = self.session.get(name)
+        run.set_speed(speed)
+        _say(f"{name} plays at speed {run.speed}")
+
     def _do_resume(self, name: str) -> None:
         line = self._lines.get(name, CellLine())
         self._showing(line, name, partial(self.session.resume, name))

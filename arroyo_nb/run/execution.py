@@ -194,6 +194,10 @@ class Execution:
         for gate in self._gates():
             gate.step()
 
+    def set_speed(self, speed: float | str) -> None:
+        """See :meth:`arroyo_nb.run.run.Run.set_speed`."""
+        self.feeds.set_speed(speed)
+
     @property
     def can_pause(self) -> bool:
         """Whether it can be paused and stepped."""

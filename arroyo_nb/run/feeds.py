@@ -257,6 +257,24 @@ class Feeds:
             for feed in self._feeds:
                 feed.step()
 
+    def set_speed(self, speed: float | str) -> None:
+        """Play what follows at another speed.
+
+        Raises
+        ------
+        RunProblem
+            When it was started at no speed: its sources have no times to play by.
+        """
+        played = [feed for feed in self._feeds if isinstance(feed, TapeFeed)]
+        if len(played) < len(self._feeds) or not all(f.has_pace for f in played):
+            raise RunProblem(
+                "the speed of a run that was started without one cannot be set",
+                hint="start it with --speed 60, or speed=60, and change that then",
+            )
+        with self._lock:
+            for feed in played:
+                feed.set_speed(speed)
+
     @property
     def streamed(self) -> bool:
         """Whether Spark itself reads one of them, and needs its connector."""

@@ -11,6 +11,7 @@ import shutil
 import warnings
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +22,7 @@ from arroyo_nb.run import ledger
 from arroyo_nb.run.dropped import dropped_records
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.fit import WAIT_S as FIT_S
-from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.options import RunOptions, playing_speed
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.picture import data_notes, draw
 from arroyo_nb.run.snapshot import RunState, Snapshot
@@ -209,9 +210,34 @@ class Run(Awaited):
         """
         self._execution.pause()
 
-    def resume(self) -> None:
-        """Go on after :meth:`pause`."""
+    def resume(self, speed: float | str | None = None) -> None:
+        """Go on after :meth:`pause`, perhaps at another speed."""
+        if speed is not None:
+            self.set_speed(speed)
         self._execution.resume()
+
+    @property
+    def speed(self) -> float | str:
+        """How many seconds of event time a second shows; assigning sets it."""
+        return self.options.speed
+
+    @speed.setter
+    def speed(self, speed: float | str) -> None:
+        self.set_speed(speed)
+
+    def set_speed(self, speed: float | str) -> None:
+        """Play what follows at another speed: a factor on event time, or ``"max"``.
+
+        Raises
+        ------
+        RunProblem
+            When it has ended, or was started without a speed.
+        """
+        speed = playing_speed(speed)
+        if self.state.ended:
+            raise RunProblem(f"the run '{self.name}' has ended")
+        self._execution.set_speed(speed)
+        self.options = replace(self.options, speed=speed)
 
     def step(self) -> None:
         """Read one chunk of each tape, or one micro-batch of topics; then pause.

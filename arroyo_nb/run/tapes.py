@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from arroyo_nb.spark.lower import told_columns
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.conductor import Conductor
 from arroyo_nb.tape.format import chunk_path
-from arroyo_nb.tape.pace import Pace
+from arroyo_nb.tape.pace import MAX, Pace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -173,6 +174,19 @@ class TapeFeed:
         if not self._conductor.state.paused:
             self._conductor.pause()
         self._conductor.step()
+
+    @property
+    def has_pace(self) -> bool:
+        """Whether it is played by a time."""
+        return self._pace.clock is not None
+
+    def set_speed(self, speed: float | str) -> None:
+        """Play what follows at another speed; of one that :attr:`has_pace`."""
+        pace = MAX if speed == "max" else replace(self._pace, speed=float(speed))
+        if self._conductor is not None:
+            self._conductor.set_pace(pace)
+        elif speed != "max":
+            self._pace = pace
 
     def drain(self) -> None:
         """End here, with the chunks that are released."""

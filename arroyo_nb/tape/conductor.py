@@ -133,6 +133,7 @@ class Conductor:
         self._limits = limits or Limits(lookahead_chunks=2 if live else 8)
         self._on_change = on_change or (lambda: None)
         self._schedule = Schedule(pace)
+        self._repaced = False
         # Taken by itself, not through the condition: the main thread takes it too, and
         # an interrupt in Python code that has just taken it would leave it locked.
         self._lock = threading.Lock()
@@ -205,6 +206,15 @@ class Conductor:
         # After its start: who stops the source meanwhile cannot join it before.
         self._thread = thread
 
+    def set_pace(self, pace: Pace) -> None:
+        """Release what follows at another pace, from the next slice on."""
+        with self._lock:
+            self._pace, self._schedule, self._repaced = pace, Schedule(pace), True
+            self._changed.notify_all()
+
+    def _paced(self) -> Pace:
+        return self._pace
+
     def stop(self) -> None:
         """Stop releasing rows; waits for nobody, see :meth:`join`."""
         with self._lock:
@@ -271,7 +281,7 @@ class Conductor:
 
     def _play(self, writer: TapeWriter) -> bool:
         """Release all there is; False when the conductor was stopped."""
-        with closing(released(self._recorder, self._pace, writer.last)) as pieces:
+        with closing(released(self._recorder, self._paced, writer.last)) as pieces:
             for tick, piece in pieces:
                 if not self._admitted(tick, empty=piece.empty):
                     return False
@@ -295,6 +305,7 @@ class Conductor:
                 wait_s = self._wait_s(tick)
                 if wait_s == 0:
                     self._steps = max(0, self._steps - 1)
+                    self._repaced = False
                     return True
                 self._changed.wait(wait_s)
             return False
@@ -305,6 +316,9 @@ class Conductor:
             return None
         if self._playing.paused:
             return 0 if self._steps else None
+        if self._repaced:
+            # It was cut by the pace before: when it is due by this one is not known.
+            return 0
         return self._schedule.wait_s(tick, time.monotonic())
 
     def _has_room(self) -> bool:

@@ -8,7 +8,7 @@ clock did and wherever a killed run went on.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,7 @@ MAX = Pace()
 
 
 def released(
-    recorder: Recorder, pace: Pace, last: Mark | None
+    recorder: Recorder, pace: Pace | Callable[[], Pace], last: Mark | None
 ) -> Generator[tuple[int | None, Chunk], None, None]:
     """A recorder's chunks cut into slices, each with the tick in which it is due.
 
@@ -125,23 +125,35 @@ def released(
     recorder
         Makes the chunks.
     pace
-        How they are cut.
+        How they are cut; or a function that gives it, and is asked at each slice.
     last
         The last slice that was released, None to begin at the start.
     """
+
+    def asked() -> Pace:
+        return pace if isinstance(pace, Pace) else pace()
+
     at, skip = (last.position["at"], last.position["skip"]) if last else (None, 0)
     newest_us = last.totals.max_event_time_us if last else None
     for chunk in recorder.chunks(at):
         rows = chunk.rows.slice(skip)
-        *others, final = pace.slices(rows, newest_us)
-        for cut in others:
-            position = {"at": at, "skip": skip + cut.start + cut.rows}
-            yield cut.tick, Chunk(rows.slice(cut.start, cut.rows), position)
+        while True:
+            current = asked()
+            cut, *others = current.slices(rows, newest_us)
+            while others and asked() is current:
+                skip += cut.rows
+                piece = rows.slice(cut.start, cut.rows)
+                yield cut.tick, Chunk(piece, {"at": at, "skip": skip})
+                cut, *others = others
+            # What is left is cut anew where the pace is another one by now.
+            newest_us = newest(newest_us, rows.slice(0, cut.start))
+            rows = rows.slice(cut.start)
+            if not others:
+                break
         at, skip = chunk.position, 0
         newest_us = newest(newest_us, rows)
-        rest = rows.slice(final.start)
         position = {"at": at, "skip": 0}
-        yield final.tick, replace(chunk, rows=rest, position=position)
+        yield cut.tick, replace(chunk, rows=rows, position=position)
 
 
 class Schedule:

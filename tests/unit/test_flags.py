@@ -69,7 +69,7 @@ def test_help_names_every_option() -> None:
 @pytest.mark.parametrize(
     "line",
     ["ps", "stop --all", "stop a", "lookup frame a b", "kafka status", "topics",
-     "topics host:1", "peek flights", "peek flights host:1"],
+     "topics host:1", "peek flights", "peek flights host:1", "speed a 600"],
 )  # fmt: skip
 def test_a_command_takes_its_words(line: str) -> None:
     name, *rest = line.split()
@@ -83,6 +83,7 @@ def test_a_command_takes_its_words(line: str) -> None:
         ("stop", "%arroyo stop takes the name of one run"),
         ("stop --al", "%arroyo stop takes the name of one run"),
         ("explain --all", "%arroyo explain takes the name of one run"),
+        ("speed a", "%arroyo speed takes the name of one run, and its speed"),
         ("lookup frame", "%arroyo lookup takes a variable and the columns of its key"),
         ("kafka", "%arroyo kafka takes start, stop or status"),
         ("kafka restart", "%arroyo kafka takes start, stop or status"),

@@ -313,3 +313,21 @@ def test_a_tape_without_times_is_not_played_at_a_speed(tape_feed):
     with pytest.raises(RunProblem, match="its records arrived all at once") as told:
         tape_feed(10, "ts BIGINT")
     assert "WATERMARK FOR" in told.value.hint
+
+
+def test_a_speed_is_changed_while_it_plays(feeds, claim, eventually):
+    # A second of event time takes a day, so the second row waits.
+    one = feeds(speed=1 / 86_400, rows=3, tick=timedelta(seconds=86_400))
+    one.start(claim)
+    (feed,) = one._feeds
+    eventually(lambda: feed._playing.state.rows == 1)
+    # What is read makes room for the rest.
+    feed._playing.consumed(1)
+    one.set_speed("max")
+    eventually(lambda: feed._playing.state.rows == 3)
+
+
+def test_a_run_without_a_speed_gets_none(feeds):
+    with pytest.raises(RunProblem, match="started without one") as told:
+        feeds().set_speed(60.0)
+    assert "--speed 60" in told.value.hint

@@ -1,6 +1,7 @@
 """Paces: a tape is cut by stream time, whatever the wall clock does."""
 
 import json
+from itertools import islice
 
 import pyarrow as pa
 import pytest
@@ -131,3 +132,25 @@ def test_the_schedule_counts_from_the_first_slice_and_again_after_a_break():
 def test_time_goes_forward(wrong):
     with pytest.raises(ValueError, match="above 0"):
         Pace(Clock.EVENT_TIME, **wrong)
+
+
+def test_what_is_left_is_cut_by_another_pace_from_the_next_slice_on():
+    pace = Pace(Clock.EVENT_TIME, speed=4, tick_s=0.25)  # one second a tick
+    recorder = Listed([[(second, 0) for second in range(5)], [(5, 0), (6, 0)]])
+    pieces = released(recorder, lambda: pace, None)
+    assert [(tick, seconds(chunk)) for tick, chunk in islice(pieces, 2)] == [
+        (0, [0]),
+        (1, [1]),
+    ]
+    pace = Pace(Clock.EVENT_TIME, speed=8, tick_s=0.25)
+    rest = list(pieces)
+    assert [(tick, seconds(chunk)) for tick, chunk in rest] == [
+        (1, [2, 3]),
+        (2, [4]),
+        (2, [5]),
+        (3, [6]),
+    ]
+    assert [chunk.position for _, chunk in rest[:2]] == [
+        {"at": None, "skip": 4},
+        {"at": {"chunk": 1}, "skip": 0},
+    ]
