@@ -14,10 +14,19 @@ from arroyo_nb.schema import JSON, TEXT, ListOf, StructOf, Type
 ROWS_OF_LISTS = frozenset(
     (
         *("explode", "explode_outer", "posexplode", "posexplode_outer", "unnest"),
-        *("inline", "inline_outer"),
+        *("inline", "inline_outer", "flatten", "json_each"),
+        *("json_array_elements", "jsonb_array_elements"),
     )
 )
 """What makes rows of a list elsewhere."""
+
+ELEMENTS = frozenset(
+    (
+        *("any_match", "all_match", "array_filter", "array_transform", "element_at"),
+        *("exists", "filter", "forall", "transform"),
+    )
+)
+"""What reads or changes single elements of a list elsewhere."""
 
 FIELDS = frozenset(
     (
@@ -38,14 +47,18 @@ def access_hint(
     CatalogProblem
         When its first argument cannot be bound.
     """
-    if not arguments or name not in ROWS_OF_LISTS | FIELDS:
+    if not arguments or name not in ROWS_OF_LISTS | ELEMENTS | FIELDS:
         return None
+    if name in FIELDS and len(arguments) != 2:
+        return None
+    if name in FIELDS:
+        whole, keys = _path(exp.Anonymous(this=name, expressions=arguments))
+        return _path_hint(whole.sql(dialect="postgres"), type_of(bind(whole)), keys)
     text, type_ = arguments[0].sql(dialect="postgres"), type_of(bind(arguments[0]))
-    if name in ROWS_OF_LISTS:
-        if isinstance(type_, ListOf):
-            return f"a list cannot become rows yet: {element_hint(text, type_)}"
+    if not isinstance(type_, ListOf):
         return f"{text} is {type_}, and no list"
-    return _field_hint(text, type_, arguments[1]) if len(arguments) == 2 else None
+    rows = "a list cannot become rows yet: " * (name in ROWS_OF_LISTS)
+    return rows + element_hint(text, type_)
 
 
 def element_hint(text: str, type_: ListOf) -> str:
@@ -75,19 +88,35 @@ def member_hint(parent: exp.Expr, type_: Type, name: str) -> str | None:
     return None
 
 
-def _field_hint(text: str, type_: Type, key: exp.Expr) -> str | None:
-    match type_:
-        case StructOf(fields):
-            names = [field.name for field in fields]
-            if key.name in names:
-                return f"write {text}.{_written(key.name)}"
-            return did_you_mean(key.name, names)
-        case ListOf() if isinstance(key, exp.Literal) and not key.is_string:
-            return f"write {text}[{int(key.name) + 1}]: elements are counted from 1"
-        case ListOf():
+def _path(call: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
+    """What calls within calls read from, and the keys from the outermost one in."""
+    keys: list[exp.Expr] = []
+    while (
+        isinstance(call, exp.Anonymous)
+        and call.name.lower() in FIELDS
+        and len(call.expressions) == 2
+    ):
+        keys.insert(0, call.expressions[1])
+        call = call.expressions[0]
+    return call, keys
+
+
+def _path_hint(text: str, type_: Type, keys: list[exp.Expr]) -> str | None:
+    for key in keys:
+        is_number = isinstance(key, exp.Literal) and not key.is_string
+        if isinstance(type_, StructOf):
+            field = type_.field(key.name)
+            if field is None:
+                return did_you_mean(key.name, (field.name for field in type_.fields))
+            text, type_ = f"{text}.{_written(key.name)}", field.type
+        elif isinstance(type_, ListOf) and is_number:
+            text, type_ = f"{text}[{int(key.name) + 1}]", type_.element
+        elif isinstance(type_, ListOf):
             return element_hint(text, type_)
-        case _:
+        else:
             return member_hint(key, type_, key.name)
+    counted = ": elements are counted from 1" * ("[" in text)
+    return f"write {text}{counted}" if keys else None
 
 
 def _written(name: str) -> str:

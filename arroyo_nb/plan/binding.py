@@ -38,7 +38,15 @@ from arroyo_nb.plan.refusals import refuse_clauses, refused
 from arroyo_nb.plan.scope import Scope, member, spelled
 from arroyo_nb.plan.types import type_from_sql
 from arroyo_nb.plan.typing import cast, place_of, type_of, typed
-from arroyo_nb.schema import BIGINT, BOOLEAN, NULL, ListOf, StructOf, Timestamp
+from arroyo_nb.schema import (
+    BIGINT,
+    BOOLEAN,
+    NULL,
+    WINDOW_STRUCT,
+    ListOf,
+    StructOf,
+    Timestamp,
+)
 from arroyo_nb.sql.dialect import span_of
 
 # Most nodes that the copies of one operand of CASE may add to a plan.
@@ -109,12 +117,18 @@ def bind_row_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.E
     return bound
 
 
-def _window_hint(name: str, call: exp.Anonymous) -> str | None:
-    """What to write for a function of another engine in a query with a window."""
+def _window_hint(name: str, call: exp.Anonymous, scope: Scope) -> str | None:
+    """What to write for a function of another engine in a query with a window, its own
+    or that of a query that it reads."""
     select = call.find_ancestor(exp.Select)
     called = select.find_all(exp.Anonymous) if select is not None else ()
     has_window = any(other.name.lower() in calls.WINDOWS for other in called)
-    return IN_WINDOW.get(name) if has_window else None
+    reads_one = any(
+        field.type == WINDOW_STRUCT
+        for relation in scope.relations
+        for field in relation.columns.values()
+    )
+    return IN_WINDOW.get(name) if has_window or reads_one else None
 
 
 def _column(node: exp.Column, scope: Scope) -> exp.Expr:
@@ -236,8 +250,9 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     name = node.name if isinstance(node.this, exp.Identifier) else node.name.lower()
     hint = access_hint(name, node.expressions, partial(bind, scope=scope))
     if name in calls.UNSUPPORTED_FUNCTIONS:
+        hint = hint or ELSEWHERE.get(name)
         words = calls.UNSUPPORTED_FUNCTIONS[name]
-        raise Unsupported(words, hint=hint or ELSEWHERE.get(name))
+        raise Unsupported(words, hint=hint)
     aggregate = aggregates.primary(name)
     if aggregate is not None:
         return _aggregate(aggregate, node, scope)
@@ -246,7 +261,7 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
         return calls.window_call(name, arguments)
     # Before its arguments: what `cont(*)` has wrong is not the star.
     if name != ROW_TIME:
-        scalar_function(name, hint or _window_hint(name, node))
+        scalar_function(name, hint or _window_hint(name, node, scope))
     return function_call(name, [bind(a, scope) for a in node.expressions])
 
 

@@ -197,6 +197,7 @@ class Script:
                 span=span_of(create.this),
                 hint=_of_query_hint(statement.name, writes=bool(properties)),
             )
+        refuse_clauses(create.this)
         plan, read = self._planned(create.expression)
         # Here, not where it is read: a view that nobody reads is checked as well.
         self.streamed(plan)

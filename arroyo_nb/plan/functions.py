@@ -121,6 +121,12 @@ ELSEWHERE = {
         "write approx_percentile_cont(0.5) WITHIN GROUP (ORDER BY x)",
     ),
     "approx_count_distinct": "write approx_distinct(x)",
+    **dict.fromkeys(("count_if", "countif"), "write count(*) FILTER (WHERE x)"),
+    "count_distinct": "write count(DISTINCT x)",
+    "any_value": "write first_value(x ORDER BY at)",
+    **dict.fromkeys(("safe_cast", "try_convert"), "write TRY_CAST(x AS TYPE)"),
+    "regexp_extract": "write regexp_match(text, 'pattern')[1]",
+    **dict.fromkeys(("any", "some"), "write array_has(list, x), or x IN (1, 2)"),
     "topk": "number the rows with row_number() OVER (PARTITION BY ... ORDER BY ...) AS "
     "n in a subquery, and WHERE n <= 5 outside",
     "to_timestamp_ltz": "write to_timestamp_millis(x), or to_timestamp(x) for seconds",

@@ -199,13 +199,14 @@ _ROWS = (
         "leave it out, or give the option that the connector has for it in WITH (...)",
     ),
     (r"&&", "write AND"),
+    (r"\bRLIKE\b|\bREGEXP\b", "write regexp_like(text, 'pattern')"),
     (
         r"\b(?:UNNEST|(?:POS)?EXPLODE(?:_OUTER)?|INLINE)\s*\(\s*([\w.]+)",
         "a list cannot become rows yet: read an element with {0}[1], of a list of "
         "structs a field with {0}[1].name",
     ),
     (
-        r"\b(TUMBLE|SESSION)\s*\(\s*(\d+)\s+(SECOND|MINUTE|HOUR|DAY)S?\s*\)",
+        r"\b(TUMBLE|SESSION)\s*\(\s*(\d+)\s+((?:SECOND|MINUTE|HOUR|DAY)S?)\s*\)",
         "write {0}(INTERVAL '{1} {2}')",
     ),
     (
