@@ -65,6 +65,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         rows=tuple(shown.newest(rows)) if shown else (),
         updating=nodes.is_updating(output.sink),
         result_rows=shown.result_rows if shown else None,
+        hints=run.hints if run.rows_in and not (shown and shown.total_rows) else (),
         more_outputs=len(run.outputs) - 1,
         unwritten=tuple(dict.fromkeys(o.unwritten for o in run.outputs if o.unwritten)),
         changes=shown.newest_changes(rows) if shown else (),

@@ -12,6 +12,7 @@ import warnings
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -448,6 +449,11 @@ class Run(Awaited):
         odd = [f"  {name}: {text}" for name, all_ in found.items() for text in all_]
         heading = ["", "what is odd in the rows so far:"] if odd else []
         return "\n".join((self.plan.explain(), *heading, *odd))
+
+    @cached_property
+    def hints(self) -> tuple[str, ...]:
+        """What the author of the script has probably overlooked."""
+        return tuple(self.plan.hints)
 
     def snapshot(self, rows: int = 20) -> Snapshot:
         """One picture of it for a view; cheap, and never touches Spark.

@@ -159,7 +159,8 @@ class Snapshot:
 
     Of a run with several outputs it is the first one's picture, with the counts of all;
     ``more_outputs`` counts the others. ``unwritten`` are the tables of its INSERTs
-    where their rows are only previewed.
+    where their rows are only previewed. Where rows came and none came out, ``hints``
+    says what the author of the script has probably overlooked.
     """
 
     name: str
@@ -191,6 +192,7 @@ class Snapshot:
     result_rows: int | None = None
     more_outputs: int = 0
     unwritten: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
     changes: tuple[Change, ...] = field(default=())
     rows_kept: int = 0
     rows_cut: int = 0

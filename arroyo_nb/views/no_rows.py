@@ -12,6 +12,8 @@ from arroyo_nb.run.snapshot import RunState, Snapshot, WindowState
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.words import clock, count, duration, plain
 
+HINT_CHARS = 400
+
 Rule: TypeAlias = Callable[[Snapshot], str | None]
 
 
@@ -58,9 +60,12 @@ def _filtered(snapshot: Snapshot) -> str | None:
     if snapshot.windowed and snapshot.windows:
         return None
     what = "before the window " if snapshot.windowed else ""
+    advice = "Take its conditions out one by one"
+    if snapshot.hints:
+        advice = f"Probably overlooked: {plain('; '.join(snapshot.hints), HINT_CHARS)}"
     return (
         f"{count(snapshot.rows_in, 'row')} came in, and a WHERE or JOIN {what}kept "
-        "none of them. Take its conditions out one by one."
+        f"none of them. {advice}."
     )
 
 

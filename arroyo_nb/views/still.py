@@ -135,7 +135,10 @@ def _bad(snapshot: Snapshot) -> str:
     """A few of the rows that could not be read, each with what is wrong."""
     told_bad, bad = bad_sample(snapshot)
     rows = "".join(f"<li>{escaped(row, BAD_CHARS)}</li>" for row in bad)
-    return f'<p style="{SOFT}">{told_bad}</p><ul>{rows}</ul>' if bad else ""
+    if not bad:
+        return ""
+    said = f'<summary style="{SOFT}">{told_bad}</summary>'
+    return f"<details>{said}<ul>{rows}</ul></details>"
 
 
 def _why(snapshot: Snapshot) -> str:

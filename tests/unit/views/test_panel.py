@@ -217,6 +217,10 @@ def test_a_hop_in_lanes_has_its_counts_and_closed_windows(hops: int) -> None:
         ({"rows_in": 0, "paused": True, "sources": ()}, "the run is paused"),
         ({"windows": ()}, "1,815 rows came in, and a WHERE or JOIN before the window"),
         ({"windowed": False, "windows": ()}, "a WHERE or JOIN kept none of them"),
+        (
+            {"windowed": False, "windows": (), "hints": ("the number ts is text",)},
+            "kept none of them. Probably overlooked: the number ts is text.",
+        ),
         ({"windows": (ALL_LATE,)}, "all 37 rows came after their windows had closed"),
         ({"watermark": None, "windows": OPEN_ONES}, "there is no watermark yet"),
         ({"windows": OPEN_ONES}, "the first window ends at 12:00, and the watermark"),
@@ -417,7 +421,9 @@ def test_snapshot_needs_neither_script_nor_style_sheet() -> None:
     page = Page(still.bundle(TUMBLE)["text/html"])
     beside_a_panel = Page(still.bundle(TUMBLE, marker="arroyo-still-1")["text/html"])
     assert beside_a_panel.tags - page.tags == {"style"}
-    assert page.tags <= words("div p b em img table thead tbody tr th td pre ul li")
+    assert page.tags <= words(
+        "div p b em img table thead tbody tr th td pre ul li details summary"
+    )
     picture = next(s for s in page.said if s.startswith("data:image/svg+xml;base64,"))
     svg = ElementTree.fromstring(base64.b64decode(picture.partition(",")[2]))
     assert svg.tag.endswith("svg")
