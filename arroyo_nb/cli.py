@@ -247,6 +247,11 @@ def _add_promote(commands: _Commands) -> None:
         metavar="T",
         help="where it runs: local, spark-submit, kubernetes or arroyo",
     )
+    promote.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="write also files that were changed by hand since the last promotion",
+    )
     _add_deny(promote)
     _add_parameters(promote)
 
@@ -484,6 +489,7 @@ def _promote(arguments: argparse.Namespace) -> int:
         values=job_commands.parameters(arguments.parameter),
         deny=arguments.deny,
         target=arguments.target,
+        overwrite=arguments.overwrite,
         say=print,
     )
 

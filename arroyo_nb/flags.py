@@ -143,6 +143,7 @@ PROMOTE_FLAGS = (
         "TARGET",
     ),
     Flag("with_state", ("--with-state",), "stop the run; the job goes on from it"),
+    Flag("overwrite", ("--overwrite",), "write also files that were changed by hand"),
 )
 
 STOP_FLAGS = (
@@ -259,7 +260,8 @@ COMMANDS: Mapping[str, Command] = {
         Command("speed", "play what follows of a run at another speed",
                 "NAME N|max", "the name of one run, and its speed", 2, 2, runs=True),
         Command("promote", "make a job of a run: a folder to review and to run",
-                "NAME [-o DIR] [--deny A,B] [--target TARGET] [--with-state]",
+                "NAME [-o DIR] [--deny A,B] [--target TARGET] [--with-state] "
+                "[--overwrite]",
                 "the name of one run", 1, 1, runs=True,
                 flags=PROMOTE_FLAGS),
         Command("attach", "stop a job, and go on with it here",

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.job import registry
 from arroyo_nb.job.log import LOGS, FileLog, Logs, log_path
 from arroyo_nb.job.service import Ended, serve
 from arroyo_nb.job.supervisor import GIVE_UP_S, STOP_S
 from arroyo_nb.roots import given
+from arroyo_nb.run import job_registry, owner
 from arroyo_nb.run.fit import WAIT_S as FIT_S
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.options import state_folder
@@ -125,8 +125,6 @@ def run_job(job: JobFile, how: JobRun) -> Ended:
     folder = state / safe_name(name)
     events = Logs(LOGS[how.log](name, sys.stderr), FileLog(name, log_path(folder)))
     job.check_inside(plan, given(), folder)
-    for note in _prepared(job, plan, folder, how.changed):
-        events.note(note)
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
     how_run = {
@@ -134,23 +132,27 @@ def run_job(job: JobFile, how: JobRun) -> Ended:
         "ttl": options.ttl,
         "real_time": options.real_time,
     }
-    with (
-        registry.listed(Path(job.source.name), folder, name),
-        _spark(how.submitted) as spark,
-        Session(
-            spark=spark, state_dir=state, strict=strict, tell=events.note
-        ) as session,
-    ):
+    with job_registry.listed(Path(job.source.name), folder, name):
+        # Listed first: of two that begin at once none may take itself for the only one.
+        owner.refuse_second(folder)
+        for note in _prepared(job, plan, folder, how.changed):
+            events.note(note)
+        with (
+            _spark(how.submitted) as spark,
+            Session(
+                spark=spark, state_dir=state, strict=strict, tell=events.note
+            ) as session,
+        ):
 
-        def begin() -> Run:
-            return _begun(session, spec.script, name=name, **how_run)
+            def begin() -> Run:
+                return _begun(session, spec.script, name=name, **how_run)
 
-        with _status_line(session):
-            ended = serve(
-                name, begin, events, folder=folder, port=how.port, mode=how.stop
-            )
-        for text in chain.from_iterable(map(_notes, session.runs.values())):
-            events.note(text)
+            with _status_line(session):
+                ended = serve(
+                    name, begin, events, folder=folder, port=how.port, mode=how.stop
+                )
+            for text in chain.from_iterable(map(_notes, session.runs.values())):
+                events.note(text)
     if ended.error is not None:
         raise job.located(ended.error) from None
     return ended

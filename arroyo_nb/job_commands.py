@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 from arroyo_nb import notebook_file
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
+from arroyo_nb.flags import CellLine
 from arroyo_nb.notebook_file import PlannedCell
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.explain import streaming_plan
@@ -65,6 +66,7 @@ def promote(
     values: Mapping[str, Any],
     deny: Collection[str] = (),
     target: str = LOCAL,
+    overwrite: bool = False,
     say: Say,
 ) -> int:
     """Make a job of a cell, and say where it is, what was found, and how it is run."""
@@ -79,11 +81,22 @@ def promote(
         origin=_origin(notebook, cell, there),
         deny=deny,
         target=target,
+        ends=_ends(cell.line),
+        overwrite=overwrite,
     )
     for finding in made.findings:
         say(finding.line)
+    for note in made.notes:
+        say(f"note: {note}")
     say(f"wrote {there}; run it with: {made.command}")
     return GOOD
+
+
+def _ends(line: CellLine) -> str:
+    """The options by which a cell ends."""
+    ends = (("until", "--until"), ("stop_after", "--for"))
+    given = ((option, line.get(key)) for key, option in ends)
+    return " and ".join(f"{option} {value}" for option, value in given if value)
 
 
 def attach(path: Path, *, say: Say) -> int:

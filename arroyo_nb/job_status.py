@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.job import registry
 from arroyo_nb.job.counts import read_progress
 from arroyo_nb.job.log import log_path, read_events, sentence
+from arroyo_nb.job.supervisor import JobState
 from arroyo_nb.promote import JOBS, SPEC, jobfile
 from arroyo_nb.promote.status import status as spec_status
+from arroyo_nb.run import job_registry as registry
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.options import state_folder
-from arroyo_nb.run.owner import Job, holder
+from arroyo_nb.run.owner import Job, holder, job_in
 
 Say: TypeAlias = Callable[[str], None]
 _Event: TypeAlias = dict[str, Any]
@@ -136,15 +137,17 @@ def status(folder: Path, *, probe: str, as_json: bool, say: Say) -> int:
 
 def _now(folder: Path) -> dict[str, Any]:
     """Where a job stands, by its files."""
-    job, noted = Job.of(folder), read_progress(folder)
+    job, noted = job_in(folder), read_progress(folder)
     held = holder(folder)
     if job is None:
         state = "not run yet" if held is None else f"in use by {held}"
         return {"state": state, "live": held is not None, "ready": False}
     going = job.is_going
     state = job.state if going or not job.was_going else "killed"
-    silent_s = _age_s(folder)
-    reasons = list(noted.get("reasons", ())) if going else [f"the job is {state}"]
+    starts = state == JobState.STARTING.value
+    silent_s = 0.0 if starts else _age_s(folder)  # until it runs it notes nothing
+    works = going and not starts
+    reasons = list(noted.get("reasons", ())) if works else [f"the job is {state}"]
     hangs = going and silent_s > FRESH_S
     if hangs:
         reasons = [f"its process has noted nothing for {silent_s:.0f} s"]

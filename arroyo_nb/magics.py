@@ -396,7 +396,7 @@ class ArroyoMagics(Magics):
             for f in made.findings
         ]
         note = _WITH_STATE if options.get("with_state") else ""
-        publish(promoted(folder, made.command, found, note))
+        publish(promoted(folder, made.command, found, note, made.notes))
 
     def _do_attach(self, path: str) -> None:
         from arroyo_nb.promote.jobfile import load

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cached_property
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from arroyo_nb.errors import CatalogProblem
@@ -19,6 +20,8 @@ from arroyo_nb.source import Span
 
 T = TypeVar("T")
 
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 NEAR = 0.65
 """How much of two names must agree for one to be a slip of the other."""
@@ -75,15 +78,24 @@ class Registry(Generic[T]):
         The name that each module binds.
     dashed
         Whether names have dashes where their modules have underscores.
+    aliases
+        The plug-ins that are suggested for other words.
     """
 
     def __init__(
-        self, kind: str, package: str, attribute: str, *, dashed: bool = False
+        self,
+        kind: str,
+        package: str,
+        attribute: str,
+        *,
+        dashed: bool = False,
+        aliases: Mapping[str, str] = NOTHING,
     ) -> None:
         self._kind = kind
         self._package = package
         self._attribute = attribute
         self._dashed = dashed
+        self._aliases = aliases
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -105,9 +117,14 @@ class Registry(Generic[T]):
             raise CatalogProblem(
                 f"Unknown {self._kind} '{name}'",
                 span=span,
-                hint=did_you_mean(name, self.names),
+                hint=self._hint(name),
             )
         word = name.replace("-", "_") if self._dashed else name
         module = importlib.import_module(f"{self._package}.{word}")
         plugin: T = getattr(module, self._attribute)
         return plugin
+
+    def _hint(self, name: str) -> str | None:
+        if (meant := self._aliases.get(name.lower())) is not None:
+            return f"did you mean '{meant}'? known: {', '.join(self.names)}"
+        return did_you_mean(name, self.names)

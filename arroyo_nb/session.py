@@ -508,6 +508,7 @@ class Session:
         target: str = "local",
         origin: Origin | None = None,
         with_state: bool = False,
+        overwrite: bool = False,
     ) -> Promotion:
         """Make a job of a run: a folder to review, which runs without a notebook.
 
@@ -532,11 +533,14 @@ class Session:
             Stop the run, and let the job go on from where it stopped: its rows are in
             the tables, each once. The run cannot be gone on with here any more;
             :meth:`attach` brings it back.
+        overwrite
+            Write also files of the job that were changed by hand since it was promoted.
 
         Raises
         ------
         ArroyoError
-            When the run cannot be a job, or has such a finding; nothing is written.
+            When the run cannot be a job, or has such a finding, or somebody has changed
+            a file of the job since it was promoted; nothing is written.
             With its state, also when it has none to hand over, and goes on.
 
         Examples
@@ -562,6 +566,8 @@ class Session:
             origin=None if name in self._attached else origin,
             deny=deny,
             target=target,
+            ends=run.options.ends,
+            overwrite=overwrite,
         )
         if with_state:
             with held() as interrupts:

@@ -3,7 +3,7 @@ test that it stays so."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.plan import Plan
 from arroyo_nb.promote import PLAN, SPEC, ci
+from arroyo_nb.promote.hand_edits import NOTES, Promoted, leftovers, refuse_loss
 from arroyo_nb.promote.jobfile import JobFile, load, read_text
 from arroyo_nb.promote.jobspec import STATE, JobSpec, Origin
 from arroyo_nb.promote.lint import Finding, lint, refuse, report
@@ -30,12 +31,15 @@ class Promotion:
         What production would do differently.
     command
         The one that runs the job.
+    notes
+        What else a person should know.
     """
 
     folder: Path
     spec: JobSpec
     findings: tuple[Finding, ...]
     command: str
+    notes: tuple[str, ...] = ()
 
 
 def promote(
@@ -48,9 +52,11 @@ def promote(
     origin: Origin | None = None,
     deny: Collection[str] = (),
     target: str = LOCAL,
+    ends: str = "",
+    overwrite: bool = False,
 ) -> Promotion:
     """Make a job of a cell's plan, and write its folder; other files in it stay, and
-    what a promotion wrote there is written anew.
+    what a promotion wrote there is written anew, unless somebody has edited it.
 
     Parameters
     ----------
@@ -62,12 +68,16 @@ def promote(
         Codes of findings that are errors.
     target
         Where it is to run: a name of :data:`arroyo_nb.promote.targets.TARGETS`.
+    ends
+        The options by which the cell ends, which a job has not.
+    overwrite
+        Whether files that were changed by hand are written anew too.
 
     Raises
     ------
     ArroyoError
         When it cannot be a job, or not one of that target, or has a finding that is
-        denied; nothing is written.
+        denied, or a file was changed by hand; nothing is written.
     """
     chosen = TARGETS.get(target)
     file = promoted(
@@ -89,8 +99,29 @@ def promote(
         ci.file_name(name): ci.text(name, deny),
         **delivery.files,
     }
+    texts[SPEC] = file.source.text
+    _refuse_foreign(folder, ci.file_name(file.spec.name))
+    if not overwrite:
+        refuse_loss(folder, texts, file.spec)
+    notes = tuple(_notes(folder, texts, ends, delivery.notes))
     _write(folder, file, texts)
-    return Promotion(folder, file.spec, findings, delivery.command)
+    return Promotion(folder, file.spec, findings, delivery.command, notes)
+
+
+def _notes(
+    folder: Path, texts: Mapping[str, str], ends: str, of_target: Iterable[str]
+) -> Iterator[str]:
+    if ends:
+        yield (
+            f"the cell ends by {ends}, its job does not: it reads on until it is "
+            "stopped (arroyo-nb stop)"
+        )
+    if others := leftovers(folder, texts):
+        yield (
+            f"{', '.join(others)} in {folder} is of an earlier promotion, and was left "
+            "as it is: remove it if it is not needed any more"
+        )
+    yield from of_target
 
 
 def before(folder: Path) -> JobSpec | None:
@@ -99,13 +130,13 @@ def before(folder: Path) -> JobSpec | None:
     return load(path).spec if path.exists() else None
 
 
-def _write(folder: Path, file: JobFile, texts: dict[str, str]) -> None:
-    _refuse_foreign(folder, ci.file_name(file.spec.name))
-    texts = {**texts, SPEC: file.source.text}
+def _write(folder: Path, file: JobFile, texts: Mapping[str, str]) -> None:
+    noted = (Promoted.of(folder) or Promoted()).and_then(folder, texts, file.spec)
+    written = {**texts, NOTES: noted.text}
     try:
         if file.spec.state == STATE:
-            texts[IGNORED] = _ignoring(folder / IGNORED, f"/{STATE}/\n")
-        for name, text in texts.items():
+            written[IGNORED] = _ignoring(folder / IGNORED, f"/{STATE}/\n")
+        for name, text in written.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

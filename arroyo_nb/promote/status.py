@@ -8,7 +8,7 @@ from typing import NamedTuple
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.promote.handing import state_of
 from arroyo_nb.promote.jobfile import load
-from arroyo_nb.run.owner import Job, holder
+from arroyo_nb.run.owner import Job, holder, job_in
 from arroyo_nb.run.stamp import found
 
 
@@ -56,7 +56,7 @@ def status(spec: Path) -> Status:
         is_new = found(folder) is None
     except ArroyoError as error:
         return Status(spec.parent.name, f"unreadable: {error.message}", spec.parent)
-    told, held = Job.of(folder), holder(folder)
+    told, held = job_in(folder), holder(folder)
     if told is not None and told.is_going:
         address = "" if told.port is None else f"http://127.0.0.1:{told.port}/healthz"
         return Status(

@@ -99,6 +99,12 @@ class RunOptions:
     spec: str = ""
     differs: Callable[[Stamp], str] = untold
 
+    @property
+    def ends(self) -> str:
+        """The options by which the run ends early, as a cell writes them."""
+        ends = (("--until", self.until), ("--for", self.stop_after))
+        return " and ".join(f"{name} {value}" for name, value in ends if value)
+
 
 def state_folder(named: str | Path) -> Path:
     """The folder that a user names to keep state in.

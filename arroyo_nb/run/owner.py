@@ -19,6 +19,7 @@ from pathlib import Path
 
 from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.run import job_registry
 from arroyo_nb.run.folder import LOCK, owner
 from arroyo_nb.run.stopping import StopMode
 
@@ -29,8 +30,8 @@ STOP_S = 150.0
 LOOK_S = 0.05
 
 
-_STOPPING = "stopping"
-_GOING = ("starting", "running", "waiting", _STOPPING)
+_STARTING, _STOPPING = "starting", "stopping"
+_GOING = (_STARTING, "running", "waiting", _STOPPING)
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,47 @@ class Job:
         return None
 
 
+def job_in(folder: Path) -> Job | None:
+    """The job in a folder: one that runs or starts there, or else the last one; None
+    where there was none.
+
+    A job that starts has noted nothing in the folder as yet, which may turn out to be
+    another process's: the list of the jobs of this machine names it.
+    """
+    job = Job.of(folder)
+    if job is None or not job.is_going:
+        for starts in job_registry.running_in(folder):
+            since = starts.since or datetime.now(UTC).isoformat(timespec="seconds")
+            return Job(
+                starts.name, _STARTING,
+                pid=starts.pid, started=starts.started, since=since,
+            )  # fmt: skip
+    return job
+
+
+def refuse_second(folder: Path) -> None:
+    """Refuse to run a job in a folder that is in use.
+
+    Raises
+    ------
+    RunProblem
+        When a job runs or starts there, or a run that is none.
+    """
+    job = job_in(folder)
+    if job is not None and job.is_going and job.pid != os.getpid():
+        raise RunProblem(
+            f"'{job.name}' is {job.state} already, in process {job.pid} since "
+            f"{job.since}; its state is in '{folder}'",
+            hint="arroyo-nb status says what it does, and arroyo-nb stop stops it; to "
+            "run it twice, give this one another --state-dir",
+        )
+    if (held := holder(folder)) is not None:
+        raise RunProblem(
+            f"state folder '{folder}' is in use by {held}",
+            hint="stop that run, or give this one a state folder of its own",
+        )
+
+
 def holder(folder: Path) -> str | None:
     """Who holds the lock of a folder, in words; None: nobody."""
     try:
@@ -123,11 +165,12 @@ def stop_job(
     RunProblem
         When what runs there is no job of this machine, or does not end.
     """
-    job = Job.of(folder)
+    job = job_in(folder)
     if job is not None and job.is_going:
         # A second signal would not wait for what is being written.
         if job.state != _STOPPING or mode in (StopMode.IMMEDIATE, None):
-            if mode is not None:
+            # One that starts has nothing to bring to an end, and no folder perhaps.
+            if mode is not None and job.state != _STARTING:
                 _leave_request(folder, mode)
             os.kill(job.pid, signal.SIGKILL if mode is None else signal.SIGTERM)
         _await_end(folder, job, check)
@@ -137,7 +180,7 @@ def stop_job(
         raise RunProblem(
             f"state folder '{folder}' is in use by {held}, which is no job that can "
             "be stopped from here",
-            hint="stop it where it runs; a job that is starting can be stopped soon",
+            hint="stop it where it runs, as in its notebook",
         )
     return job
 
@@ -163,7 +206,11 @@ def _leave_request(folder: Path, mode: StopMode) -> None:
 def _await_end(folder: Path, job: Job, check: Callable[[], None]) -> None:
     deadline = time.monotonic() + STOP_S
     mine = f"process {job.pid}"
-    while (Job.of(folder) or job).is_going or (holder(folder) or "").endswith(mine):
+    # The notes of one that starts are those of the job before it.
+    is_starting = job.state == _STARTING
+    while (job if is_starting else Job.of(folder) or job).is_going or (
+        holder(folder) or ""
+    ).endswith(mine):
         check()
         if time.monotonic() > deadline:
             raise RunProblem(f"'{job.name}' has not ended within {STOP_S:g} s")

@@ -26,7 +26,11 @@ class Found(NamedTuple):
 
 
 def promoted(
-    folder: Path, command: str, found: Sequence[Found], note: str = ""
+    folder: Path,
+    command: str,
+    found: Sequence[Found],
+    note: str = "",
+    more: Sequence[str] = (),
 ) -> dict[str, str]:
     """A promotion as a MIME bundle.
 
@@ -38,14 +42,18 @@ def promoted(
         What runs the job.
     note
         What else was done.
+    more
+        What else to know, a sentence each.
     """
     said = count(len(found), "finding") if found else "nothing found"
     said = f"{said}; {note}" if note else said
-    text = [f"promoted to {folder}: {said}", *map(_line, found), f"run it: {command}"]
+    text = [f"promoted to {folder}: {said}", *map(_line, found)]
+    text += [*(f"  note: {each}" for each in more), f"run it: {command}"]
+    notes = "".join(f"<p>note: {escaped(each, LINE_CHARS)}</p>" for each in more)
     rows = "".join(_row(folder, one) for one in found)
     html = (
         f"<p>promoted to {_link(folder, 'job.yaml', str(folder))}: {said}</p>"
-        f"<table><tbody>{rows}</tbody></table>"
+        f"<table><tbody>{rows}</tbody></table>{notes}"
         f"<p>run it: <code>{escaped(command, LINE_CHARS)}</code></p>"
     )
     lines = (plain(line, LINE_CHARS) for line in text)

@@ -155,6 +155,82 @@ def test_promoting_again_ends_the_drift(notebook, told):
     assert (status, "drift" in out) == (0, False)
 
 
+@pytest.mark.parametrize(
+    ("file", "before", "after", "named"),
+    [
+        ("job.yaml", "counter < 3", "counter < 4", "job.yaml' (sql)"),
+        ("job.yaml", "ttl: 1h", "ttl: 2h", "job.yaml' (ttl)"),
+        ("job.yaml", "version: 1", "# mine\nversion: 1", "job.yaml' (comments)"),
+        ("test_few.py", "from pathlib", "import os\nfrom pathlib", "test_few.py'"),
+    ],
+)
+def test_what_was_changed_by_hand_is_not_overwritten(
+    notebook, told, file, before, after, named
+):
+    promoting = ("promote", "clock.ipynb", "--name", "few")
+    told(*promoting)
+    path = Path("jobs/few", file)
+    edited = path.read_text().replace(before, after)
+    path.write_text(edited)
+    notebook(least="least = 5")
+    status, said = told(*promoting)
+    assert status == 3
+    assert f"changed by hand since the last promotion: 'jobs/few/{named};" in said
+    assert "--overwrite" in said
+    assert path.read_text() == edited
+    assert "counter < 3" in Path("jobs/few/plan.txt").read_text()
+    assert told(*promoting, "-o", "other")[0] == 0
+    assert told(*promoting, "--overwrite")[0] == 0
+    assert path.read_text() != edited
+    assert told(*promoting)[0] == 0
+
+
+def test_edits_that_a_promotion_keeps_are_no_loss(notebook, told):
+    promoting = ("promote", "clock.ipynb", "--name", "few")
+    told(*promoting)
+    path = Path("jobs/few/job.yaml")
+    path.write_text(path.read_text().replace("tables:", "tags: {team: a}\ntables:"))
+    notebook(least="least = 5")
+    assert told(*promoting)[0] == 0
+    assert "team: a" in path.read_text()
+    assert "counter < 5" in path.read_text()
+
+
+def test_an_edit_in_a_folder_without_check_sums_is_seen_by_its_plan(notebook, told):
+    promoting = ("promote", "clock.ipynb", "--name", "few")
+    told(*promoting)
+    Path("jobs/few/.promoted.json").write_text("<<<<<<< HEAD")
+    notebook(least="least = 5")
+    assert told(*promoting)[0] == 0
+    Path("jobs/few/.promoted.json").unlink()
+    path = Path("jobs/few/job.yaml")
+    path.write_text(path.read_text().replace("counter < 5", "counter < 6"))
+    assert "its plan is another than plan.txt" in told(*promoting)[1]
+
+
+def test_files_of_a_former_target_are_told(notebook, told):
+    promoting = ("promote", "clock.ipynb", "--name", "few")
+    status, said = told(*promoting, "--target", "kubernetes")
+    assert status == 0, said
+    assert "note: kubernetes/Dockerfile installs arroyo-nb==" in said
+    assert "set ARROYO_NB to a wheel" in said
+    assert "runs on this machine with: arroyo-nb run jobs/few/job.yaml\n" in said
+    status, said = told(*promoting)
+    assert "note: kubernetes/ in jobs/few is of an earlier promotion" in said
+    assert Path("jobs/few/kubernetes/apply.sh").exists()
+    assert "kubernetes/ in" in told(*promoting)[1]
+    assert "kubernetes/ in" not in told(*promoting, "--target", "kubernetes")[1]
+    said = told(*promoting, "--target", "docker")[1]
+    assert "did you mean 'kubernetes'? known: arroyo, kubernetes" in said
+
+
+def test_a_cell_that_ends_says_that_its_job_does_not(notebook, told):
+    notebook(few=CELLS["few"].replace("--ttl 1h", "--ttl 1h --until end --for 5m"))
+    status, said = told("promote", "clock.ipynb", "--name", "few")
+    assert status == 0
+    assert "note: the cell ends by --until end and --for 5m, its job does not" in said
+
+
 def test_a_plan_that_is_not_that_of_its_spec_drifted(told):
     sql = "SELECT counter FROM t WHERE counter < 3"
     table = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1)"

@@ -29,10 +29,13 @@ class Delivery:
         What runs it, from where the path of its folder leads from.
     files
         Texts by their paths in the job's folder.
+    notes
+        What else a person should know.
     """
 
     command: str
     files: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 class Target(Protocol):
@@ -58,4 +61,13 @@ class Target(Protocol):
         """
 
 
-TARGETS: Registry[Target] = Registry("target", __name__, "TARGET", dashed=True)
+ALIASES: Mapping[str, str] = {
+    "docker": "kubernetes", "k8s": "kubernetes", "kube": "kubernetes",
+    "spark": "spark-submit", "cluster": "spark-submit", "yarn": "spark-submit",
+    "here": LOCAL, "systemd": LOCAL,
+}  # fmt: skip
+"""The target that is meant by a name that people try."""
+
+TARGETS: Registry[Target] = Registry(
+    "target", __name__, "TARGET", dashed=True, aliases=ALIASES
+)

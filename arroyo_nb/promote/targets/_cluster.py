@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from arroyo_nb.connectors import is_streamed
 from arroyo_nb.engine.coordinates import Coordinates
@@ -11,7 +12,9 @@ from arroyo_nb.engine.jars import packages as jar_packages
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.nodes import Sink, Source
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.promote.jobfile import JobFile
 from arroyo_nb.promote.jobspec import JobSpec
+from arroyo_nb.promote.shell import shell_path
 from arroyo_nb.promote.versions import installed, packages
 
 PARALLELISM = 2
@@ -54,6 +57,23 @@ def own(spec: JobSpec) -> str:
     """What pip installs arroyo_nb by; without what depends on a notebook."""
     version = spec.packages.get(_OWN) or installed(_OWN)
     return f"{_OWN}=={version}"
+
+
+def notes(job: JobFile, folder: Path, installer: str) -> tuple[str, ...]:
+    """What a person should know of a job for a cluster.
+
+    Parameters
+    ----------
+    installer
+        The file that installs arroyo_nb.
+    """
+    command = f"arroyo-nb run {shell_path(folder / Path(job.source.name).name)}"
+    return (
+        f"{installer} installs {own(job.spec)} from the index that pip is set to; "
+        "where that does not have it, set ARROYO_NB to a wheel or an address that pip "
+        "takes",
+        f"the same job runs on this machine with: {command}",
+    )
 
 
 def spark(spec: JobSpec) -> str:

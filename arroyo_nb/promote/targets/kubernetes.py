@@ -23,6 +23,7 @@ from arroyo_nb.promote.targets import Delivery
 from arroyo_nb.promote.targets._cluster import (
     MAIN,
     jars,
+    notes,
     own,
     requirements,
     slots,
@@ -138,7 +139,8 @@ class Kubernetes:
         }
         files = {f"{FOLDER}/{file}": text for file, text in texts.items()}
         script = shell_path(folder / FOLDER / APPLY)
-        return Delivery(f"REGISTRY=HOST/FOLDER sh {script}", files)
+        command = f"REGISTRY=HOST/FOLDER sh {script}"
+        return Delivery(command, files, notes(job, folder, f"{FOLDER}/Dockerfile"))
 
 
 def _resource(spec: JobSpec) -> str:

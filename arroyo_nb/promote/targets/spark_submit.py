@@ -20,6 +20,7 @@ from arroyo_nb.promote.targets import Delivery
 from arroyo_nb.promote.targets._cluster import (
     MAIN,
     jars,
+    notes,
     own,
     requirements,
     slots,
@@ -121,7 +122,8 @@ class SparkSubmit:
         }
         script = shell_path(folder / FOLDER / SUBMIT)
         files = {f"{FOLDER}/{name}": text for name, text in texts.items()}
-        return Delivery(f"{_variables(spec)} sh {script}", files)
+        command = f"{_variables(spec)} sh {script}"
+        return Delivery(command, files, notes(job, folder, f"{FOLDER}/{PACK}"))
 
 
 def _is_shared(spec: JobSpec) -> bool:

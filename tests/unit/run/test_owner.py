@@ -36,6 +36,16 @@ print("held", flush=True)
 while True:
     signal.pause()
 """
+STARTING = """
+import signal, sys
+from pathlib import Path
+from arroyo_nb.run.job_registry import listed
+folder = Path(sys.argv[1])
+with listed(folder.parents[1] / "job.yaml", folder, "job"):
+    print("held", flush=True)
+    while True:
+        signal.pause()
+"""
 SPEC = """version: 1
 name: job
 sql: |
@@ -44,13 +54,19 @@ sql: |
 """
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    """The list of jobs of this test alone."""
+    monkeypatch.setenv("ARROYO_NB_CACHE", str(tmp_path / "cache"))
+
+
 @pytest.fixture
 def started(tmp_path):
     """Starts a process that has the folder of a job."""
     processes = []
 
-    def start(told="told"):
-        command = [sys.executable, "-c", JOB, str(tmp_path / "state" / "job"), told]
+    def start(told="told", script=JOB):
+        command = [sys.executable, "-c", script, str(tmp_path / "state" / "job"), told]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         processes.append(process)
         assert process.stdout.readline() == "held\n"
@@ -147,15 +163,69 @@ def test_a_job_that_stops_is_not_asked_twice(started, folder, monkeypatch):
     process = started()
     replace(Job.of(folder), pid=process.pid, state="stopping").write(folder)
     heard = []
-    # 0 only looks whether it lives.
-    monkeypatch.setattr("os.kill", lambda *told: told[1] and heard.append(told))
 
     def enough():
         raise TimeoutError
 
-    with pytest.raises(TimeoutError):
-        stop_job(folder, enough)
-    assert (heard, asked_mode(folder)) == ([], None)
-    with pytest.raises(TimeoutError):
-        stop_job(folder, enough, StopMode.IMMEDIATE)
+    with monkeypatch.context() as patch:
+        # 0 only looks whether it lives.
+        patch.setattr("os.kill", lambda *told: told[1] and heard.append(told))
+        with pytest.raises(TimeoutError):
+            stop_job(folder, enough)
+        assert (heard, asked_mode(folder)) == ([], None)
+        with pytest.raises(TimeoutError):
+            stop_job(folder, enough, StopMode.IMMEDIATE)
     assert heard == [(process.pid, signal.SIGTERM)]
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_job_that_starts_is_told_and_stopped(started, folder, spec, capsys, before):
+    """Until it runs, its folder has no notes, or those of a process that is gone."""
+    if before:
+        killed = started()
+        killed.kill()
+        killed.wait(20)
+    process = started(script=STARTING)
+    assert (status(spec).state, status(spec).pid) == ("starting", process.pid)
+    assert main(["status", str(spec)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"job: starting, process {process.pid}, since 20")
+    assert "ready: no: the job is starting" in said
+    assert main(["status", str(spec), "--live"]) == 0
+    assert main(["status", str(spec), "--ready"]) == 1
+    assert main(["stop", str(spec), "--mode", "graceful"]) == 0
+    assert f"stopped 'job', process {process.pid}" in capsys.readouterr().err
+    assert process.wait(20) == -signal.SIGTERM
+    assert asked_mode(folder) is None
+    assert status(spec).state == ("killed" if before else "not run yet")
+
+
+@pytest.mark.parametrize(
+    ("script", "state"), [(JOB, "is running"), (STARTING, "is starting")]
+)
+def test_a_job_that_runs_is_not_begun_again(
+    started, folder, spec, capsys, monkeypatch, script, state
+):
+    """It is refused before anything is written into its log."""
+
+    def begun(*arguments, **options):
+        raise AssertionError("nothing is begun")
+
+    monkeypatch.setattr("arroyo_nb.headless.Session", begun)
+    process = started(script=script)
+    for more in ((), ("--fresh",)):
+        assert main(["run", str(spec), *more]) == 1
+        said = capsys.readouterr().err
+        assert f"'job' {state} already, in process {process.pid} since 20" in said
+        assert "arroyo-nb stop" in said
+    assert not list(folder.parent.glob("*.events*"))
+    assert process.poll() is None
+
+
+def test_a_folder_that_a_notebook_runs_is_refused_before_its_log(
+    started, folder, spec, capsys
+):
+    started("silent")
+    assert main(["run", str(spec)]) == 1
+    assert "is in use by run 'job' of process" in capsys.readouterr().err
+    assert not list(folder.parent.glob("*.events*"))

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from arroyo_nb.engine.class_data import cache_folder
@@ -27,6 +28,8 @@ class Listed:
         Its ``job.yaml``, and the folder of its run.
     pid, started
         The process, and when that began.
+    since
+        The same, ISO 8601, UTC.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Listed:
     folder: str
     pid: int
     started: int
+    since: str = ""
 
     @property
     def is_going(self) -> bool:
@@ -46,9 +50,9 @@ def listed(spec: Path, folder: Path, name: str) -> Iterator[None]:
     """Have this process listed while it is held; a folder that cannot be written lists
     nothing."""
     me = os.getpid()
-    job = Listed(
-        name, str(spec.absolute()), str(folder.absolute()), me, process_start(me) or 0
-    )
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    at, start = str(folder.absolute()), process_start(me) or 0
+    job = Listed(name, str(spec.absolute()), at, me, start, since)
     path = _folder() / f"{me}-{secrets.token_hex(4)}.json"
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -73,6 +77,12 @@ def running() -> list[Listed]:
             else:
                 path.unlink()
     return sorted(found, key=lambda job: (job.name, job.spec))
+
+
+def running_in(folder: Path) -> list[Listed]:
+    """Those of other processes whose runs are in a folder."""
+    here, me = str(folder.absolute()), os.getpid()
+    return [job for job in running() if job.folder == here and job.pid != me]
 
 
 def _folder() -> Path:
