@@ -216,7 +216,7 @@ class TapeTarget:
         self.rows = 0
 
     def __enter__(self) -> TapeTarget:
-        self._writer = RecordWriter(self._path, self._path.stem)
+        self._writer = RecordWriter(self._path, self._path.stem, emitted=True)
         return self
 
     def __exit__(

@@ -73,6 +73,9 @@ nobody holds more in memory."""
 
 PACKED = "zstd"
 
+EMITTED = "session.emit"
+"""What the header of a tape says that rows of a program were written to."""
+
 RECORD_BYTES = 100
 """What a record takes beside its bytes, about."""
 
@@ -129,6 +132,8 @@ class RecordWriter:
         Where its records are from, and what places of them begin with.
     redacted
         The fields whose values were replaced, for the header.
+    emitted
+        Whether its records come from a program, and from no topic.
 
     Raises
     ------
@@ -136,13 +141,21 @@ class RecordWriter:
         When something is there already, or nothing can be written there.
     """
 
-    def __init__(self, path: Path, topic: str, *, redacted: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        topic: str,
+        *,
+        redacted: Sequence[str] = (),
+        emitted: bool = False,
+    ) -> None:
         self.path = path
         self.records = 0
         """How many it has taken, but for those that could not be written."""
         self.partitions: set[int] = set()
         """Of which partitions those are that are written."""
-        self._header = Header(str(RECORDS), topic, bounded=True, redacted=(*redacted,))
+        header = Header(str(RECORDS), topic, bounded=True, redacted=(*redacted,))
+        self._header = replace(header, made_by=EMITTED) if emitted else header
         self._kept: list[tuple[Record, int]] = []
         self._kept_bytes = 0
         if path.exists():
@@ -319,6 +332,8 @@ class RecordTape:
             )
         self.topic = header.source
         self.redacted = header.redacted
+        self.emitted = header.made_by == EMITTED
+        """Whether its records came from a program, and from no topic."""
         self._chunks = header.chunks or 0
         found = chunk_numbers(folder)
         if header.chunks is None or found != tuple(range(1, header.chunks + 1)):

@@ -17,7 +17,7 @@ from arroyo_nb.views.words import clock, duration
 LEFT = 92
 BESIDE = 152
 """Pixels for the labels at the right, at least."""
-TOP, BOTTOM = 16, 122
+TOP, BOTTOM, FLAT_BOTTOM = 16, 122, 34
 MOST_POINTS = 240
 """A longer history is thinned; the last point always stays."""
 
@@ -31,15 +31,16 @@ def strip(snapshot: Snapshot) -> str:
     right = _right(points[-1])
     xs = [round(LEFT + p.elapsed_s / seconds * (right - LEFT), 1) for p in points]
     axis = _axis(points)
+    bottom = round(axis.left)
     parts = [
         *_grid(axis, right),
         *_curves(points, xs, axis),
         *_ends(points[-1], axis, right),
-        f'<text x="{LEFT}" y="{BOTTOM + 16}">start</text>',
-        f'<text x="{right}" y="{BOTTOM + 16}" text-anchor="end">'
+        f'<text x="{LEFT}" y="{bottom + 16}">start</text>',
+        f'<text x="{right}" y="{bottom + 16}" text-anchor="end">'
         f"{duration(timedelta(seconds=seconds))} later →</text>",
     ]
-    return svg(BOTTOM + 24, _told(points[-1]), parts)
+    return svg(bottom + 24, _told(points[-1]), parts)
 
 
 def _right(last: MarkPoint) -> float:
@@ -64,7 +65,9 @@ def _axis(points: Sequence[MarkPoint]) -> Axis:
     """Event time up: high moments have small pixels."""
     moments = [p.max_event_time for p in points if p.max_event_time is not None]
     moments += [mark for p in points if (mark := _mark(p)) is not None]
-    return Axis(min(moments), max(moments), BOTTOM, TOP)
+    low, high = min(moments), max(moments)
+    # A flat line takes no room above it.
+    return Axis(low, high, BOTTOM if low < high else FLAT_BOTTOM, TOP)
 
 
 def _grid(axis: Axis, right: float) -> list[str]:

@@ -1,5 +1,6 @@
 """What feeds a run: when it is asked before it has begun, and what it cannot do."""
 
+import shutil
 import threading
 from datetime import timedelta
 from types import SimpleNamespace
@@ -266,9 +267,9 @@ def tape_feed(tmp_path):
     """The feed of a tape of ten minutes of events, a minute apart, that arrived so far
     apart; at a speed."""
 
-    def make(arrives_us, columns, time_ms=0):
+    def make(arrives_us, columns, time_ms=0, **written):
         path = tmp_path / "clicks.tape"
-        with RecordWriter(path, "clicks") as writer:
+        with RecordWriter(path, "clicks", **written) as writer:
             for minute in range(10):
                 value = f'{{"id": {minute}, "ts": {minute * 60_000}}}'.encode()
                 record = Record(0, minute, minute * time_ms, None, value)
@@ -280,6 +281,7 @@ def tape_feed(tmp_path):
         (feed,) = fed._feeds
         return feed
 
+    make.path = tmp_path / "clicks.tape"
     return make
 
 
@@ -307,6 +309,15 @@ def test_a_tape_that_arrived_by_and_by_is_played_by_its_arrival(tape_feed):
     feed = tape_feed(20_000_000, EPOCH_TIME)
     assert ticks(feed) == [20 * n // 15 for n in range(10)]
     assert feed._pace.whole
+
+
+def test_a_fast_topic_keeps_its_chunks_and_fast_rows_of_a_program_do_not(
+    tape_feed, monkeypatch
+):
+    monkeypatch.setattr("arroyo_nb.connectors.tape.AT_ONCE_RECORD_US", 10**6)
+    assert tape_feed(200_000, EPOCH_TIME)._pace.whole
+    shutil.rmtree(tape_feed.path)
+    assert not tape_feed(200_000, EPOCH_TIME, emitted=True)._pace.whole
 
 
 def test_a_tape_without_times_is_not_played_at_a_speed(tape_feed):

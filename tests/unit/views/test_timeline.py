@@ -131,3 +131,14 @@ def test_the_watermark_and_the_last_closed_window_are_in_the_picture() -> None:
     x = re.search(r'data-key="watermark"[^>]*translate\(([\d.]+)px', svg)
     assert x is not None
     assert float(x[1]) == pytest.approx(30, abs=30)
+
+
+def test_a_flat_line_has_no_room_above_it() -> None:
+    def height(*newest: datetime) -> int:
+        points = tuple(MarkPoint(i, i, n, None) for i, n in enumerate(newest))
+        drawn = strip(Snapshot("q", TUMBLE.state, history=points))
+        found = re.search(r'viewBox="0 0 \d+ (\d+)"', drawn)
+        assert found is not None
+        return int(found[1])
+
+    assert height(at(8), at(8)) < 60 < height(at(8), at(9))
