@@ -321,12 +321,18 @@ class _Table:
             values |= self._options.take_all([_BAD_DATA], problems)
         return values
 
+    def _formats_hint(self) -> str:
+        names = sorted(self._connector.formats, key=lambda name: (name != "json", name))
+        return "write " + " or ".join(f"format = '{name}'" for name in names)
+
     def _format(self, values: dict[str, OptionValue]) -> None:
         name = self._options.text("format")
         span = self._options.span("format")
         if name is None:
             kind = self._connector.name.replace("_", " ").capitalize()
-            raise CatalogProblem(f"'format' must be set for {kind} connection")
+            raise CatalogProblem(
+                f"'format' must be set for {kind} connection", hint=self._formats_hint()
+            )
         if name in _FORMATS_TO_COME and name not in FORMATS.names:
             raise Unsupported(f"the format '{name}' is not supported yet", span=span)
         if name not in FORMATS.names:
@@ -342,6 +348,7 @@ class _Table:
                 f"the connector '{self._connector.name}' does not take the format "
                 f"'{name}'",
                 span=span,
+                hint=self._formats_hint(),
             )
         values["format"] = name
         options = format_options(self._connector, name)

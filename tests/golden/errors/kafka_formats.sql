@@ -25,3 +25,4 @@ CREATE TABLE f (n INT) WITH (connector = 'single_file', path = '/x', type = 'sou
 -- <cell>:6:87: Failed to create table f caused by the connector 'single_file' does not take the format 'raw_string'
 --   CREATE TABLE f (n INT) WITH (connector = 'single_file', path = '/x', type = 'source', format = 'raw_string')
 --                                                                                         ^^^^^^^^^^^^^^^^^^^^^
+--   hint: write format = 'json' or format = 'debezium_json'
