@@ -7,13 +7,16 @@ what was left out is told on standard error.
 from __future__ import annotations
 
 import argparse
+import os
+import select
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from arroyo_nb import headless, roots
 from arroyo_nb.catalog import Catalog
@@ -28,6 +31,7 @@ from arroyo_nb.errors import (
 from arroyo_nb.job.log import LOGS
 from arroyo_nb.job.supervisor import JobState
 from arroyo_nb.promote import SUFFIXES
+from arroyo_nb.registry import nearest_name
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.source import Source
 
@@ -43,10 +47,11 @@ EXIT_CODES = """\
 exit codes:
   0    finished; of check and diff: nothing found
   1    failed while it ran; of check, diff and status --ready: found, or not so
-  2    wrong usage: an option, or a file that cannot be read
+  2    wrong usage: an option, a command, or a file that cannot be read
   3    plan error: the script or the job cannot be run as it is written
   4    data error: a value that cannot be read, or not be written
   130  stopped by SIGINT (Ctrl-C); a job keeps its state and resumes from it
+  141  nobody reads its output any more
   143  stopped by SIGTERM or 'arroyo-nb stop'; the same
 """
 _PLAN_ERRORS = (SyntaxProblem, CatalogProblem, PlanProblem, PromoteProblem)
@@ -85,13 +90,36 @@ EXAMPLES = {
     "attach": "  arroyo-nb attach job.yaml",
 }
 
+MEANT = {
+    "start": "run", "resume": "run", "restart": "run", "submit": "run",
+    "kill": "stop", "cancel": "stop", "ps": "jobs", "list": "jobs", "ls": "jobs",
+    "tail": "logs", "plan": "explain", "lint": "check", "validate": "check",
+    "deploy": "promote",
+}  # fmt: skip
+"""The command that is meant by a word that people try."""
+
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    arguments = _parser().parse_args(argv)
     try:
+        try:
+            return _main(sys.argv[1:] if argv is None else argv)
+        finally:
+            _flush()  # here and not when Python ends, which would tell of a closed pipe
+    except BrokenPipeError:
+        if not _drop_broken():
+            raise
+        return STOPPED + signal.SIGPIPE
+
+
+def _main(argv: Sequence[str]) -> int:
+    parser = _parser()
+    _refuse_unknown_command(parser, argv)
+    arguments = parser.parse_args(argv)
+    try:
+        _refuse_notebook(arguments)
         status: int = arguments.do(arguments)
     except ArroyoError as error:
         headless.say_aside(str(error))
@@ -103,6 +131,65 @@ def main(argv: Sequence[str] | None = None) -> int:
         headless.say_aside("interrupted")
         return INTERRUPTED
     return status
+
+
+def _refuse_unknown_command(
+    parser: argparse.ArgumentParser, argv: Sequence[str]
+) -> None:
+    """Suggest a command, where the first word is none; argparse only lists them."""
+    word = argv[0] if argv else ""
+    if not word or word.startswith("-") or word in EXAMPLES:
+        return
+    meant = MEANT.get(word) or nearest_name(word, EXAMPLES)
+    near = f"did you mean '{meant}'? " if meant else ""
+    parser.error(f"there is no command '{word}': {near}known: {', '.join(EXAMPLES)}")
+
+
+def _refuse_notebook(arguments: argparse.Namespace) -> None:
+    if arguments.do in (_promote, _check):
+        return
+    for name in ("file", "old", "new"):
+        file = str(getattr(arguments, name, ""))
+        if file.endswith(NOTEBOOK):
+            raise UsageProblem(
+                f"'{file}' is a notebook: this command takes a job.yaml or a script",
+                hint=f"arroyo-nb promote {shlex.quote(file)} --name NAME makes a job "
+                "of the cell of that run, and arroyo-nb check looks at all its cells",
+            )
+
+
+def _streams() -> Iterator[TextIO]:
+    yield from filter(None, (sys.stdout, sys.stderr))
+
+
+def _flush() -> None:
+    for stream in _streams():
+        stream.flush()
+
+
+def _drop_broken() -> bool:
+    """Have what is still to be written to a pipe that nobody reads any more go nowhere;
+    False: no output of ours is one."""
+    broken = [stream for stream in _streams() if _is_broken(stream)]
+    for stream in broken:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    return bool(broken)
+
+
+def _is_broken(stream: TextIO) -> bool:
+    """Whether nobody reads a stream: what it has buffered cannot be written, or the
+    system says so, as nothing may be left of what failed."""
+    try:
+        stream.flush()
+        poll = select.poll()
+        poll.register(stream.fileno(), 0)
+    except BrokenPipeError:
+        return True
+    except (OSError, ValueError):  # it is no file
+        return False
+    return any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0))
 
 
 class UsageProblem(ArroyoError):
@@ -300,7 +387,8 @@ def _add_logs(commands: _Commands) -> None:
 
 
 def _add_place(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", metavar="FILE", help="its job.yaml")
+    said = "its job.yaml, or its name as jobs lists it"
+    command.add_argument("file", metavar="JOB", help=said)
     command.add_argument("--state-dir", metavar="DIR", help="as it was run with")
     command.add_argument("--name", metavar="N", help="as it was run with")
 
@@ -316,7 +404,8 @@ def _add_stop(commands: _Commands) -> None:
 def _add_attach(commands: _Commands) -> None:
     text = "stop a job that runs, and tell what brings it into a notebook"
     attach = _command(commands, "attach", text, _attach)
-    attach.add_argument("file", metavar="FILE", help="its job.yaml")
+    said = "its job.yaml, or its name as jobs lists it"
+    attach.add_argument("file", metavar="JOB", help=said)
 
 
 def _add_deny(command: argparse.ArgumentParser) -> None:
@@ -476,7 +565,7 @@ def _checked(arguments: argparse.Namespace) -> int:
 def _attach(arguments: argparse.Namespace) -> int:
     from arroyo_nb import job_commands
 
-    return job_commands.attach(Path(arguments.file), say=print)
+    return job_commands.attach(_spec(arguments.file), say=print)
 
 
 def _promote(arguments: argparse.Namespace) -> int:
@@ -509,8 +598,32 @@ def _jobs(arguments: argparse.Namespace) -> int:
 def _folder(arguments: argparse.Namespace) -> Path:
     from arroyo_nb import job_status
 
-    state = arguments.state_dir and Path(arguments.state_dir)
-    return job_status.run_folder(Path(arguments.file), state, arguments.name)
+    state, name = arguments.state_dir, arguments.name
+    if not state and not name and (folder := job_status.folder_of(arguments.file)):
+        return folder
+    spec = _spec(arguments.file)
+    return job_status.run_folder(spec, Path(state) if state else None, name)
+
+
+def _spec(file: str) -> Path:
+    """The job.yaml of a job: its path, its folder, or the name that jobs lists."""
+    from arroyo_nb import job_status
+
+    specs = job_status.specs_of(file)
+    if len(specs) > 1:
+        raise UsageProblem(
+            f"'{file}' names {len(specs)} jobs: {', '.join(map(str, specs))}",
+            hint="type the path of its job.yaml",
+        )
+    if not specs:
+        near = nearest_name(file, job_status.names())
+        hint = f"did you mean '{near}'? " if near else ""
+        raise UsageProblem(
+            f"there is no job '{file}', and no such file",
+            hint=f"{hint}arroyo-nb jobs lists the jobs that run and those below this "
+            "folder; of another one type the path of its job.yaml",
+        )
+    return specs[0]
 
 
 def _status(arguments: argparse.Namespace) -> int:
@@ -537,9 +650,8 @@ def _stop(arguments: argparse.Namespace) -> int:
     from arroyo_nb import job_commands
 
     mode = None if arguments.mode == FORCE else StopMode(arguments.mode)
-    state = arguments.state_dir and Path(arguments.state_dir)
-    path, name = Path(arguments.file), arguments.name
-    return job_commands.stop(path, state, name, mode=mode, say=headless.say_aside)
+    folder = _folder(arguments)
+    return job_commands.stop(folder, mode=mode, say=headless.say_aside)
 
 
 def _is_spec(file: str) -> bool:

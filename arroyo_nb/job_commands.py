@@ -30,8 +30,7 @@ from arroyo_nb.promote.promotion import promoted
 from arroyo_nb.promote.review import review
 from arroyo_nb.promote.targets import LOCAL
 from arroyo_nb.run import owner
-from arroyo_nb.run.names import safe_name
-from arroyo_nb.run.options import duration, state_folder
+from arroyo_nb.run.options import duration
 from arroyo_nb.run.stopping import StopMode
 
 Say: TypeAlias = Callable[[str], None]
@@ -111,18 +110,8 @@ def attach(path: Path, *, say: Say) -> int:
     return GOOD
 
 
-def stop(
-    path: Path,
-    state: Path | None,
-    name: str | None,
-    *,
-    mode: StopMode | None,
-    say: Say,
-) -> int:
-    """Stop a job, and say what was stopped; the folder of its state and its name as
-    it was run with, where they are not those of its spec."""
-    job = jobfile.load(path)
-    folder = state_folder(state or job.state) / safe_name(name or job.spec.name)
+def stop(folder: Path, *, mode: StopMode | None, say: Say) -> int:
+    """Stop the job whose run is in a folder, and say what was stopped."""
     stopped = owner.stop_job(folder, mode=mode)
     if stopped is None:
         raise RunProblem(f"no job runs in '{folder}'")

@@ -18,7 +18,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.job.counts import read_progress
 from arroyo_nb.job.log import log_path, read_events, sentence
 from arroyo_nb.job.supervisor import JobState
-from arroyo_nb.promote import JOBS, SPEC, jobfile
+from arroyo_nb.promote import JOBS, SPEC, SUFFIXES, jobfile
 from arroyo_nb.promote.status import status as spec_status
 from arroyo_nb.run import job_registry as registry
 from arroyo_nb.run.names import safe_name
@@ -40,6 +40,32 @@ def run_folder(spec: Path, state: Path | None, name: str | None) -> Path:
     not those of its spec."""
     job = jobfile.load(spec)
     return state_folder(state or job.state) / safe_name(name or job.spec.name)
+
+
+def folder_of(name: str) -> Path | None:
+    """The folder of the run of a job that runs, by the job's name; None where no job,
+    or more than one, has it, or it is the path of a file."""
+    if Path(name).exists():
+        return None
+    found = {job.folder for job in registry.running() if job.name == name}
+    return Path(found.pop()) if len(found) == 1 else None
+
+
+def specs_of(file: str) -> list[Path]:
+    """The ``job.yaml`` that a path is, or has in it; else those of the jobs that run or
+    lie below this folder and have that name."""
+    path = Path(file)
+    if path.is_dir() and (path / SPEC).exists():
+        return [path / SPEC]
+    if path.exists() or path.suffix in SUFFIXES:
+        return [path]  # one that is missing is told with its path
+    specs = (Path(row["spec"]) for row in _rows(Path()) if row["name"] == file)
+    return list(dict.fromkeys(specs))
+
+
+def names() -> list[str]:
+    """The names of the jobs that run, and of those below this folder."""
+    return [row["name"] for row in _rows(Path())]
 
 
 def jobs(here: Path, *, as_json: bool, say: Say) -> int:

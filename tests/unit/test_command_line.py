@@ -1,0 +1,106 @@
+"""The words of the command line, and where it writes to; nothing needs a JVM."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arroyo_nb.cli import EXAMPLES, MEANT, main
+from arroyo_nb.run.job_registry import listed
+
+SPEC = """version: 1
+name: per_min
+sql: |
+  CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);
+  SELECT counter FROM t;
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ARROYO_NB_CACHE", str(tmp_path / "cache"))
+    for name in ("per_min", "twice", "thrice"):
+        Path("jobs", name).mkdir(parents=True)
+        named = "per_min" if name == "per_min" else "same"
+        Path("jobs", name, "job.yaml").write_text(SPEC.replace("per_min", named))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("jobs",),
+        ("status", "jobs/per_min/job.yaml"),
+        ("check", "jobs/per_min/job.yaml"),
+        ("status", "missing.yaml"),  # its error has nobody to read it either
+    ],
+)
+def test_a_pipe_that_nobody_reads_ends_it_quietly(arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "arroyo_nb.cli", *arguments]
+    errors = writing if "missing.yaml" in arguments else subprocess.PIPE
+    try:
+        done = subprocess.run(
+            command, stdout=writing, stderr=errors, text=True, check=False, timeout=120
+        )
+    finally:
+        os.close(writing)
+    assert not done.stderr
+    # argparse drops what it cannot print.
+    is_help = arguments == ("--help",)
+    assert done.returncode in (128 + signal.SIGPIPE, 0 if is_help else None)
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "status", "stop", "diff"])
+def test_a_notebook_is_no_script(command, capsys):
+    files = ["topic.ipynb"] * (2 if command == "diff" else 1)
+    Path("topic.ipynb").write_text('{"cells": [{"source": "it\'s"}]}')
+    assert main([command, *files]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("'topic.ipynb' is a notebook: this command takes a job.yaml")
+    assert "arroyo-nb promote topic.ipynb --name NAME" in said
+
+
+def test_a_job_is_found_by_the_name_that_jobs_lists(capsys):
+    for name in ("per_min", "jobs/per_min", "jobs/per_min/job.yaml"):
+        assert main(["status", name]) == 0
+        assert capsys.readouterr().out == "not run yet\n"
+    assert main(["status", "per_minn"]) == 2
+    said = capsys.readouterr().err
+    assert "there is no job 'per_minn', and no such file" in said
+    assert "did you mean 'per_min'? arroyo-nb jobs lists" in said
+    assert main(["stop", "same"]) == 2
+    assert "'same' names 2 jobs: " in capsys.readouterr().err
+    assert main(["status", "missing/job.yaml"]) != 0
+    assert "missing/job.yaml" in capsys.readouterr().err
+
+
+def test_a_job_that_runs_is_found_by_its_name_from_anywhere(
+    tmp_path, monkeypatch, capsys
+):
+    state = tmp_path / "elsewhere" / "per_min"
+    (tmp_path / "away").mkdir()
+    with listed(Path("jobs/per_min/job.yaml"), state, "per_min"):
+        monkeypatch.chdir(tmp_path / "away")
+        assert main(["logs", "per_min"]) == 1
+    assert str(state) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [("start", "run"), ("kill", "stop"), ("resume", "run"), ("stauts", "status")],
+)
+def test_a_command_that_people_try_is_answered(word, command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([word, "job.yaml"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert f"there is no command '{word}': did you mean '{command}'? known: run" in said
+    assert set(MEANT.values()) <= set(EXAMPLES)
