@@ -75,7 +75,8 @@ def test_a_frozen_broker_makes_a_job_unready(own, tmp_path, eventually, capsys):
             assert "has not answered for" in told["reasons"][0]
             assert asked(port, "/healthz")[0] == 200
             assert "arroyo_nb_broker_reachable{" in asked(port, "/metrics")[1]
-            assert main(["status", str(path), "--ready"]) == 1
+            # It reads what the job notes once a second.
+            eventually(lambda: main(["status", str(path), "--ready"]) == 1, 20)
         finally:
             os.kill(own.pid, signal.SIGCONT)
         eventually(lambda: asked(port, "/readyz")[0] == 200, WITHIN_S)

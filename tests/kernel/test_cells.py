@@ -43,7 +43,9 @@ PAYLOADS = (
 ALLOWED_TAGS = frozenset(
     ("div", "p", "b", "em", "pre", "img", "table", "thead", "tbody", "tr", "th", "td")
 )
-ALLOWED_ATTRIBUTES = frozenset(("class", "style", "alt", "src", "width", "title"))
+ALLOWED_ATTRIBUTES = frozenset(
+    ("class", "style", "alt", "src", "width", "title", "scope")
+)
 
 
 class Elements(HTMLParser):
