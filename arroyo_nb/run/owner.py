@@ -98,6 +98,12 @@ def job_in(folder: Path) -> Job | None:
     job = Job.of(folder)
     if job is None or not job.is_going:
         for starts in job_registry.running_in(folder):
+            # One that has noted its end is listed until its process is gone.
+            if job is not None and (starts.pid, starts.started) == (
+                job.pid,
+                job.started,
+            ):
+                continue
             since = starts.since or datetime.now(UTC).isoformat(timespec="seconds")
             return Job(
                 starts.name, _STARTING,

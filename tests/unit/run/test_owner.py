@@ -12,7 +12,14 @@ from arroyo_nb.cli import main
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.promote.status import status
 from arroyo_nb.run.folder import RunFolder
-from arroyo_nb.run.owner import Job, asked_mode, holder, stop_job
+from arroyo_nb.run.owner import (
+    Job,
+    asked_mode,
+    holder,
+    job_in,
+    refuse_second,
+    stop_job,
+)
 from arroyo_nb.run.stopping import StopMode
 
 JOB = """
@@ -220,6 +227,20 @@ def test_a_job_that_runs_is_not_begun_again(
         assert "arroyo-nb stop" in said
     assert not list(folder.parent.glob("*.events*"))
     assert process.poll() is None
+
+
+def test_a_job_that_has_ended_is_over_before_its_process_is(started, folder, spec):
+    """It is stopped, and begun again, while the engine of before still shuts down."""
+    process = started(script=STARTING)
+    job = job_in(folder)
+    assert (job.state, job.pid) == ("starting", process.pid)
+    folder.mkdir(parents=True)
+    replace(job, state="stopped").write(folder)
+    assert job_in(folder).state == "stopped"
+    refuse_second(folder)
+    assert stop_job(folder) is None
+    replace(job, state="stopped", started=job.started - 1).write(folder)
+    assert job_in(folder).state == "starting"
 
 
 def test_a_folder_that_a_notebook_runs_is_refused_before_its_log(
