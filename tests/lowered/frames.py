@@ -47,6 +47,12 @@ def database() -> duckdb.DuckDBPyConnection:
     opened.execute("CREATE MACRO signed(n) AS CAST(n // 2 AS BIGINT)")
     opened.execute("CREATE MACRO pmod(a, b) AS (a % b + b) % b")
     opened.execute("CREATE MACRO raise_error(text) AS error(text)")
+    # The numbers here are small: none leaves its type.
+    opened.execute("CREATE MACRO wrapping_add(a, b) AS a + b")
+    opened.execute("CREATE MACRO wrapping_subtract(a, b) AS a - b")
+    opened.execute("CREATE MACRO wrapping_multiply(a, b) AS a * b")
+    opened.execute("CREATE MACRO wrapping_negate(a) AS -a")
+    opened.execute("CREATE MACRO low_bits(n) AS CAST(n AS BIGINT)")
     opened.execute("CREATE MACRO timestamp_micros(us) AS make_timestamptz(us)")
     # One that is still referred to when Python ends is reported as a leak.
     atexit.register(database.cache_clear)
