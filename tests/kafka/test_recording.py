@@ -153,6 +153,7 @@ def test_the_same_rows_are_late(
             lambda n=chunks: done or len([*tmp_path.glob(f"{draft}/chunk-*")]) == n
         )
     eventually(lambda: done)
+    print(live.late().to_pylist(), live.snapshot(), live.outputs[0].progress)
     eventually(lambda: live.state.ended or live.snapshot().late_rows == 6)
     assert live.error is None
     late = sorted(live.late()["id"].to_pylist())
