@@ -6,6 +6,7 @@ import errno
 import threading
 import time
 from collections import Counter
+from datetime import UTC
 
 import pytest
 from odd_names import ANY_NAME
@@ -133,6 +134,11 @@ def rounds():
         yield [{**row, "id": 1000 + row["id"]} for row in on_time[:number]]
 
 
+def _watermark_ms(run):
+    mark = run.snapshot().watermark
+    return -1 if mark is None else mark.replace(tzinfo=UTC).timestamp() * 1000
+
+
 def test_the_same_rows_are_late(
     new_topic, broker, session, recorded, eventually, tmp_path
 ):
@@ -144,16 +150,18 @@ def test_the_same_rows_are_late(
     draft = f".{path.name}.*.part"
     # It knows then where it begins.
     eventually(lambda: [*tmp_path.glob(draft)])
-    rows = chunks = 0
+    rows = chunks = newest = 0
     for number, part in enumerate(filter(None, sent)):
         made.send(*part, partition=number % 2)
         rows, chunks = rows + len(part), chunks + 1
+        newest = max(newest, *(row["at"] for row in part))
         eventually(lambda n=rows: live.state.ended or live.rows_in == n, 60)
+        # Spark drops as late what is below the watermark of the batch before.
+        eventually(lambda at=newest: live.state.ended or _watermark_ms(live) >= at, 60)
         eventually(
             lambda n=chunks: done or len([*tmp_path.glob(f"{draft}/chunk-*")]) == n
         )
     eventually(lambda: done)
-    print(live.late().to_pylist(), live.snapshot(), live.outputs[0].progress)
     eventually(lambda: live.state.ended or live.snapshot().late_rows == 6)
     assert live.error is None
     late = sorted(live.late()["id"].to_pylist())
