@@ -85,9 +85,10 @@ def check_finds(session: SparkSession, folder: Path) -> None:
     EngineProblem
         With what is wrong with its path.
     """
+    if not is_searched(folder):
+        return
     context: Any = session.sparkContext
-    files = context._jsc.hadoopConfiguration().get(LOCAL_FILES_KEY)
-    if is_searched(folder) and files != LOCAL_FILES_CLASS:
+    if context._jsc.hadoopConfiguration().get(LOCAL_FILES_KEY) != LOCAL_FILES_CLASS:
         raise EngineProblem(
             f"the SparkSession of this kernel finds no files in the state folder "
             f"'{folder}': its path has a ':' and one of {SEARCHED}, for which Hadoop "

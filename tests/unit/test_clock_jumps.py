@@ -39,6 +39,7 @@ READERS = {
     "job_status.py": "the age of a file that is written anew each second",
     "kafka/recording.py": "once, at the start",
     "run/emission.py": "once, at the start",
+    "run/job_registry.py": "shown",
     "run/owner.py": "shown",
     "tape/clock.py": "once, at the start",
     "views/jobs.py": "shown",
