@@ -387,8 +387,7 @@ def _add_logs(commands: _Commands) -> None:
 
 
 def _add_place(command: argparse.ArgumentParser) -> None:
-    said = "its job.yaml, or its name as jobs lists it"
-    command.add_argument("file", metavar="JOB", help=said)
+    _add_job(command)
     command.add_argument("--state-dir", metavar="DIR", help="as it was run with")
     command.add_argument("--name", metavar="N", help="as it was run with")
 
@@ -404,8 +403,12 @@ def _add_stop(commands: _Commands) -> None:
 def _add_attach(commands: _Commands) -> None:
     text = "stop a job that runs, and tell what brings it into a notebook"
     attach = _command(commands, "attach", text, _attach)
+    _add_job(attach)
+
+
+def _add_job(command: argparse.ArgumentParser) -> None:
     said = "its job.yaml, or its name as jobs lists it"
-    attach.add_argument("file", metavar="JOB", help=said)
+    command.add_argument("file", metavar="JOB", help=said)
 
 
 def _add_deny(command: argparse.ArgumentParser) -> None:

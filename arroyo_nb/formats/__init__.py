@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
+from arroyo_nb.formats._bad_records import CSV, CSV_HINT
 from arroyo_nb.options import Option, OptionValue
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
@@ -170,6 +171,11 @@ class PayloadFormat(Format, Protocol):
 
 
 FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")
+
+
+def foreign_format_hint(name: str) -> str | None:
+    """What to do about a format that other systems have; None: nothing is known."""
+    return CSV_HINT if name.lower() in CSV else None
 
 
 def tells_changes(name: str | None) -> bool:

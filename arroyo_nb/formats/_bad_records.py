@@ -31,6 +31,9 @@ CSV_HINT = (
 )
 """What can be done about a file that is CSV."""
 
+CSV = ("csv", "tsv")
+"""Names of that format, and endings of such files."""
+
 
 def refusal(bad: BadRow) -> DataProblem:
     """That a record cannot be read, and is not to be left out."""
@@ -42,7 +45,7 @@ def refusal(bad: BadRow) -> DataProblem:
 
 def _hint(bad: BadRow) -> str:
     # Dropping what is no record would leave out the whole file.
-    if bad.origin.lower().endswith((".csv", ".tsv")):
+    if bad.origin.lower().endswith(tuple(f".{ending}" for ending in CSV)):
         return CSV_HINT
     if bad.line == 1 and (bad.text.startswith("[") or bad.text == "{"):
         return LINES_HINT

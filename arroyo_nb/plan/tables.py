@@ -18,8 +18,7 @@ from arroyo_nb.connectors import (
     format_options,
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
-from arroyo_nb.formats import FORMATS, tells_changes
-from arroyo_nb.formats._bad_records import CSV_HINT
+from arroyo_nb.formats import FORMATS, foreign_format_hint, tells_changes
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.plan.change_tables import changes_problems
 from arroyo_nb.plan.columns import Declared, declared_columns
@@ -339,9 +338,7 @@ class _Table:
             raise CatalogProblem(
                 f"unknown format '{name}'",
                 span=span,
-                hint=CSV_HINT
-                if name.lower() in ("csv", "tsv")
-                else did_you_mean(name, FORMATS.names),
+                hint=foreign_format_hint(name) or did_you_mean(name, FORMATS.names),
             )
         if name not in self._connector.formats:
             raise Unsupported(
