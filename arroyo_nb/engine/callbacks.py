@@ -29,6 +29,9 @@ _log = logging.getLogger(__name__)
 
 _USED_UP = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
+BACKLOG = 128
+"""How many connections may wait to be accepted."""
+
 LOOK_S = 5.0
 """How often the server looks whether it was shut down, where nothing wakes it."""
 
@@ -87,13 +90,15 @@ class CallbackServer(PythonServer):  # type: ignore[misc]
         """Start to listen, on a thread."""
         self._reserve: int | None = _open_reserve()
         super().start()
+        # Whoever starts it may call at once, and the thread listens a moment later.
+        self.server_socket.listen(BACKLOG)
 
     def run(self) -> None:
         """Accept until it is shut down."""
         listener = self.server_socket
         poll = select.poll()
         poll.register(listener, select.POLLIN)
-        listener.listen(128)
+        listener.listen(BACKLOG)
         server_started.send(self, server=self)
         while not self.is_shutdown:
             poll.poll(LOOK_S * 1000)
