@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from arroyo_nb.run.snapshot import Change, Snapshot
-from arroyo_nb.views.cuts import MOST_COLUMNS, changes_left_out
+from arroyo_nb.views.cuts import CUT_CHARS, MOST_COLUMNS, changes_left_out
 from arroyo_nb.views.rows import (
     fitted,
     header,
@@ -20,7 +20,7 @@ from arroyo_nb.views.rows import (
     sideways,
     value,
 )
-from arroyo_nb.views.words import column
+from arroyo_nb.views.words import column, escaped
 
 Pair: TypeAlias = "tuple[str | None, str | None]"
 """A value before and after a change, as text."""
@@ -42,7 +42,8 @@ def changelog(snapshot: Snapshot, _: str = "") -> str:
     made = _wide(snapshot) if is_wide(snapshot) else _table(snapshot)
     said = " · ".join(filter(None, (LEGEND, changes_left_out(snapshot))))
     return (
-        f'<div class="rows" data-key="changes">{made}</div><p class="soft">{said}</p>'
+        f'<div class="rows" data-key="changes">{made}</div>'
+        f'<p class="soft">{escaped(said, CUT_CHARS)}</p>'
     )
 
 

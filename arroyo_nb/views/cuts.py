@@ -12,6 +12,10 @@ from arroyo_nb.views.words import count
 MOST_COLUMNS = 40
 """Columns that a view shows at most."""
 
+CUT_CHARS = 600
+"""Characters of a sentence that says what is left out: names of columns and paths are
+in it, so a page takes it escaped like any other text."""
+
 MOST_BAD = 3
 """Rows that could not be read, of all sources together, that a still picture shows."""
 
@@ -56,7 +60,7 @@ def changes_left_out(snapshot: Snapshot) -> str:
 
 def _newest(shown: int, what: str, snapshot: Snapshot) -> list[str]:
     parts, came = [], _came(snapshot)
-    if what == "row" and snapshot.order_text:
+    if what == "row" and snapshot.order_text and came:
         parts.append(_sorted(shown, came, snapshot))
     elif shown < came:
         parts.append(f"newest {shown:,} of {count(came, what)}")
@@ -81,7 +85,7 @@ def _of_result(snapshot: Snapshot) -> str:
             f"the result has {count(rows, 'row')}, too many to be shown as they "
             "change: Run.table() has them"
         )
-    if snapshot.order_text and rows is not None:
+    if snapshot.order_text and rows:
         return _sorted(shown, rows, snapshot)
     return f"the last {shown:,} to change of {count(rows, 'row')}" * (shown < rows)
 

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from arroyo_nb.run.snapshot import Snapshot, WindowBar
 from arroyo_nb.views.axis import END_OF_TIME, Axis
-from arroyo_nb.views.words import clock, count, duration, interval
+from arroyo_nb.views.words import clock, count, duration, escaped, interval
 
 WIDTH = 880
 MARGIN = 14
@@ -21,6 +21,8 @@ TOP = 50
 CHAR = 6.9
 """Pixels a character of the labels takes, on the safe side."""
 
+LABEL_CHARS = 300
+
 LEGEND = (
     ("closed", "closed: final"),
     ("open", "open: may change"),
@@ -29,10 +31,10 @@ LEGEND = (
 
 
 def svg(height: int, label: str, parts: Iterable[str]) -> str:
-    """A picture of the panel's width; ``label`` is escaped by the caller or plain."""
+    """A picture of the panel's width, and what it shows in words."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        f'class="picture" role="img" aria-label="{label}"><defs/>'
+        f'class="picture" role="img" aria-label="{escaped(label, LABEL_CHARS)}"><defs/>'
         + "".join(parts)
         + "</svg>"
     )

@@ -18,6 +18,7 @@ from arroyo_nb.run.snapshot import RunState, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.changelog import changelog
 from arroyo_nb.views.cuts import (
+    CUT_CHARS,
     MOST_COLUMNS,
     dropped_rows,
     late_count,
@@ -48,7 +49,7 @@ MOST_CELLS = 2_000
 """Cells of the table: what a frame of every quarter of a second can afford."""
 
 MOST_ROWS = 20
-NOTE_CHARS, CUT_CHARS, ERROR_CHARS, PLAN_CHARS = 300, 600, 6_000, 40_000
+NOTE_CHARS, ERROR_CHARS, PLAN_CHARS = 300, 6_000, 40_000
 
 GLYPHS = {
     RunState.STARTING: "◌",

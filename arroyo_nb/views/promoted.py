@@ -52,7 +52,8 @@ def promoted(
     notes = "".join(f"<p>note: {escaped(each, LINE_CHARS)}</p>" for each in more)
     rows = "".join(_row(folder, one) for one in found)
     html = (
-        f"<p>promoted to {_link(folder, 'job.yaml', str(folder))}: {said}</p>"
+        f"<p>promoted to {_link(folder, 'job.yaml', str(folder))}: "
+        f"{escaped(said, LINE_CHARS)}</p>"
         f"<table><tbody>{rows}</tbody></table>{notes}"
         f"<p>run it: <code>{escaped(command, LINE_CHARS)}</code></p>"
     )
@@ -78,5 +79,7 @@ def _row(folder: Path, found: Found) -> str:
 
 def _link(folder: Path, file: str, said: str) -> str:
     name, hash_, anchor = file.partition("#")
-    there = quote(f"{folder.as_posix()}/{name}") + hash_ + quote(anchor)
+    # Names of files are bytes: those that are no UTF-8 are escaped in the text.
+    path = quote(f"{folder.as_posix()}/{name}", errors="surrogateescape")
+    there = path + hash_ + quote(anchor, errors="replace")
     return f'<a href="{there}">{escaped(said, LINE_CHARS)}</a>'

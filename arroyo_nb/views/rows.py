@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from arroyo_nb.run.snapshot import Snapshot
-from arroyo_nb.views.cuts import MOST_COLUMNS, rows_left_out
+from arroyo_nb.views.cuts import CUT_CHARS, MOST_COLUMNS, rows_left_out
 from arroyo_nb.views.no_rows import why_no_row
 from arroyo_nb.views.words import CELL_CHARS, column, escaped
 
@@ -91,7 +91,7 @@ def table(snapshot: Snapshot, _: str = "") -> str:
     snapshot = fitted(snapshot)
     if not snapshot.rows:
         said = rows_left_out(snapshot) or why_no_row(snapshot)
-        return f'<p class="soft">{escaped(said, 600)}</p>'
+        return f'<p class="soft">{escaped(said, CUT_CHARS)}</p>'
     names, numeric = snapshot.columns[:MOST_COLUMNS], numeric_columns(snapshot)
     records = list(zip(*cell_texts(snapshot), strict=True))
     if is_wide(snapshot):
@@ -104,7 +104,7 @@ def table(snapshot: Snapshot, _: str = "") -> str:
         )
     said = rows_left_out(snapshot)
     return f'<div class="rows" data-key="rows">{made}</div>' + (
-        f'<p class="soft">{said}</p>' if said else ""
+        f'<p class="soft">{escaped(said, CUT_CHARS)}</p>' if said else ""
     )
 
 

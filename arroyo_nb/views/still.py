@@ -18,6 +18,7 @@ from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.changelog import LEGEND, SIGNS, shown_changes
 from arroyo_nb.views.cuts import (
+    CUT_CHARS,
     MOST_COLUMNS,
     bad_sample,
     dropped_rows,
@@ -32,7 +33,6 @@ from arroyo_nb.views.cuts import (
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.no_rows import why_no_row
 from arroyo_nb.views.panel import (
-    CUT_CHARS,
     ERROR_CHARS,
     NOTE_CHARS,
     PLAN_CHARS,
@@ -137,7 +137,7 @@ def _bad(snapshot: Snapshot) -> str:
     rows = "".join(f"<li>{escaped(row, BAD_CHARS)}</li>" for row in bad)
     if not bad:
         return ""
-    said = f'<summary style="{SOFT}">{told_bad}</summary>'
+    said = f'<summary style="{SOFT}">{escaped(told_bad)}</summary>'
     return f"<details>{said}<ul>{rows}</ul></details>"
 
 

@@ -7,14 +7,12 @@ import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 from html import unescape
-from html.parser import HTMLParser
-from itertools import cycle, pairwise
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from html_page import Page
 from scenes import (
     CLOSED,
     FAILED,
@@ -47,44 +45,8 @@ from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.panel import View, body, frame
 from arroyo_nb.views.rows import numeric_columns
 
-VOID = {"img", "br"}
 OPEN_ONES = tuple(bar for bar in TUMBLE.windows if bar.state is OPEN)
 ALL_LATE = WindowBar(at(8), at(9), 0, 37, CLOSED)
-
-
-class Page(HTMLParser):
-    """Tags, attributes and text of a page; fails on a tag that is not closed."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.said: list[str] = []
-        self._open: list[str] = []
-        self.feed(html)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes.update(name for name, _ in attrs)
-        self.said += [value for _, value in attrs if value]
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self._open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.said.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.said)
 
 
 def words(text: str) -> set[str]:
@@ -459,75 +421,6 @@ def test_snapshot_says_why_the_run_ended() -> None:
     assert "finished: the sources have ended" in still.text(FINISHED)
     assert "hint: write bad_data" in still.text(FAILED)
     assert "EWR         161       9.400" in still.text(TUMBLE)
-
-
-# What data, names and errors could try: markup, attributes, entities, controls.
-MARKUP = (
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "' onmouseover='alert(1)",
-    "</style><script>x</script>",
-    "</text></svg><svg onload=alert(1)>",
-    "--><iframe src=javascript:alert(1)>",
-    "<![CDATA[<b>]]>",
-    "&lt;b&gt;&#60;i&#62;",
-    "{{ SECRET }}${x}`",
-    "\0\x1b[31m\x07\u202e\ufffe\ud800",
-    "a\nb\r\tc\u2028d",
-)
-TAGS = words(
-    "style section header span i b p pre svg defs pattern rect g title line text path"
-    " div table thead tbody tr th td details summary ul li button img em"
-)
-payloads = st.one_of(
-    st.sampled_from(MARKUP),
-    st.text(st.characters(exclude_categories=()), max_size=60),
-    st.lists(st.sampled_from("<>\"'&=/\\ onerror`{}:;"), max_size=30).map("".join),
-)
-
-
-def with_payloads(texts: list[str]) -> Snapshot:
-    """A run in which all that a user can name or feed are these texts."""
-    text = cycle(texts)
-    coded = next(text).encode("utf-8", "replace")
-    value = {"start": next(text), next(text): [next(text), {"k": next(text)}]}
-    bad = (next(text), next(text))
-    return replace(
-        TUMBLE,
-        name=next(text),
-        note=next(text),
-        error=next(text),
-        window_text=next(text),
-        state=RunState.FAILED,
-        sources=(replace(TUMBLE.sources[0], name=next(text), bad=bad),),
-        columns=(next(text), "n"),
-        numeric=(False, True),
-        more_outputs=2,
-        unwritten=(next(text),),
-        rows=((next(text), 1), (value, 2.5), ([next(text)], None), (coded, 0)),
-    )
-
-
-@pytest.mark.parametrize("text", MARKUP)
-def test_known_payloads_are_text(text: str) -> None:
-    check([text])
-
-
-@settings(max_examples=60)
-@given(st.lists(payloads, min_size=12, max_size=16))
-def test_payloads_are_text(texts: list[str]) -> None:
-    check(texts)
-
-
-def check(texts: list[str]) -> None:
-    snapshot = with_payloads(texts)
-    for page in drawn(snapshot):
-        assert page.tags <= TAGS
-        assert not any(name.startswith("on") for name in page.attributes)
-        assert "href" not in page.attributes
-        assert not re.search("[\x00-\x08\x0b-\x1f\ud800-\udfff\u202e]", page.text)
-    for made in still.bundle(snapshot).values():
-        made.encode("utf-8")
 
 
 @pytest.mark.parametrize(
