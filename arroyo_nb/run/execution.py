@@ -419,6 +419,12 @@ class Execution:
             mode = StopMode.CHECKPOINT
         self._stopping = mode, note
         self._move(self.state, f"{note}: {ENDING[mode]}")
+        try:
+            self._end_after(mode)
+        except Exception as error:
+            self._fail(error)
+
+    def _end_after(self, mode: StopMode) -> None:
         for output in self.outputs:
             output.gate.resume()
         if mode is StopMode.GRACEFUL:
@@ -502,12 +508,15 @@ class Execution:
         if self.state.ended:  # stopped while it was being started
             self._release()
             return
-        self.error = (
-            self._death(error)
-            or self._full_disk(error)
-            or self._unreadable(error)
-            or run_problem(error)
-        )
+        try:
+            self.error = (
+                self._death(error)
+                or self._full_disk(error)
+                or self._unreadable(error)
+                or run_problem(error)
+            )
+        except Exception:  # what is looked at for the reason may be out of reach too
+            self.error = run_problem(error)
         self._end(RunState.FAILED, "")
 
     def _death(self, error: BaseException) -> RunProblem | None:
@@ -562,37 +571,46 @@ class Execution:
     def _end(self, state: RunState, note: str) -> None:
         if self.state.ended:
             return
-        for stop in self._repeated:
-            stop()
-        self.feeds.close()
-        for output in self.outputs:
-            output.gate.abandon()
-        self._end_outputs()
-        if self._claim is not None:
-            self._claim.note_files(at_once=True)
-        if self.error is not None:
-            state = RunState.FAILED
-        self._release()
-        self._engine.tidy()
-        self._ended_s = time.monotonic()
-        self._move(state, note)
+        try:
+            for step in self._last_steps():
+                self._attempt(step)
+        finally:
+            self._ended_s = time.monotonic()
+            self._move(state if self.error is None else RunState.FAILED, note)
         for callback in self._listeners:
             try:
                 callback()
             except Exception:  # the run has ended: there is nothing left to fail
                 _log.exception("a function called at the end of a run failed")
 
-    def _end_outputs(self) -> None:
+    def _last_steps(self) -> Iterator[Callable[[], object]]:
+        """What the end of a run does, in this order."""
+        yield from self._repeated
+        yield self.feeds.close
         for output in self.outputs:
-            try:
-                if self._engine_lives:
-                    output.stop()
-                else:
-                    output.close()
-            except Exception as error:
-                # The first failure is the one that explains the others.
-                self.error = self.error or run_problem(error)
-                output.close()
+            yield output.gate.abandon
+        for output in self.outputs:
+            yield partial(self._end_output, output)
+        if self._claim is not None:
+            yield partial(self._claim.note_files, at_once=True)
+        yield self._release
+        yield self._engine.tidy
+
+    def _attempt(self, step: Callable[[], object]) -> None:
+        """Take a step of the end. One that fails keeps no other from being taken: who
+        waits for the run, or for its folder, would wait for ever."""
+        try:
+            step()
+        except Exception as error:
+            # The first failure is the one that explains the others.
+            self.error = self.error or run_problem(error)
+
+    def _end_output(self, output: Output) -> None:
+        try:
+            if self._engine_lives:
+                output.stop()
+        finally:
+            output.close()
 
     def _release(self) -> None:
         if self._is_quiet(0, RECORDER_S):

@@ -81,20 +81,22 @@ class Lock:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._file = self._acquired(folder)
-        self._file.truncate(0)
-        self._file.write(f"run '{name}' of process {os.getpid()}{_here()}")
-        self._file.flush()
+        self._file = (folder / LOCK).open("a+")
+        try:
+            self._acquire(folder)
+            self._file.truncate(0)
+            self._file.write(f"run '{name}' of process {os.getpid()}{_here()}")
+            self._file.flush()
+        except BaseException:  # also a full disk: who keeps the error keeps the file
+            self.release()
+            raise
 
-    def _acquired(self, folder: Path) -> IO[str]:
+    def _acquire(self, folder: Path) -> None:
         # flock ends with its process, however it dies: no stale lock is possible.
-        file = (folder / LOCK).open("a+")
-        if _locked(file) and _is_at(file, folder / LOCK):
-            return file
-        who = owner(folder)
-        file.close()
+        if _locked(self._file) and _is_at(self._file, folder / LOCK):
+            return
         raise RunProblem(
-            f"state folder '{folder}' is in use by {who}",
+            f"state folder '{folder}' is in use by {owner(folder)}",
             hint="stop that run, or give this one a state folder of its own",
         )
 
@@ -103,7 +105,8 @@ class Lock:
         if not self._file.closed:
             # Not by closing alone: a child that was forked holds the file open too.
             fcntl.flock(self._file, fcntl.LOCK_UN)
-            self._file.close()
+            with suppress(OSError):  # what a full disk did not take of its text
+                self._file.close()
 
 
 class RunFolder:
@@ -268,16 +271,20 @@ class RunFolder:
         pause_s = max(NOTED_S, 100 * self._cost_s)
         if not self.checkpoints or (not at_once and begun_s - self._noted_s < pause_s):
             return
+        # One that is behind is true as well: what must be written, or read, meets a full
+        # disk or one that is gone by itself.
+        with suppress(OSError):
+            self._update_manifest()
+        self._noted_s = time.monotonic()
+        self._cost_s = self._noted_s - begun_s
+
+    def _update_manifest(self) -> None:
         commits = (each.path / "commits" for each in self.checkpoints)
         newest = {n: max(numbered(log), default=-1) for n, log in enumerate(commits)}
         found = self._manifest.updated(newest)
-        # One that is behind is true as well: what must be written meets a full disk.
-        with suppress(OSError):
-            if found is not self._manifest:
-                found.write()
-                self._manifest = found
-        self._noted_s = time.monotonic()
-        self._cost_s = self._noted_s - begun_s
+        if found is not self._manifest:
+            found.write()
+            self._manifest = found
 
     def release(self) -> None:
         """Let another run have it; harmless twice."""

@@ -14,6 +14,10 @@ from arroyo_nb.file_errors import RAISE
 
 STARVING = Path(__file__).with_name("starving.py")
 WITHIN_S = 10
+ERROR = (
+    "no file or connection can be opened any more: "
+    f"this Python process has reached its limit of 256 / {RAISE}"
+)
 
 
 def test_a_run_without_descriptors_fails_soon_and_the_next_one_works(
@@ -27,12 +31,11 @@ def test_a_run_without_descriptors_fails_soon_and_the_next_one_works(
         timeout=allowed(200),
     )
     assert (done.returncode, done.stderr) == (0, "")
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    *lines, running = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["spare"] for line in lines] == spares
     for line in lines:
         assert line["seconds"] < WITHIN_S
-        assert line["error"] == (
-            "no file or connection can be opened any more: "
-            f"this Python process has reached its limit of 256 / {RAISE}"
-        )
+        assert line["error"] == ERROR
         assert line["rows"] == 6
+    assert (running["ended"], running["held"], running["error"]) == (True, None, ERROR)
+    assert running["seconds"] < WITHIN_S

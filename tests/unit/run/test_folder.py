@@ -1,5 +1,8 @@
+import errno
 import json
 import os
+import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -7,6 +10,8 @@ import sys
 import pytest
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.run import folder as folders
+from arroyo_nb.run.checkpoint import Checkpoint
 from arroyo_nb.run.folder import RunFolder, owner
 
 HOLD = """
@@ -104,3 +109,35 @@ def test_a_file_in_its_place_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunProblem, match="cannot be used"):
         RunFolder(tmp_path / "file", plan_text="plan", name="a")
+
+
+def test_a_lock_that_a_full_disk_refuses_is_let_go(tmp_path, monkeypatch):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(RunProblem, match="cannot be used: File too large") as kept:
+            RunFolder(tmp_path, plan_text="plan", name="a")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    RunFolder(tmp_path, plan_text="plan", name="a").release()
+    assert kept.value.__cause__ is not None
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO])
+def test_a_checkpoint_that_cannot_be_read_now_leaves_the_manifest_behind(
+    tmp_path, monkeypatch, number
+):
+    folder = RunFolder(tmp_path, plan_text="plan", name="a")
+    folder.checkpoints = (Checkpoint(tmp_path / "outputs" / "0" / "checkpoint"),)
+    asked = []
+
+    def refuse(log):
+        asked.append(log)
+        raise OSError(number, os.strerror(number), str(log))
+
+    monkeypatch.setattr(folders, "numbered", refuse)
+    folder.note_files(at_once=True)
+    folder.release()
+    assert asked

@@ -1,0 +1,84 @@
+"""The end of a run comes, whatever fails on the way to it."""
+
+from __future__ import annotations
+
+import errno
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pytest
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.execution import Execution
+from arroyo_nb.run.feeds import Feeds
+from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.run.output import Output
+from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.stopping import StopMode
+
+USED_UP = OSError(errno.EMFILE, "Too many open files")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Execution:
+    """A run that goes on, of two outputs, as far as its end is concerned."""
+    run = Execution.__new__(Execution)
+    run.lock = Mock(__enter__=Mock(), __exit__=Mock(return_value=None))
+    run.state, run.note, run.error = RunState.RUNNING, "", None
+    run.outputs = (Mock(spec=Output, gate=Mock()), Mock(spec=Output, gate=Mock()))
+    for output in run.outputs:
+        output.join.return_value = True
+    run.feeds = Mock(spec=Feeds)
+    run.feeds.join.return_value = True
+    run._claim = Mock(spec=RunFolder)
+    run._engine = SimpleNamespace(restarts=0, alive=True, tidy=Mock())
+    run._generation, run._repeated, run._listeners = 0, [Mock()], (Mock(),)
+    run._begun = True
+    return run
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda run: run._repeated[0],
+        lambda run: run.feeds.close,
+        lambda run: run.outputs[0].gate.abandon,
+        lambda run: run.outputs[0].stop,
+        lambda run: run.outputs[0].close,
+        lambda run: run._claim.note_files,
+        lambda run: run._engine.tidy,
+    ],
+)
+def test_a_step_of_the_end_that_fails_keeps_none_from_the_others(
+    run: Execution, step
+) -> None:
+    step(run).side_effect = USED_UP
+    run._end(RunState.FINISHED, "the sources have ended")
+    assert run.state is RunState.FAILED
+    assert isinstance(run.error, RunProblem)
+    assert "no file or connection can be opened any more" in run.error.message
+    for output in run.outputs:
+        output.gate.abandon.assert_called_once()
+        output.stop.assert_called_once()
+        output.close.assert_called()
+    run._claim.note_files.assert_called_once_with(at_once=True)
+    run._claim.release.assert_called_once()
+    run._engine.tidy.assert_called_once()
+    run._listeners[0].assert_called_once()
+
+
+def test_a_run_fails_also_where_nobody_can_say_why(run: Execution, monkeypatch) -> None:
+    monkeypatch.setattr(run._engine, "died", Mock(side_effect=USED_UP), raising=False)
+    run._fail(RunProblem("it broke"))
+    assert run.state is RunState.FAILED
+    assert str(run.error) == "it broke"
+    run._claim.release.assert_called_once()
+
+
+def test_a_run_that_cannot_be_asked_to_end_fails(run: Execution) -> None:
+    run._stopping, run._options = None, SimpleNamespace(real_time=False)
+    run._engine.died = Mock(return_value=None)
+    run.outputs[0].end_after_batch.side_effect = RunProblem("no answer")
+    run._wind_down(StopMode.CHECKPOINT, "stopped")
+    assert run.state is RunState.FAILED
+    assert str(run.error) == "no answer"
