@@ -164,7 +164,21 @@ def _streams() -> Iterator[TextIO]:
 
 def _flush() -> None:
     for stream in _streams():
-        stream.flush()
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError:
+            if stream is not sys.stderr:
+                raise
+            _drop(stream)  # else Python would end with a status of its own
+
+
+def _drop(stream: TextIO) -> None:
+    """Have what is still to be written go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _drop_broken() -> bool:
@@ -172,9 +186,7 @@ def _drop_broken() -> bool:
     False: no output of ours is one."""
     broken = [stream for stream in _streams() if _is_broken(stream)]
     for stream in broken:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        _drop(stream)
     return bool(broken)
 
 

@@ -11,7 +11,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -123,7 +123,8 @@ def run_job(job: JobFile, how: JobRun) -> Ended:
     plan = job.check_runs_here(strict=strict)  # before there is a JVM
     state = state_folder(how.state_dir or job.state)
     folder = state / safe_name(name)
-    events = Logs(LOGS[how.log](name, sys.stderr), FileLog(name, log_path(folder)))
+    # The file first: a terminal that is stopped holds up who writes to it.
+    events = Logs(FileLog(name, log_path(folder)), LOGS[how.log](name, sys.stderr))
     job.check_inside(plan, given(), folder)
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
@@ -183,8 +184,19 @@ def _spark(submitted: bool) -> Iterator[SparkSession | None]:
 
 
 def say_aside(text: str) -> None:
-    """Say something that is not a row."""
-    print(text, file=sys.stderr)
+    """Say something that is not a row, where standard error can be written.
+
+    Raises
+    ------
+    BrokenPipeError
+        When nobody reads it any more.
+    """
+    try:
+        print(text, file=sys.stderr)
+    except BrokenPipeError:
+        raise
+    except OSError:  # as of a file on a full disk; the exit status still tells
+        pass
 
 
 def _begun(session: Session, sql: str, **options: Any) -> Run:
@@ -236,8 +248,9 @@ def _status(run: Run) -> str:
 
 def _say_in_place(text: str) -> None:
     columns = shutil.get_terminal_size().columns
-    sys.stderr.write(f"\r{text[: columns - 1]}\x1b[K\r")
-    sys.stderr.flush()
+    with suppress(OSError):  # a terminal that was closed
+        sys.stderr.write(f"\r{text[: columns - 1]}\x1b[K\r")
+        sys.stderr.flush()
 
 
 def _notes(run: Run) -> Iterator[str]:

@@ -49,7 +49,7 @@ class Owner(NamedTuple):
 
 def make_work_folder(base: Path | None = None) -> Path:
     """A new private folder of this process (mode 0700), under the temporary folder."""
-    me = Owner(os.getpid(), process_start(os.getpid()) or 0, _namespace())
+    me = Owner(os.getpid(), process_start(os.getpid()) or 0, pid_namespace())
     prefix = f"arroyo_nb-{me.pid}-{me.start}-{me.namespace}-"
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=base or default_base()))
     _own.append(folder)
@@ -129,7 +129,7 @@ def _is_mine(folder: Path) -> bool:
 
 def _is_orphan(folder: Path) -> bool:
     owner = owner_of(folder)
-    if owner is None or owner.namespace != _namespace():
+    if owner is None or owner.namespace != pid_namespace():
         return False
     start = process_start(owner.pid)
     # Where start times are unknown (0) a living pid is enough to keep the folder.
@@ -160,7 +160,9 @@ def process_start(pid: int) -> int | None:
     return None if state == "Z" else int(fields[18])
 
 
-def _namespace() -> str:
+def pid_namespace() -> str:
+    """Where the pids of this process mean something; ``0`` where the system has but
+    one such place."""
     try:
         return re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink())) or "0"
     except OSError:

@@ -59,7 +59,8 @@ def sentence(event: str, facts: Mapping[str, object]) -> str | None:
 
 
 class Log(ABC):
-    """Tells what happens to a job, each event whole, from any thread.
+    """Tells what happens to a job, each event whole, from any thread. What cannot be
+    written is lost: a full disk, or a reader that is gone, ends no job.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ class Log(ABC):
     def _write(self, line: str) -> None:
         # A lone surrogate, as of a broken record, has no UTF-8.
         whole = line.encode(errors="replace").decode()
-        with self._lock:
+        with self._lock, suppress(OSError):
             self._out.write(f"{whole}\n")
             self._out.flush()
 
@@ -129,8 +130,7 @@ class FileLog(JsonLog):
     Parameters
     ----------
     path
-        The file; its folder is made if need be. What cannot be written is lost: a full
-        disk ends no job.
+        The file; its folder is made if need be.
     """
 
     def __init__(self, job: str, path: Path) -> None:

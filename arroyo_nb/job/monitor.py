@@ -109,6 +109,7 @@ class Monitor:
         self._told = Counts()
         self._told_s = time.monotonic()
         self._was_ready: bool | None = None
+        self._failures: set[type[Exception]] = set()
         self._over = threading.Event()
 
     @contextmanager
@@ -125,7 +126,7 @@ class Monitor:
         finally:
             self._over.set()
             threads[0].join()
-            self._note(self.look())
+            self._attempt(lambda: self._note(self.look()))
 
     def look(self) -> Sight:
         """Look now; from any thread, and never at Spark."""
@@ -166,12 +167,28 @@ class Monitor:
 
     def _look_on(self) -> None:
         while not self._over.wait(LOOK_S):
-            sight = self.look()
-            self._note(sight)
-            self._tell_readiness(sight)
-            if time.monotonic() - self._told_s >= TELL_S:
-                self._told_s = time.monotonic()
-                self.tell_counts(sight)
+            self._attempt(self._look_once)
+
+    def _look_once(self) -> None:
+        sight = self.look()
+        self._note(sight)
+        self._tell_readiness(sight)
+        if time.monotonic() - self._told_s >= TELL_S:
+            self._told_s = time.monotonic()
+            self.tell_counts(sight)
+
+    def _attempt(self, step: Callable[[], object]) -> None:
+        """Take a step of a thread that must go on: without it a probe would take a job
+        that works for one that hangs. Failures of one kind are told once."""
+        try:
+            step()
+        except Exception as error:
+            kind = type(error)
+            text = f"the job could not be looked at: {kind.__name__}: {error}"
+            if kind not in self._failures:
+                self._failures.add(kind)
+                with suppress(Exception):
+                    self._tell("note", level="warn", text=text)
 
     def tell_counts(self, sight: Sight) -> None:
         """Tell what was counted since it was told last."""
@@ -200,19 +217,24 @@ class Monitor:
             self._tell("ready")
 
     def _note(self, sight: Sight) -> None:
-        # A run that never ran may be refused a folder that is another process's.
-        if sight.snapshot is None or self._run is None or not self._run.running_s:
+        # Before a run of this process ran, the folder may be another process's. After
+        # that it is noted all along, also while the job waits or starts again: what is
+        # noted says that the process lives.
+        if self._past is None:
             return
         with suppress(OSError):  # as of a full disk, of which the run tells
             write_progress(self._folder, sight.noted())
 
     def _ask_on(self) -> None:
         while not self._over.wait(ASK_S):
-            run = self._supervisor.run
-            if run is not None and self._supervisor.state is JobState.RUNNING:
-                for output in run.outputs:
-                    if output.is_reaching:
-                        self._ask(output.sink.name, output.check)
+            self._attempt(self._ask_once)
+
+    def _ask_once(self) -> None:
+        run = self._supervisor.run
+        if run is not None and self._supervisor.state is JobState.RUNNING:
+            for output in run.outputs:
+                if output.is_reaching:
+                    self._ask(output.sink.name, output.check)
 
     def _ask(self, name: str, check: Callable[[Callable[[], None]], None]) -> None:
         asked_s = time.monotonic()

@@ -271,8 +271,8 @@ class RunFolder:
         pause_s = max(NOTED_S, 100 * self._cost_s)
         if not self.checkpoints or (not at_once and begun_s - self._noted_s < pause_s):
             return
-        # One that is behind is true as well: what must be written, or read, meets a full
-        # disk or one that is gone by itself.
+        # One that is behind is true as well: what must be written, or read, meets what
+        # is wrong with the disk by itself.
         with suppress(OSError):
             self._update_manifest()
         self._noted_s = time.monotonic()

@@ -1,11 +1,16 @@
 """Which jobs this user runs on this machine: a small file for each, in the user's cache
-folder. That of a process that is gone counts for nothing, and is removed."""
+folder. That of a process that is gone counts for nothing, and is removed.
+
+A home that other hosts or containers share has files of theirs too: whether their
+processes live cannot be seen from here, so they are left alone.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import secrets
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -13,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from arroyo_nb.engine.class_data import cache_folder
-from arroyo_nb.engine.folders import process_start
+from arroyo_nb.engine.folders import pid_namespace, process_start
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ class Listed:
         Its ``job.yaml``, and the folder of its run.
     pid, started
         The process, and when that began.
+    place
+        Where that pid means something: the host and the pid namespace.
     since
         The same, ISO 8601, UTC.
     """
@@ -37,6 +44,7 @@ class Listed:
     folder: str
     pid: int
     started: int
+    place: str
     since: str = ""
 
     @property
@@ -52,7 +60,7 @@ def listed(spec: Path, folder: Path, name: str) -> Iterator[None]:
     me = os.getpid()
     since = datetime.now(UTC).isoformat(timespec="seconds")
     at, start = str(folder.absolute()), process_start(me) or 0
-    job = Listed(name, str(spec.absolute()), at, me, start, since)
+    job = Listed(name, str(spec.absolute()), at, me, start, _here(), since)
     path = _folder() / f"{me}-{secrets.token_hex(4)}.json"
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -67,11 +75,13 @@ def listed(spec: Path, folder: Path, name: str) -> Iterator[None]:
 
 
 def running() -> list[Listed]:
-    """The jobs that run, by their names."""
-    found = []
+    """The jobs that run here, by their names."""
+    found, here = [], _here()
     for path in sorted(_folder().glob("*.json")):
         with suppress(OSError, ValueError, TypeError):
             job = Listed(**json.loads(path.read_text("utf-8")))
+            if job.place != here:
+                continue
             if job.is_going:
                 found.append(job)
             else:
@@ -83,6 +93,10 @@ def running_in(folder: Path) -> list[Listed]:
     """Those of other processes whose runs are in a folder."""
     here, me = str(folder.absolute()), os.getpid()
     return [job for job in running() if job.folder == here and job.pid != me]
+
+
+def _here() -> str:
+    return f"{socket.gethostname()}/{pid_namespace()}"
 
 
 def _folder() -> Path:

@@ -58,6 +58,13 @@ def test_a_pipe_that_nobody_reads_ends_it_quietly(arguments):
     assert done.returncode in (128 + signal.SIGPIPE, 0 if is_help else None)
 
 
+def test_standard_error_on_a_full_disk_leaves_the_exit_status():
+    command = [sys.executable, "-m", "arroyo_nb.cli", "status", "missing.yaml"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stderr=full, check=False, timeout=120)
+    assert done.returncode == 3
+
+
 @pytest.mark.parametrize("command", ["run", "explain", "status", "stop", "diff"])
 def test_a_notebook_is_no_script(command, capsys):
     files = ["topic.ipynb"] * (2 if command == "diff" else 1)

@@ -24,7 +24,7 @@ def gone_pid() -> int:
 
 
 def folder_of(base: Path, pid: int, start: int, namespace: str | None = None) -> Path:
-    space = folders._namespace() if namespace is None else namespace
+    space = folders.pid_namespace() if namespace is None else namespace
     folder = base / f"arroyo_nb-{pid}-{start}-{space}-abc"
     folder.mkdir()
     return folder
@@ -73,7 +73,7 @@ def test_a_folder_that_a_user_named_stays(tmp_path: Path, name: str) -> None:
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.mkdir()
-    name = f"arroyo_nb-{gone_pid()}-1-{folders._namespace()}-abc"
+    name = f"arroyo_nb-{gone_pid()}-1-{folders.pid_namespace()}-abc"
     (tmp_path / name).symlink_to(precious)
     assert sweep(tmp_path) == []
     assert precious.exists()
@@ -105,7 +105,7 @@ def test_a_name_that_somebody_has_taken_is_not_used(
 ) -> None:
     names = iter(("taken", "linked", "free"))
     monkeypatch.setattr(tempfile, "_get_candidate_names", lambda: names)
-    start, space = process_start(os.getpid()), folders._namespace()
+    start, space = process_start(os.getpid()), folders.pid_namespace()
     prefix = f"arroyo_nb-{os.getpid()}-{start}-{space}-"
     (tmp_path / f"{prefix}taken").mkdir(mode=0o777)
     (tmp_path / f"{prefix}linked").symlink_to(tmp_path)

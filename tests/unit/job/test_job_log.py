@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +12,7 @@ from arroyo_nb.job.log import (
     MOST_BYTES,
     FileLog,
     JsonLog,
+    Logs,
     TextLog,
     log_path,
     older,
@@ -73,6 +75,21 @@ def test_the_file_of_a_log_is_bounded_and_read_over_its_edge(tmp_path):
 def test_a_log_that_cannot_be_written_ends_no_job(tmp_path):
     (tmp_path / "state").write_text("a file")
     FileLog("flights", log_path(tmp_path / "state" / "flights")).note("lost")
+
+
+@pytest.mark.parametrize("kind", [TextLog, JsonLog])
+def test_standard_error_that_cannot_be_written_loses_no_line_of_the_file(
+    tmp_path, kind
+):
+    folder = tmp_path / "state" / "flights"
+    with open(os.open("/dev/full", os.O_WRONLY), "w", closefd=False) as full:
+        logs = Logs(kind("flights", full), FileLog("flights", log_path(folder)))
+        logs.note("one")
+        logs.tell("serving", port=1)
+        with pytest.raises(OSError, match="No space left"):
+            full.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), full.fileno())
+    assert [event["event"] for event in read_events(folder)] == ["note", "serving"]
 
 
 def following(folder, log, monkeypatch, *texts):

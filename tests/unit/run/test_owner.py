@@ -2,6 +2,7 @@
 
 import fcntl
 import signal
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from arroyo_nb.cli import main
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.promote.status import status
+from arroyo_nb.run import job_registry
 from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.owner import (
     Job,
@@ -250,3 +252,23 @@ def test_a_folder_that_a_notebook_runs_is_refused_before_its_log(
     assert main(["run", str(spec)]) == 1
     assert "is in use by run 'job' of process" in capsys.readouterr().err
     assert not list(folder.parent.glob("*.events*"))
+
+
+def test_a_job_of_another_host_or_container_stays_and_is_not_listed(
+    folder, tmp_path, monkeypatch
+):
+    with job_registry.listed(tmp_path / "job.yaml", folder, "job"):
+        (entry,) = (tmp_path / "cache" / "jobs").glob("*.json")
+        for change in (
+            lambda: monkeypatch.setattr(socket, "gethostname", lambda: "far"),
+            lambda: monkeypatch.setattr(job_registry, "pid_namespace", lambda: "7"),
+        ):
+            assert [job.name for job in job_registry.running()] == ["job"]
+            change()
+            # To whom it may be as dead as any process that is not there.
+            monkeypatch.setattr(job_registry, "process_start", lambda _: None)
+            assert job_registry.running() == []
+            assert entry.exists()
+            monkeypatch.undo()
+            monkeypatch.setenv("ARROYO_NB_CACHE", str(tmp_path / "cache"))
+    assert not entry.exists()

@@ -1,0 +1,126 @@
+"""A job is looked at all along, whatever fails meanwhile."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from arroyo_nb import job_status
+from arroyo_nb.job import monitor as monitors
+from arroyo_nb.job.counts import PROGRESS
+from arroyo_nb.job.monitor import Monitor
+from arroyo_nb.job.supervisor import JobState
+from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.owner import Job
+from arroyo_nb.run.snapshot import RunState, Snapshot
+
+FULL = OSError(28, "No space left on device")
+
+
+class Run:
+    """A run as a monitor sees it."""
+
+    options = RunOptions()
+
+    def __init__(self, running_s: float = 5.0, rows_in: int = 0, *outputs: Any) -> None:
+        self.running_s, self.rows_in, self.outputs = running_s, rows_in, outputs
+
+    def snapshot(self, _: int) -> Snapshot:
+        return Snapshot("job", RunState.RUNNING, rows_in=self.rows_in)
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOOK_S", "TELL_S", "ASK_S"):
+        monkeypatch.setattr(monitors, name, 0.01)
+
+
+def wait_for(happened: Callable[[], object]) -> None:
+    deadline_s = time.monotonic() + 20
+    while not happened():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.005)
+
+
+def noted_anew(folder: Path) -> bool:
+    """Whether the job notes something after now."""
+    (folder / PROGRESS).unlink(missing_ok=True)
+    wait_for((folder / PROGRESS).exists)
+    return True
+
+
+def test_it_goes_on_where_nothing_can_be_told(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def tell(event: str, **_: object) -> None:
+        told.append(event)
+        raise FULL
+
+    job: Any = SimpleNamespace(run=Run(), state=JobState.RUNNING)
+    with Monitor(job, tmp_path, tell).looking():
+        wait_for(lambda: len(told) > 3)
+        assert noted_anew(tmp_path)
+    assert told.count("note") == 1
+
+
+def test_what_asking_a_server_raises_does_not_end_the_questions(tmp_path: Path) -> None:
+    asked: list[object] = []
+    told: list[tuple[str, object]] = []
+
+    def check(give_up: object) -> None:
+        asked.append(give_up)
+        raise FULL
+
+    output = SimpleNamespace(
+        is_reaching=True, check=check, sink=SimpleNamespace(name="users"), vitals=Run
+    )
+    run = Run(5.0, 0, output)
+    job: Any = SimpleNamespace(run=run, state=JobState.RUNNING)
+    monitor = Monitor(job, tmp_path, lambda e, **f: told.append((e, f.get("text"))))
+    with pytest.MonkeyPatch.context() as patched, monitor.looking():
+        patched.setattr(monitor, "look", lambda: monitors.Sight(JobState.RUNNING))
+        wait_for(lambda: len(asked) > 2)
+    text = f"the job could not be looked at: OSError: {FULL}"
+    assert [each for each in told if each[0] == "note"] == [("note", text)]
+
+
+def test_a_job_that_waits_or_starts_again_is_live(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Job("job", "running").write(tmp_path)
+    job: Any = SimpleNamespace(run=Run(rows_in=3), state=JobState.RUNNING)
+    with Monitor(job, tmp_path, lambda *_, **__: None).looking():
+        assert noted_anew(tmp_path)
+        job.run, job.state = Run(running_s=0.0), JobState.WAITING
+        Job("job", "waiting").write(tmp_path)
+        assert noted_anew(tmp_path)
+        wait_for(lambda: json.loads((tmp_path / PROGRESS).read_text())["reasons"])
+        said: list[str] = []
+        assert (
+            job_status.status(tmp_path, probe="live", as_json=True, say=said.append)
+            == job_status.GOOD
+        )
+    status = json.loads(said[0])
+    assert (status["live"], status["ready"]) == (True, False)
+    assert status["reasons"] == ["the job is waiting"]
+    assert status["counts"]["rows_in"] == 3
+
+
+def test_nothing_is_noted_before_a_run_has_the_folder(tmp_path: Path) -> None:
+    looks: list[None] = []
+
+    class Refused(Run):
+        def snapshot(self, _: int) -> Snapshot:
+            looks.append(None)
+            return super().snapshot(0)
+
+    job: Any = SimpleNamespace(run=Refused(running_s=0.0), state=JobState.STARTING)
+    with Monitor(job, tmp_path, lambda *_, **__: None).looking():
+        wait_for(lambda: len(looks) > 3)
+    assert not (tmp_path / PROGRESS).exists()
