@@ -487,6 +487,7 @@ class Loaded:
 
     magics: ArroyoMagics
     completes: Callable[..., Any]
+    forget_close: Callable[[], None]
 
 
 _LOADED: dict[int, Loaded] = {}
@@ -525,12 +526,12 @@ def load(shell: Any, session: Session | None = None) -> None:
     if id(shell) in _LOADED:
         return
     session = session or Session(tell=_say)
-    loaded = Loaded(ArroyoMagics(shell, session), matcher(session))
+    magics = ArroyoMagics(shell, session)
+    loaded = Loaded(magics, matcher(session), close_at_sigterm(magics.close))
     _LOADED[id(shell)] = loaded
     shell.register_magics(loaded.magics)
     shell.Completer.custom_matchers.append(loaded.completes)
     shell.input_transformers_cleanup.append(_with_body)
-    close_at_sigterm(loaded.magics.close)
     session.engine.warm_up()
 
 
@@ -546,7 +547,10 @@ def unload(shell: Any) -> None:
     shell.input_transformers_cleanup.remove(_with_body)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("arroyo", None)
-    loaded.magics.close()
+    try:
+        loaded.magics.close()
+    finally:
+        loaded.forget_close()
 
 
 def _is_reload() -> bool:

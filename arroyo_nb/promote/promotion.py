@@ -15,7 +15,7 @@ from arroyo_nb.promote.lint import lint, refuse
 from arroyo_nb.promote.versions import packages
 from arroyo_nb.source import Source
 from arroyo_nb.sql.asides import ARROYO_SAYS
-from arroyo_nb.sql.parse import deep_stack
+from arroyo_nb.sql.parse import deep_stack, semicolons
 from arroyo_nb.sql.statements import CreateTable, CreateView
 
 _AGAIN = "run the cells that declare them again, in the notebook's order"
@@ -154,11 +154,12 @@ def without_asides(plan: Plan) -> str:
     """The script without what only asks or tidies up: SHOW TABLES, DROP and the like
     mean nothing where no notebook is."""
     text, parts, end = plan.source.text, list[str](), 0
+    ends = semicolons(plan.source)
     for statement in plan.statements:
         if type(statement) in ARROYO_SAYS:
             parts.append(text[end : statement.span.start])
-            semicolon = text.find(";", statement.span.end)
-            end = len(text) if semicolon < 0 else semicolon + 1
+            after = (place + 1 for place in ends if place >= statement.span.end)
+            end = next(after, len(text))
     return "".join((*parts, text[end:]))
 
 

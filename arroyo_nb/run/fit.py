@@ -110,7 +110,7 @@ def fit_notes(
     fit
         What is known of them.
     sample
-        Some records; None: none were looked at.
+        Some records; empty or None: none were looked at, or none was there.
     """
     declared = table.spec.record.names
     names = {name: None for row in sample or () for name in row}
@@ -118,7 +118,7 @@ def fit_notes(
     for column in fit.empty_columns(table.physical):
         if column not in declared or column in names:
             continue  # a record that says null means it
-        if sample is None:
+        if not sample:
             yield f"'{column}' is NULL in all of {fit.rows:,} rows"
             continue
         yield f"no record of {fit.rows:,} had '{column}'{_instead(column, others)}"
@@ -174,12 +174,15 @@ def _payloads(table: ConnectorTable) -> Iterable[bytes]:
 
 def _of_path(path: Path) -> Iterable[bytes]:
     if (path / HEADER).is_file():
-        _, records = next(RecordTape(path, str(path)).chunks())
-        values = records["value"].slice(0, SAMPLE_RECORDS).to_pylist()
+        chunks = RecordTape(path, str(path)).chunks()
+        first = (records["value"].slice(0, SAMPLE_RECORDS) for _, records in chunks)
+        values = next((column.to_pylist() for column in first), [])
         return [value for value in values if value is not None]
     if path.is_dir():
         files = (p for p in sorted(path.rglob("*")) if p.is_file())
-        path = next(p for p in files if not p.name.startswith((".", "_")))
+        seen = (p for p in files if not p.name.startswith((".", "_")))
+        # What was read may have been moved away since.
+        return next((_first_lines(file) for file in seen), [])
     return _first_lines(path)
 
 

@@ -168,6 +168,18 @@ def _unreadable(error: TokenError, text: str) -> SyntaxProblem:
     )
 
 
+def semicolons(source: Source) -> tuple[int, ...]:
+    """The places of the semicolons that end statements: none of a comment or a text.
+
+    Raises
+    ------
+    SyntaxProblem
+        When the text cannot be cut into tokens.
+    """
+    ends = (t for t in _tokens(source) if t.token_type is TokenType.SEMICOLON)
+    return tuple(token.start for token in ends)
+
+
 def _statements(tokens: list[Token]) -> list[list[Token]]:
     chunks: list[list[Token]] = [[]]
     for token in tokens:

@@ -17,25 +17,38 @@ from arroyo_nb.engine.folders import make_work_folder
 from arroyo_nb.engine.termination import close_at_sigterm
 folders = [make_work_folder(), make_work_folder()]
 (folders[0] / "file").touch()
-close_at_sigterm({close})
+{setup}
 print(*folders, flush=True)
 threading.Event().wait()
 """
 
 
 @pytest.mark.parametrize(
-    ("close", "says"),
+    ("setup", "says"),
     [
-        ('lambda: print("closed", flush=True)', "closed\n"),
-        ("threading.Event().wait", ""),  # what hangs is not waited for
+        ("close_at_sigterm(lambda: print('closed', flush=True))", "closed\n"),
+        # what hangs is not waited for
+        ("close_at_sigterm(threading.Event().wait)", ""),
+        (
+            "close_at_sigterm(lambda: print('a', flush=True))\n"
+            "close_at_sigterm(lambda: print('b', flush=True))",
+            "a\nb\n",
+        ),
+        # as %unload_ext and %load_ext do
+        (
+            "forget = close_at_sigterm(lambda: print('old', flush=True))\n"
+            "forget()\n"
+            "close_at_sigterm(lambda: print('new', flush=True))",
+            "new\n",
+        ),
     ],
-    ids=["closed", "hangs"],
+    ids=["closed", "hangs", "two", "again"],
 )
 def test_sigterm_closes_and_removes_the_work_folders(
-    tmp_path: Path, close: str, says: str
+    tmp_path: Path, setup: str, says: str
 ) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT.format(close=close)],
+        [sys.executable, "-c", SCRIPT.format(setup=setup)],
         env=os.environ | {"TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,
         text=True,
@@ -45,6 +58,6 @@ def test_sigterm_closes_and_removes_the_work_folders(
         assert len(made) == 2
         assert all(folder.is_dir() for folder in made)
         process.send_signal(signal.SIGTERM)
-        assert process.stdout.read() == says
+        assert sorted(process.stdout.read()) == sorted(says)
         assert process.wait(WITHIN_S) == -signal.SIGTERM
     assert not any(folder.exists() for folder in made)

@@ -171,5 +171,15 @@ def test_what_only_asks_is_left_out_of_a_job() -> None:
     assert promoted(plan_script(script, catalog), "j").spec.sql == (
         "SELECT counter FROM t;\n"
     )
+    for aside in (
+        "SHOW TABLES -- was: DROP TABLE x; SELECT counter + 1 FROM t\n",
+        "SHOW TABLES -- all; of them\n;",
+        "DESCRIBE t /* ; SELECT counter + 1 FROM t; */ ;",
+        "DROP TABLE IF EXISTS x /* -- ; /* ; */ */",
+    ):
+        plan = plan_script(f"SELECT counter FROM t;\n{aside}", catalog)
+        assert promoted(plan, "j").spec.sql == "SELECT counter FROM t;\n"
+        plan = plan_script(f"{aside.rstrip(';')};SELECT ';' AS a FROM t", catalog)
+        assert promoted(plan, "j").spec.sql == "SELECT ';' AS a FROM t\n"
     with pytest.raises(PromoteProblem, match="no end and no order"):
         promoted(plan_script("SELECT counter FROM t LIMIT 3", catalog), "j")

@@ -12,6 +12,7 @@ from arroyo_nb.run.fit import FitNotes, recorded_notes, sampled_rows
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.session import Session
 from arroyo_nb.tape.fit import Fit, columns_seen
+from arroyo_nb.tape.records import RecordWriter
 
 MS = 1_700_000_000_000
 FILE = """CREATE TABLE t ({columns}) WITH (connector = 'single_file', type = 'source',
@@ -134,3 +135,21 @@ def test_what_columns_had_is_put_together():
     for us in (-1, MS * 1000):
         other = found + Fit(1, columns_seen([none[0], pa.array([us], time), none[2]]))
         assert (other.rows, other.epoch_columns(schema)) == (61, ())
+
+
+def test_what_is_gone_since_it_was_read_is_no_sample(session, tmp_path):
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    (folder / "_SUCCESS").touch()
+    session.run(FILE.format(columns="a INT", path=folder, format="json").replace(
+        "single_file", "filesystem"))  # fmt: skip
+    with RecordWriter(tmp_path / "tape", "t") as writer:
+        writer.finish()
+    session.run(
+        "CREATE TABLE r (a INT) WITH (connector = 'tape', format = 'json', "
+        f"path = '{tmp_path / 'tape'}')"
+    )
+    for name in "tr":
+        notes = FitNotes(session.catalog.get(name))
+        # An exception in its thread would be an error of this test.
+        assert notes.notes(Fit(20, 0), 5.0) == ("'a' is NULL in all of 20 rows",)
