@@ -8,6 +8,7 @@ value.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -18,6 +19,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from arroyo_nb.connectors import CONNECTORS, format_options
+from arroyo_nb.formats import FORMATS
 from arroyo_nb.plan.written import (
     PLAIN_NAME,
     written_columns,
@@ -84,7 +86,8 @@ class Column(NamedTuple):
     times
         The unit that its numbers count the time in since 1970; empty: they are none.
     disorder
-        By how much a time lies before the newest one so far, at most.
+        By how much a time lies before the newest one so far, at most; a few that are
+        more than a year from the others are left out.
     """
 
     name: str
@@ -129,6 +132,9 @@ class Guess(NamedTuple):
     odd: tuple[int, ...] = ()
 
 
+UNREAD = Guess("raw_bytes", (Field("value", BYTEA),))
+"""A table of records as they are."""
+
 Numbered: TypeAlias = "list[tuple[int, Document]]"
 """Documents with their places in the sample."""
 
@@ -150,6 +156,8 @@ def guess(values: Iterable[bytes | None], keys: Iterable[bytes | None] = ()) -> 
     """
     sample = [(n, value) for n, value in enumerate(values) if value is not None]
     found = _of_sample(sample, keys)
+    if not found.fields and found.format in FORMATS.names:
+        found = _of_whole_records(sample)
     fitting = set(found.odd)
     return found._replace(
         records=len(sample), odd=tuple(n for n, _ in sample if n not in fitting)
@@ -171,11 +179,15 @@ def _of_sample(
     documents = _objects(sample)
     if _are_most(documents, sample):
         return _of_documents(documents, keys, {})
+    return _of_whole_records(sample)
+
+
+def _of_whole_records(sample: Sequence[tuple[int, bytes]]) -> Guess:
+    """The guess where no record has a field that can be a column: it is one itself."""
     texts = tuple(n for n, value in sample if _is_text(value))
     if _are_most(texts, sample):
         return Guess("raw_string", (Field("value", TEXT),), odd=texts)
-    numbers = tuple(n for n, _ in sample)
-    return Guess("raw_bytes", (Field("value", BYTEA),), odd=numbers)
+    return UNREAD._replace(odd=tuple(n for n, _ in sample))
 
 
 def _are_most(some: Sized, of: Sized) -> bool:
@@ -214,13 +226,20 @@ def _of_documents(
         options = {**options, "json.include_schema": "true"}
         documents = [(n, _content(document)) for n, document in wrapped]
     changes = [(n, document) for n, document in documents if _is_change(document)]
-    if not _are_most(changes, documents):
-        columns, fitting = _columns(documents)
-        fields = tuple(Field(c.name, c.type, nullable=c.nulls > 0) for c in columns)
-        time = likely_event_time(columns)
-        return Guess(
-            "json", fields, options, event_time=time, columns=columns, odd=fitting
-        )
+    if _are_most(changes, documents):
+        changelog = _of_changes(changes, keys, options)
+        # The dialect has no changelog without a key.
+        if changelog.key:
+            return changelog
+    columns, fitting = _columns(documents)
+    fields = tuple(Field(c.name, c.type, nullable=c.nulls > 0) for c in columns)
+    time = likely_event_time(columns)
+    return Guess("json", fields, options, event_time=time, columns=columns, odd=fitting)
+
+
+def _of_changes(
+    changes: Numbered, keys: Iterable[bytes | None], options: Mapping[str, str]
+) -> Guess:
     rows = [
         (n, document[side])
         for n, document in changes
@@ -230,6 +249,8 @@ def _of_documents(
     columns, _ = _columns(rows)
     told = ((0, key) for key in keys if key)
     named = {name for _, key in _objects(told) for name in _content(key)}
+    if not named & {column.name for column in columns}:
+        named = _likely_key(columns, changes)
     # Of a row before, a database may tell its key alone: nothing else is NOT NULL.
     return Guess(
         "debezium_json",
@@ -239,6 +260,21 @@ def _of_documents(
         columns=columns,
         odd=tuple(n for n, _ in changes),
     )
+
+
+def _likely_key(columns: Iterable[Column], changes: Numbered) -> set[str]:
+    """The first column that tells the rows of the sample apart that were created."""
+    created = [
+        document["after"]
+        for _, document in changes
+        if document["op"] in ("c", "r") and isinstance(document.get("after"), dict)
+    ]
+    for column in columns:
+        values = [repr(row.get(column.name)) for row in created]
+        is_distinct = len(set(values)) == len(values)
+        if is_distinct and not column.nulls and column.type in (BIGINT, TEXT):
+            return {column.name}
+    return set()
 
 
 def _is_envelope(document: Document) -> bool:
@@ -343,7 +379,18 @@ def _instant_us(value: Any, unit: str) -> int:
     return (aware - EPOCH) // MICROSECOND
 
 
+LONGEST_DISORDER = timedelta(days=366)
+"""A column whose times are in more disorder is no event time."""
+
+FAR_US = LONGEST_DISORDER // MICROSECOND
+"""Times that are farther from the others are taken for wrong, where they are few."""
+
+
 def _disorder(instants_us: Sequence[int]) -> timedelta:
+    middle_us = sorted(instants_us)[len(instants_us) // 2]
+    near = [us for us in instants_us if abs(us - middle_us) <= FAR_US]
+    if len(instants_us) - len(near) <= ODD_SHARE * len(instants_us):
+        instants_us = near
     newest = accumulate(instants_us, max)
     behind = (top - us for top, us in zip(newest, instants_us, strict=True))
     return timedelta(microseconds=max(behind))
@@ -393,7 +440,8 @@ def likely_event_time(columns: Iterable[Column]) -> Column | None:
 
 def _may_be_time(column: Column) -> bool:
     named = _TIME_NAME.search(column.name) or _TIME_NAME.search(column.name.lower())
-    return isinstance(column.type, Timestamp) or bool(column.times and named)
+    is_time = isinstance(column.type, Timestamp) or bool(column.times and named)
+    return is_time and column.disorder <= LONGEST_DISORDER
 
 
 def _time_rank(column: Column) -> tuple[bool, bool, bool]:
@@ -513,6 +561,8 @@ def tape_table_like(table: ConnectorTable, path: str) -> str:
 
 
 def _declared(topic: str, options: Mapping[str, str], found: Guess) -> str:
+    if found.format not in FORMATS.names:  # it is known, and not read yet
+        found = UNREAD
     columns = [_column(field, field.name in found.key) for field in found.fields]
     columns += _event_time(found)
     options = {**options, "format": found.format, **found.options}
@@ -529,8 +579,8 @@ def _event_time(found: Guess) -> list[str]:
     column = instant = written_name(time.name)
     made = []
     if time.times:
-        taken = {field.name for field in found.fields}
-        column = next(n for n in EVENT_TIME_NAMES if n not in taken)
+        taken = {field.name.lower() for field in found.fields}
+        column = next(name for name in _event_time_names() if name not in taken)
         instant = f"to_timestamp_{time.times}({instant})"
         made = [f"{column} TIMESTAMP GENERATED ALWAYS AS ({instant}) STORED"]
     # The expression of a watermark is over what is read, not over generated columns.
@@ -538,7 +588,10 @@ def _event_time(found: Guess) -> list[str]:
     return [*made, f"WATERMARK FOR {column} AS {instant} - INTERVAL '{delay}'"]
 
 
-EVENT_TIME_NAMES = ("event_time", "event_time_2", "event_time_3")
+def _event_time_names() -> Iterator[str]:
+    yield "event_time"
+    yield from map("event_time_{}".format, itertools.count(2))
+
 
 _DELAYS: Mapping[str, timedelta] = {
     "5 seconds": timedelta(seconds=5),

@@ -176,7 +176,7 @@ def _of_path(path: Path) -> Iterable[bytes]:
     if (path / HEADER).is_file():
         chunks = RecordTape(path, str(path)).chunks()
         first = (records["value"].slice(0, SAMPLE_RECORDS) for _, records in chunks)
-        values = next((column.to_pylist() for column in first), [])
+        values: list[Any] = next((column.to_pylist() for column in first), [])
         return [value for value in values if value is not None]
     if path.is_dir():
         files = (p for p in sorted(path.rglob("*")) if p.is_file())

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
+from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.guess import Guess
 from arroyo_nb.kafka.topics import Record, Topic
 from arroyo_nb.schema import EPOCH
@@ -76,6 +77,8 @@ def peek(found: Peek) -> dict[str, str]:
 def _looks_like(found: Peek) -> str:
     guessed = found.guessed
     said = f"it looks like {guessed.format}"
+    if guessed.format not in FORMATS.names:
+        said += ", which is not read yet: its records are bytes"
     if guessed.odd:
         first = found.records[guessed.odd[0]]
         said += (

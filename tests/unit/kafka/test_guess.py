@@ -6,9 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.kafka.guess import Guess, create_table, guess
+from arroyo_nb.kafka.guess import Guess, create_table, guess, tape_table
 from arroyo_nb.planner import plan_script
 from arroyo_nb.schema import TEXT, Field
 from arroyo_nb.source import Source
@@ -213,3 +215,107 @@ def test_what_may_be_missing_is_no_event_time() -> None:
 def test_the_delay_is_no_less_than_the_disorder_of_the_sample() -> None:
     found = of(*({"ts": MS + 1000 * s} for s in (0, 90, 20, 95)))
     assert "(ts) - INTERVAL '5 minutes'" in create_table("h:1", "t", found)
+
+
+@pytest.mark.parametrize("odd", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_a_time_far_off_is_not_what_the_watermark_waits_for(odd: str) -> None:
+    rows = [{"at": at} for at in times(40)]
+    few = of(*rows[:20], {"at": odd}, *rows[20:])
+    assert "WATERMARK FOR at AS at - INTERVAL '5 seconds'" in create_table(
+        "h", "t", few
+    )
+    many = of(*rows[:4], {"at": odd}, *rows[4:8])
+    assert "WATERMARK" not in create_table("h", "t", many)
+    other = [{**row, "ts": MS} for row in (*rows[:4], {"at": odd}, *rows[4:8])]
+    assert "WATERMARK FOR event_time AS to_ti" in create_table("h", "t", of(*other))
+
+
+def test_records_without_a_column_are_one_themselves() -> None:
+    assert columns({"": 1}, {"_timestamp": 2}) == ["value TEXT"]
+    assert of({}).format == "raw_string"
+    assert guess([b"\0\0\0\0\x07{}"]).format == "raw_bytes"
+    avro = create_table("h:1", "t", guess([b"\0\0\0\0\x07\x02\x04ab"]))
+    assert "format = 'raw_bytes'" in avro
+
+
+def test_the_key_of_a_changelog_tells_its_rows_apart() -> None:
+    rows = [{"kind": "a", "note": None, "id": n} for n in range(3)]
+    changes = [{"op": "c", "before": None, "after": row} for row in rows]
+    assert of(*changes).key == {"id"}
+    assert of(*changes, keys=(b'{"kind": "a"}',)).key == {"kind"}
+    twice = of(*changes, *changes)
+    assert (twice.format, twice.key) == ("json", frozenset())
+
+
+FIELD_NAMES = st.sampled_from(
+    [
+        *("id", "ts", "at", "event_time", "event_time_2", "event_time_3", "EVENT_TIME"),
+        *("updated_at", "_timestamp", "window", "CREATE", "op", "before", "after"),
+        *(
+            "schema",
+            "payload",
+            "ü",
+            "",
+            "a b",
+            'q"x',
+            "a'b",
+            "`",
+            "\n",
+            "--",
+            "/*",
+            ";",
+        ),
+    ]
+) | st.text(max_size=5)
+NUMBERS = st.sampled_from(
+    [0, -1, 2**63, 10**400, 1.5, 1e308, MS, MS // 1000, MS * 1000]
+)
+TEXTS = st.sampled_from(
+    [
+        *("c", "r", "2024-01-01T00:00:00Z", "2024-13-45T00:00:00Z"),
+        *("2024-01-01 00:00:60", "9999-12-31T23:59:59.999999999Z", "soon", "NaN", ""),
+        *("0001-01-01T00:00:00+14:00", "2024-02-30T00:00:00", "\ud800", "٣"),
+        *("2024-01-01T00:00:00.123456789", "2024-01-01T00:00:00+0530"),
+    ]
+)
+CONSTANTS = st.sampled_from([None, True, False, float("nan"), float("inf")])
+VALUES = st.recursive(
+    NUMBERS | TEXTS | CONSTANTS | st.sampled_from("cud"),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(FIELD_NAMES, inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> list[bytes | None]:
+    """Records that mostly have the same fields, each with a value of a few."""
+    name = draw(st.lists(FIELD_NAMES, min_size=1, max_size=5, unique=True))
+    row = st.fixed_dictionaries(
+        {}, optional={n: st.sampled_from(draw(st.lists(VALUES, min_size=1, max_size=2)))
+                      for n in name},
+    )  # fmt: skip
+    change = st.fixed_dictionaries(
+        {"op": st.sampled_from("cud"), "before": st.none() | row, "after": row}
+    )
+    document = change if draw(st.booleans()) else row
+    junk = st.sampled_from([b"", b"\0\0\0\0\1{}", b"\xff", b"[1]", b"null", None])
+    prefix = draw(st.sampled_from([b"", b"", b"\0\0\0\0\1"]))
+    record = document.map(lambda made: prefix + json.dumps(made).encode())
+    mixed = st.one_of(record, record, record, junk) if draw(st.booleans()) else record
+    return draw(st.lists(mixed, max_size=12))
+
+
+TOPICS = st.from_regex("[a-zA-Z0-9._-]{1,12}", fullmatch=True)
+
+
+@settings(max_examples=300, deadline=None)
+@given(samples(), st.lists(VALUES, max_size=2), TOPICS)
+def test_the_statement_of_any_sample_plans(
+    sample: list[bytes | None], keys: list[Any], topic: str
+) -> None:
+    found = guess(sample, [json.dumps(key).encode() for key in keys])
+    for text in (create_table("h:1", topic, found), tape_table("t", "p", found)):
+        (table,) = plan_script(text, Catalog()).catalog.tables.values()
+        assert table.schema
