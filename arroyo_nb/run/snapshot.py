@@ -59,8 +59,9 @@ class WindowBar:
 @dataclass(frozen=True)
 class PartitionProgress:
     """One partition of a topic: the ``offset`` of the next record that is read, and the
-    ``end`` of the partition. An ``idle`` one got no record for a while; Spark's
-    watermark, unlike Arroyo's, does not wait for it."""
+    ``end`` of the partition, or of what a run reads of it that has an end. An ``idle``
+    one got no record for a while; Spark's watermark, unlike Arroyo's, does not wait for
+    it."""
 
     number: int
     offset: int

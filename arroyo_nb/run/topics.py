@@ -396,13 +396,15 @@ class TopicFeed:
     ) -> Sequence[PartitionProgress]:
         # One that was added is read from its beginning.
         added = dict.fromkeys(looked.ends, 0)
+        # What comes behind the end of a run that has one is not its to read.
+        ends = self._ends if self.bounded else looked.ends
         read = {**added, **self._begun, **_offsets(reach.place)}
         return [
             PartitionProgress(
                 number,
                 offset,
                 # What was read is there, though the broker may have been asked before.
-                max(offset, looked.ends.get(number, offset)),
+                max(offset, ends.get(number, offset)),
                 now_s - looked.moved_s.get(number, now_s) > IDLE_S,
             )
             for number, offset in sorted(read.items())

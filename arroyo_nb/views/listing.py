@@ -54,7 +54,8 @@ def runs(
 
 def _run(snapshot: Snapshot) -> tuple[str, ...]:
     mark, newest = snapshot.watermark, snapshot.max_event_time
-    moving = mark is not None and newest is not None and mark < END_OF_TIME
+    known = mark is not None and newest is not None and mark < END_OF_TIME
+    moving = known and not snapshot.state.ended
     return (
         snapshot.name,
         f"{glyph(snapshot)} {snapshot.state.value}",

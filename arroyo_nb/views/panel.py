@@ -165,7 +165,7 @@ def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool) -> str:
         else "",
         drawn,
         *(f'<p class="soft">{escaped(cut, CUT_CHARS)}</p>' for cut in cuts if cut),
-        listed(snapshot.sources),
+        listed(snapshot.sources, ended=snapshot.state.ended),
         f'<p class="lesson">{escaped(said, 600)}</p>' if said else "",
     )
     return (

@@ -15,27 +15,33 @@ MOST_PARTITIONS = 16
 AWAY = "no broker answers"
 
 
-def listed(sources: Sequence[SourceProgress]) -> str:
+def listed(sources: Sequence[SourceProgress], *, ended: bool = False) -> str:
     """One line a source: rows, newest event time, delay, bad rows with a sample; of a
-    topic its partitions, how far they are behind, and which are idle."""
+    topic its partitions, how far they are behind, and which are idle.
+
+    Parameters
+    ----------
+    ended
+        Whether their run has: it waits for nothing then, and is behind nothing.
+    """
     if not sources:
         return ""
-    made = "".join(_source(source) for source in sources[:MOST_SOURCES])
+    made = "".join(_source(source, ended) for source in sources[:MOST_SOURCES])
     more = len(sources) - MOST_SOURCES
     told = f"<div>{count(more, 'more source')}</div>" if more > 0 else ""
     return f'<div class="sources" data-key="sources">{made}{told}</div>'
 
 
-def _source(source: SourceProgress) -> str:
+def _source(source: SourceProgress, ended: bool) -> str:
     if source.looked_up:
         return f"<div>{_named(source, ['looked up'])}</div>"
-    parts = _of_topic(source) if source.partitions else _of_tape(source)
+    parts = _of_topic(source, ended) if source.partitions else _of_tape(source)
     if source.max_event_time is not None and source.max_event_time < END_OF_TIME:
         parts.append(f"newest {clock(source.max_event_time)}")
     parts.append(f"delay allowed {_delay(source.delay)}")
     if source.ended:
         parts.append("ended")
-    elif source.paused:
+    elif source.paused and not ended:
         parts.append("paused")
     return f"<div>{_named(source, parts)}</div>"
 
@@ -44,9 +50,12 @@ def _of_tape(source: SourceProgress) -> list[str]:
     return [f"{count(source.rows, 'row')} read"]
 
 
-def _of_topic(source: SourceProgress) -> list[str]:
+def _of_topic(source: SourceProgress, ended: bool) -> list[str]:
+    read = [f"{count(source.rows, 'row')} read"]
+    if ended:
+        return [*read, unread(source)]
     rate = f"{count(round(source.rows_per_s), 'row')}/s"
-    return [f"{count(source.rows, 'row')} read", rate, *map(_marked, behind(source))]
+    return [*read, rate, *map(_marked, behind(source))]
 
 
 def _marked(words: str) -> str:
@@ -72,9 +81,26 @@ def behind(source: SourceProgress) -> list[str]:
     return parts
 
 
-def _lag(partitions: Sequence[PartitionProgress], lag: int) -> str:
+def unread(source: SourceProgress) -> str:
+    """What a run that has ended has left of a topic, in plain words.
+
+    >>> from arroyo_nb.run.snapshot import PartitionProgress as P
+    >>> parts = (P(0, 5, 7), P(1, 3, 3, idle=True))
+    >>> unread(SourceProgress("q", 8, None, timedelta(), False, partitions=parts))
+    '2 partitions, 2 records not read (0: 2)'
+    """
+    if source.lag:
+        return _lag(source.partitions, source.lag, "not read")
+    # Without an end of its own, nobody knows what has come since it was looked.
+    to_end = ", read to the end" if source.bounded else ""
+    return f"{count(len(source.partitions), 'partition')}{to_end}"
+
+
+def _lag(
+    partitions: Sequence[PartitionProgress], lag: int, what: str = "behind"
+) -> str:
     """How many there are, and how far they are behind; each, where some are."""
-    told = f"{count(len(partitions), 'partition')}, {count(lag, 'record')} behind"
+    told = f"{count(len(partitions), 'partition')}, {count(lag, 'record')} {what}"
     late = [partition for partition in partitions if partition.lag]
     if len(partitions) == 1 or not late:
         return told

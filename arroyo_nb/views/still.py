@@ -49,7 +49,7 @@ from arroyo_nb.views.rows import (
     numeric_columns,
     sideways,
 )
-from arroyo_nb.views.sources import BAD_CHARS, behind
+from arroyo_nb.views.sources import BAD_CHARS, behind, unread
 from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
 from arroyo_nb.views.words import NAME_CHARS, count, escaped, instant, lines, plain
@@ -121,9 +121,13 @@ def _left_out(snapshot: Snapshot, view: View | None = None) -> list[str]:
 
 
 def _topics(snapshot: Snapshot) -> list[str]:
-    """How far the run is behind each topic that it reads."""
+    """How far the run is behind each topic that it reads, or what it has left of it."""
     topics = [source for source in snapshot.sources if source.partitions]
-    return [f"{source.name}: {' · '.join(behind(source))}" for source in topics]
+    return [
+        f"{source.name}: "
+        + (unread(source) if snapshot.state.ended else " · ".join(behind(source)))
+        for source in topics
+    ]
 
 
 def _source_notes(snapshot: Snapshot) -> list[str]:

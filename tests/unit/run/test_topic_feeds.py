@@ -96,6 +96,19 @@ def test_how_far_it_lags_is_told_by_partition(feed, stream):
     assert (source.rows, source.lag, source.bounded) == (1, 7, False)
 
 
+def test_a_run_with_an_end_is_behind_nothing_that_came_since(feed, stream, tmp_path):
+    stream.end = {0: 9, 1: 7}
+    ending = TopicFeed(
+        *("0-clicks", feed.table, stream), windowed=False, ends_after=timedelta()
+    )
+    folder = SimpleNamespace(source=lambda name: tmp_path / name, has_batches=False)
+    ending.open(folder, paused=False, steps=0)
+    stream.end = {0: 900, 1: 70, 2: 4}
+    ending._look()
+    for read, lag in (({0: 8, 1: 7}, 1), ({0: 9, 1: 7}, 0)):
+        assert ending.progress(Reach(read)).lag == lag
+
+
 def test_a_reader_is_not_ahead_of_what_the_broker_said_before(feed):
     feed._look()
     feed.consumed([Reach({0: 50, 1: 7})])

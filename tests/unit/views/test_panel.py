@@ -35,12 +35,13 @@ from scenes import (
 from arroyo_nb.run.snapshot import (
     Change,
     MarkPoint,
+    PartitionProgress,
     RunState,
     Snapshot,
     SourceProgress,
     WindowBar,
 )
-from arroyo_nb.views import panel, still
+from arroyo_nb.views import listing, panel, still
 from arroyo_nb.views.lesson import lesson
 from arroyo_nb.views.panel import View, body, frame
 from arroyo_nb.views.rows import numeric_columns
@@ -117,6 +118,44 @@ def test_a_table_that_is_looked_up_has_no_time() -> None:
     assert "<b>users</b> looked up · " in text
     assert "2 bad rows dropped" in text
     assert "delay allowed" not in text
+
+
+TOPIC = SourceProgress(
+    *("clicks", 8, None, timedelta()),
+    bounded=False,
+    paused=True,
+    partitions=(PartitionProgress(0, 5, 7), PartitionProgress(1, 3, 3, idle=True)),
+    rows_per_s=40.0,
+    away_s=9.0,
+)
+
+
+@pytest.mark.parametrize(
+    ("bounded", "end", "said"),
+    [
+        (False, 7, "2 partitions, 2 records not read (0: 2)"),
+        (False, 5, "2 partitions"),
+        (True, 5, "2 partitions, read to the end"),
+    ],
+)
+def test_a_run_that_has_ended_is_behind_nothing(
+    bounded: bool, end: int, said: str
+) -> None:
+    first = replace(TOPIC.partitions[0], end=end)
+    topic = replace(TOPIC, bounded=bounded, partitions=(first, TOPIC.partitions[1]))
+    running = replace(UNWINDOWED, sources=(topic,), history=(), watermark=None)
+    lag = f"2 partitions, {end - 5} records behind"
+    for told in (body(running), *still.bundle(running).values()):
+        assert lag in told
+        assert "idle: 1" in told
+        assert "no broker answers" in told
+    for state in (RunState.FINISHED, RunState.STOPPED, RunState.FAILED):
+        ended = replace(running, state=state)
+        for told in (body(ended), *still.bundle(ended).values()):
+            assert said in told
+            for untrue in ("behind", "idle", "no broker answers", "/s", "paused"):
+                assert untrue not in Page(told).text
+        assert "behind" not in listing.runs([ended])["text/plain"].splitlines()[1]
 
 
 def test_many_windows_show_the_newest_and_say_so() -> None:
