@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
@@ -60,7 +60,11 @@ class Option:
     only
         ``source`` or ``sink``, where the other does not take it; empty: both do.
     elsewhere
-        What the option is called in other systems, for the hint of an error.
+        What the option is called in other systems, for the hint of an error; one that
+        means this option only with one value, as ``name=value``.
+    translated
+        Its value for one of another system; empty: that does not say it, and an
+        ``example`` is written.
     """
 
     name: str
@@ -71,6 +75,8 @@ class Option:
     choices: tuple[str, ...] = ()
     only: str = ""
     elsewhere: tuple[str, ...] = ()
+    translated: Callable[[str], str] | None = None
+    example: str = ""
 
     def written(self, value: str) -> str:
         """The option as it is written for a value of another system.
@@ -81,6 +87,8 @@ class Option:
         >>> offset.written("timestamp")
         "offset = 'latest' or 'earliest'"
         """
+        if self.translated is not None:
+            value = self.translated(value) or self.example
         spelled = value.replace("-", "_")
         near = [c for c in self.choices if spelled.startswith(c)] or list(self.choices)
         values = " or ".join(f"'{one}'" for one in near or [value])

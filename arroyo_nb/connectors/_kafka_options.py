@@ -16,8 +16,10 @@ from arroyo_nb.connectors._kafka_stream import (
     OFFSET,
     OFFSETS,
     TIMESTAMP,
+    offsets_of_pairs,
     start_offsets,
     start_timestamp_ms,
+    timestamp_of_millis,
 )
 from arroyo_nb.connectors._schema_registry import ENDPOINT
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
@@ -112,6 +114,16 @@ TABLE = (
         "where a new run begins: at the first records that are no older, such as "
         "'2024-02-08T12:00:00Z'; not in Arroyo",
         only="source",
+        elsewhere=(
+            "scan.startup.mode=timestamp",
+            "scan.startup.timestamp-millis",
+            "scan.startup.timestamp.millis",
+            "scan.startup.timestamp_millis",
+            "startingTimestamp",
+            "startingtimestamp",
+        ),
+        translated=timestamp_of_millis,
+        example="2024-02-08T12:00:00Z",
     ),
     Option(
         OFFSETS,
@@ -119,6 +131,12 @@ TABLE = (
         "where a new run begins in some partitions, such as '0:1200, 1:900'; in the "
         "others it is as source.offset says; not in Arroyo",
         only="source",
+        elsewhere=(
+            "scan.startup.mode=specific-offsets",
+            "scan.startup.specific-offsets",
+        ),
+        translated=offsets_of_pairs,
+        example="0:1200, 1:900",
     ),
     Option(
         "source.read_mode",

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -95,6 +95,30 @@ def start_timestamp_ms(text: str) -> int:
         ) from None
     aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
     return int((aware - EPOCH).total_seconds() * 1000)
+
+
+def timestamp_of_millis(text: str) -> str:
+    """The time of a number of milliseconds, as Flink and Spark have it; empty: none.
+
+    >>> timestamp_of_millis("1700000000123"), timestamp_of_millis("timestamp")
+    ('2023-11-14T22:13:20.123Z', '')
+    """
+    try:
+        instant = EPOCH + timedelta(milliseconds=int(text))
+    except (ValueError, OverflowError):
+        return ""
+    precision = "milliseconds" if instant.microsecond else "seconds"
+    return instant.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+def offsets_of_pairs(text: str) -> str:
+    """Offsets of partitions as Flink writes them; empty: they are none.
+
+    >>> offsets_of_pairs("partition:0,offset:42;partition:1,offset:300")
+    '0:42, 1:300'
+    """
+    pairs = re.findall(r"partition:(\d+),offset:(\d+)", text)
+    return ", ".join(":".join(pair) for pair in pairs)
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,15 @@ def element_hint(text: str, type_: ListOf) -> str:
     return f"read an element with {text}[1], or look for one with array_has({text}, x)"
 
 
+def membership_hint(test: exp.In, column: exp.Expr, type_: Type) -> str | None:
+    """How a column is asked whether a value is in it; None where it is no list."""
+    if not isinstance(type_, ListOf):
+        return None
+    is_not = isinstance(test.parent, exp.Not)
+    list_, value = (e.sql(dialect="postgres") for e in (column, test.this))
+    return f"write {'NOT ' * is_not}array_has({list_}, {value})"
+
+
 def member_hint(parent: exp.Expr, type_: Type, name: str) -> str | None:
     """How a field is read of what is no struct.
 

@@ -20,7 +20,7 @@ from sqlglot import exp
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.plan import aggregate_calls, aggregates, calls, over
-from arroyo_nb.plan.access_hints import access_hint
+from arroyo_nb.plan.access_hints import access_hint, membership_hint
 from arroyo_nb.plan.functions import (
     ELSEWHERE,
     IN_WINDOW,
@@ -185,13 +185,32 @@ def _between(node: exp.Between, scope: Scope) -> exp.Expr:
 
 
 def _in(node: exp.In, scope: Scope) -> exp.Expr:
+    if (column := node.args.get("field")) is not None:
+        raise _in_column(node, column, scope)
     if not node.expressions:
         raise Unsupported(
             "IN (subquery) is not supported: can't handle non-inner joins without "
             "windows"
         )
     this = bind(node.this, scope)
-    return among(this, [bind(item, scope) for item in node.expressions])
+    items = [bind(item, scope) for item in node.expressions]
+    try:
+        return among(this, items)
+    except CatalogProblem as problem:
+        if len(items) == 1:
+            problem.hint = membership_hint(node, node.expressions[0], type_of(items[0]))
+        raise
+
+
+def _in_column(node: exp.In, column: exp.Expr, scope: Scope) -> CatalogProblem:
+    """``x IN list`` and ``x IN UNNEST(list)``, as BigQuery and DuckDB have them."""
+    if isinstance(column, exp.Anonymous) and column.name.lower() == "unnest":
+        column = next(iter(column.expressions), column)
+    hint = membership_hint(node, column, type_of(bind(column, scope)))
+    return CatalogProblem(
+        "IN takes values in brackets, and no column",
+        hint=hint or "write x IN (1, 2), or x = y for one column",
+    )
 
 
 def _case(node: exp.Case, scope: Scope) -> exp.Expr:

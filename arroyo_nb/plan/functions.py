@@ -140,15 +140,20 @@ ELSEWHERE = {
     "lcase": "write lower(text)",
     **dict.fromkeys(
         (
-            "extractjsonfield",
-            "json_value",
-            "get_json_object",
-            "jsonb_extract_path_text",
-            "json_query",
-            "from_json",
-            "parse_json",
+            *("extractjsonfield", "get_json_object", "from_json", "parse_json"),
+            *("json_value", "json_query", "json_extract", "json_extract_scalar"),
+            *("json_parse", "json_extract_string", "json_extract_path_text"),
+            *("jsonb_extract_path_text", "jsonb_path_query"),
         ),
         "declare the column STRUCT<field TYPE, ...>, and read column.field",
+    ),
+    **dict.fromkeys(
+        (
+            *("to_json_string", "to_json", "to_jsonb", "json_format", "tojsonstring"),
+            *("row_to_json", "array_to_json", "json_stringify"),
+        ),
+        "select the value as it is: a sink with format = 'json' writes structs and "
+        "lists, and CAST(x AS TEXT) is the text of a number",
     ),
     **dict.fromkeys(("iif", "if"), "write CASE WHEN ... THEN ... ELSE ... END"),
     "as_value": "write the column itself",

@@ -158,11 +158,17 @@ class Options:
 
     def _translated(self, names: Iterable[str]) -> str | None:
         """What to write for options of other systems."""
+        found: dict[str, tuple[Option, dict[str, str]]] = {}
+        for name in names:
+            value = self.given[name].args["value"].name
+            special = self.elsewhere.get(f"{name}={value}")
+            if (option := special or self.elsewhere.get(name)) is not None:
+                _, values = found.setdefault(option.name, (option, {}))
+                values[name] = "" if special else value
         pairs = [
-            f"{self.elsewhere[name].written(self.given[name].args['value'].name)} in "
-            f"place of '{name}'"
-            for name in names
-            if name in self.elsewhere
+            f"{option.written(next(filter(None, values.values()), ''))} in place of "
+            + " and ".join(f"'{name}'" for name in values)
+            for option, values in found.values()
         ]
         return f"write {', '.join(pairs)}" if pairs else None
 
