@@ -112,12 +112,16 @@ class Transaction:
     is_new
         Whether it is begun for the first time: nothing of it can be there, before a
         task of it runs.
+    may_rerun
+        Whether Spark may run a whole stage of it again, as where an executor is lost:
+        the tasks of that begin to count their attempts anew.
     """
 
     prefix: str
     batch_id: int
     forgotten: bool = False
     is_new: bool = False
+    may_rerun: bool = False
 
     def name(self, task: int) -> str:
         """The producer, and the group, of a task."""
@@ -211,6 +215,9 @@ class Sender:
         name = transaction.name(task.partitionId())
         # One that Spark runs again may have written before it was lost.
         is_new = transaction.is_new and task.attemptNumber() == 0
+        if is_new and transaction.may_rerun:
+            with self._group(f"{name}-begun") as begun:
+                is_new = self._begin(begun, transaction.batch_id)
         transaction = replace(transaction, is_new=is_new)
         failed: list[Any] = []
         client = self._producer(failed, name)
@@ -233,6 +240,20 @@ class Sender:
                     _raise(first)  # it says why the others fail
                 raise
         return sent
+
+    def _begin(self, begun: Any, batch_id: int) -> bool:
+        """Have the broker note that a task has begun with its part of a batch; False: a
+        task did before. Its group is not the one of the transactions: of that nothing
+        is told while one is open."""
+        from confluent_kafka import TopicPartition
+
+        place = TopicPartition(self.topic, 0)
+        (found,) = _insist(lambda: committed(begun, [place], ASK_S))
+        if found.offset > batch_id:
+            return False
+        after = [TopicPartition(self.topic, 0, batch_id + 1)]
+        _insist(lambda: begun.commit(offsets=after, asynchronous=False))
+        return True
 
     @contextmanager
     def _group(self, name: str, level: str = "read_committed") -> Iterator[Any]:

@@ -287,7 +287,10 @@ class TransactionWriter(ProducerWriter):
             self._check_newest(begun)
             self._notes.write(asdict(begun))
         self._begun = begun
-        transaction = Transaction(begun.prefix, batch_id, forgotten, is_new)
+        master = str(batch.sparkSession.conf.get("spark.master"))
+        # A Spark whose executors are itself loses none, and so runs no stage again.
+        may_rerun = master != "local" and not master.startswith("local[")
+        transaction = Transaction(begun.prefix, batch_id, forgotten, is_new, may_rerun)
         sender = replace(self._sender, transaction=transaction)
         return self._send(batch, sender, begun.tasks)
 

@@ -86,8 +86,10 @@ def test_of_a_batch_that_may_be_there_it_is_said(new_topic, monkeypatch):
         }
     )
 
-    def send(batch_id, *, is_new):
-        transaction = Transaction(topic.name, batch_id, is_new=is_new)
+    def send(batch_id, *, is_new, may_rerun=False):
+        transaction = Transaction(
+            topic.name, batch_id, is_new=is_new, may_rerun=may_rerun
+        )
         (sent,) = replace(sender, transaction=transaction)(iter([rows]))
         return sent["rows"].to_pylist()
 
@@ -102,5 +104,10 @@ def test_of_a_batch_that_may_be_there_it_is_said(new_topic, monkeypatch):
             send(1, is_new=True)
         context.attemptNumber = lambda: 0
         assert send(1, is_new=True) == [1]
-    assert send(1, is_new=False) == [1]
-    assert len(topic.records()) == 2
+        # Nor does a task of a stage that Spark runs again, which is a first attempt.
+        assert send(2, is_new=True, may_rerun=True) == [1]
+        with pytest.raises(RunProblem, match="has lost the end of a transaction"):
+            send(2, is_new=True, may_rerun=True)
+    assert send(2, is_new=True, may_rerun=True) == [1]
+    assert send(3, is_new=True, may_rerun=True) == [1]
+    assert len(topic.records()) == 4

@@ -185,12 +185,12 @@ class Past:
 def written(tmp_path):
     """The transaction of each batch that is written, begun so long ago."""
 
-    def write(past, *batch_ids, age_s=0.0):
+    def write(past, *batch_ids, age_s=0.0, master="local[2]"):
         notes = Notes(tmp_path / "topic.json")
         begun = Begun.noted(notes, Described("a", (0,)), ENDS)
         made, found = TransactionWriter(None, SENDER, None, begun, notes, past), []
         made._send = lambda _, sender, tasks: found.append(sender.transaction)
-        conf = SimpleNamespace(get=lambda _: "2")
+        conf = {"spark.sql.shuffle.partitions": "2", "spark.master": master}
         batch = SimpleNamespace(sparkSession=SimpleNamespace(conf=conf))
         for batch_id in batch_ids:
             made.write(batch, batch_id)
@@ -199,6 +199,21 @@ def written(tmp_path):
         return found
 
     return write
+
+
+@pytest.mark.parametrize(
+    ("master", "may_rerun"),
+    [
+        ("local", False),
+        ("local[2]", False),
+        ("local-cluster[2,1,1024]", True),
+        ("spark://h:7077", True),
+        ("k8s://https://h", True),
+    ],
+)
+def test_where_executors_may_be_lost_a_stage_may_run_again(written, master, may_rerun):
+    (transaction,) = written(Past(), 0, master=master)
+    assert transaction.may_rerun is may_rerun
 
 
 DAYS_S = 3 * 24 * 3600
