@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from arroyo_nb.run.row_store import RowStore
+    from arroyo_nb.run.row_store import Changes
 
 _SEEN = "_seen"
 
@@ -32,8 +32,9 @@ RELATION_ROWS = 100_000
 """Most rows of a relation that are held in memory; a larger one is made of the kept
 changes when it is asked for."""
 
-REBUILT_BYTES = 64 * 2**20
-"""Up to this size a run that goes on reads its kept changes, to hold their relation."""
+REBUILT_BYTES = 128 * 2**20
+"""Up to this size a run that goes on reads the changes since the newest result that is
+kept, to hold their relation."""
 
 MOST_COPIES = 100_000_000
 """Most rows that a table is made of, equal ones counted."""
@@ -84,18 +85,16 @@ class ChangesPreview(Preview):
 
     def keep_in(self, folder: Path, budget_bytes: int) -> None:
         """Keep all changes in a folder from now on; those that it has come first."""
-        from arroyo_nb.changelog.zset import consolidate
         from arroyo_nb.run.row_store import RowStore
 
         if self._store is not None and self._store.folder == folder:
             return
-        store = self._store = RowStore(folder, self._changes, budget_bytes, consolidate)
+        store = self._store = RowStore(folder, self._changes, budget_bytes)
         self._take_up(store)
         for frame in store.newest(self._limit_rows):
             self._batches.append((frame.batch_id, self._documents(frame.rows)))
-            self._batch_id = frame.batch_id
         self._cut()
-        self._count = store.result_rows
+        self._batch_id, self._count = store.last_batch, store.result_rows
         self._relation = self._rebuilt(self._batch_id + 1)
 
     def write(self, batch: DataFrame, batch_id: int) -> int:
@@ -123,7 +122,8 @@ class ChangesPreview(Preview):
         )
         if self._store is not None:
             kept = changes.select(self._changes.names).cast(self._changes)
-            self._store.append(kept, batch_id, count, int(count_after))
+            result = before.as_changes()
+            self._store.append(kept, batch_id, count, int(count_after), result)
         with self._lock:
             self._settled, self._batch_id = (before, count_before), batch_id
             self._relation, self._count = after, int(count_after)
@@ -132,8 +132,10 @@ class ChangesPreview(Preview):
 
     def _before(self, batch_id: int) -> tuple[_Relation, int]:
         """The relation and its count before a batch, which may come again."""
-        if batch_id > self._batch_id:
+        if batch_id == self._batch_id + 1:
             return self._relation, self._count
+        if batch_id > self._batch_id:  # those between are not here
+            return self._unknown, self._count
         if batch_id == self._batch_id and self._settled is not None:
             return self._settled
         recent = self._store.recent if self._store is not None else ()
@@ -142,29 +144,32 @@ class ChangesPreview(Preview):
         return relation, counts.get(batch_id, relation.count)
 
     def _rebuilt(self, batch_id: int) -> _Relation:
-        """The relation before a batch, of the kept changes; none where it is large."""
-        store = self._readable
+        """The relation before a batch, of the kept changes; none where it is large, or
+        where they are not all kept."""
+        store = self._store
         if store is None:
-            return self._nothing
+            return self._nothing if batch_id == 0 else self._unknown
+        changes = store.changes(batch_id)
         if (
-            max(store.result_rows, 0) > RELATION_ROWS
-            or store.size_bytes > REBUILT_BYTES
+            changes is None
+            or changes.size_bytes > REBUILT_BYTES
+            or max(store.result_rows, 0) > RELATION_ROWS
         ):
-            return _Relation(self._nothing.rows, is_large=True)
-        return self._folded(store, batch_id)
+            return self._unknown
+        return self._folded(changes)
 
-    def _folded(self, store: RowStore, batch_id: int | None = None) -> _Relation:
-        """The relation of all kept changes; or of those before a batch."""
+    @property
+    def _unknown(self) -> _Relation:
+        return _Relation(self._nothing.rows, is_large=True)
+
+    def _folded(self, changes: Changes) -> _Relation:
+        """The relation that changes make."""
         import pyarrow as pa
 
-        base, relation = store.base(), self._nothing
-        parts = [] if base is None else [base.cast(self._changes)]
-        rows = 0
-        for frame in store.frames():
-            if batch_id is not None and frame.batch_id >= batch_id:
-                break
-            parts.append(frame.rows)
-            rows += frame.rows.num_rows
+        relation, parts, rows = self._nothing, [], 0
+        for part in changes.parts:
+            parts.append(part)
+            rows += part.num_rows
             if rows >= FOLDED_ROWS:
                 relation = relation.with_changes(pa.concat_tables(parts))
                 parts, rows = [], 0
@@ -176,22 +181,25 @@ class ChangesPreview(Preview):
         Raises
         ------
         RunProblem
-            When they are more than memory holds, and not all changes are kept.
+            When they are more than memory holds, or of a run that was resumed, and
+            not all changes are kept that make them.
         """
         from arroyo_nb.changelog.zset import fold
 
         relation = self._relation
         if relation.is_large:
-            store = self._store
-            if store is None or self._result_is_cut:
+            changes = None
+            if self._store is not None and not self._result_is_cut:
+                changes = self._store.changes()
+            if changes is None:
                 raise RunProblem(
-                    f"the result has more than {RELATION_ROWS:,} rows, which takes all "
-                    "its changes to tell, and not all of them are kept"
-                    + (f": {self.cut_text}" if self.cut_text else ""),
+                    f"the result is not known: one of more than {RELATION_ROWS:,} "
+                    "rows, or of a resumed run, is made of its changes, and not all of "
+                    "these are kept" + (f": {self.cut_text}" if self.cut_text else ""),
                     hint="INSERT INTO a table, give a larger budget, or look at "
                     "changelog()",
                 )
-            relation = self._folded(store)
+            relation = self._folded(changes)
         return self._shaped(fold(relation.in_place()).select(self._row.names))
 
     def _first_rows(self) -> pa.Table | None:
@@ -278,7 +286,7 @@ class _Relation:
         The visible columns, the weight and the id of each row; and in ``_SEEN`` the
         place of its id among all that are there.
     is_large
-        Whether they are not held, as they were too many.
+        Whether they are not held, as they were too many, or are not known.
     """
 
     rows: pa.Table
@@ -293,7 +301,7 @@ class _Relation:
 
     def after(self, changes: pa.Table) -> _Relation:
         """With the changes of one more batch."""
-        if self.is_large:  # it will not fit again
+        if self.is_large:  # it stays so
             return self
         after = self.with_changes(changes)
         if max(after.count, int(after.rows.num_rows)) > RELATION_ROWS:
@@ -313,6 +321,11 @@ class _Relation:
     def in_place(self) -> pa.Table:
         """The rows in the order in which they first came, each with its weight."""
         return self.rows.sort_by(_SEEN).drop_columns([_SEEN, ROW_ID])
+
+    def as_changes(self) -> pa.Table | None:
+        """The changes that make these rows of nothing, in the order in which they first
+        came; None: they are not held."""
+        return None if self.is_large else self.rows.sort_by(_SEEN).drop_columns([_SEEN])
 
     def last(self, count: int) -> _Relation:
         """Those that changed last, each as often as it is among them."""

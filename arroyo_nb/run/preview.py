@@ -193,26 +193,39 @@ class Preview:
     def cut_rows(self) -> int:
         """How many rows are not here."""
         store = self._readable
-        if store is not None and not store.problem:
-            return store.first
-        return self.total_rows - (store.kept if store else self._in_memory)
+        return self.total_rows - (self._in_memory if store is None else store.kept)
 
     @property
     def cut_text(self) -> str:
         """Which rows are not here, and why; empty: all are."""
-        if not self.cut_rows:
-            return ""
         store = self._store
-        which = "first" if self._readable and store and store.problem else "newest"
-        what = f"the {which} {self.kept_rows:,} of {self.total_rows:,} {self._what}"
+        uncounted = store is not None and store.uncounted
+        if not self.cut_rows and not uncounted:
+            return ""
+        reasons = self._reasons
+        # What is here has no gap unless there are several reasons, or files are gone.
+        which = {"let go": "the newest ", "problem": "the first "}
+        here = which.get("".join(reasons), "")
+        if self._readable is None:
+            here = "the newest "
+        what = f"{here}{self.kept_rows:,} of {self.total_rows:,} {self._what}"
+        more = " and an unknown number more" * uncounted
+        return f"{what}{more}: " + "; ".join(reasons.values())
+
+    @property
+    def _reasons(self) -> dict[str, str]:
+        """Why rows may not be here."""
+        store = self._store
         if store is None:
-            return f"{what}: a budget for kept rows keeps more, such as 1GB"
-        if store.problem:
-            return f"{what}: {store.problem}"
+            return {"": "a budget for kept rows keeps more, such as 1GB"}
         budget = size_text(store.budget_bytes)
-        return (
-            f"{what}: the budget for kept rows is {budget}, and the oldest were let go"
-        )
+        let_go = f"the budget for kept rows is {budget}, and the oldest were let go"
+        reasons = {
+            "let go": let_go if store.let_go else "",
+            "gap": store.gap,
+            "problem": store.problem,
+        }
+        return {kind: reason for kind, reason in reasons.items() if reason}
 
     _what = "rows"
 

@@ -2,26 +2,29 @@
 
 ::
 
-    rows/000001.arrow   an IPC stream: a record batch or more for each micro-batch
-    rows/base.arrow     of changes: the rows that the changes of removed files left
+    rows/000001.arrow   an IPC stream: of changes the rows of the result before it, then
+                        a record batch or more for each micro-batch
+    rows/newest         the newest micro-batch, and how many results came up to it
 
 Nothing is read into memory that nobody looks at: files are memory-mapped. None is ever
 shortened, as somebody may have it mapped: a micro-batch that comes again begins a new
 file, and what earlier files have from its number on counts no more.
 
 Above the budget the oldest files go. A disk that is nearly full ends the keeping: the
-rows up to there stay, and the run goes on.
+rows up to there stay, and the run goes on. Each micro-batch says how many results came
+before it, so that what is not here is counted, also by a later process.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from threading import Lock
 
@@ -46,8 +49,11 @@ RECENT_BATCHES = 64
 """For how many of the newest micro-batches it is known where they begin."""
 
 _NOTES = b"batch", b"first", b"count", b"result", b"rows"
-_FIRST = b"first"
-_BASE = "base.arrow"
+_BASE = b"base"
+"""In a file's metadata: how many rows of the result it begins with."""
+
+_NEWEST = "newest"
+_NO_BATCH, _NO_GAP = -1, -2
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,12 @@ class _File:
         Where it is.
     first_batch, first
         The micro-batch that it begins with, and how many results came before that.
+    next
+        How many results came up to its end.
+    base_rows
+        How many rows of the result it begins with; None: these are not known.
     record_batches
-        How many of its record batches are whole.
+        How many of its record batches are whole, those of the result among them.
     until_batch
         From this micro-batch on it counts no more; None: all counts.
     buffer
@@ -102,6 +112,8 @@ class _File:
     path: Path
     first_batch: int
     first: int
+    next: int
+    base_rows: int | None = None
     record_batches: int = 0
     size_bytes: int = 0
     until_batch: int | None = None
@@ -120,10 +132,88 @@ class _File:
     def read(self, opened: pa.NativeFile, record_batches: int) -> Iterator[Frame]:
         """Those of the first so many record batches of the opened file."""
         with opened, pa.ipc.open_stream(opened) as reader:
-            for frame in _frames(reader, record_batches):
+            base = len(_read_base(reader, self.base_rows or 0))
+            for frame in _frames(reader, record_batches - base):
                 if self.until_batch is not None and frame.batch_id >= self.until_batch:
                     return
                 yield frame
+
+    def base(self) -> pa.Table:
+        """The rows of the result that it begins with."""
+        with self.open() as opened, pa.ipc.open_stream(opened) as reader:
+            batches = _read_base(reader, self.base_rows or 0)
+            return pa.Table.from_batches(batches, reader.schema.remove_metadata())
+
+    @property
+    def knows_result(self) -> bool:
+        """Whether it says what the result was before it."""
+        is_right = self.until_batch is None or self.first_batch <= self.until_batch
+        return self.base_rows is not None and is_right
+
+    def cut(self, batch_id: int, end: int) -> None:
+        """Let nothing count from a micro-batch on, with which result ``end`` came."""
+        if self.until_batch is None or self.until_batch > batch_id:
+            self.until_batch = batch_id
+        self.next = max(self.first, min(self.next, end))
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The changes that make a result.
+
+    Parameters
+    ----------
+    size_bytes
+        How large their files are.
+    parts
+        The rows of the result at a moment, and the changes of each micro-batch since.
+    """
+
+    size_bytes: int
+    parts: Iterator[pa.Table]
+
+
+@dataclass(frozen=True)
+class _Newest:
+    """What is noted after each micro-batch, also after an empty one.
+
+    Parameters
+    ----------
+    batch_id
+        Its number.
+    next
+        How many results came up to it.
+    let_go
+        How many results were let go, as the budget was exceeded.
+    gap
+        The micro-batch behind which others are missing, nobody knows how many results;
+        or -2.
+    """
+
+    batch_id: int
+    next: int
+    let_go: int
+    gap: int
+
+    def write(self, folder: Path) -> None:
+        """Have it in place: on most disks that takes no more room, so that it is
+        possible on a full one too."""
+        values = self.batch_id, self.next, self.let_go, self.gap
+        text = "".join(f"{value:20}" for value in values) + "\n"
+        file = os.open(folder / _NEWEST, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.pwrite(file, text.encode(), 0)
+        finally:
+            os.close(file)
+
+    @classmethod
+    def read(cls, folder: Path) -> _Newest | None:
+        """What is noted; None: nothing that could be read."""
+        try:
+            text = (folder / _NEWEST).read_text("ascii")
+            return cls(*map(int, text.split())) if len(text) == 81 else None
+        except (OSError, ValueError, TypeError):
+            return None
 
 
 class RowStore:
@@ -137,8 +227,14 @@ class RowStore:
         What the files may take together, the newest micro-batch aside.
     problem
         Why no more results are kept; empty: they are.
+    last_batch
+        The newest micro-batch, also where it had no results; -1 before the first.
     next
-        How many results there have been, those that were let go among them.
+        How many results there have been, those that are not here among them.
+    let_go
+        How many of the oldest were let go, as the budget was exceeded.
+    uncounted
+        Whether there were others, of which nobody knows how many.
     result_rows
         See :class:`Frame`.
     recent
@@ -149,77 +245,89 @@ class RowStore:
     ----------
     schema
         Columns of the rows. Rows of other columns that are there are removed.
-    compact
-        The rows that changes leave, as changes: what is left of files that go. None:
-        nothing is.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        schema: pa.Schema,
-        budget_bytes: int,
-        compact: Callable[[pa.Table], pa.Table] | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, schema: pa.Schema, budget_bytes: int) -> None:
         self.folder = folder
         self.budget_bytes = budget_bytes
         self.problem = ""
+        self.last_batch = _NO_BATCH
         self.next = 0
+        self.let_go = 0
+        self.uncounted = False
         self.result_rows = 0
         self.recent: deque[tuple[int, int, int]] = deque(maxlen=RECENT_BATCHES)
         self._schema = schema
-        self._compact = compact
         self._lock = Lock()
         self._files: list[_File] = []
         self._number = 0
-        self._last_batch = -1
+        self._gap = _NO_GAP
         self._sink: pa.NativeFile | None = None
         self._writer: pa.ipc.RecordBatchStreamWriter | None = None
-        self._base: pa.Table | None = None
-        self._base_is_lost = False
         with self._ending_at_a_problem():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._take_up()
 
     @property
-    def first(self) -> int:
-        """How many older results were let go."""
-        files = self._files
-        return files[0].first if files else self.next
-
-    @property
     def kept(self) -> int:
         """How many results are here."""
-        return self.next - self.first
+        return sum(file.next - file.first for file in tuple(self._files))
 
     @property
     def size_bytes(self) -> int:
         """What the files take together."""
-        return sum(file.size_bytes for file in self._files)
+        return sum(file.size_bytes for file in tuple(self._files))
+
+    @property
+    def gap(self) -> str:
+        """Which results are missing that were not let go; empty: none are."""
+        if self._gap == _NO_GAP:
+            return ""
+        which = "of the first" if self._gap < 0 else f"after micro-batch {self._gap}"
+        return f"some {which} were not written to '{self.folder}', or are gone from it"
 
     @property
     def leaves_result(self) -> bool:
         """Whether what is here gives all rows of the result of an updating output."""
-        return not self.problem and not self._base_is_lost
+        with self._lock:
+            return self._since_base() is not None
 
     def append(
-        self, rows: pa.Table, batch_id: int, count: int, result_rows: int = 0
+        self,
+        rows: pa.Table,
+        batch_id: int,
+        count: int,
+        result_rows: int = 0,
+        result: pa.Table | None = None,
     ) -> None:
         """Add the results of a micro-batch; of one that came before they take the
         place, and nothing counts any more that came after. Raises nothing: where it
-        cannot be done, :attr:`problem` says so."""
-        if self.problem:
-            return
-        with self._lock, self._ending_at_a_problem():
-            if batch_id <= self._last_batch:
+        cannot be done, :attr:`problem` says so.
+
+        Parameters
+        ----------
+        rows, batch_id, count, result_rows
+            See :class:`Frame`.
+        result
+            Of changes: the rows of the result before them, where these are known.
+        """
+        with self._lock:
+            if batch_id <= self.last_batch:
                 self._withdraw(batch_id)
-            self._last_batch = batch_id
+            elif batch_id > self.last_batch + 1:
+                self._close_file()
+                self._miss(self.last_batch)
+                self.uncounted = True
+            frame = Frame(batch_id, self.next, count, result_rows, rows)
+            self.last_batch = batch_id
             self.recent.append((batch_id, self.next, self.result_rows))
-            if rows.num_rows:
-                frame = Frame(batch_id, self.next, count, result_rows, rows)
-                self._write(frame)
             self.next += count
             self.result_rows = result_rows
+            if rows.num_rows and not self.problem:
+                with self._ending_at_a_problem():
+                    self._write(frame, result)
+            with suppress(OSError):
+                self._note()
 
     def frames(self) -> Iterator[Frame]:
         """What is here, oldest first, one micro-batch at a time. Files that go
@@ -228,9 +336,21 @@ class RowStore:
             parts = [f.read(f.open(), f.record_batches) for f in self._files]
         return chain.from_iterable(parts)
 
-    def base(self) -> pa.Table | None:
-        """Of changes: the rows that those which were let go left; None: none were."""
-        return self._base
+    def changes(self, batch_id: int | None = None) -> Changes | None:
+        """The changes that make the result, or what it was before a micro-batch; None:
+        they are not all here."""
+        with self._lock:
+            files = self._since_base(batch_id)
+            if files is None:
+                return None
+            # All are open before the next micro-batch may let any of them go.
+            known = [files[0].base()] if files and files[0].knows_result else []
+            parts = [file.read(file.open(), file.record_batches) for file in files]
+        frames: Iterator[Frame] = chain.from_iterable(parts)
+        if batch_id is not None:
+            frames = takewhile(lambda frame: frame.batch_id < batch_id, frames)
+        size_bytes = sum(file.size_bytes for file in files)
+        return Changes(size_bytes, chain(known, (frame.rows for frame in frames)))
 
     def newest(self, count: int) -> list[Frame]:
         """The newest micro-batches that have so many rows together, or all."""
@@ -261,10 +381,10 @@ class RowStore:
                         copied = pa.py_buffer(mapped.to_pybytes()) if small else mapped
                         file.buffer = copied
 
-    def _write(self, frame: Frame) -> None:
+    def _write(self, frame: Frame, result: pa.Table | None) -> None:
         self._check_disk(frame.rows.nbytes)
         if self._writer is None:
-            self._begin_file(frame)
+            self._begin_file(frame, result)
         assert self._sink is not None
         assert self._writer is not None
         file = self._files[-1]
@@ -273,19 +393,32 @@ class RowStore:
             self._writer.write_batch(batch, custom_metadata=frame.metadata)
         self._sink.flush()
         file.record_batches += len(batches)
+        file.next = frame.first + frame.count
         file.size_bytes = self._sink.tell()
-        if file.size_bytes >= min(
-            self.budget_bytes // FILES_OF_BUDGET, MOST_FILE_BYTES
-        ):
+        if file.size_bytes >= self._file_bytes:
             self._close_file()
         self._respect_budget()
 
-    def _begin_file(self, frame: Frame) -> None:
+    @property
+    def _file_bytes(self) -> int:
+        return min(self.budget_bytes // FILES_OF_BUDGET, MOST_FILE_BYTES)
+
+    def _begin_file(self, frame: Frame, result: pa.Table | None) -> None:
         self._number += 1
         path = self.folder / f"{self._number:06}.arrow"
+        file = _File(path, frame.batch_id, frame.first, frame.first)
+        # A larger result would leave less room for changes than it takes itself.
+        if result is not None and result.nbytes > self._file_bytes // 2:
+            result = None
+        note = {} if result is None else {_BASE: str(result.num_rows)}
         self._sink = pa.OSFile(str(path), "wb")
-        self._writer = pa.ipc.new_stream(self._sink, self._schema)
-        self._files.append(_File(path, frame.batch_id, frame.first))
+        self._writer = pa.ipc.new_stream(self._sink, self._schema.with_metadata(note))
+        self._files.append(file)
+        if result is not None:
+            base = result.combine_chunks().to_batches() if result.num_rows else []
+            for batch in base:
+                self._writer.write_batch(batch)
+            file.base_rows, file.record_batches = result.num_rows, len(base)
 
     def _close_file(self) -> None:
         # An end that is not written is the same to who reads it.
@@ -300,48 +433,34 @@ class RowStore:
     def _withdraw(self, batch_id: int) -> None:
         """Let nothing count from a micro-batch on: it comes again."""
         self._close_file()
+        if batch_id <= self._gap + 1:
+            self._gap, self.uncounted = _NO_GAP, False
         at = None
         while self.recent and self.recent[-1][0] >= batch_id:
             at = self.recent.pop()[1:]
-        if at is None:  # it goes back further than is known here
-            frames = chain.from_iterable(file.frames() for file in self._files)
-            before = next((f for f in frames if f.batch_id >= batch_id), None)
-            at = (self.next, 0) if before is None else (before.first, 0)
+        if at is None:  # it goes back further than is known here, or was empty
+            at = self._before(batch_id)
         self.next, self.result_rows = at
         for file in self._files:
-            if file.until_batch is None or file.until_batch > batch_id:
-                file.until_batch = batch_id
+            file.cut(batch_id, self.next)
+
+    def _before(self, batch_id: int) -> tuple[int, int]:
+        """How many results came before a micro-batch, and how many rows the result then
+        had, as the files say."""
+        last = None
+        for frame in chain.from_iterable(file.frames() for file in self._files):
+            if frame.batch_id >= batch_id:
+                return frame.first, last.result_rows if last else 0
+            last = frame
+        return self.next, self.result_rows
 
     def _respect_budget(self) -> None:
         while self.size_bytes > self.budget_bytes and len(self._files) > 1:
-            oldest = self._files[0]
-            if self._compact is not None:
-                self._add_to_base(oldest)
+            oldest, second = self._files[:2]
+            self.let_go = max(self.let_go, second.first)
+            self._note()
             del self._files[0]
             oldest.path.unlink(missing_ok=True)
-
-    def _add_to_base(self, oldest: _File) -> None:
-        """Keep what the changes of a file left: without it the rows of the result
-        could not be told any more."""
-        if self._base_is_lost:
-            return
-        assert self._compact is not None
-        parts = [frame.rows for frame in oldest.frames()]
-        known = [] if self._base is None else [self._base]
-        rows = self._compact(pa.concat_tables([*known, *parts]))
-        if rows.nbytes > self.budget_bytes:
-            self._base, self._base_is_lost = None, True
-            (self.folder / _BASE).unlink(missing_ok=True)
-            return
-        self._check_disk(rows.nbytes)
-        path = self.folder / _BASE
-        draft = path.with_suffix(".tmp")
-        note = {_FIRST: str(self._files[1].first).encode()}
-        schema = rows.schema.with_metadata(note)
-        with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_stream(sink, schema) as w:
-            w.write_table(rows)
-        draft.replace(path)
-        self._base = _mapped(path)
 
     def _check_disk(self, more_bytes: int) -> None:
         disk = shutil.disk_usage(self.folder)
@@ -349,49 +468,78 @@ class RowStore:
         if disk.free - more_bytes < reserve:
             raise OSError(errno.ENOSPC, "the disk is nearly full")
 
+    def _since_base(self, batch_id: int | None = None) -> list[_File] | None:
+        """The newest file that says what the result was, before a micro-batch if one is
+        given, and those behind it; None: there is none, or one is missing."""
+        if self.uncounted:
+            return None
+        files: deque[_File] = deque()
+        end = self.next
+        for file in reversed(self._files):
+            if file.next > file.first:
+                if file.next != end:
+                    return None
+                end = file.first
+            files.appendleft(file)
+            is_before = batch_id is None or file.first_batch <= batch_id
+            if file.knows_result and is_before:
+                return list(files)
+        # Before the first change the result had no rows.
+        return None if end else list(files)
+
     def _take_up(self) -> None:
-        """Take up what an earlier process left: whole record batches, and no gap."""
-        found = []
+        """Take up what an earlier process left: whole record batches."""
+        noted, found = _Newest.read(self.folder), []
         for path in sorted(self.folder.glob("[0-9]*.arrow")):
             self._number = max(self._number, int(path.stem))
-            if (read := _read_file(path, self._schema)) is None:
-                path.unlink(missing_ok=True)
-            else:
-                found.append(read)
-        for file, last in found:
-            if file.first_batch <= self._last_batch:
-                self._files.append(file)
-                self._withdraw(file.first_batch)
-            elif self._files and file.first != self.next:
-                # What lies between is lost, as after a loss of power.
-                self._remove(self._files)
-                self._files = [file]
-            else:
-                self._files.append(file)
-            file.until_batch = None
-            for frame in file.frames():
-                self.recent.append((frame.batch_id, frame.first, self.result_rows))
-                self.result_rows = frame.result_rows
-            self._last_batch, self.next = last.batch_id, last.first + last.count
-        self._take_up_base()
+            if (file := _read_file(path, self._schema)) is not None:
+                found.append(file)
+                continue
+            if _has_other_columns(path, self._schema):
+                noted = None
+            path.unlink(missing_ok=True)
+        if noted is not None:
+            self.let_go = self.next = noted.let_go
+            self.uncounted, self._gap = noted.gap != _NO_GAP, noted.gap
+        for file in found:
+            self._take_up_file(file)
+        if noted is not None and noted.batch_id >= self.last_batch:
+            # Where the one behind the last that is here began is known.
+            self.recent.append((self.last_batch + 1, self.next, self.result_rows))
+            if noted.next > self.next:
+                self._miss(self.last_batch)
+            elif noted.next < self.next:
+                self._withdraw_from(noted.next)
+            self.last_batch, self.next = noted.batch_id, noted.next
 
-    def _take_up_base(self) -> None:
-        if self._compact is None or not self._files:
-            return
-        with suppress(OSError, pa.ArrowException):
-            base = _mapped(self.folder / _BASE)
-            at = int((base.schema.metadata or {}).get(_FIRST, b"-1"))
-            if base.schema.remove_metadata() == self._schema.remove_metadata():
-                # A file that is in it already goes, as it was to.
-                gone = [file for file in self._files if file.first < at]
-                self._remove(gone)
-                self._files = [file for file in self._files if file not in gone]
-                self._base = base
-        self._base_is_lost = self._base is None and self.first > 0
+    def _take_up_file(self, file: _File) -> None:
+        if file.first_batch <= self.last_batch:
+            self._withdraw(file.first_batch)
+        elif file.first < self.next:
+            self._withdraw_from(file.first)
+        elif file.first > self.next:
+            self._miss(self.last_batch)
+        self._files.append(file)
+        for frame in file.frames():
+            self.recent.append((frame.batch_id, frame.first, self.result_rows))
+            self.result_rows = frame.result_rows
+            self.last_batch = frame.batch_id
+        self.next = file.next
 
-    def _remove(self, files: Iterable[_File]) -> None:
-        for file in files:
-            file.path.unlink(missing_ok=True)
+    def _withdraw_from(self, first: int) -> None:
+        """Let nothing count from a result on: its micro-batch came again."""
+        frames = chain.from_iterable(file.frames() for file in self._files)
+        if (at := next((f for f in frames if f.first >= first), None)) is not None:
+            self._withdraw(at.batch_id)
+
+    def _miss(self, batch_id: int) -> None:
+        """Say that results are missing behind a micro-batch: of more gaps the first."""
+        if self._gap == _NO_GAP:
+            self._gap = batch_id
+
+    def _note(self) -> None:
+        gap = self._gap if self.uncounted else _NO_GAP
+        _Newest(self.last_batch, self.next, self.let_go, gap).write(self.folder)
 
     @contextmanager
     def _ending_at_a_problem(self) -> Iterator[None]:
@@ -427,19 +575,48 @@ def _frame(notes: dict[bytes, bytes], batches: list[pa.RecordBatch]) -> Frame:
     return Frame(batch_id, first, count, result_rows, rows)
 
 
-def _read_file(path: Path, schema: pa.Schema) -> tuple[_File, Frame] | None:
-    """A file and its last micro-batch that is whole; None: it has none of these
+def _read_base(
+    reader: pa.ipc.RecordBatchStreamReader, rows: int
+) -> list[pa.RecordBatch]:
+    """The record batches that have the first so many rows."""
+    batches: list[pa.RecordBatch] = []
+    while rows > 0:
+        batches.append(reader.read_next_batch())
+        rows -= batches[-1].num_rows
+    return batches
+
+
+def _read_file(path: Path, schema: pa.Schema) -> _File | None:
+    """A file and its micro-batches that are whole; None: it has none of these
     columns."""
     try:
         with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as reader:
-            found = list(_whole(reader)) if reader.schema.equals(schema) else []
-    except (OSError, pa.ArrowException, KeyError, ValueError):
+            if not reader.schema.equals(schema):
+                return None
+            said = (reader.schema.metadata or {}).get(_BASE)
+            base_rows = None if said is None else int(said)
+            base = len(_read_base(reader, base_rows or 0))
+            found = list(_whole(reader))
+    except (OSError, StopIteration, pa.ArrowException, KeyError, ValueError):
         return None
     if not found:
         return None
     (_, first), (record_batches, last) = found[0], found[-1]
-    size = path.stat().st_size
-    return _File(path, first.batch_id, first.first, record_batches, size), last
+    return _File(
+        path,
+        first.batch_id,
+        first.first,
+        last.first + last.count,
+        base_rows,
+        base + record_batches,
+        path.stat().st_size,
+    )
+
+
+def _has_other_columns(path: Path, schema: pa.Schema) -> bool:
+    with suppress(OSError, pa.ArrowException), pa.memory_map(str(path)) as source:
+        return not pa.ipc.read_schema(source).equals(schema)
+    return False
 
 
 def _whole(reader: pa.ipc.RecordBatchStreamReader) -> Iterator[tuple[int, Frame]]:
@@ -454,8 +631,3 @@ def _whole(reader: pa.ipc.RecordBatchStreamReader) -> Iterator[tuple[int, Frame]
             if rows == int(notes[_NOTES[-1]]):
                 yield record_batches, _frame(notes, [found.batch])
                 rows = 0
-
-
-def _mapped(path: Path) -> pa.Table:
-    with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as reader:
-        return reader.read_all()

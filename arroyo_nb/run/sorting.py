@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,23 +14,15 @@ if TYPE_CHECKING:
 def in_order(rows: pa.Table, keys: Sequence[SortKey]) -> pa.Table:
     """The rows sorted; equal ones stay as they came.
 
-    A window is sorted by its start, then its end.
+    A struct, such as a window, is sorted by its fields from left to right. NaN is
+    greater than any other number, as in Spark.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not keys or rows.num_rows < 2:
         return rows
-    columns: list[tuple[pa.ChunkedArray, bool]] = []
-    for key in keys:
-        column = rows[key.column]
-        parts = [column]
-        if pa.types.is_struct(column.type):
-            names = [field.name for field in column.type]
-            parts = [pc.struct_field(column, name) for name in names]
-        # Arrow places NULLs alike for all keys: a key of its own does so for each.
-        columns.append((pc.is_null(column), key.nulls_first))
-        columns += ((part, key.descending) for part in parts)
+    columns = [part for key in keys for part in _columns(rows[key.column], key)]
     columns.append((pa.chunked_array([pa.array(range(len(rows)))]), False))
     named = {str(number): column for number, (column, _) in enumerate(columns)}
     order = [
@@ -38,3 +30,21 @@ def in_order(rows: pa.Table, keys: Sequence[SortKey]) -> pa.Table:
         for number, (_, down) in enumerate(columns)
     ]
     return rows.take(pc.sort_indices(pa.table(named), sort_keys=order))
+
+
+def _columns(
+    column: pa.ChunkedArray, key: SortKey
+) -> Iterator[tuple[pa.ChunkedArray, bool]]:
+    """What Arrow sorts by for a key, and whether the largest comes first."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # Arrow places NULL, and NaN, alike for all keys and either direction.
+    yield pc.is_null(column), key.nulls_first
+    if pa.types.is_struct(column.type):
+        for field in column.type:
+            yield from _columns(pc.struct_field(column, field.name), key)
+        return
+    if pa.types.is_floating(column.type):
+        yield pc.is_nan(column), key.descending
+    yield column, key.descending

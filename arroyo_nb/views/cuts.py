@@ -60,14 +60,15 @@ def changes_left_out(snapshot: Snapshot) -> str:
 
 def _newest(shown: int, what: str, snapshot: Snapshot) -> list[str]:
     parts, came = [], _came(snapshot)
+    is_cut = snapshot.rows_cut or snapshot.cut_text
     if what == "row" and snapshot.order_text and came:
         parts.append(_sorted(shown, came, snapshot))
     elif shown < came:
         parts.append(f"newest {shown:,} of {count(came, what)}")
         # Of a run without windows that has finished the lesson says it.
-        if what == "row" and snapshot.windowed and not snapshot.rows_cut:
+        if what == "row" and snapshot.windowed and not is_cut:
             parts.append("Run.table() has all")
-    if snapshot.rows_cut:
+    if is_cut:
         parts.append(snapshot.cut_text or f"{count(snapshot.rows_kept)} kept")
     return parts
 
@@ -79,7 +80,7 @@ def _came(snapshot: Snapshot) -> int:
 def _of_result(snapshot: Snapshot) -> str:
     shown, rows = len(snapshot.rows), snapshot.result_rows
     if rows is None:
-        return "the result has too many rows to hold: look at its changes"
+        return "the result is not known, as Run.table() says: look at its changes"
     if not shown and rows:
         return (
             f"the result has {count(rows, 'row')}, too many to be shown as they "

@@ -83,7 +83,7 @@ def _finished(snapshot: Snapshot) -> str | None:
 
 def _how_many(snapshot: Snapshot) -> str:
     rows = snapshot.rows_kept + snapshot.rows_cut
-    if snapshot.rows_cut:
+    if snapshot.rows_cut or snapshot.cut_text:
         return (
             f"{count(snapshot.rows_kept)} of its {count(rows, 'row')} are kept in "
             "Run.table()."

@@ -2,13 +2,17 @@
 
 import collections
 import os
+import shutil
 import subprocess
 import sys
+from contextlib import suppress
 
 import pyarrow as pa
 import pytest
+from damages import KINDS, Damage, files, put_back
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.run import changes, row_store
 from arroyo_nb.run.changes import ChangesPreview
 from arroyo_nb.run.preview import Preview
@@ -133,18 +137,17 @@ def test_a_torn_end_loses_the_last_batch_only(tmp_path, cut_bytes):
     os.truncate(path, path.stat().st_size - cut_bytes)
     preview = kept(tmp_path / "rows")
     assert numbers(preview) == [0] * 6 + [1] * 6
-    assert preview.total_rows == 12
+    assert "12 of 18 rows: some after micro-batch 1 were not" in preview.cut_text
     preview.put(rows(2), 2)
     assert numbers(preview) == [0] * 6 + [1] * 6 + [2]
+    assert (preview.total_rows, preview.cut_text) == (13, "")
 
 
-def test_rows_of_other_columns_and_of_lost_neighbours_are_removed(tmp_path):
+def test_rows_of_other_columns_are_removed(tmp_path):
     preview = kept(tmp_path / "rows")
     for batch_id in range(3):
         preview.put(rows(batch_id), batch_id)
         preview.close()
-    (tmp_path / "rows" / "000002.arrow").unlink()
-    assert numbers(kept(tmp_path / "rows")) == [2]
     other = Preview(PAIRS)
     other.keep_in(tmp_path / "rows", LARGE)
     assert (other.total_rows, other.table().num_rows) == (0, 0)
@@ -163,6 +166,117 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(tmp_path, monkeypatch):
     assert (preview.total_rows, preview.kept_rows) == (40, 10)
     assert "the first 10 of 40 rows" in preview.cut_text
     assert "the disk is nearly full" in preview.cut_text
+    preview.close()
+    monkeypatch.undo()
+    for batch_id in (4, 5):  # of two processes, each after the one before
+        later = kept(tmp_path / "rows")
+        later.put(rows(batch_id * 10), batch_id)
+        later.close()
+        expected = [*range(10), *range(40, batch_id * 10 + 1, 10)]
+        assert numbers(later) == expected
+        assert (later.total_rows, later.cut_rows) == (37 + batch_id, 30)
+        told = f"{len(expected)} of {37 + batch_id} rows: some after micro-batch 0 were"
+        assert later.cut_text.startswith(told)
+
+
+def write_some(folder, *, batches=range(8), kind=Preview, budget=LARGE):
+    """A store whose files have a micro-batch each; every third is empty."""
+    schema = NUMBERS if kind is Preview else PAIRS
+    preview = kind(schema, limit_rows=3)
+    preview.keep_in(folder, budget)
+    for batch_id in batches:
+        values = [] if batch_id % 3 == 2 else [batch_id * 2, batch_id * 2 + 1]
+        if kind is Preview:
+            preview.put(rows(*values), batch_id)
+        else:
+            preview.take(updates(values), batch_id)
+        preview.close()
+    return preview
+
+
+def updates(values):
+    """Each value takes the place of the one four before it."""
+    made = [(f"k{v % 4}", v, 1) for v in values]
+    before = [(f"k{v % 4}", v - 4, -1) for v in values if v - 4 in WRITTEN]
+    return pairs(*before, *made) if values else pairs(("k", 0, 1)).slice(0, 0)
+
+
+WRITTEN = {v for b in range(20) if b % 3 != 2 for v in (b * 2, b * 2 + 1)}
+
+
+@pytest.mark.parametrize("kind", [Preview, ChangesPreview])
+@pytest.mark.parametrize("then", [range(8, 10), ()], ids=["goes on", "has ended"])
+def test_what_a_damaged_folder_misses_is_told(tmp_path, kind, then):
+    """All rows are there, or it is told that some are not; none is wrong."""
+    folder, older = tmp_path / "rows", tmp_path / "older"
+    write_some(folder, batches=range(5), kind=kind)
+    shutil.copytree(folder, older)
+    write_some(folder, batches=range(5, 8), kind=kind)
+    shutil.copytree(folder, tmp_path / "whole")
+    whole = write_some(folder, batches=then, kind=kind)
+    log, result = whole.changelog().to_pylist(), whole.table()
+    assert whole.cut_text == ""
+    told = 0
+    for number, name in enumerate(files(tmp_path / "whole")):
+        # The values themselves have no check sum: garbage may be among them.
+        for damage in (Damage(name, k, number) for k in KINDS if k != "garbage"):
+            put_back(tmp_path / "whole", folder)
+            damage.apply(folder, older)
+            preview = write_some(folder, batches=then, kind=kind)
+            found = preview.changelog().to_pylist()
+            assert [change for change in log if change in found] == found, damage
+            assert found == log or preview.cut_text, damage
+            told += bool(preview.cut_text)
+            if kind is ChangesPreview:
+                with suppress(RunProblem):
+                    assert preview.table() == result, damage
+    assert told
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path):
+    write_some(tmp_path / "rows")
+    shutil.rmtree(tmp_path / "rows")
+    for batch_id, there in (9, 2), (10, 4):  # of two processes
+        preview = write_some(tmp_path / "rows", batches=[batch_id])
+        told = f"{there} of {there} rows and an unknown number more: some of the first"
+        assert preview.cut_text.startswith(told)
+    updating = write_some(tmp_path / "changes", batches=[3], kind=ChangesPreview)
+    with pytest.raises(RunProblem, match="an unknown number more: some of the first"):
+        updating.table()
+
+
+@pytest.mark.parametrize("kept_in_memory", [True, False])
+def test_a_result_whose_changes_are_not_all_kept_is_refused(tmp_path, kept_in_memory):
+    """The result does not fit into the budget: 20 keys in files of 125 bytes."""
+    preview = ChangesPreview(PAIRS, limit_rows=3)
+    if not kept_in_memory:
+        preview.keep_in(tmp_path / "rows", 8_000)
+    for batch_id in range(40):
+        preview.take(pairs((f"k{batch_id}", batch_id, 1)), batch_id)
+    assert preview.table().num_rows == 40
+    preview.close()
+    later = ChangesPreview(PAIRS, limit_rows=3)
+    if not kept_in_memory:
+        later.keep_in(tmp_path / "rows", 8_000)
+    later.take(pairs(("k3", 3, -1)), 40)
+    assert later.result_rows is None
+    with pytest.raises(RunProblem, match="not all of these are kept"):
+        later.table()
+
+
+def test_a_table_is_exact_while_files_go(tmp_path):
+    """A micro-batch that comes while the changes are read lets the oldest go."""
+    preview = ChangesPreview(PAIRS, limit_rows=3)
+    preview.keep_in(tmp_path / "rows", 100_000)
+    for batch_id in range(100):
+        preview.take(pairs((f"k{batch_id % 7}", batch_id, 1)), batch_id)
+    changes_ = preview._store.changes()
+    assert preview._store.let_go == 0
+    for batch_id in range(100, 300):
+        preview.take(pairs((f"k{batch_id % 7}", batch_id, 1)), batch_id)
+    assert preview._store.let_go > 0
+    assert preview._folded(changes_).count == 100
+    assert preview._folded(preview._store.changes()).count == 300
 
 
 FULL = """

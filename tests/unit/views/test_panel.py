@@ -520,4 +520,4 @@ def test_a_result_that_is_not_shown_whole_says_so() -> None:
     part = replace(UPDATING, result_rows=70)
     assert "the last 3 to change of 70 rows" in body(part)
     held = replace(UPDATING, rows=(), result_rows=None)
-    assert "too many rows to hold" in body(held)
+    assert "the result is not known" in body(held)
