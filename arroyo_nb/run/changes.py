@@ -156,7 +156,8 @@ class ChangesPreview(Preview):
             or max(store.result_rows, 0) > RELATION_ROWS
         ):
             return self._unknown
-        return self._folded(changes)
+        relation = self._folded(changes)
+        return self._unknown if relation.is_too_large else relation
 
     @property
     def _unknown(self) -> _Relation:
@@ -304,9 +305,14 @@ class _Relation:
         if self.is_large:  # it stays so
             return self
         after = self.with_changes(changes)
-        if max(after.count, int(after.rows.num_rows)) > RELATION_ROWS:
+        if after.is_too_large:
             return _Relation(after.rows.slice(0, 0), is_large=True)
         return after
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether it has more rows than are held."""
+        return max(self.count, int(self.rows.num_rows)) > RELATION_ROWS
 
     def with_changes(self, changes: pa.Table) -> _Relation:
         """With more changes, however many rows they leave."""

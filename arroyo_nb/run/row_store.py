@@ -595,9 +595,11 @@ def _read_file(path: Path, schema: pa.Schema) -> _File | None:
                 return None
             said = (reader.schema.metadata or {}).get(_BASE)
             base_rows = None if said is None else int(said)
-            base = len(_read_base(reader, base_rows or 0))
+            base = _read_base(reader, base_rows or 0)
+            for batch in base:
+                batch.validate(full=True)
             found = list(_whole(reader))
-    except (OSError, StopIteration, pa.ArrowException, KeyError, ValueError):
+    except _BROKEN:
         return None
     if not found:
         return None
@@ -608,7 +610,7 @@ def _read_file(path: Path, schema: pa.Schema) -> _File | None:
         first.first,
         last.first + last.count,
         base_rows,
-        base + record_batches,
+        len(base) + record_batches,
         path.stat().st_size,
     )
 
@@ -619,15 +621,24 @@ def _has_other_columns(path: Path, schema: pa.Schema) -> bool:
     return False
 
 
+_BROKEN = StopIteration, OSError, pa.ArrowException, KeyError, TypeError, ValueError
+"""What reading a file may raise where it ends or is damaged."""
+
+
 def _whole(reader: pa.ipc.RecordBatchStreamReader) -> Iterator[tuple[int, Frame]]:
-    """The micro-batches of a file whose end may be torn, each with how many record
-    batches there are up to its end."""
-    record_batches, rows = 0, 0
-    with suppress(StopIteration, OSError, pa.ArrowException):
+    """The micro-batches of a file up to where it is torn or damaged, each with how many
+    record batches there are up to its end."""
+    record_batches, rows, end = 0, 0, None
+    with suppress(*_BROKEN):
         while True:
             found = reader.read_next_batch_with_custom_metadata()
             notes = dict(found.custom_metadata)
+            # Reading places behind the end of a buffer would end the process.
+            found.batch.validate(full=True)
             record_batches, rows = record_batches + 1, rows + found.batch.num_rows
             if rows == int(notes[_NOTES[-1]]):
-                yield record_batches, _frame(notes, [found.batch])
-                rows = 0
+                frame, rows = _frame(notes, [found.batch]), 0
+                if end not in (None, frame.first):
+                    return
+                end = frame.first + frame.count
+                yield record_batches, frame

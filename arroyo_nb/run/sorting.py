@@ -17,13 +17,14 @@ def in_order(rows: pa.Table, keys: Sequence[SortKey]) -> pa.Table:
     A struct, such as a window, is sorted by its fields from left to right. NaN is
     greater than any other number, as in Spark.
     """
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not keys or rows.num_rows < 2:
         return rows
     columns = [part for key in keys for part in _columns(rows[key.column], key)]
-    columns.append((pa.chunked_array([pa.array(range(len(rows)))]), False))
+    columns.append((pa.chunked_array([np.arange(len(rows))]), False))
     named = {str(number): column for number, (column, _) in enumerate(columns)}
     order = [
         (str(number), "descending" if down else "ascending")
