@@ -60,7 +60,7 @@ def changes_left_out(snapshot: Snapshot) -> str:
 
 def _newest(shown: int, what: str, snapshot: Snapshot) -> list[str]:
     parts, came = [], _came(snapshot)
-    is_cut = snapshot.rows_cut or snapshot.cut_text
+    is_cut = came and (snapshot.rows_cut or snapshot.cut_text)
     if what == "row" and snapshot.order_text and came:
         parts.append(_sorted(shown, came, snapshot))
     elif shown < came:
