@@ -20,6 +20,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -49,6 +50,9 @@ RECENT_BATCHES = 64
 """For how many of the newest micro-batches it is known where they begin."""
 
 _NOTES = b"batch", b"first", b"count", b"result", b"rows"
+_SUM = b"sum"
+"""In the metadata of a record batch: its check sum, with the values of the others."""
+
 _BASE = b"base"
 """In a file's metadata: how many rows of the result it begins with."""
 
@@ -390,7 +394,8 @@ class RowStore:
         file = self._files[-1]
         batches = frame.rows.to_batches()
         for batch in batches:
-            self._writer.write_batch(batch, custom_metadata=frame.metadata)
+            notes = {**frame.metadata, _SUM: _check_sum(batch, frame.metadata)}
+            self._writer.write_batch(batch, custom_metadata=notes)
         self._sink.flush()
         file.record_batches += len(batches)
         file.next = frame.first + frame.count
@@ -417,7 +422,7 @@ class RowStore:
         if result is not None:
             base = result.combine_chunks().to_batches() if result.num_rows else []
             for batch in base:
-                self._writer.write_batch(batch)
+                self._writer.write_batch(batch, {_SUM: _check_sum(batch, {})})
             file.base_rows, file.record_batches = result.num_rows, len(base)
 
     def _close_file(self) -> None:
@@ -560,6 +565,7 @@ def _frames(reader: pa.ipc.RecordBatchStreamReader, count: int) -> Iterator[Fram
     for _ in range(count):
         found = reader.read_next_batch_with_custom_metadata()
         read = dict(found.custom_metadata)
+        del read[_SUM]
         if batches and read != notes:
             yield _frame(notes, batches)
             batches = []
@@ -595,9 +601,9 @@ def _read_file(path: Path, schema: pa.Schema) -> _File | None:
                 return None
             said = (reader.schema.metadata or {}).get(_BASE)
             base_rows = None if said is None else int(said)
-            base = _read_base(reader, base_rows or 0)
-            for batch in base:
-                batch.validate(full=True)
+            base, rows = 0, base_rows or 0
+            while rows > 0:
+                base, rows = base + 1, rows - _read_checked(reader)[0].num_rows
             found = list(_whole(reader))
     except _BROKEN:
         return None
@@ -610,7 +616,7 @@ def _read_file(path: Path, schema: pa.Schema) -> _File | None:
         first.first,
         last.first + last.count,
         base_rows,
-        len(base) + record_batches,
+        base + record_batches,
         path.stat().st_size,
     )
 
@@ -621,6 +627,28 @@ def _has_other_columns(path: Path, schema: pa.Schema) -> bool:
     return False
 
 
+def _check_sum(batch: pa.RecordBatch, notes: dict[bytes, bytes]) -> bytes:
+    noted = zlib.crc32(b" ".join(notes.values()))
+    return str(zlib.crc32(batch.serialize(), noted)).encode()
+
+
+def _read_checked(
+    reader: pa.ipc.RecordBatchStreamReader,
+) -> tuple[pa.RecordBatch, dict[bytes, bytes]]:
+    """The next record batch, and what is noted of it.
+
+    Raises
+    ------
+    ValueError
+        When it was damaged: what has a wrong value may also end the process.
+    """
+    found = reader.read_next_batch_with_custom_metadata()
+    notes = dict(found.custom_metadata)
+    if notes.pop(_SUM) != _check_sum(found.batch, notes):
+        raise ValueError("the check sum differs")
+    return found.batch, notes
+
+
 _BROKEN = StopIteration, OSError, pa.ArrowException, KeyError, TypeError, ValueError
 """What reading a file may raise where it ends or is damaged."""
 
@@ -628,17 +656,11 @@ _BROKEN = StopIteration, OSError, pa.ArrowException, KeyError, TypeError, ValueE
 def _whole(reader: pa.ipc.RecordBatchStreamReader) -> Iterator[tuple[int, Frame]]:
     """The micro-batches of a file up to where it is torn or damaged, each with how many
     record batches there are up to its end."""
-    record_batches, rows, end = 0, 0, None
+    record_batches, rows = 0, 0
     with suppress(*_BROKEN):
         while True:
-            found = reader.read_next_batch_with_custom_metadata()
-            notes = dict(found.custom_metadata)
-            # Reading places behind the end of a buffer would end the process.
-            found.batch.validate(full=True)
-            record_batches, rows = record_batches + 1, rows + found.batch.num_rows
+            batch, notes = _read_checked(reader)
+            record_batches, rows = record_batches + 1, rows + batch.num_rows
             if rows == int(notes[_NOTES[-1]]):
-                frame, rows = _frame(notes, [found.batch]), 0
-                if end not in (None, frame.first):
-                    return
-                end = frame.first + frame.count
-                yield record_batches, frame
+                rows = 0
+                yield record_batches, _frame(notes, [batch])
