@@ -122,8 +122,8 @@ class ChangesPreview(Preview):
         )
         if self._store is not None:
             kept = changes.select(self._changes.names).cast(self._changes)
-            result = before.as_changes()
-            self._store.append(kept, batch_id, count, int(count_after), result)
+            result_rows = int(count_after)
+            self._store.append(kept, batch_id, count, result_rows, before.as_changes)
         with self._lock:
             self._settled, self._batch_id = (before, count_before), batch_id
             self._relation, self._count = after, int(count_after)

@@ -22,12 +22,13 @@ import os
 import shutil
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, takewhile
 from pathlib import Path
 from threading import Lock
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -48,6 +49,8 @@ files stay mapped, each with a descriptor and its place on the disk."""
 
 RECENT_BATCHES = 64
 """For how many of the newest micro-batches it is known where they begin."""
+
+Result: TypeAlias = Callable[[], pa.Table | None]
 
 _NOTES = b"batch", b"first", b"count", b"result", b"rows"
 _SUM = b"sum"
@@ -302,7 +305,7 @@ class RowStore:
         batch_id: int,
         count: int,
         result_rows: int = 0,
-        result: pa.Table | None = None,
+        result: Result | None = None,
     ) -> None:
         """Add the results of a micro-batch; of one that came before they take the
         place, and nothing counts any more that came after. Raises nothing: where it
@@ -313,15 +316,17 @@ class RowStore:
         rows, batch_id, count, result_rows
             See :class:`Frame`.
         result
-            Of changes: the rows of the result before them, where these are known.
+            Of changes: gives the rows of the result before them, where these are known;
+            asked for where a file begins.
         """
         with self._lock:
-            if batch_id <= self.last_batch:
-                self._withdraw(batch_id)
-            elif batch_id > self.last_batch + 1:
-                self._close_file()
-                self._miss(self.last_batch)
-                self.uncounted = True
+            with self._ending_at_a_problem():
+                if batch_id <= self.last_batch:
+                    self._withdraw(batch_id)
+                elif batch_id > self.last_batch + 1:
+                    self._miss(self.last_batch)
+                    self.uncounted = True
+                    self._close_file()
             frame = Frame(batch_id, self.next, count, result_rows, rows)
             self.last_batch = batch_id
             self.recent.append((batch_id, self.next, self.result_rows))
@@ -385,10 +390,10 @@ class RowStore:
                         copied = pa.py_buffer(mapped.to_pybytes()) if small else mapped
                         file.buffer = copied
 
-    def _write(self, frame: Frame, result: pa.Table | None) -> None:
+    def _write(self, frame: Frame, result: Result | None) -> None:
         self._check_disk(frame.rows.nbytes)
         if self._writer is None:
-            self._begin_file(frame, result)
+            self._begin_file(frame, None if result is None else result())
         assert self._sink is not None
         assert self._writer is not None
         file = self._files[-1]
