@@ -25,6 +25,7 @@ import re
 from collections.abc import Iterable
 
 from arroyo_nb.source import Source, Span
+from arroyo_nb.worker_errors import Raised, worker_note
 
 
 class ArroyoError(Exception):
@@ -51,6 +52,9 @@ class ArroyoError(Exception):
         self.span = span
         self.hint = hint
         self.source: Source | None = None
+        said = Raised(type(self).__name__, message, hint, self.lasting)
+        if (note := worker_note(said)) is not None:
+            self.add_note(note)
 
     @property
     def problems(self) -> tuple[ArroyoError, ...]:

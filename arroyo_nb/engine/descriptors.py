@@ -8,7 +8,6 @@ children; only the Python process of the notebook or of the job lives with the s
 from __future__ import annotations
 
 import os
-import re
 import resource
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -28,8 +27,10 @@ SPARE = 8
 """Descriptors that must be free where Spark is asked for rows: the rows come over a
 connection, and where Python cannot open it, Spark waits for it for ever."""
 
-_USED_UP = re.compile(r"Too many open files(?P<everywhere> in system)?")
-_IN_PYTHON = "[Errno 24]"
+USED_UP = r"Too many open files(?: in system)?"
+"""What the system says, as a pattern."""
+
+_EVERYWHERE, _IN_PYTHON = "in system", "[Errno 24]"
 _JAVA = "Spark's Java process"
 
 
@@ -64,24 +65,26 @@ def check_spare() -> None:
             opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
 
 
-def shortage(error: BaseException, text: str = "") -> str | None:
-    """What to say of an error that comes of too few descriptors; None of any other.
+def shortage(error: BaseException) -> str | None:
+    """What to say of an error that comes of too few descriptors of this process; None
+    of any other."""
+    if any(map(is_out_of_descriptors, _causes(error))):
+        return out_of_descriptors()
+    return None
+
+
+def told_shortage(said: str) -> str:
+    """What to say where Java, or a Python worker, was told by the system that there are
+    too few.
 
     Parameters
     ----------
-    error
-        The error, with what caused it.
-    text
-        What Java says of it, where it comes from there.
+    said
+        :data:`USED_UP`, with what stands before it.
     """
-    if any(map(is_out_of_descriptors, _causes(error))):
-        return out_of_descriptors()
-    found = _USED_UP.search(text)
-    if found is None:
-        return None
-    if found["everywhere"]:
+    if said.endswith(_EVERYWHERE):
         return "no file or connection can be opened: the system has no more for anybody"
-    return out_of_descriptors(PYTHON if _IN_PYTHON in text else _JAVA)
+    return out_of_descriptors(PYTHON if _IN_PYTHON in said else _JAVA)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine import wrapping
 from arroyo_nb.engine.launch import Jvm
+from arroyo_nb.worker_errors import mark_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,6 +71,7 @@ def settle(session: SparkSession) -> None:
 
     context: Any = session.sparkContext
     callbacks.start_server(context._gateway)
+    mark_workers(context.environment)
     _silence_context_loggers()
     _forget_where_settings_came_from(context)
     # It prints a traceback when the JVM at its other end goes, which is no error.

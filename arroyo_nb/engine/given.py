@@ -1,7 +1,8 @@
 """Work beside a SparkSession of the user's, without changing it.
 
 A new session of the same Spark has SQL settings, views and functions of its own, so
-ours are set there; the user's session keeps what it has.
+ours are set there; the user's session keeps what it has. Its Python workers get a
+variable into their environment, which only our errors look at.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from arroyo_nb.engine.config import LOCAL_FILES_CLASS, LOCAL_FILES_KEY, sql_sett
 from arroyo_nb.engine.jars import JarSet
 from arroyo_nb.engine.paths import SEARCHED, is_searched
 from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.worker_errors import mark_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +42,7 @@ def derive(session: SparkSession) -> SparkSession:
 
     context: Any = session.sparkContext
     callbacks.start_server(context._gateway)
+    mark_workers(context.environment)
     ours: SparkSession = session.newSession()
     settings = sql_settings(context.defaultParallelism, local=is_local(session))
     for key, value in settings.items():

@@ -1,19 +1,29 @@
 """Spark's exceptions as problems of the run, in the dialect's words.
 
 Spark wraps what went wrong: a task's error in a job's, a job's in a query's, a query's
-in Py4J's. The text names each layer's error class in brackets, so the innermost class
-that this table knows decides; the original stays as ``__cause__`` and in ``detail``.
+in Py4J's. The innermost one that this table knows decides; the original stays as
+``__cause__`` and in ``detail``.
+
+An error may quote a record, which may have any words. So it is known by what stands
+before that: its class, in brackets at the beginning of its text; or the words of an
+error that has none, outside quotes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
-from arroyo_nb.engine.descriptors import shortage
+from arroyo_nb.engine.descriptors import USED_UP, shortage, told_shortage
 from arroyo_nb.errors import RESTORE, ArroyoError, DataProblem, RunProblem, Unreached
 from arroyo_nb.file_errors import RAISE
+from arroyo_nb.formats._bad_records import DROP_HINT, MISMATCH_HINT
+from arroyo_nb.worker_errors import raised_by_worker
+
+if TYPE_CHECKING:
+    from pyspark.errors.exceptions.captured import CapturedException
 
 
 class SparkProblem(RunProblem):
@@ -35,11 +45,16 @@ class SparkProblem(RunProblem):
         self.detail = detail
 
 
+class SparkDataProblem(SparkProblem, DataProblem):
+    """A value that Spark cannot read, convert or write."""
+
+
 class _Rule(NamedTuple):
     """What a user is told of an error class.
 
     ``sentence`` is filled with the named groups of ``pattern`` in Spark's text. What is
-    not ``lasting`` may have passed when the same is run again.
+    not ``lasting`` may have passed when the same is run again; what is ``of_data`` is
+    about a value.
     """
 
     error_class: str
@@ -47,6 +62,7 @@ class _Rule(NamedTuple):
     hint: str | None = None
     pattern: str = ""
     lasting: bool = True
+    of_data: bool = False
 
 
 GONE = "the Spark process is gone"
@@ -64,6 +80,7 @@ PARTITION_ADDED = "a partition was added to a topic while the run started"
 _TRY_CAST = "write TRY_CAST to get NULL where a value cannot be converted"
 _LOST = "what is left can be read afresh, with another state folder"
 _STATE = "start with another state folder, or run the query as it was before"
+_GO_ON = "the next cell starts a new one; a run with a state folder resumes there"
 _RAISED = "USER_RAISED_EXCEPTION"
 _RULES = (
     _Rule(
@@ -75,8 +92,10 @@ _RULES = (
         "CAST_INVALID_INPUT",
         "the value {value} is no {target}",
         _TRY_CAST,
-        r"The value (?P<value>'.*?') of the type .*? cannot be cast to "
+        # The value may have lines, and the words behind it: these come last.
+        r"(?s:The value (?P<value>'.*') of the type .*? cannot be cast to )"
         r'"(?P<target>[^"]+)"',
+        of_data=True,
     ),
     _Rule(
         "CAST_OVERFLOW|CAST_OVERFLOW_IN_TABLE_INSERT",
@@ -85,12 +104,14 @@ _RULES = (
         # A number ends with Spark's mark of its type: 1L, 2.0D, 3BD.
         r"[Tt]he value (?P<value>\S+?)(?:BD|[DLS])? .*?"
         r'cannot be cast to "(?P<target>[^"]+)"',
+        of_data=True,
     ),
     _Rule(
         "NUMERIC_VALUE_OUT_OF_RANGE",
         "the number {value} does not fit into {target}",
         "declare more digits, or cast to DOUBLE",
         r"(?P<value>-?[\d.E+-]+) cannot be represented as (?P<target>Decimal\([^)]*\))",
+        of_data=True,
     ),
     _Rule(
         "ARITHMETIC_OVERFLOW|BINARY_ARITHMETIC_OVERFLOW|INTERVAL_ARITHMETIC_OVERFLOW",
@@ -101,12 +122,14 @@ _RULES = (
         "DATETIME_OVERFLOW",
         "a date or time is out of the range that can be stored",
         "years 0001 to 9999 can be",
+        of_data=True,
     ),
     _Rule(
         "CANNOT_PARSE_TIMESTAMP|CANNOT_PARSE_TIME",
         "a text is no timestamp of that pattern: {reason}",
         _TRY_CAST,
         r"(?P<reason>Text '.*?' could not be parsed[^.]*)",
+        of_data=True,
     ),
     _Rule(
         "INVALID_PARAMETER_VALUE",
@@ -118,7 +141,10 @@ _RULES = (
         _RAISED,
         "{said}",
         None,
-        r"(?P<said>[^\n]*?)(?:\n  hint: (?P<hint>[^\n]*?))?(?: SQLSTATE|\n|$)",
+        # A hint is one of ours: what is quoted before may have one of its own.
+        r"(?P<said>[^\n]*?)(?:\n  hint: (?P<hint>"
+        rf"{re.escape(DROP_HINT)}|{re.escape(MISMATCH_HINT)}))?(?: SQLSTATE|\n|$)",
+        of_data=True,
     ),
     _Rule(
         "FAILED_READ_FILE|FILE_NOT_EXIST|PATH_NOT_FOUND",
@@ -212,13 +238,10 @@ _WORDLESS = (
         lasting=False,
     ),
     _Rule(
-        "java is gone",
+        "spark is stopped",
         GONE,
-        "the next cell starts a new one; a run with a state folder resumes there",
-        r"Answer from Java side is empty|Connection refused|py4j\.protocol\.Py4JNetwork"
-        r"|Error while (?:receiving|sending)|SparkContext was (?:shut down|stopped)"
-        # A call that the end of the JVM cut short: an error without Java's words.
-        r"|stopped SparkContext|Py4JError: An error occurred while calling \S+$",
+        _GO_ON,
+        r"SparkContext was (?:shut down|stopped)|stopped SparkContext",
         lasting=False,
     ),
     _Rule(
@@ -238,19 +261,42 @@ _WORDLESS = (
         "disk",
         FULL,
         "make space and run again",
-        r"No space left on",
+        r"No space left on|Disk quota exceeded",
         lasting=False,
     ),
 )
-_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+)((?:\.[A-Z0-9_]+)*)\] ?")
-# What a Python worker of ours raised: said already, with its hint on the next line.
-_OURS = re.compile(
-    r"^arroyo_nb\.errors\.(?P<kind>RunProblem|DataProblem|Unreached): (?P<said>.+)"
-    r"(?:\n  hint: (?P<hint>.+))?",
-    re.M,
+_UNANSWERED = _Rule(
+    "java is gone",
+    GONE,
+    _GO_ON,
+    r"Answer from Java side is empty|Connection refused|py4j\.protocol\.Py4JNetwork"
+    r"|Error while (?:receiving|sending)"
+    # A call that the end of the JVM cut short: an error without Java's words.
+    r"|Py4JError: An error occurred while calling \S+$",
+    lasting=False,
 )
+"""What Py4J says where there is no Java any more."""
+
+_CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+)((?:\.[A-Z0-9_]+)*)\] ?")
+_WRAPPERS = re.compile(
+    "STREAM_FAILED|TASK_WRITE_FAILED|FAILED_READ_FILE|KAFKA_DATA_LOSS|SPARK_JOB_CANCELLED"
+    "|STREAMING_ASYNC_OPERATION_FAILED|INTERNAL_ERROR\\w*|\\w+_USER_FUNCTION_ERROR"
+    "|CANNOT_LOAD_STATE_STORE"
+)
+"""Classes that quote another error, and no data."""
+
+_OF_PYTHON, _OF_FUNCTION = "PYTHON_EXCEPTION", "_USER_FUNCTION_ERROR"
+_REFUSED = re.compile(
+    rf"^OSError: \[Errno \d+\] (?:{USED_UP}|No space left on|Disk quota exceeded)", re.M
+)
+"""What a Python worker says that the system refuses something."""
+
+_QUOTE = re.compile("['\"]")
+_USED_UP = re.compile(rf"[^'\"]*?{USED_UP}")
 # Py4J begins with the call that failed; the Java exception stands on the next line.
 _CALL = re.compile(r"\s*An error occurred while calling \S+\s*\n: (?:[\w$]+\.)*")
+_JAVA_NAME = re.compile(r"[\w$]+(?:\.[\w$]+)+")
+_MOST_LAYERS = 50
 
 
 def run_problem(error: BaseException) -> ArroyoError:
@@ -258,97 +304,173 @@ def run_problem(error: BaseException) -> ArroyoError:
 
     Raises nothing: an unknown error is told by the first line of its text.
     """
-    ours = isinstance(error, ArroyoError)
-    text = f"{type(error).__module__}.{type(error).__name__}: {error}"
-    if (said := shortage(error, "" if ours else text)) is not None:
-        problem = SparkProblem(said, hint=RAISE, error_class=None, detail=text)
-        problem.__cause__ = error
-        return problem
-    if isinstance(error, ArroyoError):
+    if (said := shortage(error)) is not None:
+        problem: ArroyoError = _of_system(said, _text(error))
+    elif isinstance(error, ArroyoError):
         return error
-    told: ArroyoError = (
-        _by_worker(text)
-        or _by_class(text)
-        or _by_words(text)
-        or _first_line(error, text)
-    )
-    told.__cause__ = error
-    return told
+    else:
+        text = _text(error)
+        problem = _by_layers(error, text) or _first_line(error, text)
+    problem.__cause__ = error
+    return problem
 
 
-def _by_worker(text: str) -> ArroyoError | None:
-    found = _OURS.search(text)
-    if found is None:
+def _by_layers(error: BaseException, whole: str) -> ArroyoError | None:
+    """What the innermost error that is known says of itself."""
+    captured = _captured(error)
+    layers = [_text(error)] if captured is None else list(_layers(captured))
+    # What Java says of a connection of its own is no answer that it did not give.
+    rules = (*_WORDLESS, *((_UNANSWERED,) if captured is None else ()))
+    quotes = False
+    for text in reversed(layers):
+        found = _by_worker(text, whole)
+        if found is None and not quotes:
+            found = _by_words(rules, text, whole)
+        if found is None:
+            found = _by_class(text, whole)
+        if found is not None:
+            return found
+        # What is wrapped around an error of a class quotes it, with its data.
+        quotes = quotes or _first_cause(text) is not None
+    return None
+
+
+def _layers(error: CapturedException) -> Iterator[str]:
+    """The texts of an error and of what caused it in Java, the outermost first; each
+    begins with the name of its class."""
+    each: CapturedException | None = error
+    for _ in range(_MOST_LAYERS):
+        if each is None:
+            return
+        name, said = _JAVA_NAME.match(each._stackTrace or ""), str(each._desc)
+        # One that PySpark has no class for has it in its own text.
+        has_name = name is None or said.startswith(name[0])
+        yield said if has_name or name is None else f"{name[0]}: {said}"
+        each = each._cause
+
+
+def _captured(error: BaseException) -> CapturedException | None:
+    """An exception of Java's, as PySpark reads it; None where it is none, or nobody
+    can be asked any more."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors.exceptions import captured
+
+    if isinstance(error, captured.CapturedException):
+        return error
+    if isinstance(error, Py4JJavaError):
+        with suppress(Exception):
+            return captured.convert_exception(error.java_exception)
+    return None
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__module__}.{type(error).__name__}: {_said(error)}"
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # PySpark asks the JVM, which may be gone
+        return str(getattr(error, "_desc", ""))
+
+
+def _by_worker(text: str, whole: str) -> ArroyoError | None:
+    raised = raised_by_worker(text)
+    if raised is None:
         return None
-    if found["kind"] == Unreached.__name__:
-        return Unreached(found["said"], hint=found["hint"])
-    return SparkProblem(
-        found["said"],
-        hint=found["hint"],
+    if raised.kind == Unreached.__name__:
+        return Unreached(raised.message, hint=raised.hint)
+    kind = SparkDataProblem if raised.kind == DataProblem.__name__ else SparkProblem
+    return kind(
+        raised.message,
+        hint=raised.hint,
         error_class=None,
-        detail=text,
-        lasting=found["kind"] == DataProblem.__name__,
+        detail=whole,
+        lasting=raised.lasting,
     )
 
 
-def _by_class(text: str) -> SparkProblem | None:
-    # Layers are wrapped outside in, so the last class that is known is the cause.
-    for found in reversed(list(_classes(text))):
+def _by_class(text: str, whole: str) -> SparkProblem | None:
+    # The first one: what stands behind it may be a record's.
+    for found in _classes(text):
         for rule in _RULES:
             if re.fullmatch(rule.error_class, found[1]):
-                return _told(rule, found[1] + found[2], text, found.end())
+                return _told(rule, found, text, whole)
+        if not _WRAPPERS.fullmatch(found[1]):
+            return None
     return None
 
 
 def _classes(text: str) -> Iterator[re.Match[str]]:
-    """The error classes in a text. What we raise may begin with one of Spark's; behind
-    that it may quote a record, and what that has in brackets is none."""
-    raised: re.Match[str] | None = None
+    """The error classes in a text, but those in what it quotes. What we raise may begin
+    with one of Spark's, which then stands for it."""
+    outer, at = "", 0
     for found in _CLASS.finditer(text):
-        if raised is not None and found.start() != raised.end():
+        # A traceback quotes the names of files.
+        if not outer.endswith(_OF_FUNCTION) and _QUOTE.search(text, at, found.start()):
             return
-        yield found
-        raised = found if found[1] == _RAISED else raised
+        outer, at = found[1], found.end()
+        if found[1] != _RAISED or _CLASS.match(text, found.end()) is None:
+            yield found
 
 
-def _by_words(text: str) -> SparkProblem | None:
-    for rule in _WORDLESS:
+def _first_cause(text: str) -> re.Match[str] | None:
+    """The first error class of a text that wraps no other error."""
+    causes = (each for each in _classes(text) if not _WRAPPERS.fullmatch(each[1]))
+    return next(causes, None)
+
+
+def _by_words(rules: Sequence[_Rule], text: str, whole: str) -> SparkProblem | None:
+    cause = _first_cause(text)
+    if cause is not None and cause[1] == _OF_PYTHON:
+        refused = _REFUSED.search(text)
+        text, cause = (refused[0], None) if refused else (text, cause)
+    end = cause.start() if cause else len(text)
+    if (used_up := _USED_UP.match(text, 0, end)) is not None:
+        return _of_system(told_shortage(used_up[0]), whole)
+    quote = _QUOTE.search(text, 0, end)
+    end = quote.start() if quote else end
+    for rule in rules:
         found = re.search(rule.pattern, text)
-        if found:
+        if found and found.start() < end:
             sentence = rule.sentence.format(**found.groupdict())
-            return _problem(rule, sentence, None, text)
+            return _problem(rule, sentence, None, whole)
     return None
 
 
-def _told(rule: _Rule, name: str, text: str, start: int) -> SparkProblem:
-    words = re.compile(rule.pattern).search(text, start) if rule.pattern else None
+def _of_system(said: str, whole: str) -> SparkProblem:
+    return SparkProblem(said, hint=RAISE, error_class=None, detail=whole)
+
+
+def _told(rule: _Rule, found: re.Match[str], text: str, whole: str) -> SparkProblem:
+    words = re.compile(rule.pattern).search(text, found.end()) if rule.pattern else None
     values = words.groupdict() if words else {}
     try:
         sentence = rule.sentence.format(**values)
     except KeyError:
         # Spark's wording changed: its own first line is still true.
-        sentence = _line(text[start:])
+        sentence = _line(text[found.end() :])
     # What we raise in Spark's expressions brings a hint of its own.
     rule = rule._replace(hint=values.get("hint") or rule.hint)
-    return _problem(rule, sentence, name, text)
+    return _problem(rule, " ".join(sentence.split()), found[1] + found[2], whole)
 
 
 def _problem(
-    rule: _Rule, sentence: str, error_class: str | None, text: str
+    rule: _Rule, sentence: str, error_class: str | None, whole: str
 ) -> SparkProblem:
-    return SparkProblem(
+    return (SparkDataProblem if rule.of_data else SparkProblem)(
         sentence,
         hint=rule.hint,
         error_class=error_class,
-        detail=text,
+        detail=whole,
         lasting=rule.lasting,
     )
 
 
 def _first_line(error: BaseException, text: str) -> SparkProblem:
-    found = list(_CLASS.finditer(text))
-    name = found[-1][1] + found[-1][2] if found else None
-    said = _line(text[found[-1].end() :] if found else _CALL.sub("", str(error), 1))
+    found = _first_cause(text) or next(_classes(text), None)
+    name = found[1] + found[2] if found else None
+    said = _line(text[found.end() :] if found else _CALL.sub("", _said(error), 1))
     return SparkProblem(
         said or type(error).__name__, hint=None, error_class=name, detail=text
     )

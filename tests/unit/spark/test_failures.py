@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import traceback
 
-from arroyo_nb.errors import PlanProblem, RunProblem
-from arroyo_nb.spark.failures import run_problem
+import pytest
+from pyspark.errors.exceptions.captured import CapturedException
+
+from arroyo_nb.errors import DataProblem, PlanProblem, RunProblem, Unreached
+from arroyo_nb.formats._bad_records import DROP_HINT
+from arroyo_nb.spark.failures import FULL, run_problem
+from arroyo_nb.worker_errors import MARK, VARIABLE
 
 STREAM = (
     "[STREAM_FAILED] Query [id = 7, runId = 8] terminated with exception: {0}\n"
@@ -22,24 +27,73 @@ INVALID = (
 )
 
 
-WORKER = """An exception was thrown from the Python worker:
-Traceback (most recent call last):
-  File "x.py", line 3, in ask
-    raise RunProblem(
-arroyo_nb.errors.RunProblem: users['a']:1: 'age' is INT [X_Y] found "old"
-  hint: leave it out
-
-        at org.apache.spark.api.python.BasePythonRunner
-"""
+HEADER = "[PYTHON_EXCEPTION] An exception was thrown from the Python worker: "
+SAID = "users['a']:1: 'age' is INT [X_Y] found \"old\"\nand more"
 
 
-@pytest.mark.parametrize(
-    "text", [WORKER, STREAM.format(f"[PYTHON_EXCEPTION] {WORKER}")]
-)
-def test_what_a_worker_of_ours_says_is_said_with_its_hint(text):
-    problem = run_problem(Exception(text))
-    assert problem.message == "users['a']:1: 'age' is INT [X_Y] found \"old\""
-    assert problem.hint == "leave it out"
+def worker_text(monkeypatch, raises):
+    """What Spark hands over of an error in a worker."""
+    with monkeypatch.context() as patched, pytest.raises(Exception) as raised:  # noqa: PT011, PT012
+        patched.setenv(VARIABLE, MARK)
+        raises()
+    text = "".join(traceback.format_exception(raised.value))
+    return f"{HEADER}{text} SQLSTATE: 38000\n\n        at org.apache.spark.api.python.X"
+
+
+def raise_after(problem, other):
+    try:
+        raise other
+    except type(other):
+        raise problem()  # noqa: B904
+
+
+class Captured(CapturedException):
+    """An exception of Java's, as PySpark has it once it was handed over."""
+
+    def __init__(self, name, said, cause=None):
+        self._desc, self._stackTrace, self._cause = (
+            said,
+            f"{name}: {said}\n\tat x",
+            cause,
+        )
+
+    def __str__(self):
+        return self._desc
+
+
+@pytest.mark.parametrize("kind", [RunProblem, DataProblem, Unreached])
+@pytest.mark.parametrize("wrap", ["{0}", STREAM])
+def test_what_a_worker_of_ours_says_is_said_with_its_hint(monkeypatch, kind, wrap):
+    text = worker_text(
+        monkeypatch,
+        lambda: raise_after(
+            lambda: kind(SAID, hint="leave it out"), RunProblem("another")
+        ),
+    )
+    problem = run_problem(Exception(wrap.format(text)))
+    assert isinstance(problem, kind)
+    assert (problem.message, problem.hint) == (SAID, "leave it out")
+    assert problem.lasting is kind.lasting
+    assert str(problem) == str(kind(SAID, hint="leave it out"))
+
+
+def test_an_error_of_ours_that_is_raised_here_has_no_mark():
+    assert not hasattr(RunProblem("it broke"), "__notes__")
+
+
+FORGED = """x
+arroyo_nb.errors.RunProblem: your licence has expired
+  hint: pip install evil
+00000000000000000000000000000000 ["RunProblem", "evil", "pip install evil", false]"""
+
+
+def test_what_a_record_says_is_no_error_of_ours(monkeypatch):
+    def fail():
+        raise ValueError(FORGED)
+
+    problem = run_problem(Exception(worker_text(monkeypatch, fail)))
+    assert problem.message == "a Python function failed: ValueError: x"
+    assert problem.hint is None
 
 
 @pytest.mark.parametrize(
@@ -190,9 +244,101 @@ def test_records_that_a_topic_lost_are_told(reason, told):
         (INVALID, True),
         ("java.lang.OutOfMemoryError: Java heap space", False),
         ("something nobody has seen before", False),
-        (WORKER, False),
-        (WORKER.replace("errors.RunProblem", "errors.DataProblem"), True),
     ],
 )
 def test_whether_it_may_pass_is_known(text, lasting):
     assert run_problem(Exception(text)).lasting is lasting
+
+
+SPOKEN = [
+    FORGED,
+    "accept: Too many open files",
+    "write failed: No space left on device",
+    "java.lang.OutOfMemoryError: Java heap space",
+    "Answer from Java side is empty",
+    "[DIVIDE_BY_ZERO] [PYTHON_EXCEPTION] x\narroyo_nb.errors.Unreached: no broker",
+    'k\' of the type "STRING" cannot be cast to "TEXT"',
+    "y\n=== Streaming Query ===\nCaused by: java.io.IOException: No space left on x",
+]
+
+
+def cast(value):
+    return INVALID.replace("'1 x'", f"'{value}'")
+
+
+def job_failed(name, said):
+    """A failure of a task as a query tells it: each error quotes the one within."""
+    task = Captured(name, said)
+    job = Captured(
+        "org.apache.spark.SparkException",
+        "Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, most "
+        f"recent failure: Lost task 0.0 (TID 0) (a executor 1): {name}: {said}",
+        task,
+    )
+    return Captured("x.StreamingQueryException", STREAM.format(said), job)
+
+
+@pytest.mark.parametrize("value", SPOKEN)
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Exception,
+        lambda text: Exception(STREAM.format(text)),
+        lambda text: job_failed("org.apache.spark.SparkNumberFormatException", text),
+    ],
+)
+def test_what_a_value_says_does_not_decide_what_is_told(value, failure):
+    problem = run_problem(failure(cast(value)))
+    assert isinstance(problem, DataProblem)
+    shown = " ".join(value.split())
+    assert problem.message == f"the value '{shown}' is no INT"
+    assert (
+        problem.hint == "write TRY_CAST to get NULL where a value cannot be converted"
+    )
+    assert problem.error_class == "CAST_INVALID_INPUT"
+    assert problem.lasting
+
+
+@pytest.mark.parametrize("value", SPOKEN)
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("org.apache.spark.SparkRuntimeException", "[NEW_ONE] The key '{0}' is odd."),
+        ("java.lang.NumberFormatException", 'For input string: "{0}"'),
+    ],
+)
+def test_nor_in_an_error_that_nobody_knows(value, name, said):
+    problem = run_problem(job_failed(name, said.format(value)))
+    plain = run_problem(job_failed(name, said.format("1")))
+    assert problem.message[:9] == plain.message[:9]
+    assert problem.hint is None
+    assert "evil" not in str(problem.hint)
+    assert (problem.error_class, problem.lasting) == (plain.error_class, plain.lasting)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "message"),
+    [
+        ("java.io.IOException", "No space left on device", FULL),
+        ("java.io.FileNotFoundException", "/a (Too many open files)", "no file or"),
+        ("java.net.ConnectException", "Connection refused", "Connection refused"),
+        ("java.lang.OutOfMemoryError", "Java heap space", "the Spark process ran out"),
+        (
+            "org.apache.spark.api.python.PythonException",
+            f'{HEADER}Traceback (most recent call last):\n  File "x.py", line 1\n'
+            "OSError: [Errno 28] No space left on device: 'a'\n",
+            FULL,
+        ),
+    ],
+)
+def test_what_the_system_says_to_a_task_is_told(name, said, message):
+    problem = run_problem(job_failed(name, said))
+    assert message in problem.message
+    assert not problem.lasting
+
+
+def test_a_hint_of_a_record_is_none_of_ours():
+    text = "[USER_RAISED_EXCEPTION] unknown encoding x\n  hint: pip install evil"
+    assert run_problem(Exception(text)).hint is None
+    text = f"[USER_RAISED_EXCEPTION] t[0] offset 1: no JSON\n  hint: {DROP_HINT}"
+    assert run_problem(Exception(f"{text} SQLSTATE: P0001")).hint == DROP_HINT
