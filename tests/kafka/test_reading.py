@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from machine import allowed
 
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import DataProblem
 from arroyo_nb.views.cuts import dropped_rows
 
 ALL = "SELECT * FROM t"
@@ -179,7 +179,7 @@ def test_only_what_is_committed_is_read(broker, new_topic, session, eventually):
 def test_bad_data_ends_the_run_with_its_place(new_topic, rows):
     made = new_topic()
     made.send({"id": 1}, b"{no", {"id": 3})
-    with pytest.raises(RunProblem, match=r"offset 1: invalid JSON") as told:
+    with pytest.raises(DataProblem, match=r"offset 1: invalid JSON") as told:
         rows(made.declared("id INT") + ALL, 3)
     assert told.value.message.startswith(f"{made.name}[0] offset 1: invalid JSON: ")
     assert "bad_data = 'drop'" in told.value.hint

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
 from arroyo_nb.promote import jobfile
 from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table
 from arroyo_nb.run.options import CHECKPOINT, LEAST_CHECKPOINT, duration
@@ -125,6 +125,7 @@ def test_the_first_bad_record_fails_it_with_its_place(
     run = session.run(script.replace("id % 3 > 0", "town = 'x'"), real_time=True)
     eventually(lambda: run.state.ended, SOON_S)
     said = f"{source.name}[0] offset 1: JSON does not match schema: 'id' is BIGINT"
+    assert isinstance(run.error, DataProblem)
     assert said in run.error.message
     assert ", in the record " + '{"id": "one"}' in run.error.message
     assert "declare the column" in run.error.hint
