@@ -69,7 +69,9 @@ def test_it_goes_on_where_nothing_can_be_told(tmp_path: Path) -> None:
     assert told.count("note") == 1
 
 
-def test_what_asking_a_server_raises_does_not_end_the_questions(tmp_path: Path) -> None:
+def test_what_asking_a_server_raises_does_not_end_the_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[object] = []
     told: list[tuple[str, object]] = []
 
@@ -78,21 +80,18 @@ def test_what_asking_a_server_raises_does_not_end_the_questions(tmp_path: Path) 
         raise FULL
 
     output = SimpleNamespace(
-        is_reaching=True, check=check, sink=SimpleNamespace(name="users"), vitals=Run
+        is_reaching=True, check=check, sink=SimpleNamespace(name="users")
     )
-    run = Run(5.0, 0, output)
-    job: Any = SimpleNamespace(run=run, state=JobState.RUNNING)
+    job: Any = SimpleNamespace(run=Run(5.0, 0, output), state=JobState.RUNNING)
     monitor = Monitor(job, tmp_path, lambda e, **f: told.append((e, f.get("text"))))
-    with pytest.MonkeyPatch.context() as patched, monitor.looking():
-        patched.setattr(monitor, "look", lambda: monitors.Sight(JobState.RUNNING))
+    monkeypatch.setattr(monitor, "look", lambda: monitors.Sight(JobState.RUNNING))
+    with monitor.looking():
         wait_for(lambda: len(asked) > 2)
     text = f"the job could not be looked at: OSError: {FULL}"
     assert [each for each in told if each[0] == "note"] == [("note", text)]
 
 
-def test_a_job_that_waits_or_starts_again_is_live(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_waits_or_starts_again_is_live(tmp_path: Path) -> None:
     Job("job", "running").write(tmp_path)
     job: Any = SimpleNamespace(run=Run(rows_in=3), state=JobState.RUNNING)
     with Monitor(job, tmp_path, lambda *_, **__: None).looking():
