@@ -408,7 +408,9 @@ class Run(Awaited):
         return self
 
     def late(self, output: int = 0) -> pa.Table:
-        """Each late row: its columns, event time, window, and how late.
+        """Each late row: its columns, ``event_time``, ``window_start``,
+        ``window_end``, and ``late_by``; a name that one of its columns has already gets
+        a number, as ``event_time_1``.
 
         A row comes once for each window that it missed; the late rows of
         :meth:`snapshot` count it once, and of sessions count it by pieces of the gap.
