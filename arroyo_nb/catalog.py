@@ -61,6 +61,11 @@ class WatermarkClause:
     delay: timedelta = DEFAULT_DELAY
     expression: exp.Expr | None = None
 
+    @property
+    def fixed_delay(self) -> timedelta | None:
+        """What the watermark lies behind the newest event; None: an expression says."""
+        return self.delay if self.expression is None else None
+
 
 @dataclass(frozen=True)
 class ConnectorTable:

@@ -25,7 +25,6 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from traitlets import Bool, Enum, Integer, Unicode
 
 from arroyo_nb import flags
-from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.termination import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
@@ -206,8 +205,10 @@ class ArroyoMagics(Magics):
 
     def _started(self, line: CellLine, run: Run, interrupts: Interrupts) -> None:
         self._lines[run.name] = line
+        run.handle = f"arroyo_nb.active_session().get({run.name!r})"
         if (variable := line.get("variable")) is not None:
             self._shell.user_ns[variable] = run
+            run.handle = variable
         if line.get("explain"):
             _say(run.explain())
         else:
@@ -417,16 +418,11 @@ class ArroyoMagics(Magics):
         found = dict.fromkeys((*self._jobs, *(str(p.absolute()) for p in beside)))
         publish(jobs(Row(*status(Path(path))) for path in found))
 
-    def _offer(self, topic: str, statement: str) -> bool:
-        """Put a table of a topic into the next cell; False: there was one before, or
-        it is declared. A second one that nobody runs would count in a job that is made
-        of the notebook's file."""
-        tables = self.session.catalog.tables.values()
-        declared = (table for table in tables if isinstance(table, ConnectorTable))
-        read = (table.spec.options.get("topic") for table in declared)
-        if topic in self._offered or topic in read:
+    def _offer(self, statement: str) -> bool:
+        """Put a statement into the next cell; False: it was there before."""
+        if statement in self._offered:
             return False
-        self._offered.add(topic)
+        self._offered.add(statement)
         self._shell.set_next_input(f"%%arroyo\n{statement}", replace=False)
         return True
 

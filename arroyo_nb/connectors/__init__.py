@@ -251,6 +251,11 @@ class Stream(Protocol):
             When the broker does not say, or the table asks for what is not there.
         """
 
+    @property
+    def older_records(self) -> str:
+        """What to write so that a new run reads the records that are there before it;
+        empty where it reads them."""
+
     def beginnings(self) -> TopicOffsets:
         """The oldest record that each partition still has.
 

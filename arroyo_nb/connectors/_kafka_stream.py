@@ -174,6 +174,16 @@ class KafkaStream:
             found |= given
         return TopicOffsets(topic_id, found)
 
+    @property
+    def older_records(self) -> str:
+        """The option that reads them; empty where one of the table's says where to
+        begin."""
+        options = self.spec.options
+        chosen = TIMESTAMP in options or OFFSETS in options
+        if chosen or options.get(OFFSET) in ("earliest", "group"):
+            return ""
+        return f"'{OFFSET}' = 'earliest'"
+
     def _asked_for(self, partitions: tuple[int, ...]) -> Offsets:
         options = self.spec.options
         if TIMESTAMP in options:

@@ -27,7 +27,7 @@ def real_time_note(sink: Sink) -> str | None:
     if not _is_topic(sink) and not any(map(_is_topic, sources)):
         return None
     return _refusal(sink) or (
-        f"'{sink.name}' can run in Spark's real-time mode, which takes a task slot for "
+        f"{_what(sink)} can run in Spark's real-time mode, which takes a task slot for "
         "each partition: `real_time: true` among the options of a job"
     )
 
@@ -48,7 +48,11 @@ def _refusal(sink: Sink) -> str | None:
     reasons = dict.fromkeys(_reasons(sink))
     if not reasons:
         return None
-    return f"'{sink.name}' cannot run in Spark's real-time mode: {'; '.join(reasons)}"
+    return f"{_what(sink)} cannot run in Spark's real-time mode: {'; '.join(reasons)}"
+
+
+def _what(sink: Sink) -> str:
+    return "this SELECT" if sink.table is None else f"'{sink.name}'"
 
 
 def _reasons(sink: Sink) -> Iterator[str]:

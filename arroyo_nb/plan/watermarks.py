@@ -97,7 +97,7 @@ def _with_expression(
         made = {g.column.name: g.expression for g in columns.generated}
         known = (*columns.physical, *(g.column for g in columns.generated))
         bound = bind(expression, Scope.of(Schema(known)))
-        delay = fixed_delay(bound, field.name)
+        delay = fixed_delay(bound, field.name, made.get(field.name))
     except ArroyoError as error:
         error.message = f"could not plan watermark expression: {error.message}"
         error.span = error.span or span_of(expression)
@@ -166,8 +166,13 @@ def _times(columns: Columns) -> list[str]:
     return [f.name for f in (*columns.physical, *made) if isinstance(f.type, Timestamp)]
 
 
-def fixed_delay(bound: exp.Expr, name: str) -> timedelta | None:
-    """How far ``name - constant`` lies behind ``name``; None for anything else."""
+def fixed_delay(
+    bound: exp.Expr, name: str, generated: exp.Expr | None = None
+) -> timedelta | None:
+    """How far ``name - constant`` lies behind ``name``; None for anything else.
+
+    A ``generated`` column may be written as what it is computed from.
+    """
     delay = timedelta()
     while isinstance(bound, exp.Sub | exp.Add):
         left, right = bound.this, bound.expression
@@ -179,8 +184,16 @@ def fixed_delay(bound: exp.Expr, name: str) -> timedelta | None:
         delay = bounded(delay + (size if isinstance(bound, exp.Sub) else -size))
         bound = left
     is_column = isinstance(bound, exp.Column) and bound.name == name
+    is_time = is_column or (generated is not None and bound in _same(generated))
     # Ahead of the newest row is no delay to Spark: it is followed as any expression.
-    return delay if is_column and delay >= timedelta() else None
+    return delay if is_time and delay >= timedelta() else None
+
+
+def _same(generated: exp.Expr) -> tuple[exp.Expr, ...]:
+    """A generated time, and as it was written: its column may widen the type."""
+    inner = generated.this if isinstance(generated, exp.Cast) else generated
+    is_time = isinstance(type_of(inner), Timestamp)
+    return (generated, inner) if is_time else (generated,)
 
 
 def _from_options(

@@ -10,15 +10,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
-from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.trace import TracedBatch
-from arroyo_nb.schema import EPOCH
-from arroyo_nb.spark.late import END, LATE_BY, START
+from arroyo_nb.schema import EPOCH, TIMESTAMP
 from arroyo_nb.spark.late import late_rows as late_frame
 
 if TYPE_CHECKING:
@@ -43,9 +41,16 @@ UNION_BATCHES = 16
 """Batches asked for in one Spark job: few jobs, and plans that stay small."""
 
 
-def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
-    """Each late row of an output, once for each window that it missed, in the order of
-    arrival. Spark is asked on the worker, which is free for others in between.
+def late_rows(engine: Engine, output: Output, feeds: Feeds, what: str) -> pa.Table:
+    """Each late row of an output, in the order of arrival. Spark is asked on the
+    worker, which is free for others in between.
+
+    Parameters
+    ----------
+    engine, output, feeds
+        Whose rows they are, and what reads them again.
+    what
+        The output, for messages.
 
     Raises
     ------
@@ -55,16 +60,16 @@ def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
     """
     import pyarrow as pa
 
-    _refuse_untraced(output)
+    _refuse_untraced(output, what)
     if not output.traces:
         raise RunProblem(
-            f"'{output.sink.name}' puts no rows into windows: none can be late",
+            f"{what} puts no rows into windows: none can be late",
             hint="late rows are those whose tumble, hop or session has closed",
         )
     for aggregate in output.aggregates:
         if any(isinstance(below, nodes.Stateful) for below in walk(aggregate.input)):
             raise RunProblem(
-                f"the late rows of '{output.sink.name}' cannot be listed: what came "
+                f"the late rows of {what} cannot be listed: what came "
                 "into its windows was made from rows of earlier batches too",
                 hint="they are counted: run.windows()",
             )
@@ -83,7 +88,7 @@ def late_rows(engine: Engine, output: Output, feeds: Feeds) -> pa.Table:
     return pa.concat_tables((table for table, _ in found), promote_options="default")
 
 
-def windows_table(output: Output) -> pa.Table:
+def windows_table(output: Output, what: str) -> pa.Table:
     """What :meth:`arroyo_nb.run.trace.Trace.windows` tells, as a table.
 
     Raises
@@ -93,7 +98,7 @@ def windows_table(output: Output) -> pa.Table:
     """
     import pyarrow as pa
 
-    _refuse_untraced(output)
+    _refuse_untraced(output, what)
     bars = [bar for trace in output.traces for bar in trace.windows()]
     time = pa.timestamp("us")
     return pa.table(
@@ -108,10 +113,10 @@ def windows_table(output: Output) -> pa.Table:
     )
 
 
-def _refuse_untraced(output: Output) -> None:
+def _refuse_untraced(output: Output, what: str) -> None:
     if not output.is_traced:
         raise RunProblem(
-            f"nobody counted the rows of the windows of '{output.sink.name}'",
+            f"nobody counted the rows of the windows of {what}",
             hint="session.run(..., traced=True) does",
         )
 
@@ -145,17 +150,7 @@ def _late_frame(
 ) -> DataFrame:
     read = partial(feeds.read_again, spark, batch.stretches)
     frame = late_frame(aggregate, read, batch.late_watermark)
-    return frame.toDF(*_late_columns(aggregate.input.schema.names))
-
-
-def _late_columns(columns: Sequence[str]) -> list[str]:
-    """The columns of a late row, then what is told of it; what a column is called
-    already has another name then, such as ``event_time_1``."""
-    names = list(columns)
-    for name in ("event_time", START, END, LATE_BY):
-        others = (f"{name}_{number}" for number in count(1))
-        names.append(next(n for n in chain([name], others) if n not in names))
-    return names
+    return frame.withColumnRenamed(TIMESTAMP, "event_time")
 
 
 def _naive(table: pa.Table) -> pa.Table:

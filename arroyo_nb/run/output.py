@@ -601,6 +601,7 @@ class Output:
                     pane_rows=observed.pane_rows,
                     exact=observed.exact,
                     closed_sessions=observed.closed_sessions,
+                    sessions=observed.sessions,
                 )
             )
         self._advance(progress.max_event_time)

@@ -38,6 +38,7 @@ def draw(run: Run, rows: int) -> Snapshot:
     return Snapshot(
         name=run.name,
         state=run.state,
+        handle=run.handle,
         note=run.note if run.state is not RunState.STARTING else run.waiting_for,
         error=str(run.error) if run.error else None,
         elapsed_s=run.elapsed_s,

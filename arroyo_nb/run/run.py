@@ -70,6 +70,9 @@ class Run(Awaited):
         What it is called in lists and folders.
     plan
         What it runs.
+    handle
+        What its user writes for it, where views name a method: its variable in a
+        notebook.
     folder
         Where its chunks, checkpoints and sink states are.
     """
@@ -87,6 +90,7 @@ class Run(Awaited):
         views: RunViews | None = None,
     ) -> None:
         self.name = name
+        self.handle = "Run"
         self._views = views
         self.plan = plan
         self.folder = folder
@@ -408,17 +412,18 @@ class Run(Awaited):
         return self
 
     def late(self, output: int = 0) -> pa.Table:
-        """Each late row: its columns, ``event_time``, ``window_start``,
-        ``window_end``, and ``late_by``; a name that one of its columns has already gets
-        a number, as ``event_time_1``.
+        """Each late row: its columns, event time, window, and how late.
 
-        A row comes once for each window that it missed; the late rows of
-        :meth:`snapshot` count it once, and of sessions count it by pieces of the gap.
+        A late row is one that missed at least one of its windows, and comes once, as
+        panels and :meth:`snapshot` count it. Of a hop it may have missed several:
+        ``missed_windows`` says how many, and ``window_start`` and ``window_end`` are
+        those of the last one. :meth:`windows` counts it in each window that it missed.
         Computed when asked for, from the chunks that the run read; waits for Spark. A
         live source keeps its newest chunks: what is gone is told as a warning.
         """
         self._raise_once()
-        return ledger.late_rows(self._engine, self.outputs[output], self.feeds)
+        what = self._what(output)
+        return ledger.late_rows(self._engine, self.outputs[output], self.feeds, what)
 
     def bad(self, output: int = 0) -> pa.Table:
         """The bad records that an output left out where its tables say
@@ -434,15 +439,17 @@ class Run(Awaited):
 
     def windows(self, output: int = 0) -> pa.Table:
         """The windows that rows came for: start, end, rows, late rows, state, batch
-        that closed it. Of rows that change each new version is one, and taking one back
+        that closed it. A row that missed several windows of a hop is late in each.
+        Of rows that change each new version is one, and taking one back
         is none.
 
-        Sessions are told as the stretches of time that have any, all keys together,
-        with edges and late rows near by an eighth of the gap: late rows are at most
-        so many. :meth:`late` and the result are exact.
+        Sessions with a key are told as the stretches of time that have any, all keys
+        together, with edges near by an eighth of the gap; without a key each that has
+        closed is told by itself. Late rows of both are at most so many. :meth:`late`
+        and the result are exact.
         """
         self._raise_once()
-        return ledger.windows_table(self.outputs[output])
+        return ledger.windows_table(self.outputs[output], self._what(output))
 
     def explain(self) -> str:
         """The plan of the script, pass by pass; and what is odd in the rows that came
@@ -507,13 +514,18 @@ class Run(Awaited):
         """Input rows a second, of the last two seconds; over all once it has ended."""
         return self._execution.rows_per_s
 
+    def _what(self, output: int) -> str:
+        """An output, as messages name it: by its table, where it has one."""
+        table = self.outputs[output].sink.table
+        return f"the run '{self.name}'" if table is None else f"'{table.name}'"
+
     def _kept(self, output: int) -> Preview:
         self._raise_once()
         preview = self.outputs[output].preview
         if preview is None:
-            name = self.outputs[output].sink.name
+            what = self._what(output)
             raise RunProblem(
-                f"the rows of '{name}' went to its table and none were kept",
+                f"the rows of {what} went to its table and none were kept",
                 hint="run with sinks=False to preview them instead",
             )
         return preview

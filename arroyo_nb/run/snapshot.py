@@ -76,19 +76,22 @@ class PartitionProgress:
 
 @dataclass(frozen=True)
 class SourceProgress:
-    """One source of the run: rows so far, newest event time, pace.
+    """One source of the run: rows so far, newest event time, pace, and the ``delay``
+    that its watermark allows, None where an expression says it row by row.
 
     What is odd in its rows ``notes`` say, each in a sentence. One that is ``looked_up``
     has no time; where it is asked by key, its rows are not known, and ``dropped_rows``
     counts those of the stream that met a bad record. Only a topic has ``partitions``,
     ``rows_per_s``, and seconds for which its broker has been away. ``rows`` and
-    ``max_event_time`` are of what the output has read.
+    ``max_event_time`` are of what the output has read. ``older_records`` is what to
+    write to read a topic's records of before the run, where it does not. ``unread``
+    says of a tape that it has rows which the output has not read yet.
     """
 
     name: str
     rows: int
     max_event_time: datetime | None
-    delay: timedelta
+    delay: timedelta | None
     bounded: bool
     ended: bool = False
     paused: bool = False
@@ -99,6 +102,13 @@ class SourceProgress:
     partitions: tuple[PartitionProgress, ...] = ()
     rows_per_s: float = 0.0
     away_s: float = 0.0
+    older_records: str = ""
+    unread: bool = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it has rows that the output has not read yet."""
+        return self.unread or self.lag > 0
 
     @property
     def lag(self) -> int:
@@ -161,11 +171,13 @@ class Snapshot:
     Of a run with several outputs it is the first one's picture, with the counts of all;
     ``more_outputs`` counts the others. ``unwritten`` are the tables of its INSERTs
     where their rows are only previewed. Where rows came and none came out, ``hints``
-    says what the author of the script has probably overlooked.
+    says what the author of the script has probably overlooked. ``handle`` is what its
+    user writes for the run, as in ``by_hour.table()``.
     """
 
     name: str
     state: RunState
+    handle: str = "Run"
     note: str = ""
     error: str | None = None
     elapsed_s: float = 0.0

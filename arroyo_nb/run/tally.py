@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.snapshot import WindowBar, WindowState
@@ -31,6 +31,10 @@ DENSITY_GAPS = 60
 """Gaps of sessions that a density goes back."""
 
 _START = EPOCH.replace(tzinfo=None)
+
+
+Edges: TypeAlias = Sequence[tuple[int, int]]
+"""Where windows begin and end."""
 
 
 class Tally(Protocol):
@@ -63,8 +67,20 @@ class Tally(Protocol):
             some of them may have been in time.
         """
 
-    def close(self, watermark: int, batch_id: int) -> None:
-        """Close the windows that end up to there."""
+    def close(
+        self, watermark: int, batch_id: int, sessions: Edges | None = None
+    ) -> None:
+        """Close the windows that end up to there.
+
+        Parameters
+        ----------
+        watermark
+            Where they end at the latest.
+        batch_id
+            The batch that closes them.
+        sessions
+            The sessions that it has closed; None: that is not known.
+        """
 
     def bars(self) -> list[WindowBar]:
         """All windows that rows came for, by start."""
@@ -124,7 +140,12 @@ class FixedWindows:
         self._rows[end] -= rows
         return (rows if first < kept else 0), True
 
-    def close(self, watermark: int, batch_id: int) -> None:
+    def close(
+        self,
+        watermark: int,
+        batch_id: int,
+        sessions: Edges | None = None,  # noqa: ARG002
+    ) -> None:
         """Close windows (see :class:`Tally`)."""
         # A batch is remembered for the windows that it closes, if it closes any.
         reach = self._after(watermark - self._width)
@@ -206,11 +227,13 @@ class Span(NamedTuple):
 
 
 class Sessions:
-    """Stretches of time with sessions in them, all keys together.
+    """Sessions without a key, or stretches of time with sessions in them.
 
     Keys are not counted apart, so neither are their sessions: a stretch holds every
     session that may touch another, and is closed when all of them are. Its edges, and
-    the late rows, are known by the piece of time that rows are counted by.
+    the late rows, are known by the piece of time that rows are counted by. Without a
+    key Spark says which sessions a batch has closed, and each is by itself; those that
+    are open are stretches until then.
     """
 
     def __init__(self, gap: timedelta, piece: timedelta) -> None:
@@ -236,15 +259,37 @@ class Sessions:
         exact = not late or start + self._piece - 1 <= newest_late
         return (rows if late else 0), exact
 
-    def close(self, watermark: int, batch_id: int) -> None:
-        """Close stretches (see :class:`Tally`)."""
+    def close(
+        self, watermark: int, batch_id: int, sessions: Edges | None = None
+    ) -> None:
+        """Close sessions or stretches (see :class:`Tally`)."""
         self._watermark = watermark
+        for start, end in sessions or ():
+            rows = self._take_rows(start, end - self._gap)
+            edges = _instant(start), _instant(end)
+            bar = WindowBar(*edges, rows, 0, WindowState.CLOSED, batch_id)
+            self._closed.append(bar)
+        self._join_settled(watermark)
+        if sessions is None:
+            self._close_stretches(watermark, batch_id)
+        self._forget()
+
+    def _take_rows(self, first: int, last: int) -> int:
+        """How many rows a session has, from its first one to its last. No piece has
+        rows of two open sessions without a key: these are a gap apart."""
+        spans = self._open.values()
+        own = [s for s in spans if s.first <= last and first < s.last + self._piece]
+        return sum(self._open.pop(span.first).rows for span in own)
+
+    def _join_settled(self, watermark: int) -> None:
         # What lies before is not added to any more: one span is enough for it.
         spans = self._open.values()
         settled = [s for s in spans if self._end(s) <= watermark]
         for span in settled:
             del self._open[span.first]
         self._open |= {span.first: span for span in self._joined(settled)}
+
+    def _close_stretches(self, watermark: int, batch_id: int) -> None:
         for span in self._joined(self._open.values()):
             if self._end(span) <= watermark:
                 del self._open[span.first]
@@ -253,7 +298,6 @@ class Sessions:
                         self._bar(span), state=WindowState.CLOSED, closed_in=batch_id
                     )
                 )
-        self._forget()
 
     def bars(self) -> list[WindowBar]:
         """The stretches (see :class:`Tally`); late rows of none stand alone."""

@@ -228,10 +228,11 @@ class TapeFeed:
             name=table.name,
             rows=max(0, reach.rows - self.ends_read(chunks)),
             max_event_time=None if generated_time(table) else naive(newest),
-            delay=table.watermark.delay,
+            delay=table.watermark.fixed_delay,
             bounded=self.bounded,
             ended=state.ended and chunks >= state.chunks,
             paused=state.paused,
+            unread=state.chunks > chunks,
             dropped_rows=state.dropped_rows,
             bad=tuple(map(str, state.bad[:SHOWN_BAD_ROWS])),
         )

@@ -384,11 +384,12 @@ class TopicFeed:
             name=self.table.name,
             rows=reach.rows,
             max_event_time=None,
-            delay=self.table.watermark.delay,
+            delay=self.table.watermark.fixed_delay,
             bounded=self.bounded,
             partitions=tuple(self._partitions(reach, looked, now_s)),
             rows_per_s=self._rate(now_s),
             away_s=away_s,
+            older_records=self._stream.older_records,
         )
 
     def _partitions(

@@ -11,7 +11,7 @@ the batch's own (spark.sql.streaming's StateStoreWriter), which is why both are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
@@ -52,6 +52,9 @@ class TracedBatch:
         Whether each pane was counted by itself.
     closed_sessions
         Sessions that it closed.
+    sessions
+        From where to where each of them goes, of a window without a key; None: that is
+        not known.
     """
 
     batch_id: int
@@ -63,6 +66,7 @@ class TracedBatch:
     pane_rows: Mapping[datetime, int] = field(default_factory=dict)
     exact: bool = True
     closed_sessions: int = 0
+    sessions: Sequence[tuple[datetime, datetime]] | None = None
 
 
 class Trace:
@@ -133,7 +137,7 @@ class Trace:
     def windows(self) -> tuple[WindowBar, ...]:
         """All windows that rows came for, by start; naive UTC.
 
-        Of sessions the stretches of time that have any, all keys together.
+        Of sessions with a key the stretches of time that have any, all keys together.
         """
         with self._lock:
             return tuple(self._tally.bars())
@@ -151,7 +155,10 @@ class Trace:
             late += missed
             self.late_exact = self.late_exact and exact
         if batch.watermark is not None:
-            self._tally.close(_micros(batch.watermark), batch.batch_id)
+            spans = None
+            if batch.sessions is not None:
+                spans = [(_micros(a), _micros(b)) for a, b in batch.sessions]
+            self._tally.close(_micros(batch.watermark), batch.batch_id, spans)
         return late
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from arroyo_nb.plan.nodes import WindowAggregate
+from arroyo_nb.plan.nodes import Hop, Window, WindowAggregate
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
 from arroyo_nb.spark.lower import Read, lower
 from arroyo_nb.spark.windows import WINDOW, assigned, finished
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 START, END, LATE_BY = "window_start", "window_end", "late_by"
+MISSED = "missed_windows"
 
 
 def late_rows(
     aggregate: WindowAggregate, read: Read, late_watermark: datetime
 ) -> DataFrame:
-    """Each late row of one micro-batch, once for each window that it missed.
+    """Each late row of one micro-batch: those that missed at least one window.
 
     Parameters
     ----------
@@ -39,8 +40,9 @@ def late_rows(
     -------
     DataFrame
         The visible columns of the aggregate's input, ``_timestamp``,
-        ``window_start``, ``window_end``, and ``late_by``: how far the watermark had
-        passed the row's event time, as a day-time interval.
+        ``window_start`` and ``window_end`` of the window that it missed, of several
+        the last one, ``missed_windows``: how many, and ``late_by``: how far the
+        watermark had passed the row's event time, as a day-time interval.
     """
     assert aggregate.assign is not None
     columns = [quoted(name) for name in aggregate.input.schema.names]
@@ -48,20 +50,39 @@ def late_rows(
     window, *_ = assigned(aggregate.assign, alone=False)
     watermark = f"timestamp_micros({_micros(late_watermark)}L)"
     end = f"{quoted(WINDOW)}.`end`"
+    is_last, missed = _last_missed(aggregate.assign, watermark)
     rows = lower(aggregate.input, read, again=True)
     return (
         rows.select(*columns, quoted(TIMESTAMP), window)
         # Before `finished`: Spark compares the end of the session that it made.
-        .filter(f"{end} <= {watermark}")
+        .filter(f"{end} <= {watermark} AND {is_last}")
         .select(*columns, quoted(TIMESTAMP), finished(aggregate.assign))
         .selectExpr(
             *columns,
             quoted(TIMESTAMP),
             f"{quoted(WINDOW)}.`start` AS {START}",
             f"{end} AS {END}",
+            f"{missed} AS {MISSED}",
             f"{watermark} - {quoted(TIMESTAMP)} AS {LATE_BY}",
         )
     )
+
+
+def _last_missed(window: Window, watermark: str) -> tuple[str, str]:
+    """Whether a row's window is the last one that it missed, and how many it missed up
+    to there: of a hop a row has several windows, and is one late row all the same."""
+    if not isinstance(window, Hop):
+        return "true", "1L"
+    slide, width = window.slide // MICROSECOND, window.width // MICROSECOND
+    time = f"unix_micros({quoted(TIMESTAMP)})"
+    start = f"unix_micros({quoted(WINDOW)}.`start`)"
+    following = f"({start} + {slide}L)"
+    # The windows of a row begin at multiples of the slide after time - width.
+    first = f"({time} - {width}L - pmod({time} - {width}L, {slide}L) + {slide}L)"
+    is_last = (
+        f"({following} > {time} OR {following} + {width}L > unix_micros({watermark}))"
+    )
+    return is_last, f"(({start} - {first}) div {slide}L + 1L)"
 
 
 def _micros(instant: datetime) -> int:

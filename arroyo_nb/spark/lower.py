@@ -298,7 +298,7 @@ def lower_window_aggregate(
     rows = groups.agg(*_measures(node) or [F.count(F.lit(1))])
     names = [quoted(field.name) for field in node.schema.fields[1:]]
     if number is not None:
-        rows = observed_sessions(rows, number)
+        rows = observed_sessions(rows, number, alone=not keys)
     ended = finished(node.assign)
     return rows.select(ended.alias(node.window_name), *names, ended)
 

@@ -8,7 +8,7 @@ the watermark that Spark used, the run tells the late *rows* of each window.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import gcd
@@ -24,6 +24,7 @@ from arroyo_nb.plan.nodes import (
     is_updating,
 )
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
+from arroyo_nb.spark.windows import WINDOW
 from arroyo_nb.tape.fit import SEEN, Fit
 
 if TYPE_CHECKING:
@@ -56,6 +57,11 @@ class Observed:
     exact
         False where the batch spread over more than :data:`PANES` panes: neighbours
         are then counted together.
+    closed_sessions
+        How many sessions it closed.
+    sessions
+        From where to where each of them goes, of a window without a key; None: that is
+        not known.
     """
 
     rows: int = 0
@@ -63,6 +69,7 @@ class Observed:
     pane_rows: Mapping[datetime, int] = field(default_factory=dict)
     exact: bool = True
     closed_sessions: int = 0
+    sessions: Sequence[tuple[datetime, datetime]] | None = None
 
 
 def pane(window: Window) -> timedelta:
@@ -101,11 +108,29 @@ def observed_input(frame: DataFrame, node: WindowAggregate, number: int) -> Data
     )
 
 
-def observed_sessions(frame: DataFrame, number: int) -> DataFrame:
-    """The rows of closed sessions, observed."""
+def observed_sessions(frame: DataFrame, number: int, *, alone: bool) -> DataFrame:
+    """The rows of closed sessions, observed.
+
+    Parameters
+    ----------
+    frame
+        A row for each session, with Spark's window.
+    number
+        As of :func:`observed_input`.
+    alone
+        Whether there is no key: such sessions are few, and each is told.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
-    return frame.observe(_closed(number), F.count(F.lit(1)).alias("rows"))
+    # As in observed_input: bins are values as long as there are fewer than PANES.
+    edges = [
+        F.expr(
+            f"histogram_numeric(unix_micros({quoted(WINDOW)}.`{edge}`), {PANES})"
+        ).alias(edge)
+        for edge in ("start", "end")
+        if alone
+    ]
+    return frame.observe(_closed(number), F.count(F.lit(1)).alias("rows"), *edges)
 
 
 def observed_rows(frame: DataFrame) -> DataFrame:
@@ -126,9 +151,11 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
         Which aggregate.
     """
     values = observed.get(_name(number))
-    closed = (observed.get(_closed(number)) or {}).get("rows") or 0
+    ended = observed.get(_closed(number)) or {}
+    closed, sessions = ended.get("rows") or 0, _sessions(ended)
+    too_many = "start" in ended and sessions is None
     if not values or not values["panes"]:
-        return Observed(closed_sessions=closed)
+        return Observed(exact=not too_many, closed_sessions=closed, sessions=sessions)
     # Spark counts in DOUBLEs, and puts the bins of its tasks side by side: a pane that
     # several of them saw comes several times.
     panes: Counter[datetime] = Counter()
@@ -140,9 +167,26 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
         pane_rows=panes,
         # Bins, not panes: no task joins any before it has PANES of them, and there
         # are never fewer after that.
-        exact=len(values["panes"]) < PANES,
+        exact=len(values["panes"]) < PANES and not too_many,
         closed_sessions=closed,
+        sessions=sessions,
     )
+
+
+def _sessions(ended: Mapping[str, Any]) -> Sequence[tuple[datetime, datetime]] | None:
+    """From where to where each closed session goes; without a key the first one to
+    begin is the first one to end."""
+    if "start" not in ended:
+        return None
+    starts, ends = (
+        sorted(int(found["x"]) for found in ended[edge] or ())
+        for edge in ("start", "end")
+    )
+    if len(starts) >= PANES or len(starts) != len(ends):
+        return None
+    # Spark's session ends a microsecond before the gap does.
+    pairs = zip(starts, ends, strict=True)
+    return tuple((_instant(first), _instant(last + 1)) for first, last in pairs)
 
 
 def observed_fit(frame: DataFrame, table: str, number: int) -> DataFrame:

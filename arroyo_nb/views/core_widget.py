@@ -14,6 +14,14 @@ import ipywidgets
 
 from arroyo_nb.views.panel import TABS, style
 
+# ipywidgets marks its elements so when the kernel is restarted; nothing is sent then.
+LOST = (
+    ".jupyter-widgets-disconnected .arroyo :is(.state, .pace), "
+    ".jupyter-button.jupyter-widgets-disconnected { display: none }"
+    ".jupyter-widgets-disconnected .arroyo header::after { font-weight: 600; "
+    "content: '■ ended with its kernel: run the cell again' }"
+)
+
 KEYS = ("pause", "resume", "step", "stop")
 SIDES = tuple(view.value for view in TABS)
 """Buttons that only some runs have."""
@@ -37,7 +45,7 @@ class CorePanel:
             f".{still} {{ display: none !important }} "
             ".arroyo .keys, .arroyo .tabs { display: none }"
         )
-        self._style = f"<style>{style()}{hidden}</style>"
+        self._style = f"<style>{style()}{hidden}{LOST}</style>"
         self._html = ipywidgets.HTML()
         self._keys = {
             k: ipywidgets.Button(description=k.capitalize()) for k in (*KEYS, *SIDES)
@@ -64,6 +72,9 @@ class CorePanel:
         """The MIME bundle that shows it."""
         # A page without widgets would show the name of the class.
         return {**self._box._repr_mimebundle_(), "text/plain": ""}
+
+    def say_alive(self) -> None:
+        """Nothing: it has no module that would hear it."""
 
     def close(self) -> None:
         """Take it and its parts off the page."""

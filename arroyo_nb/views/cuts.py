@@ -48,8 +48,8 @@ def rows_not_listed(snapshot: Snapshot) -> str:
         return ""
     which = "" if not snapshot.rows_cut else f" (of {count(_came(snapshot))})"
     return (
-        f"Run.table() has the {count(rows, 'row')}{which}, and --view all shows them "
-        "too"
+        f"{snapshot.handle}.table() has the {count(rows, 'row')}{which}, and "
+        "--view all shows them too"
     )
 
 
@@ -67,7 +67,7 @@ def _newest(shown: int, what: str, snapshot: Snapshot) -> list[str]:
         parts.append(f"newest {shown:,} of {count(came, what)}")
         # Of a run without windows that has finished the lesson says it.
         if what == "row" and snapshot.windowed and not is_cut:
-            parts.append("Run.table() has all")
+            parts.append(f"{snapshot.handle}.table() has all")
     if is_cut:
         parts.append(snapshot.cut_text or f"{count(snapshot.rows_kept)} kept")
     return parts
@@ -84,7 +84,7 @@ def _of_result(snapshot: Snapshot) -> str:
     if not shown and rows:
         return (
             f"the result has {count(rows, 'row')}, too many to be shown as they "
-            "change: Run.table() has them"
+            f"change: {snapshot.handle}.table() has them"
         )
     if snapshot.order_text and rows:
         return _sorted(shown, rows, snapshot)
@@ -109,18 +109,14 @@ def outputs_left_out(snapshot: Snapshot) -> str:
     """Which outputs of the run are not shown, and where they are; empty: there is one.
 
     >>> from arroyo_nb.run.snapshot import RunState
-    >>> outputs_left_out(Snapshot("two", RunState.RUNNING, more_outputs=1))
-    '1 more output: two.table(1), where the cell begins with %%arroyo two <<'
+    >>> outputs_left_out(Snapshot("q", RunState.RUNNING, handle="q", more_outputs=1))
+    '1 more output: q.table(1)'
     """
-    more, name = snapshot.more_outputs, snapshot.name
+    more, run = snapshot.more_outputs, snapshot.handle
     if not more:
         return ""
-    # A run's name need not be a variable's, nor be one that a variable can have.
-    named = name.isidentifier()
-    run = name if named else "Run"
     tables = f"{run}.table(1)" + (f" to {run}.table({more})" if more > 1 else "")
-    where = f", where the cell begins with %%arroyo {name} <<" if named else ""
-    return f"{count(more, 'more output')}: {tables}{where}"
+    return f"{count(more, 'more output')}: {tables}"
 
 
 def not_written(snapshot: Snapshot) -> str:
@@ -170,8 +166,8 @@ def windows_left_out(snapshot: Snapshot, hidden: int, *, columns: bool = False) 
         parts.append("columns: rows by event time, all keys")
     elif snapshot.sessions:
         parts.append(
-            "a bar is a stretch of time with sessions in it, all keys together, to an "
-            "eighth of the gap"
+            "a bar is a session; open ones that are near each other may be one bar "
+            "until they close"
         )
     elif columns:
         parts.append("a column is a window, drawn where it ends, as high as its rows")
@@ -203,11 +199,11 @@ def trace_left_out(snapshot: Snapshot) -> str:
     if not snapshot.late_exact:
         parts.append(
             "late rows of sessions are counted by eighths of the gap: at most so many; "
-            "Run.late() lists them"
+            f"{snapshot.handle}.late() lists them"
         )
     if snapshot.recorded_to is not None:
         parts.append(
             f"batches after {snapshot.recorded_to:,} are counted but not recorded: "
-            "Run.late() lists none of their rows"
+            f"{snapshot.handle}.late() lists none of their rows"
         )
     return "; ".join(parts)

@@ -72,16 +72,10 @@ def _finished(snapshot: Snapshot) -> str | None:
         rows = snapshot.result_rows
         if rows is None or rows <= len(snapshot.rows):
             return "The input has ended: these rows are the result."
-        return f"The input has ended: all {count(rows, 'row')} are in Run.table()."
+        every = count(rows, "row")
+        return f"The input has ended: all {every} are in {snapshot.handle}.table()."
     if not snapshot.windowed:
         return f"The input has ended: {_how_many(snapshot)}"
-    left, noun = _open(snapshot)
-    if left:
-        return (
-            f"The run has read up to the end that the topic had. {count(left, noun)} "
-            f"{'is' if left == 1 else 'are'} still open there: newer records may "
-            "belong to them, so they have no final row."
-        )
     return (
         "The input has ended, so the watermark went to the end of time: every window "
         "that was still open has closed."
@@ -93,11 +87,11 @@ def _how_many(snapshot: Snapshot) -> str:
     if snapshot.rows_cut or snapshot.cut_text:
         return (
             f"{count(snapshot.rows_kept)} of its {count(rows, 'row')} are kept in "
-            "Run.table()."
+            f"{snapshot.handle}.table()."
         )
     if len(snapshot.rows) == rows:
         return "every row is here."
-    return f"all {count(rows, 'row')} are in Run.table()."
+    return f"all {count(rows, 'row')} are in {snapshot.handle}.table()."
 
 
 def _updating(snapshot: Snapshot) -> str | None:

@@ -38,6 +38,9 @@ often."""
 STILL_S = 5.0
 """Least time between two refreshes of the snapshot beside it."""
 
+BEAT_S = 5.0
+"""How often a page that looks hears that the kernel lives, whatever the run does."""
+
 UNSEEN_S = 15.0
 """A page that has been silent for so long is taken as closed."""
 
@@ -86,6 +89,9 @@ class Screen(Protocol):
     def view(self) -> Data:
         """The MIME bundle that shows it."""
 
+    def say_alive(self) -> None:
+        """Have the page know that the kernel lives."""
+
     def close(self) -> None:
         """Take it off the page."""
 
@@ -128,7 +134,7 @@ class Panel:
         self._run, self._stage, self._wish = run, stage, wish or Wish()
         self._marker = f"arroyo-still-{uuid4().hex[:12]}"
         self._lock = RLock()
-        self._seen_s = self._still_s = time.monotonic()
+        self._seen_s = self._still_s = self._beat_s = time.monotonic()
         self._open = True
         self.failures = self.sent = 0
         snapshot = self._snapshot()
@@ -150,6 +156,7 @@ class Panel:
             if self._is_seen(now):
                 self._draw(snapshot)
                 self._draw_still(snapshot, now)
+                self._beat(now)
             return True
 
     def close(self) -> None:
@@ -178,6 +185,12 @@ class Panel:
         frame = self._frame(snapshot)
         if frame != self._screen.frame:
             self._screen.frame = frame
+            self.sent += 1
+
+    def _beat(self, now: float) -> None:
+        if now - self._beat_s >= BEAT_S:
+            self._beat_s = now
+            self._screen.say_alive()
             self.sent += 1
 
     def _draw_still(self, snapshot: Snapshot, now: float) -> None:

@@ -48,11 +48,23 @@ def _no_input(snapshot: Snapshot) -> str | None:
     names = ", ".join(f"'{plain(s.name)}'" for s in snapshot.sources[:3])
     if snapshot.paused and not snapshot.state.ended:
         return "the run is paused. Step reads a little, Resume goes on."
+    none = f"no record has come from {names or 'the source'}."
+    older = next((s.older_records for s in snapshot.sources if s.older_records), "")
+    if older:
+        none += f" A topic is read from its newest record on unless {plain(older)}."
+    return none
+
+
+def _first_batch(snapshot: Snapshot) -> str | None:
+    waits = any(source.waiting for source in snapshot.sources)
+    if snapshot.rows_in or snapshot.state.ended or snapshot.paused or not waits:
+        return None
+    records = sum(source.lag for source in snapshot.sources)
+    wait = "waits" if records == 1 else "wait"
+    there = f" {count(records, 'record')} {wait} to be read." if records else ""
     return (
-        f"no record has come from {names or 'the source'}. A topic is read from its "
-        "newest record on unless 'source.offset' = 'earliest'."
-        if any(source.partitions for source in snapshot.sources)
-        else f"no record has come from {names or 'the source'}."
+        "Spark prepares the first micro-batch, which takes longer than those that "
+        f"follow.{there}"
     )
 
 
@@ -117,6 +129,7 @@ RULES: tuple[Rule, ...] = (
     _starting,
     _failed,
     _unreadable,
+    _first_batch,
     _no_input,
     _filtered,
     _all_late,

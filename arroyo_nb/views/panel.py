@@ -203,8 +203,9 @@ def came_out(snapshot: Snapshot) -> str:
 def _head(snapshot: Snapshot, *, keys: bool) -> str:
     numbers = "".join(_numbers(snapshot))
     return (
-        f'<header><span class="name">{escaped(snapshot.name, NAME_CHARS)}</span>'
-        f"{_state(snapshot)}{numbers}{_keys(snapshot) if keys else ''}</header>"
+        f'<header><div class="head"><span class="name">'
+        f"{escaped(snapshot.name, NAME_CHARS)}</span>{_state(snapshot)}{numbers}</div>"
+        f"{_keys(snapshot) if keys else ''}</header>"
     )
 
 
@@ -244,14 +245,14 @@ def _keys(snapshot: Snapshot) -> str:
 
 def _numbers(snapshot: Snapshot) -> list[str]:
     took = duration(timedelta(seconds=snapshot.elapsed_s))
-    numbers = [
+    numbers = [f"<b>{snapshot.rows_in:,}</b> rows in", *_came_out(snapshot)]
+    speed = (
         f"took <b>{took}</b>"
         if snapshot.state.ended
-        else f"<b>{pace(snapshot.rows_per_s)}</b> rows/s",
-        f"<b>{snapshot.rows_in:,}</b> rows in",
-        *_came_out(snapshot),
-    ]
-    made = [f'<span class="num">{number}</span>' for number in numbers]
+        else f"<b>{pace(snapshot.rows_per_s)}</b> rows/s"
+    )
+    made = [f'<span class="num pace">{speed}</span>']
+    made += [f'<span class="num">{number}</span>' for number in numbers]
     if snapshot.late_rows:
         made.append(
             f'<span class="num bad"><b>× {late_count(snapshot)}</b> late</span>'

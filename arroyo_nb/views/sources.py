@@ -38,7 +38,7 @@ def _source(source: SourceProgress, ended: bool) -> str:
     parts = _of_topic(source, ended) if source.partitions else _of_tape(source)
     if source.max_event_time is not None and source.max_event_time < END_OF_TIME:
         parts.append(f"newest {clock(source.max_event_time)}")
-    parts.append(f"delay allowed {_delay(source.delay)}")
+    parts.append(_delay(source.delay))
     if source.ended:
         parts.append("ended")
     elif source.paused and not ended:
@@ -121,8 +121,10 @@ def _named(source: SourceProgress, parts: list[str]) -> str:
     return f"<b>{name}</b> {' · '.join(parts)}{_dropped(source)}{notes}"
 
 
-def _delay(delay: timedelta) -> str:
-    return duration(delay) if delay else "none"
+def _delay(delay: timedelta | None) -> str:
+    if delay is None:
+        return "watermark by its own expression"
+    return f"delay allowed {duration(delay) if delay else 'none'}"
 
 
 def _dropped(source: SourceProgress) -> str:

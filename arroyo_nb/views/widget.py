@@ -30,6 +30,8 @@ class PanelWidget(anywidget.AnyWidget):
     # Not "style": ipywidgets takes that for a widget, and fails in the page.
     sheet = traitlets.Unicode().tag(sync=True)
     still = traitlets.Unicode().tag(sync=True)
+    # A page that hears neither a frame nor a beat takes the kernel for gone.
+    beat = traitlets.Int().tag(sync=True)
 
     beats = True
     """Whether the page says that it is there."""
@@ -44,6 +46,10 @@ class PanelWidget(anywidget.AnyWidget):
         data = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
         # A page without widgets would show the name of this class.
         return {**data, "text/plain": ""}
+
+    def say_alive(self) -> None:
+        """Have the page know that the kernel lives."""
+        self.beat += 1
 
 
 def _name(message: Any) -> str:

@@ -142,6 +142,41 @@ def test_killed_kernel_leaves_a_snapshot(lab: Lab, tab: Tab, notebook: str) -> N
     assert not lost.is_visible()
 
 
+RESTART = """async () => {
+  await window.jupyterapp.shell.currentWidget.sessionContext.restartKernel();
+}"""
+LONGER = """() => [...document.querySelectorAll('.jp-OutputArea-output')]
+  .filter((e) => e.scrollHeight > e.clientHeight).length"""
+
+
+def test_a_restarted_kernel_leaves_no_panel_that_runs(
+    lab: Lab, tab: Tab, notebook: str
+) -> None:
+    begun(lab, tab, notebook)
+    assert tab.page.evaluate(LONGER) == 0  # no output has a scroll bar of its own
+    tab.page.evaluate(RESTART)
+    tab.page.wait_for_selector(f"{LIVE} .state:has-text('ended with its kernel')")
+    assert "run the cell again" in tab.page.locator(f"{LIVE} .note").inner_text()
+    assert tab.page.locator(f"{LIVE} button").count() == 0
+    assert tab.page.locator(f"{LIVE} .pace").count() == 0
+    tab.shot("restarted")
+
+
+def test_a_kernel_that_says_nothing_is_told(lab: Lab, tab: Tab, notebook: str) -> None:
+    tab.page.clock.install()
+    begun(lab, tab, notebook)
+    pid = int((lab.folder / "kernel.pid").read_text())
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        tab.page.clock.run_for(30_000)
+        tab.page.wait_for_selector(f"{LIVE} .state.lost:has-text('no answer')")
+        assert tab.page.locator(f"{LIVE} button").count() == 0
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    tab.page.wait_for_selector(f"{LIVE} .state.running", timeout=15_000)
+    assert tab.page.locator(f"{LIVE} [data-do=stop]").count() == 1
+
+
 def test_without_anywidget(lab: Lab, tab: Tab, notebook: str) -> None:
     """Its buttons are ipywidgets' own, its frames are the same."""
     missing = "import sys; sys.modules['anywidget'] = None\n"

@@ -291,6 +291,7 @@ def test_late_rows_are_found_again(engine, tape):
                     "unix_micros(_timestamp) t",
                     "unix_micros(window_start) s",
                     "unix_micros(window_end) e",
+                    "missed_windows n",
                     "unix_micros(timestamp_seconds(0) + late_by) b",
                 )
                 for kind, plan in KINDS.items()
@@ -308,15 +309,16 @@ def test_late_rows_are_found_again(engine, tape):
 def missed(batch, mark):
     times = [t for _, _, t in batch]
     shapes = {"tumble": (WIDTH, WIDTH), "hop": (SLIDE, HOP_WIDTH)}
-    fixed = [
-        (kind, t, start, end, mark - t)
-        for kind, shape in shapes.items()
-        for t in times
-        for start, end in fixed_windows(t, *shape)
-        if end <= mark
+    late = []
+    for kind, shape in shapes.items():
+        for t in times:
+            windows = [w for w in fixed_windows(t, *shape) if w[1] <= mark]
+            if windows:  # one late row, however many of its windows it missed
+                late.append((kind, t, *max(windows), len(windows), mark - t))
+    own = [
+        ("session", t, t, t + GAP, 1, mark - t) for t in times if t + GAP - 1 <= mark
     ]
-    own = [("session", t, t, t + GAP, mark - t) for t in times if t + GAP - 1 <= mark]
-    return Counter(fixed + own)
+    return Counter(late + own)
 
 
 def micros_to_time(value):

@@ -551,6 +551,9 @@ class FakeScreen:
     def view(self) -> live.Data:
         return {"application/vnd.jupyter.widget-view+json": {}}
 
+    def say_alive(self) -> None:
+        pass
+
     def close(self) -> None:
         self.closed = True
 

@@ -3,6 +3,12 @@
 
 const TELL_EVERY_MS = 5000;   // a screen reader hears the run at most this often
 const ALIVE_EVERY_MS = 4000;  // the kernel sends frames only while somebody looks
+const SILENT_MS = 20000;      // a kernel that lives says so every few seconds, also while it is busy
+
+const ENDED = ["■", "ended with its kernel",
+  "The kernel was restarted or shut down, and the run ended with it. This is its last picture: run the cell again."];
+const SILENT = ["◌", "no answer",
+  "The kernel has not answered for some time: it may be busy, or gone. This is the last picture that came."];
 
 function sameKind(a, b) {
   return a && a.nodeType === b.nodeType && a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
@@ -55,6 +61,23 @@ function themeOf(body) {
   return "";
 }
 
+// A frame of a kernel that is gone moves no more: its state says so, and it has no buttons.
+function markLost(panel, [glyph, word, why]) {
+  const header = panel.querySelector("header"), state = header?.querySelector(".state");
+  if (!state || state.dataset.lost === word) return;
+  const sign = document.createElement("i"), note = document.createElement("p");
+  sign.setAttribute("aria-hidden", "true");
+  sign.textContent = glyph;
+  note.className = "note";
+  note.textContent = why;
+  state.className = "state lost";
+  state.dataset.lost = word;
+  state.replaceChildren(sign, word);
+  for (const gone of panel.querySelectorAll(".keys, .tabs, .pace, .note")) gone.remove();
+  header.after(note);
+  panel.firstElementChild.dataset.told = `${word}. ${why}`;
+}
+
 function render({ model, el }) {
   const host = document.createElement("div");
   host.className = "arroyo-live";
@@ -86,12 +109,36 @@ function render({ model, el }) {
     morphChildren(panel, next.content);
     tell();
   };
-  const alive = () => { if (!document.hidden) model.send({ do: "alive" }); };
+  let heardAt = Date.now(), ended = false;
+  const lose = (how) => { markLost(panel, how); tell(); };
+  const end = () => { ended = true; lose(ENDED); };
+  // It throws where the connection to the kernel is closed for good.
+  const send = (what) => {
+    try {
+      Promise.resolve(model.send({ do: what })).catch(end);
+    } catch {
+      end();
+    }
+  };
+  const heard = () => {
+    heardAt = Date.now();
+    ended = false;
+    draw();
+  };
+  const alive = () => {
+    if (document.hidden || ended) return;
+    send("alive");
+    if (!ended && Date.now() - heardAt > SILENT_MS) lose(SILENT);
+  };
+  const shown = () => {
+    if (!document.hidden) heardAt = Date.now();  // nothing is sent to a hidden page
+    alive();
+  };
   const paint = () => { host.dataset.theme = themeOf(document.body); };
 
   root.addEventListener("click", (event) => {
     const key = event.target.closest("[data-do]");
-    if (key) model.send({ do: key.dataset.do });
+    if (key) send(key.dataset.do);
   });
   host.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.key.toLowerCase() !== "p") return;
@@ -102,16 +149,18 @@ function render({ model, el }) {
   const themes = new MutationObserver(paint);
   themes.observe(document.body, { attributes: true });
   const beat = setInterval(alive, ALIVE_EVERY_MS);
-  document.addEventListener("visibilitychange", alive);
-  model.on("change:frame", draw);
+  document.addEventListener("visibilitychange", shown);
+  model.on("change:frame change:beat", heard);
+  model.on("comm_live_update", end);  // the kernel is restarted
   paint();
   draw();
   alive();
   return () => {
     clearInterval(beat);
     themes.disconnect();
-    document.removeEventListener("visibilitychange", alive);
-    model.off("change:frame", draw);
+    document.removeEventListener("visibilitychange", shown);
+    model.off("change:frame change:beat", heard);
+    model.off("comm_live_update", end);
   };
 }
 

@@ -1,4 +1,3 @@
 -- nothing
 -- error
 -- Query is empty!
---   hint: write a SELECT below

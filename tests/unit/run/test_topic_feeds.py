@@ -42,6 +42,8 @@ class Stream:
     def begin(self):
         return TopicOffsets(self.id, self.begun)
 
+    older_records = "'source.offset' = 'earliest'"
+
     def beginnings(self):
         return TopicOffsets(self.id, self.oldest)
 

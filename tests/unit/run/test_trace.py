@@ -258,3 +258,18 @@ def test_of_sessions_the_newest_are_kept(monkeypatch):
         trace.add(batch(number, 100 * number or None, None, **hours))
     assert [bar.start for bar in trace.windows()] == [at(200), at(300), at(400)]
     assert trace.forgotten == 2
+
+
+def test_sessions_without_a_key_are_bars_of_their_own():
+    trace = Trace(Session(GAP))
+    trace.add(batch(0, 10, None, h0=1, h7=2, h15=4))
+    # By pieces of an hour these may be one session; Spark says that they are two.
+    assert [b.rows for b in trace.windows()] == [7]
+    two = [(aware(0.5), aware(15.5)), (aware(15.9), aware(26))]
+    trace.add(replace(batch(1, 23, 10, h17=3), sessions=two[:1]))
+    closed, stretch = trace.windows()
+    assert (closed.start, closed.end, closed.rows) == (at(0.5), at(15.5), 3)
+    assert (closed.state, closed.closed_in) == (WindowState.CLOSED, 1)
+    assert (stretch.rows, stretch.state) == (7, WindowState.OPEN)
+    trace.add(replace(batch(2, 26, 23), sessions=two[1:]))
+    assert [(b.rows, b.closed_in) for b in trace.windows()] == [(3, 1), (7, 2)]

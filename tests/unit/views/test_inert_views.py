@@ -59,7 +59,14 @@ SHAPES = {
     "no row of rows that were read": replace(
         *(UNWINDOWED,), rows=(), rows_kept=0, sources=()
     ),
-    "no record": replace(TUMBLE, rows=(), rows_kept=0, rows_in=0, rows_out=0),
+    "no record": replace(
+        *(TUMBLE,),
+        rows=(),
+        rows_kept=0,
+        rows_in=0,
+        rows_out=0,
+        sources=tuple(replace(s, dropped_rows=0) for s in TUMBLE.sources),
+    ),
     "bytes and structs": replace(
         TUMBLE,
         columns=("a", "b"),
@@ -197,8 +204,7 @@ def test_each_text_of_a_run_is_drawn_somewhere() -> None:
             shape,
             **_named(Snapshot, shape),
             sources=tuple(
-                replace(s, dropped_rows=1, **_named(SourceProgress, s))
-                for s in shape.sources
+                replace(s, **_named(SourceProgress, s)) for s in shape.sources
             ),
         )
         drawn += "".join(pages(named, "").values())

@@ -100,10 +100,6 @@ def test_says_what_is_to_be_seen() -> None:
         (STARTING, "Spark starts once"),
         (STOPPED, "2 windows were still open"),
         (FINISHED, "The input has ended, so the watermark went to the end of time"),
-        (
-            replace(STOPPED, state=RunState.FINISHED),
-            "2 windows are still open there: newer records may belong to them",
-        ),
         (UNWINDOWED, "each row goes out as it comes"),
         (FAILED, "the 9 rows it had given stay"),
         (replace(TUMBLE, late_rows=1), "1 row was late: its window"),
@@ -213,6 +209,12 @@ def test_a_hop_in_lanes_has_its_counts_and_closed_windows(hops: int) -> None:
     assert len(labels) == len(drawn)
 
 
+P = PartitionProgress
+TO_COME = SourceProgress(
+    *("clicks", 0, None, timedelta()), bounded=False, partitions=(P(0, 5, 5),)
+)
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -220,6 +222,23 @@ def test_a_hop_in_lanes_has_its_counts_and_closed_windows(hops: int) -> None:
         ({"rows_in": 0, "sources": ()}, "no record has come from the source"),
         ({"rows_in": 0}, "3 records could not be read"),
         ({"rows_in": 0, "paused": True, "sources": ()}, "the run is paused"),
+        ({"rows_in": 0, "sources": (TO_COME,)}, "no record has come from 'clicks'."),
+        (
+            {"rows_in": 0, "sources": (replace(TO_COME, older_records="'x' = 'y'"),)},
+            "A topic is read from its newest record on unless 'x' = 'y'.",
+        ),
+        (
+            {
+                "rows_in": 0,
+                "sources": (replace(TO_COME, partitions=(P(0, 0, 2_005),)),),
+            },
+            "Spark prepares the first micro-batch, which takes longer than those that "
+            "follow. 2,005 records wait to be read.",
+        ),
+        (
+            {"rows_in": 0, "sources": (replace(TO_COME, unread=True),)},
+            "Spark prepares the first micro-batch",
+        ),
         ({"windows": ()}, "1,815 rows came in, and a WHERE or JOIN before the window"),
         ({"windowed": False, "windows": ()}, "a WHERE or JOIN kept none of them"),
         (
@@ -286,8 +305,9 @@ def test_sessions_are_called_what_they_are() -> None:
             {"rows_kept": 10_000, "rows_cut": 2_345},
             "newest 3 of 12,345 rows; 10,000 kept",
         ),
-        ({"more_outputs": 1}, "1 more output: departures_by_hour.table(1), where the"),
-        ({"more_outputs": 2, "name": "a b"}, "2 more outputs: Run.table(1) to Run.tab"),
+        ({"rows_kept": 9, "handle": "by_hour"}, "of 9 rows; by_hour.table() has all"),
+        ({"more_outputs": 1, "handle": "two"}, "1 more output: two.table(1)"),
+        ({"more_outputs": 2}, "2 more outputs: Run.table(1) to Run.table(2)"),
         ({"unwritten": ("a", "b")}, "nothing is written to 'a', 'b'; --sinks writes"),
         ({"windows_cut": 1}, "1 closed window no longer kept"),
         ({"exact": False}, "counts of windows are near"),
