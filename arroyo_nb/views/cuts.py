@@ -80,7 +80,8 @@ def _came(snapshot: Snapshot) -> int:
 def _of_result(snapshot: Snapshot) -> str:
     shown, rows = len(snapshot.rows), snapshot.result_rows
     if rows is None:
-        return "the result is not known, as Run.table() says: look at its changes"
+        table = f"{snapshot.handle}.table()"
+        return f"the result is not known, as {table} says: look at its changes"
     if not shown and rows:
         return (
             f"the result has {count(rows, 'row')}, too many to be shown as they "

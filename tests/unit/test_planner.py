@@ -220,3 +220,29 @@ def test_the_hint_for_an_epoch_column_is_a_table_that_works(type_: str) -> None:
     table = plan.catalog.get("clicks")
     assert isinstance(table, ConnectorTable)
     assert table.watermark.column == "event_time"
+
+
+@pytest.mark.parametrize(
+    ("follows", "delay"),
+    [
+        ("event_time - INTERVAL '5 seconds'", timedelta(seconds=5)),
+        ("to_timestamp_millis(ts) - INTERVAL '5 seconds'", timedelta(seconds=5)),
+        ("to_timestamp_millis(ts)", timedelta()),
+        ("to_timestamp_millis(ts + 1) - INTERVAL '5 seconds'", None),
+        ("date_trunc('minute', event_time)", None),
+    ],
+)
+def test_a_watermark_tells_its_delay_however_it_is_written(
+    follows: str, delay: timedelta | None
+) -> None:
+    catalog = plan_script(
+        f"""CREATE TABLE orders (ts BIGINT NOT NULL, event_time TIMESTAMP NOT NULL
+        GENERATED ALWAYS AS (to_timestamp_millis(ts)) STORED,
+        WATERMARK FOR event_time AS {follows}
+        ) WITH (connector = 'single_file', type = 'source', path = '/x',
+        format = 'json')""",
+        Catalog(),
+    ).catalog
+    orders = catalog.tables["orders"]
+    assert isinstance(orders, ConnectorTable)
+    assert orders.watermark.fixed_delay == delay

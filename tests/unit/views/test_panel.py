@@ -289,7 +289,7 @@ def test_sessions_are_called_what_they_are() -> None:
         assert "up to 37" in told
         assert "late rows of sessions are counted by eighths of the gap" in told
     for told in (frame(near), still.bundle(near)["text/html"]):
-        assert "session 10 min · a bar is a stretch of time with sessions in it" in told
+        assert "session 10 min · a bar is a session; open ones" in told
     assert 'aria-label="5 bars, ' in frame(near)
     assert lesson(near).count("Up to 37 rows were late") == 1
     exact = frame(replace(near, late_exact=True))
