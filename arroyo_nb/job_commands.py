@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import shlex
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +19,7 @@ from arroyo_nb import notebook_file
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.flags import CellLine
+from arroyo_nb.job.counts import read_progress
 from arroyo_nb.notebook_file import PlannedCell
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.explain import streaming_plan
@@ -35,6 +37,8 @@ from arroyo_nb.run.stopping import StopMode
 
 Say: TypeAlias = Callable[[str], None]
 GOOD, BAD = 0, 1
+WORD_S, WORDS_S = 2.0, 10.0
+"""When who waits for a job to stop is told so, and how often again."""
 
 
 def parameters(given: Sequence[str]) -> dict[str, Any]:
@@ -101,7 +105,7 @@ def _ends(line: CellLine) -> str:
 def attach(path: Path, *, say: Say) -> int:
     """Stop a job, and say what goes on with it in a notebook."""
     job = jobfile.load(path)
-    stopped = handing.take(job)
+    stopped = handing.take(job, _told_while_waiting(handing.state_of(job), say))
     name = job.spec.name
     who = "was not running" if stopped is None else f"stopped, process {stopped.pid}"
     say(f"'{name}' {who}; its state is in {handing.state_of(job)}")
@@ -112,11 +116,32 @@ def attach(path: Path, *, say: Say) -> int:
 
 def stop(folder: Path, *, mode: StopMode | None, say: Say) -> int:
     """Stop the job whose run is in a folder, and say what was stopped."""
-    stopped = owner.stop_job(folder, mode=mode)
+    stopped = owner.stop_job(folder, _told_while_waiting(folder, say), mode=mode)
     if stopped is None:
         raise RunProblem(f"no job runs in '{folder}'")
     say(f"stopped '{stopped.name}', process {stopped.pid}")
     return GOOD
+
+
+def _told_while_waiting(folder: Path, say: Say) -> Callable[[], None]:
+    """What is called again and again while a job stops: it says now and then that, and
+    for what, it is waited."""
+    begun_s = time.monotonic()
+    next_s = begun_s + WORD_S
+
+    def check() -> None:
+        nonlocal next_s
+        if time.monotonic() < next_s:
+            return
+        reasons = "; ".join(map(str, read_progress(folder).get("reasons", ())))
+        so_long_s = next_s - begun_s
+        next_s += WORDS_S
+        say(
+            f"stopping since {so_long_s:.0f} s: what is being written is written first"
+            + (f" ({reasons})" if reasons else "")
+        )
+
+    return check
 
 
 class Strictness(NamedTuple):

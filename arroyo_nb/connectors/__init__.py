@@ -299,6 +299,10 @@ class Stream(Protocol):
             read; None: where each partition ends now.
         """
 
+    def release(self, query: StreamingQuery) -> None:
+        """Free the thread of a query that is stopped, where it waits for the brokers:
+        they may be away."""
+
     def options_between(self, first: Offsets, after: Offsets) -> Mapping[str, str]:
         """Spark's options for reading what lies between, once."""
 

@@ -75,6 +75,19 @@ def limit(query: StreamingQuery, topic: str, most: int) -> bool:
     return bool(found)
 
 
+def release(query: StreamingQuery, topic: str) -> None:
+    """Free a thread that waits for the brokers of a topic, or closes its client of
+    them: the client gives up its questions at once."""
+    from py4j.java_gateway import JavaClass
+
+    wrapper: Any = query._jsq
+    at_once = JavaClass("java.time.Duration", wrapper._gateway_client).ZERO
+    for source in _sources(query, topic):
+        client = source.kafkaOffsetReader()._admin()
+        if client is not None:
+            client.close(at_once)
+
+
 def _sources(query: StreamingQuery, topic: str) -> Iterator[Any]:
     """The sources of a query that read a topic; none before it has begun."""
     wrapper: Any = query._jsq

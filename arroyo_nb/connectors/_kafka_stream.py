@@ -18,7 +18,7 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.connectors._kafka_access import Access
 from arroyo_nb.connectors._kafka_broker import Broker, Described
-from arroyo_nb.connectors._kafka_end import fix_end, hold, limit
+from arroyo_nb.connectors._kafka_end import fix_end, hold, limit, release
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import EPOCH
 
@@ -295,6 +295,10 @@ class KafkaStream:
     def limit(self, query: StreamingQuery, records: int) -> None:
         """Let the batches to come read so many records at most."""
         limit(query, self.topic, records)
+
+    def release(self, query: StreamingQuery) -> None:
+        """Free the thread of a query that waits for the brokers."""
+        release(query, self.topic)
 
     def _common(self) -> dict[str, str]:
         options = self.spec.options

@@ -116,7 +116,11 @@ SQL = (
         "262144",
         "a chunk that is larger is read by all cores, each some of its row groups",
     ),
-    Setting(_STREAMING + "stopTimeout", "10s", "0 waits for ever"),
+    Setting(
+        _STREAMING + "stopTimeout",
+        "2s",
+        "0 waits for ever; what has not ended by then hangs, and is freed",
+    ),
     Setting(_STREAMING + "minBatchesToRetain", "10", "100 keeps hundreds of files"),
     Setting(_STREAMING + "numRecentProgressUpdates", "100", "bounded history"),
     Setting(

@@ -89,6 +89,10 @@ class Supervised(Protocol):
         """Why it failed."""
 
     @property
+    def note(self) -> str:
+        """One line about where it is."""
+
+    @property
     def running_s(self) -> float:
         """For how long its queries ran; 0 where they never began."""
 
@@ -209,7 +213,8 @@ class Supervisor(Generic[R]):
             over = run.state is RunState.FINISHED
             return JobState.FINISHED if over else JobState.STOPPED
         if self._stopping:  # its last batch failed: nothing was kept of that
-            return JobState.FAILED
+            is_away = isinstance(run.error, Unreached)  # resumed once it is back
+            return JobState.STOPPED if is_away else JobState.FAILED
         return self._after_failure(run.error, run.running_s)
 
     def _watch(self, run: Supervised) -> None:
@@ -226,6 +231,8 @@ class Supervisor(Generic[R]):
         self._tell("stopping", reason=self._stopping, mode=self._mode.value)
         run.stop(self._stopping, self._mode)
         if run.wait_quietly(STOP_S):
+            if run.state is RunState.STOPPED and run.note != self._stopping:
+                self._tell("note", level="warn", text=run.note)
             return
         self._tell("stop_late", level="warn", after_s=STOP_S)
         run.stop(self._stopping, StopMode.IMMEDIATE)

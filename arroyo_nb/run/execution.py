@@ -74,11 +74,21 @@ ENDING = {
 }
 """What a run that winds down does, as its note says it."""
 
+MISSED_CHECKS = 2
+"""How often in a row a server may not answer before a run that winds down gives up its
+micro-batch; each check takes some seconds, as a server may be busy."""
+
+GIVEN_UP = "its micro-batch is given up, and is done again on resume"
+
 MOST_STARTS_AGAIN = 5
 """How often queries are started again as a topic got partitions meanwhile."""
 
 RATE_LOOKS = 20
 """Looks over which the rate is taken: the last two seconds."""
+
+
+class _EndedError(Exception):
+    """That the run has ended meanwhile."""
 
 
 class Execution:
@@ -135,6 +145,8 @@ class Execution:
         self._ended_s: float | None = None
         self._begun = False
         self._stopping: tuple[StopMode, str] | None = None
+        # Why what winds down cannot come to its end: a server does not answer.
+        self._hindrance = ""
         self._claim: RunFolder | None = None
         self._slots: Slots | None = None
         self._repeated: list[Callable[[], None]] = []
@@ -338,7 +350,7 @@ class Execution:
         self._starts_left -= 1
         for index, output in enumerate(self.outputs):
             if output.failure() is not None:
-                output.stop()
+                output.stop(self.feeds.topics(output.sink))
                 for topic in self.feeds.topics(output.sink):
                     topic.meet_added()
                 self._start_output(index)
@@ -419,10 +431,32 @@ class Execution:
             mode = StopMode.CHECKPOINT
         self._stopping = mode, note
         self._move(self.state, f"{note}: {ENDING[mode]}")
+        threading.Thread(target=self._watch_servers, daemon=True).start()
         try:
             self._end_after(mode)
         except Exception as error:
             self._fail(error)
+
+    def _watch_servers(self) -> None:
+        """Find out whether what winds down can end: with a server away it can not."""
+        missed = 0
+        while not self.state.ended:
+            try:
+                self.check(self._look_for_end)
+            except _EndedError:
+                return
+            except ArroyoError as error:
+                missed += 1
+                if missed == MISSED_CHECKS:
+                    self._hindrance = error.message
+                    return
+            else:
+                missed = 0
+            time.sleep(POLL_S)
+
+    def _look_for_end(self) -> None:
+        if self.state.ended:
+            raise _EndedError
 
     def _end_after(self, mode: StopMode) -> None:
         for output in self.outputs:
@@ -453,7 +487,10 @@ class Execution:
         except Exception as error:
             self._fail(error)
             return
-        if failure is not None:
+        if self._stopping is not None and self._hindrance and not over:
+            given_up = f"{self._stopping[1]}: {self._hindrance}; {GIVEN_UP}"
+            self._end(RunState.STOPPED, given_up)
+        elif failure is not None:
             self._fail(failure)
         elif over and self._stopping is not None:
             self._end(RunState.STOPPED, self._stopping[1])
@@ -608,7 +645,7 @@ class Execution:
     def _end_output(self, output: Output) -> None:
         try:
             if self._engine_lives:
-                output.stop()
+                output.stop(self.feeds.topics(output.sink))
         finally:
             output.close()
 

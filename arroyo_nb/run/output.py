@@ -57,7 +57,12 @@ from arroyo_nb.run.trace import Trace, TracedBatch
 from arroyo_nb.run.vitals import Took, Vitals
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.bad_rows import DROPPED, read_bad_rows
-from arroyo_nb.spark.boundary import begin_no_batch, has_ended
+from arroyo_nb.spark.boundary import (
+    begin_no_batch,
+    has_ended,
+    is_alive,
+    stop_at_once,
+)
 from arroyo_nb.spark.keeping import CLOSING_IN_SILENCE, IN_ROCKSDB, REAL_TIME
 from arroyo_nb.spark.lower import Read, lower, visible
 from arroyo_nb.spark.observe import (
@@ -81,6 +86,9 @@ _log = logging.getLogger(__name__)
 
 WRITE_S = 10.0
 """How long the end of a query waits for the batch that Python is writing."""
+
+HANG_LOOK_S = 1.0
+"""How often who waits looks whether the thread of a query has ended."""
 
 BUSY_LOOK_S = 1.0
 """How often Spark is asked whether a trigger runs."""
@@ -192,6 +200,8 @@ class Output:
         self._writing = Lock()
         self._closing: Thread | None = None
         self._query: StreamingQuery | None = None
+        # One that was stopped, and whose thread has not ended.
+        self._hanging: StreamingQuery | None = None
         self._watching: Watching | None = None
         self._last_batch = False
         # The last batch before it was held, for its topics to end; None: it is not.
@@ -474,11 +484,18 @@ class Output:
         worker."""
         return self._query is None or has_ended(self._query)
 
-    def stop(self) -> None:
-        """End the query and its writer; on the worker, harmless twice."""
+    def stop(self, topics: Sequence[TopicFeed] = ()) -> None:
+        """End the query and its writer; on the worker, harmless twice.
+
+        Parameters
+        ----------
+        topics
+            Those that it reads: its thread may wait for a broker that is away.
+        """
         try:
-            if self._query is not None:
-                self._query.stop()
+            if (query := self._query) is not None:
+                release = partial(_release, query, topics)
+                self._hanging = None if stop_at_once(query, release) else query
                 self.poll()  # the batch that ended meanwhile is one of its own
         finally:
             self._query = None
@@ -509,10 +526,22 @@ class Output:
 
     def join(self, timeout_s: float) -> bool:
         """Wait until nothing is written any more, after :meth:`close`; True when so."""
+        if self._hangs():
+            time.sleep(min(timeout_s, HANG_LOOK_S))
+            return False
         if self._closing is None:
             return True
         self._closing.join(timeout_s)
         return not self._closing.is_alive()
+
+    def _hangs(self) -> bool:
+        """Whether the query's thread has not ended, and may still write."""
+        try:
+            if self._hanging is not None and not is_alive(self._hanging):
+                self._hanging = None
+        except Exception:  # the engine is gone, and so is the thread
+            self._hanging = None
+        return self._hanging is not None
 
     def _count_untold(self) -> None:
         """Count the batches of which an engine that died has not told any more: those
@@ -650,6 +679,11 @@ class Output:
         # The end-of-stream row is not an event.
         if (seen := before_end(seen)) is not None:
             self.max_event_time = max(self.max_event_time or seen, seen)
+
+
+def _release(query: StreamingQuery, topics: Sequence[TopicFeed]) -> None:
+    for topic in topics:
+        topic.release(query)
 
 
 def _interval(length: timedelta) -> str:

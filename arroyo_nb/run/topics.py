@@ -270,6 +270,10 @@ class TopicFeed:
         been read beyond where it ended when that was asked."""
         self._stream.fix_end(query, None if self._draining else self._ends)
 
+    def release(self, query: StreamingQuery) -> None:
+        """Free the thread of a query that is stopped, where it waits for the broker."""
+        self._stream.release(query)
+
     def has(self, stretch: tuple[Place, Place]) -> bool:
         """Whether the topic still keeps all these records."""
         first, after = self._stretch(stretch)

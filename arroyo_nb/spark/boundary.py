@@ -6,10 +6,17 @@ what Spark itself has written of it to a topic by then is there twice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
+
+STOPS = 5
+"""How often a query is asked to stop; each waits as long as Spark's ``stopTimeout``."""
+
+_TIMEOUT = "spark.sql.streaming.stopTimeout"
+"""What Spark's error names where the thread of a query has not ended in time."""
 
 _TERMINATED = "org.apache.spark.sql.execution.streaming.runtime.TERMINATED$"
 
@@ -35,5 +42,36 @@ def has_ended(query: StreamingQuery) -> bool:
     """
     if not query.status["isTriggerActive"]:
         query.stop()
+    return not is_alive(query)
+
+
+def stop_at_once(query: StreamingQuery, release: Callable[[], object]) -> bool:
+    """Give up the batch that runs, and end a query; on the worker.
+
+    Parameters
+    ----------
+    release
+        Frees what the query's thread may hang in: an interrupted thread still closes
+        its clients, and one of a server that is away closes only after a minute.
+
+    Returns
+    -------
+    bool
+        Whether it has ended; False: its thread still hangs.
+    """
+    for _ in range(STOPS):
+        try:
+            query.stop()
+        except Exception as error:
+            if _TIMEOUT not in str(error):
+                raise
+            release()
+        else:
+            return True
+    return not is_alive(query)
+
+
+def is_alive(query: StreamingQuery) -> bool:
+    """Whether the thread of a query still runs."""
     execution: Any = query._jsq.streamingQuery()
-    return not execution.queryExecutionThread().isAlive()
+    return bool(execution.queryExecutionThread().isAlive())

@@ -1,6 +1,24 @@
-"""A run that reads a topic is stopped once it has read what has come."""
+"""A run that reads a topic is stopped once it has read what has come, and within
+seconds where its broker is away."""
 
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from topics import Topic
+
+from arroyo_nb.kafka import LocalBroker
 from arroyo_nb.run.snapshot import RunState
+
+STOP_S = 25
+"""How long a stop may take on a busy machine; Spark's client waits for 60 s."""
+
+TABLE = (
+    "CREATE TABLE made (n INT) WITH (connector = 'kafka', type = 'sink', topic = "
+    "'{topic}', bootstrap_servers = '{servers}', format = 'json');\n"
+)
 
 
 def test_what_a_topic_has_by_now_is_read(session, new_topic, eventually, tmp_path):
@@ -25,3 +43,47 @@ def test_what_a_topic_has_by_now_is_read(session, new_topic, eventually, tmp_pat
     assert (source.lag, sum(part.offset for part in source.partitions)) == (0, 500)
     again.stop()
     assert again.wait(60)
+
+
+@pytest.fixture
+def own():
+    with LocalBroker() as started:
+        yield started
+
+
+@pytest.mark.parametrize("writes", [False, True], ids=["reads", "writes"])
+def test_stops_while_the_broker_is_away(session, own, eventually, tmp_path, writes):
+    topic, made = Topic(own, 1), Topic(own, 1)
+    sink = TABLE.format(topic=made.name, servers=own.bootstrap_servers)
+    script = topic.declared("n INT") + (
+        f"{sink}INSERT INTO made SELECT n FROM t" if writes else "SELECT n FROM t"
+    )
+    topic.send(*({"n": n} for n in range(50)))
+    modes = ("checkpoint", "immediate", "graceful")
+    runs = {mode: session.run(script, name=mode, state_dir=tmp_path) for mode in modes}
+    eventually(lambda: all(run.rows_in == 50 for run in runs.values()), 90)
+    os.kill(own.pid, signal.SIGSTOP)
+    try:
+        # Each has asked for the end of its topic, and waits for the answer.
+        eventually(lambda: all(map(is_away, runs.values())), 30)
+        for mode, run in runs.items():
+            run.stop(mode=mode)
+        for run in runs.values():
+            assert run.wait(STOP_S)
+            assert run.state is RunState.STOPPED
+        assert own.bootstrap_servers in runs["checkpoint"].note
+    finally:
+        os.kill(own.pid, signal.SIGCONT)
+    topic.send(*({"n": n} for n in range(50, 60)))
+    again = session.run(script, name="checkpoint", state_dir=tmp_path)
+    eventually(lambda: sum(p.offset for p in source(again).partitions) == 60, 60)
+    again.stop()
+    assert again.wait(60)
+
+
+def is_away(run):
+    return source(run).away_s > 2
+
+
+def source(run):
+    return run.snapshot().sources[0]

@@ -20,9 +20,10 @@ class Ended:
     error: RunProblem | None = None
     running_s: float = 1.0
     state: RunState = RunState.FINISHED
+    note: str = ""
 
     def stop(self, note, mode):
-        self.state = RunState.STOPPED
+        self.state, self.note = RunState.STOPPED, note
 
     def wait_quietly(self, timeout=None):
         return True
@@ -145,8 +146,10 @@ def test_what_is_stopped_from_elsewhere_is_stopped():
 class FailsAsItStops(Ended):
     """A run that is stopped while it is looked at, and whose last batch fails."""
 
+    fails_by = AWAY
+
     def stop(self, note, mode):
-        self.state, self.error = RunState.FAILED, AWAY
+        self.state, self.error = RunState.FAILED, self.fails_by
 
     def wait_quietly(self, timeout=None):
         self.supervisor.stop("SIGTERM")
@@ -159,3 +162,24 @@ def test_a_stop_whose_last_batch_fails_is_a_failure():
     run.supervisor = made.supervisor
     assert made.ended() == (JobState.FAILED, 0)
     assert made.supervisor.error is AWAY
+
+
+def test_a_stop_whose_last_batch_meets_no_server_is_a_stop():
+    run = FailsAsItStops(state=RunState.RUNNING)
+    run.fails_by = Unreached("no broker at 127.0.0.1:9")
+    made = Supervision(run)
+    run.supervisor = made.supervisor
+    assert made.ended() == (JobState.STOPPED, 0)
+
+
+class GivesUpItsBatch(FailsAsItStops):
+    def stop(self, note, mode):
+        self.state, self.note = RunState.STOPPED, f"{note}: no broker"
+
+
+def test_why_a_stop_gave_up_its_batch_is_told():
+    run = GivesUpItsBatch(state=RunState.RUNNING)
+    made = Supervision(run)
+    run.supervisor = made.supervisor
+    assert made.ended() == (JobState.STOPPED, 0)
+    assert ("note", {"level": "warn", "text": "SIGTERM: no broker"}) in made.told
