@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine.config import CORES
-from arroyo_nb.errors import ArroyoError
+from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.job.log import LOGS, FileLog, Logs, log_path
 from arroyo_nb.job.service import Ended, serve
 from arroyo_nb.job.supervisor import GIVE_UP_S, STOP_S
 from arroyo_nb.roots import given
-from arroyo_nb.run import job_registry, owner
+from arroyo_nb.run import handover, job_registry, owner
 from arroyo_nb.run.fit import WAIT_S as FIT_S
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.options import state_folder
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from arroyo_nb.plan import Plan
+    from arroyo_nb.promote.going_on import Prepared
     from arroyo_nb.promote.jobfile import JobFile
     from arroyo_nb.run.run import Run
     from arroyo_nb.source import Source
@@ -136,8 +137,7 @@ def run_job(job: JobFile, how: JobRun) -> Ended:
     with job_registry.listed(Path(job.source.name), folder, name):
         # Listed first: of two that begin at once none may take itself for the only one.
         owner.refuse_second(folder)
-        for note in _prepared(job, plan, folder, how.changed):
-            events.note(note)
+        prepared = _prepared(job, plan, folder, how.changed, events)
         with (
             _spark(how.submitted) as spark,
             Session(
@@ -150,24 +150,34 @@ def run_job(job: JobFile, how: JobRun) -> Ended:
 
             with _status_line(session):
                 ended = serve(
-                    name, begin, events, folder=folder, port=how.port, mode=how.stop
-                )
+                    name, begin, events, folder=folder, port=how.port, mode=how.stop,
+                    text=lambda error: str(job.located(error)),
+                )  # fmt: skip
             for text in chain.from_iterable(map(_notes, session.runs.values())):
                 events.note(text)
+        if prepared.aside is not None and not ended.has_run:
+            with suppress(RunProblem, OSError):  # else it is where the note says
+                handover.put_back(prepared.aside, folder, name)
+                events.note(f"the start was refused: the state is back in '{folder}'")
     if ended.error is not None:
         raise job.located(ended.error) from None
     return ended
 
 
-def _prepared(job: JobFile, plan: Plan, folder: Path, changed: str) -> Iterator[str]:
-    """Have the folder of a job's run ready; gives what a person should know."""
+def _prepared(
+    job: JobFile, plan: Plan, folder: Path, changed: str, events: Logs
+) -> Prepared:
+    """Have the folder of a job's run ready, and tell what a person should know."""
     from arroyo_nb.promote.compatibility import Version
     from arroyo_nb.promote.going_on import Wish, prepare
     from arroyo_nb.promote.versions import other_versions
 
-    yield from other_versions(job.spec.packages)
-    version = Version(job.spec, plan)
-    yield from prepare(folder, version, Wish(changed), job.command)
+    for note in other_versions(job.spec.packages):
+        events.note(note)
+    prepared = prepare(folder, Version(job.spec, plan), Wish(changed), job.command)
+    for note in prepared.notes:
+        events.note(note)
+    return prepared
 
 
 @contextmanager
@@ -256,7 +266,7 @@ def _say_in_place(text: str) -> None:
 def _notes(run: Run) -> Iterator[str]:
     """What the rows do not say: where it began, which rows came in and did not count,
     what to look at."""
-    if run.resumed:
+    if run.resumed and run.running_s:
         yield f"'{run.name}' went on from its checkpoint in {run.folder}"
     for source in run.snapshot(0).sources:
         if source.dropped_rows:

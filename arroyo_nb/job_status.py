@@ -31,6 +31,9 @@ GOOD, BAD = 0, 1
 FRESH_S = 10.0
 """How old what a job noted may be: it notes once a second, unless the process hangs."""
 
+KILLED = "killed"
+"""The state of a job whose process is gone, and has told of no end."""
+
 LOOK_S = 0.5
 _COLUMNS = ("NAME", "STATE", "PID", "SINCE", "ROWS IN", "ROWS OUT", "SPEC")
 
@@ -93,7 +96,7 @@ def _rows(here: Path) -> Iterator[dict[str, Any]]:
         noted, counts = Job.of(folder), _counts(folder)
         is_its = noted is not None and noted.pid == job.pid
         state = noted.state if noted is not None and is_its else "starting"
-        since = noted.since if noted is not None and is_its else ""
+        since = noted.state_since if noted is not None and is_its else ""
         yield _row(job.name, state, job.pid, since, counts, Path(job.spec))
     known = {job.spec for job in going}
     patterns = (SPEC, f"*/{SPEC}", f"{JOBS}/*/{SPEC}")
@@ -169,7 +172,7 @@ def _now(folder: Path) -> dict[str, Any]:
         state = "not run yet" if held is None else f"in use by {held}"
         return {"state": state, "live": held is not None, "ready": False}
     going = job.is_going
-    state = job.state if going or not job.was_going else "killed"
+    state = job.state if going or not job.was_going else KILLED
     starts = state == JobState.STARTING.value
     silent_s = 0.0 if starts else _age_s(folder)  # until it runs it notes nothing
     works = going and not starts
@@ -184,7 +187,8 @@ def _now(folder: Path) -> dict[str, Any]:
         "ready": going and not reasons,
         "reasons": reasons,
         "pid": job.pid if going else None,
-        "since": job.since,
+        "since": job.state_since if state != KILLED else job.since,
+        "error": job.error or None,
         "restarts": job.restarts,
         "address": f"http://127.0.0.1:{job.port}" if going and job.port else None,
         **{
@@ -208,7 +212,10 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
         yield str(found["state"])
         return
     pid = f", process {found['pid']}" if found["pid"] else ""
-    yield f"{found['name']}: {found['state']}{pid}, since {found['since']}"
+    when = "begun" if found["state"] == KILLED else "since"
+    yield f"{found['name']}: {found['state']}{pid}, {when} {found['since']}"
+    if found["error"]:
+        yield f"error: {found['error']}"
     if found["pid"]:
         why = "; ".join(found["reasons"])
         yield f"ready: {'yes' if found['ready'] else f'no: {why}'}"
@@ -225,7 +232,7 @@ def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
             )
         )
         yield (
-            f"batch {found['batch']}, watermark {found['watermark']}, "
+            f"batch {_cell(found['batch'])}, watermark {_cell(found['watermark'])}, "
             f"lag {found['lag']}; noted at {found['at']}"
         )
     if found["address"]:
@@ -283,5 +290,9 @@ def _say_event(event: Mapping[str, Any], *, as_json: bool, say: Say) -> None:
         say(json.dumps(event, ensure_ascii=False))
         return
     text = sentence(str(event.get("event")), event)
-    if text is not None:
-        say(f"{event.get('time', '')} {text}")
+    if text is None:
+        return
+    # Who runs a job is told its error after its end; a log is read alone.
+    ended = event.get("event") == "job_ended"
+    why = f": {event['error']}" if ended and event.get("error") else ""
+    say(f"{event.get('time', '')} {text}{why}")

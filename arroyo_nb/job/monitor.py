@@ -109,6 +109,8 @@ class Monitor:
         self._told = Counts()
         self._told_s = time.monotonic()
         self._was_ready: bool | None = None
+        # Since when records have waited to be read; None: none do.
+        self._behind_since_s: float | None = None
         self._failures: set[type[Exception]] = set()
         self._over = threading.Event()
 
@@ -135,8 +137,10 @@ class Monitor:
             run = supervisor.run
             if run is None:
                 reasons = unready_reasons(supervisor.state, (), (), {})
-                return Sight(supervisor.state, reasons=tuple(reasons))
+                counts = noted_counts(self._folder)
+                return Sight(supervisor.state, counts, tuple(reasons))
             picture, past = run.snapshot(0), self._counts_before(run)
+            behind_s = self._behind_s(picture)
         queries = tuple(output.vitals() for output in run.outputs)
         trigger, now_s = run.options.trigger, time.monotonic()
         away = {
@@ -149,15 +153,25 @@ class Monitor:
             queries,
             away,
             trigger.total_seconds() if trigger else 0.0,
+            behind_s,
         )
         counts = past + Counts.of(picture)
         return Sight(supervisor.state, counts, tuple(reasons), picture, queries, away)
+
+    def _behind_s(self, picture: Snapshot) -> float:
+        """For how long there have been records to read."""
+        now_s = time.monotonic()
+        if not any(source.lag for source in picture.sources):
+            self._behind_since_s = None
+        elif self._behind_since_s is None:
+            self._behind_since_s = now_s
+        return now_s - (self._behind_since_s or now_s)
 
     def _counts_before(self, run: Run) -> Counts:
         """What was counted before a run, which may be the next one."""
         if self._past is None:
             if not run.running_s:  # the folder may be another process's as yet
-                return Counts()
+                return noted_counts(self._folder)
             self._past = noted_counts(self._folder)
             self._told = self._past
         elif self._run is not None and run is not self._run:

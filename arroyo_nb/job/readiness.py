@@ -8,6 +8,7 @@ within bounded time and beside the run, and a batch that does not end is noticed
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 from arroyo_nb.job.supervisor import JobState
@@ -44,6 +45,7 @@ def unready_reasons(
     queries: Sequence[Vitals],
     sinks_away_s: Mapping[str, float],
     trigger_s: float = 0.0,
+    behind_s: float = inf,
 ) -> Iterator[str]:
     """Why a job is not ready; nothing: it is.
 
@@ -59,6 +61,9 @@ def unready_reasons(
         For how long the server of each sink has not answered, by the sink's name.
     trigger_s
         The time between two triggers.
+    behind_s
+        For how long there have been records to read. A query that was idle before is
+        given its time from then on.
     """
     if state is not JobState.RUNNING:
         yield f"the job is {state.value}"
@@ -75,6 +80,6 @@ def unready_reasons(
     lag = sum(source.lag for source in sources)
     for query in queries:
         bound_s = stalled_after_s(query.longest_batch_s, trigger_s)
-        waited_s = query.since_batch_s if lag else query.busy_s
+        waited_s = min(query.since_batch_s, behind_s) if lag else query.busy_s
         if waited_s >= bound_s:
             yield f"no batch of '{query.name}' has ended for {waited_s:.0f} s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,9 @@ class Record:
         elif event in _STATES and (event == "running" or self._is_ours):
             self._note(state=_STATES[event], restarts=facts.get("restarts"))
         elif event == "job_ended" and self._is_ours:
-            self._note(state=facts["state"])
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            error = facts.get("error")
+            self._note(state=facts["state"], ended=at, error=error)
         self._tell(event, level=level, **facts)
 
     def _note(self, **changed: Any) -> None:

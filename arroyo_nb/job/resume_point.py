@@ -23,19 +23,19 @@ def resume_point(folder: Path) -> str:
 def _point(checkpoint: Path) -> str:
     with suppress(OSError):
         names = (path.name for path in (checkpoint / "commits").iterdir())
-        batch = max((int(name) for name in names if name.isdigit()), default=None)
-        if batch is not None:
-            return f"after batch {batch}{_offsets(checkpoint / 'offsets' / str(batch))}"
+        for batch in sorted(int(name) for name in names if name.isdigit())[::-1]:
+            # One whose plan a power cut has emptied is planned anew.
+            if offsets := _offsets(checkpoint / "offsets" / str(batch)):
+                return f"after batch {batch} ({offsets})"
     return ""
 
 
 def _offsets(path: Path) -> str:
     """What Spark's offset log says: a version, a line of settings, and a line of JSON
-    for each source."""
+    for each source; empty where it cannot be read."""
     with suppress(OSError, ValueError):
         lines = path.read_text("utf-8").splitlines()[2:]
-        texts = (_text(json.loads(line)) for line in lines if line != "-")
-        return f" ({', '.join(texts)})"
+        return ", ".join(_text(json.loads(line)) for line in lines if line != "-")
     return ""
 
 

@@ -40,11 +40,14 @@ class Ended(NamedTuple):
         Why it failed.
     signal
         What stopped it; None: nothing did.
+    has_run
+        Whether its queries ever ran; else its start was refused.
     """
 
     state: JobState
     error: ArroyoError | None = None
     signal: signal.Signals | None = None
+    has_run: bool = True
 
 
 def serve(
@@ -56,6 +59,7 @@ def serve(
     port: int | None = None,
     mode: StopMode = StopMode.CHECKPOINT,
     restarts: Restarts | None = None,
+    text: Callable[[ArroyoError], str] = str,
 ) -> Ended:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
 
@@ -76,6 +80,8 @@ def serve(
         How a signal stops it, where nobody asked for another.
     restarts
         When a run that failed begins again.
+    text
+        An error as it is told, with its place in the job's file.
 
     Returns
     -------
@@ -108,6 +114,7 @@ def serve(
         tell_run,
         restarts,
         last_facts=lambda: asdict(monitor.look().counts),
+        text=text,
     )
     monitor = Monitor(supervisor, folder, log.tell)
     heard: list[signal.Signals] = []
@@ -124,7 +131,7 @@ def serve(
         tell_run("job_started", pid=os.getpid(), folder=str(folder))
         state = supervisor.supervise()
     error = supervisor.error if state is JobState.FAILED else None
-    return Ended(state, error, heard[0] if heard else None)
+    return Ended(state, error, heard[0] if heard else None, supervisor.has_run)
 
 
 @contextmanager

@@ -124,6 +124,8 @@ class Supervisor(Generic[R]):
         When it begins again.
     last_facts
         Gives what is told of its end beside the state.
+    text
+        An error as it is told: the first time whole, after that its message only.
 
     Attributes
     ----------
@@ -144,11 +146,14 @@ class Supervisor(Generic[R]):
         tell: Tell,
         restarts: Restarts | None = None,
         last_facts: Callable[[], Mapping[str, object]] = dict,
+        text: Callable[[ArroyoError], str] = str,
     ) -> None:
         self._begin = begin
         self._may_pass = may_pass
         self._tell = tell
         self._last_facts = last_facts
+        self._whole_text = text
+        self._told_error = ""
         self._restarts = restarts or Restarts()
         self._stopping = ""
         self._mode = StopMode.CHECKPOINT
@@ -170,6 +175,11 @@ class Supervisor(Generic[R]):
         running = self.run is not None and self.run.state is RunState.RUNNING
         return JobState.RUNNING if running else JobState.STARTING
 
+    @property
+    def has_run(self) -> bool:
+        """Whether the queries of any run of it ran."""
+        return self._ran or (self.run is not None and self.run.running_s > 0)
+
     def stop(self, reason: str, mode: StopMode = StopMode.CHECKPOINT) -> None:
         """Have it stopped with what is done kept; returns at once, from any thread or
         from within a signal."""
@@ -186,9 +196,13 @@ class Supervisor(Generic[R]):
             why.
         """
         self._ended = self._supervised()
-        facts = self._last_facts() if self.run is not None else {}
+        failed = self._ended is JobState.FAILED
         self._tell(
-            "job_ended", state=self._ended.value, error=_text(self.error), **facts
+            "job_ended",
+            level="error" if failed else "info",
+            state=self._ended.value,
+            error=self._text(self.error) if failed else None,
+            **self._last_facts(),
         )
         return self._ended
 
@@ -253,7 +267,7 @@ class Supervisor(Generic[R]):
         self._tell(
             "restarting" if self._ran else "waiting",
             level="warn",
-            error=_text(error),
+            error=self._text(error),
             after_s=wait_s,
             failure=self.failures,
             of=self._restarts.most,
@@ -269,6 +283,9 @@ class Supervisor(Generic[R]):
             time.sleep(min(LOOK_S, seconds))
         self._waiting = False
 
-
-def _text(error: ArroyoError | None) -> str | None:
-    return None if error is None else str(error)
+    def _text(self, error: ArroyoError | None) -> str | None:
+        if error is None:
+            return None
+        whole = self._whole_text(error)
+        again, self._told_error = whole == self._told_error, whole
+        return error.message if again else whole

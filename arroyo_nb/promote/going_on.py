@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.plan.nodes import LookupJoin, Sink
@@ -107,8 +107,23 @@ def judged(folder: Path, new: Version) -> Verdict | None:
     return Verdict(() if same else (Difference(Edit.UNKNOWN, "what was run before"),))
 
 
-def prepare(folder: Path, new: Version, wish: Wish, command: str) -> Iterator[str]:
-    """Have a folder ready for the start of a job; gives what was done, as sentences.
+class Prepared(NamedTuple):
+    """What was done before a job is started.
+
+    Parameters
+    ----------
+    notes
+        Sentences.
+    aside
+        Where the state is that was set aside; None: none was.
+    """
+
+    notes: tuple[str, ...] = ()
+    aside: Path | None = None
+
+
+def prepare(folder: Path, new: Version, wish: Wish, command: str) -> Prepared:
+    """Have a folder ready for the start of a job.
 
     Parameters
     ----------
@@ -129,21 +144,24 @@ def prepare(folder: Path, new: Version, wish: Wish, command: str) -> Iterator[st
         # Not judged: also what this version cannot read is set aside.
         if stamp.is_there(folder):
             aside = handover.set_aside(folder, name)
-            yield f"'{name}' begins anew; the state of before is in '{aside}'"
-        return
+            note = f"'{name}' begins anew; the state of before is in '{aside}'"
+            return Prepared((note,), aside)
+        return Prepared()
     verdict = judged(folder, new)
     if verdict is None:
-        return
+        return Prepared()
     refuse(verdict, name, wish, command)
-    yield from map(str, verdict.differences)
-    if verdict.outcome is Outcome.FORK:
-        aside = handover.fork(
-            folder,
-            name,
-            plan_text=new.plan.identity,
-            left_out=[*_begun_anew(folder, new.plan)],
-        )
-        yield f"'{name}' goes on from a copy of its state; the original is in '{aside}'"
+    notes = tuple(map(str, verdict.differences))
+    if verdict.outcome is not Outcome.FORK:
+        return Prepared(notes)
+    aside = handover.fork(
+        folder,
+        name,
+        plan_text=new.plan.identity,
+        left_out=[*_begun_anew(folder, new.plan)],
+    )
+    note = f"'{name}' goes on from a copy of its state; the original is in '{aside}'"
+    return Prepared((*notes, note), aside)
 
 
 def _found_as(old: JobSpec, new: JobSpec) -> JobSpec:

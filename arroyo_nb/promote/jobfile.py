@@ -159,6 +159,8 @@ class JobFile:
 
     def located(self, error: ArroyoError) -> ArroyoError:
         """An error of the script as one of the file; returns the error itself."""
+        if error.source is self.source:
+            return error
         for problem in error.problems:
             problem.span = problem.span and self.place(problem.span)
         return error.at(self.source)

@@ -26,7 +26,7 @@ class Status(NamedTuple):
     pid
         The process that runs it.
     since
-        When that began, ISO 8601, UTC.
+        When that began, or the job ended; ISO 8601, UTC.
     restarts
         How often it began again since.
     address
@@ -63,7 +63,8 @@ def status(spec: Path) -> Status:
             told.name, told.state, spec.parent, told.pid, told.since,
             told.restarts, address,
         )  # fmt: skip
-    return Status(job.spec.name, _at_rest(told, held, is_new=is_new), spec.parent)
+    state, since = _at_rest(told, held, is_new=is_new), told.ended if told else ""
+    return Status(job.spec.name, state, spec.parent, since=since)
 
 
 def _at_rest(told: Job | None, held: str | None, *, is_new: bool) -> str:

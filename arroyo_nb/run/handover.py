@@ -107,6 +107,21 @@ def _fork_manifest(folder: Path, copy: Path, left_out: Collection[str]) -> None:
         replace(kept, folder=copy, first_batches=first).write()
 
 
+def put_back(aside: Path, folder: Path, name: str) -> None:
+    """Undo :func:`set_aside` or :func:`fork`, where nothing was run since.
+
+    Raises
+    ------
+    RunProblem
+        When a run holds the folder.
+    """
+    with _held(folder, name):
+        refused = folder.with_name(f"{folder.name}.refused")
+        folder.rename(refused)
+        aside.rename(folder)
+        shutil.rmtree(refused, ignore_errors=True)
+
+
 def hand_over(old: Path, new: Path, name: str, stamp: Stamp) -> None:
     """Let a run go on in another folder, and never again in its own.
 

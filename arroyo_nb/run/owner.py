@@ -52,6 +52,10 @@ class Job:
         The process, and when that began: a number of a process may come again.
     since
         When the job began, ISO 8601, UTC.
+    ended
+        When it ended; empty while it has not.
+    error
+        Why it failed; empty where it did not.
     """
 
     name: str
@@ -63,6 +67,13 @@ class Job:
     since: str = field(
         default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds")
     )
+    ended: str = ""
+    error: str = ""
+
+    @property
+    def state_since(self) -> str:
+        """Since when it is where it is: it began, or has ended then."""
+        return self.ended or self.since
 
     def write(self, folder: Path) -> None:
         """Note it in the folder that it runs; at once or not at all."""

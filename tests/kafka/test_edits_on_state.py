@@ -224,7 +224,7 @@ class Place:
             shutil.copytree(self._kept / name, self.world.here / name)
 
     def prepare(self, version, wish):
-        return [*prepare(self.state / "job", version, wish, "run it")]
+        return [*prepare(self.state / "job", version, wish, "run it").notes]
 
 
 def goes_on(engine, place, edit, before):

@@ -5,12 +5,14 @@ from dataclasses import replace
 import pytest
 
 from arroyo_nb.cli import main
-from arroyo_nb.promote.going_on import kept
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.promote.compatibility import Outcome, Version
+from arroyo_nb.promote.going_on import judged, kept
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.source import Source
+from arroyo_nb.source import Source, Span
 
 SPEC = JobSpec(
     "busy",
@@ -89,6 +91,45 @@ def test_rows_that_were_kept_are_set_aside_with_the_state(folder):
     assert not [*folder.glob("state/busy/**/*.arrow")]
     (found,) = folder.glob("state/busy.aside-1/**/*.arrow")
     assert found.read_bytes() == b"rows of before"
+
+
+class Refusing:
+    """A session that refuses to run anything."""
+
+    def __init__(self, *_, **__):
+        self.runs = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def run(self, *_, **__):
+        raise RunProblem(
+            "the folder of 'made' cannot be written", span=Span(60, 66)
+        ).at(Source(ROWS.script, "<cell>"))
+
+
+@pytest.mark.parametrize(("spec", "option"), [(ROWS, "--fork"), (OTHER, "--fresh")])
+def test_a_start_that_is_refused_leaves_the_state_where_it_was(
+    folder, monkeypatch, capsys, spec, option
+):
+    monkeypatch.setattr("arroyo_nb.headless.Session", Refusing)
+    (folder / "state" / "busy" / "progress.json").write_text(
+        '{"counts": {"rows_in": 4903}}'
+    )
+    assert run(folder, spec, option) == 1
+    told = capsys.readouterr().err
+    counted = {"--fork": "4,903", "--fresh": "0"}[option]  # a new job has none
+    assert f"ended: failed; {counted} rows in" in told
+    assert "went on from its checkpoint" not in told
+    assert "<cell>" not in told
+    assert f"{folder}/job.yaml:" in told
+    assert states(folder) == ["", ".events.jsonl"]
+    plan = read(Source(SPEC.text)).plan()
+    verdict = judged(folder / "state" / "busy", Version(SPEC, plan))
+    assert verdict.outcome is Outcome.COMPATIBLE
 
 
 def test_only_jobs_are_forked(tmp_path, capsys):

@@ -42,3 +42,11 @@ def test_it_is_ready_while_what_is_due_is_done(source, queried, sinks, reason):
 def test_a_job_that_does_not_run_is_not_ready():
     reasons = unready_reasons(JobState.WAITING, (), (), {})
     assert list(reasons) == ["the job is waiting"]
+
+
+@pytest.mark.parametrize(("behind_s", "is_ready"), [(1.0, True), (31.0, False)])
+def test_the_clock_of_an_idle_query_starts_with_its_work(behind_s, is_ready):
+    reasons = unready_reasons(
+        JobState.RUNNING, [topic(lag=600)], [query(36)], {}, behind_s=behind_s
+    )
+    assert (not list(reasons)) == is_ready

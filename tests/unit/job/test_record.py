@@ -39,3 +39,16 @@ def test_a_full_disk_ends_no_job(tmp_path, monkeypatch):
     Record("job", tmp_path, told).tell("running")
     assert [event for event, _ in told] == ["note", "running"]
     assert "No space left on device" in told[0][1]["text"]
+
+
+def test_when_and_why_it_ended_is_noted(tmp_path):
+    record = Record("job", tmp_path, Told())
+    record.tell("running")
+    began = Job.of(tmp_path)
+    began = replace(began, since="2026-01-02T03:04:05+00:00")
+    began.write(tmp_path)
+    assert began.state_since == began.since
+    record.tell("job_ended", state="failed", error="it is wrong")
+    ended = Job.of(tmp_path)
+    assert (ended.state, ended.error) == ("failed", "it is wrong")
+    assert ended.state_since == ended.ended > began.since

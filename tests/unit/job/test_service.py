@@ -86,6 +86,6 @@ def test_why_it_failed_is_given(out, tmp_path):
         raise wrong
 
     ended = serve("job", begin, JsonLog("job", out), folder=tmp_path)
-    assert ended == (JobState.FAILED, wrong, None)
+    assert ended == (JobState.FAILED, wrong, None, False)
     # It never had the folder, which may be that of another process.
     assert Job.of(tmp_path) is None

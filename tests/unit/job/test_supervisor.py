@@ -70,7 +70,9 @@ def failed(error=AWAY, running_s=1.0):
 def test_what_ends_well_is_over():
     made = Supervision(Ended())
     assert made.ended() == (JobState.FINISHED, 0)
-    assert made.told == [("job_ended", {"state": "finished", "error": None})]
+    assert made.told == [
+        ("job_ended", {"level": "info", "state": "finished", "error": None})
+    ]
 
 
 def test_what_may_pass_begins_again():
@@ -183,3 +185,11 @@ def test_why_a_stop_gave_up_its_batch_is_told():
     run.supervisor = made.supervisor
     assert made.ended() == (JobState.STOPPED, 0)
     assert ("note", {"level": "warn", "text": "SIGTERM: no broker"}) in made.told
+
+
+def test_an_error_that_comes_again_is_told_in_one_line():
+    gone = Unreached("no broker at 127.0.0.1:9", hint="start it")
+    made = Supervision(*[gone] * 3, Ended())
+    assert made.ended() == (JobState.FINISHED, 3)
+    errors = [facts["error"] for event, facts in made.told if event == "waiting"]
+    assert errors == [str(gone), gone.message, gone.message]

@@ -53,7 +53,7 @@ def folder(tmp_path):
 
 
 def done(folder, spec, wish=Wish.GO_ON):
-    return [*prepare(folder, version(spec), wish, RUN)]
+    return [*prepare(folder, version(spec), wish, RUN).notes]
 
 
 def test_what_is_compatible_goes_on_in_its_place(folder):

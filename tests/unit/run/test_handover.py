@@ -313,3 +313,12 @@ def test_state_that_nothing_is_told_of_is_not_used(state):
     (state / "run.json").unlink()
     with pytest.raises(RunProblem, match=r"run\.json' is gone"):
         opened(state)
+
+
+def test_a_fork_whose_start_is_refused_is_put_back(state):
+    before = contents(state)
+    aside = handover.fork(state, "job", plan_text="another plan")
+    handover.put_back(aside, state, "job")
+    assert contents(state) == before
+    assert [path.name for path in state.parent.iterdir()] == ["run"]
+    assert opened(state)
