@@ -140,7 +140,9 @@ class Execution:
         self._folder = folder
         self._temporary = temporary
         self._options = options
-        self._begun_s = time.monotonic()
+        # One that is resumed goes on with its age, as with its rows.
+        lived_s = max((output.lived_s for output in self.outputs), default=0.0)
+        self._begun_s = time.monotonic() - lived_s
         self._started_s: float | None = None
         self._ended_s: float | None = None
         self._begun = False
@@ -234,7 +236,8 @@ class Execution:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start, until the end."""
+        """Seconds since the start, until the end; of one that is resumed together with
+        those of before."""
         return (self._ended_s or time.monotonic()) - self._begun_s
 
     @property
@@ -243,8 +246,15 @@ class Execution:
         output = self.outputs[0]
         if output.progress is None:
             return 0
-        # One that goes on after its end reads none, and not the end's row either.
-        return max(0, output.input_rows - self.feeds.ends_read(output.progress.places))
+        return max(0, output.input_rows - self._ends_read(output))
+
+    def _ends_read(self, output: Output) -> int:
+        """How many end-of-stream rows it has read. One that is resumed read them
+        before, when its sources, which know them, have not been opened yet."""
+        if output.progress is not None:
+            ends = self.feeds.ends_read(output.progress.places)
+            output.ends_read = max(output.ends_read, ends)
+        return output.ends_read
 
     @property
     def rows_per_s(self) -> float:
@@ -613,6 +623,8 @@ class Execution:
                 self._attempt(step)
         finally:
             self._ended_s = time.monotonic()
+            for output in self.outputs:
+                output.lived_s = self.elapsed_s
             self._move(state if self.error is None else RunState.FAILED, note)
         for callback in self._listeners:
             try:

@@ -116,6 +116,10 @@ class Output:
         when that was started.
     is_traced
         Whether the rows of its windows are counted.
+    ends_read
+        How many end-of-stream rows are among those that it has read.
+    lived_s
+        For how many seconds the runs that it was of have gone on, once one has ended.
     places
         How far it has read each source, in earlier runs too; None before its first
         trigger.
@@ -160,6 +164,8 @@ class Output:
         self.late_groups = 0
         self.written_rows = 0
         self.took = Took()
+        self.ends_read = 0
+        self.lived_s = 0.0
         self.dropped_rows: Counter[str] = Counter()
         self.bad: dict[str, tuple[BadRow, ...]] = {}
         self.fits: dict[str, Fit] = {}

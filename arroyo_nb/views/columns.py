@@ -33,6 +33,9 @@ from arroyo_nb.views.words import count, pace
 MOST_COLUMNS = 96
 """Columns of a picture."""
 
+LEAST_PIXELS = 4
+"""Pixels of a column at least."""
+
 LEAST_COLUMNS = 20
 """Columns for which there is room from the beginning."""
 
@@ -63,15 +66,18 @@ def hop_columns(
     closed, where there are any."""
     ordered = sorted(windows, key=lambda bar: (bar.end, bar.start))
     steps = [b.end - a.end for a, b in pairwise(ordered) if b.end > a.end]
-    step = min(steps, default=ordered[0].end - ordered[0].start)
+    step = min((*steps, ordered[0].end - ordered[0].start))
     made = [Column(bar.end - step, bar.end, bar) for bar in ordered]
-    newest = made[-MOST_COLUMNS:]
+    # No more than can be told apart, where windows without rows lie between them.
+    span = step * ((WIDTH - 2 * MARGIN) / LEAST_PIXELS)
+    newest = [c for c in made[-MOST_COLUMNS:] if c.right > made[-1].right - span]
     closed = [c for c in made if watermark is not None and c.right <= watermark]
     if closed and newest[0].right > closed[-1].right:
         # Open ones alone fill the picture: the last closed ones come instead of the
         # newest, and the watermark with them.
         first = max(0, len(closed) - MOST_COLUMNS // 4)
         newest = made[first : first + MOST_COLUMNS]
+        newest = [c for c in newest if c.left < newest[0].left + span]
     return tuple(newest)
 
 
@@ -95,7 +101,7 @@ def column_picture(
         *both_lines(axis, snapshot, bottom),
         *_labels(axis, columns, most, top),
     ]
-    late = snapshot.late_rows > 0
+    late = any(column.bar.late_rows for column in columns)
     said = {"entries": LEGEND} if sessions else {}
     parts += legend(bottom + 34, late=late, **said)
     return svg(bottom + 42, _in_words(columns), parts)

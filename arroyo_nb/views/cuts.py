@@ -149,7 +149,9 @@ def bad_sample(snapshot: Snapshot) -> tuple[str, list[str]]:
     return f"{count(dropped, 'bad row')} dropped{such}:", bad[:MOST_BAD]
 
 
-def windows_left_out(snapshot: Snapshot, hidden: int, *, columns: bool = False) -> str:
+def windows_left_out(
+    snapshot: Snapshot, hidden: int, *, late: int = 0, columns: bool = False
+) -> str:
     """What the picture of the windows shows, and which of them it leaves out.
 
     Parameters
@@ -158,6 +160,8 @@ def windows_left_out(snapshot: Snapshot, hidden: int, *, columns: bool = False) 
         What is drawn.
     hidden
         How many windows the picture has no room for.
+    late
+        How many rows were late for those.
     columns
         Whether a window is a column.
     """
@@ -175,7 +179,9 @@ def windows_left_out(snapshot: Snapshot, hidden: int, *, columns: bool = False) 
     if hidden:
         noun = "bar" if snapshot.sessions else "window"
         which = "other" if columns else "earlier"
-        parts.append(f"{count(hidden, f'{which} {noun}')} not drawn")
+        lost = f", {count(late)} late in them" if late else ""
+        parts.append(f"{count(hidden, f'{which} {noun}')} not drawn{lost}")
+        parts.append(f"{snapshot.handle}.windows() has all")
     return " · ".join(parts)
 
 

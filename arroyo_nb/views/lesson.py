@@ -21,9 +21,14 @@ WATERMARK = (
 )
 
 
-def lesson(snapshot: Snapshot) -> str:
-    """One or two sentences of plain text; empty where there is nothing to say."""
-    said = (rule(snapshot) for rule in RULES)
+def lesson(snapshot: Snapshot, *, beside_table: bool = False) -> str:
+    """One or two sentences of plain text; empty where there is nothing to say.
+
+    ``beside_table``: a table without a row says itself what it waits for.
+    """
+    waits = beside_table and not snapshot.rows_out
+    rules = [r for r in RULES if not (waits and r is _next_window)]
+    said = (rule(snapshot) for rule in rules)
     first = next((text for text in said if text), "")
     late = _late(snapshot)
     return f"{first} {late}".strip()
@@ -149,8 +154,15 @@ def _late(snapshot: Snapshot) -> str:
         return ""
     were, their = ("was", "its") if snapshot.late_rows == 1 else ("were", "their")
     rows = ("" if snapshot.late_exact else "Up to ") + count(snapshot.late_rows, "row")
+    # A row of a hop is one late row, and may have missed several windows.
+    missed = sum(bar.late_rows for bar in snapshot.windows)
+    why = f"{their} window had already closed"
+    several = snapshot.more_outputs or snapshot.windows_cut or snapshot.sessions
+    if missed > snapshot.late_rows and not several:
+        why = f"they missed {count(missed)} windows in all, which had already closed"
+        why = why if snapshot.late_rows > 1 else why.replace("they", "it")
     return (
-        f"{rows} {were} late: {their} window had already closed. A longer delay keeps "
+        f"{rows} {were} late: {why}. A longer delay keeps "
         "more rows and shows every window later."
     )
 

@@ -123,7 +123,7 @@ def body(
         )
         drawn = _tabs(views, snapshot) if keys else ""
         drawn += "".join(SECTIONS[v](cut, plan) for v in views)
-        made = _wrapped(cut, drawn, keys=keys)
+        made = _wrapped(cut, drawn, keys=keys, with_table=View.TABLE in views)
         if len(made.encode()) <= MOST_BYTES or rows == 0:
             return made
         rows //= 2
@@ -151,9 +151,9 @@ def _tabs(views: tuple[View, ...], snapshot: Snapshot) -> str:
     return f'<nav class="tabs">{made}</nav>'
 
 
-def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool) -> str:
+def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool, with_table: bool) -> str:
     label = escaped(f"Run {snapshot.name}", NAME_CHARS)
-    said = lesson(snapshot)
+    said = lesson(snapshot, beside_table=with_table)
     cuts = (tell(snapshot) for tell in (not_written, outputs_left_out, trace_left_out))
     parts = (
         _head(snapshot, keys=keys),
@@ -276,7 +276,8 @@ def _windows(snapshot: Snapshot, _: str) -> str:
         return '<p class="soft">This query has no window.</p>'
     if (drawn := timeline(snapshot)) is None:
         return '<p class="soft">No window yet: the first row opens one.</p>'
-    caption = windows_left_out(snapshot, drawn.hidden_windows, columns=drawn.columns)
+    hidden, late = drawn.hidden_windows, drawn.hidden_late
+    caption = windows_left_out(snapshot, hidden, late=late, columns=drawn.columns)
     above = f'<p class="soft">{escaped(caption, 200)}</p>' if caption else ""
     return above + drawn.svg
 

@@ -164,7 +164,8 @@ def _why(snapshot: Snapshot) -> str:
 
 
 def _html(snapshot: Snapshot, marker: str, view: View | None, plan: str) -> str:
-    said = lesson(snapshot)
+    listed = view in (None, View.TABLE, View.ALL)
+    said = lesson(snapshot, beside_table=listed)
     parts = (
         _head(snapshot),
         _error(snapshot),
@@ -222,7 +223,9 @@ def _head(snapshot: Snapshot) -> str:
             else []
         ),
     ]
-    state = f"{glyph(snapshot)} {snapshot.state.value}"
+    # Who reads it later reads it of a run that goes on no more.
+    was = "" if snapshot.state.ended else "was "
+    state = f"{glyph(snapshot) if not was else '◌'} {was}{snapshot.state.value}"
     name = escaped(snapshot.name, NAME_CHARS)
     return (
         f'<p style="margin:0 0 4px"><b>{name}</b> &nbsp; <b>{state}</b> &nbsp; '
@@ -241,9 +244,8 @@ def _windows(snapshot: Snapshot) -> str:
     windows = timeline(snapshot)
     if windows is None:
         return ""
-    caption = windows_left_out(
-        snapshot, windows.hidden_windows, columns=windows.columns
-    )
+    hidden, late = windows.hidden_windows, windows.hidden_late
+    caption = windows_left_out(snapshot, hidden, late=late, columns=windows.columns)
     above = f'<p style="{SOFT}">{escaped(caption, 200)}</p>' if caption else ""
     return above + _image(snapshot, windows.svg, "windows on event time")
 

@@ -11,6 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from arroyo_nb.run.snapshot import Snapshot, WindowBar, WindowState
 from arroyo_nb.schema import MICROSECOND
@@ -108,11 +109,12 @@ def newest_that_fit(
 
 @dataclass(frozen=True)
 class Timeline:
-    """The picture as one ``<svg>`` element, how many windows it leaves out, and whether
-    windows are columns at their ends."""
+    """The picture as one ``<svg>`` element, how many windows it leaves out, how many
+    rows were late for those, and whether windows are columns at their ends."""
 
     svg: str
     hidden_windows: int
+    hidden_late: int = 0
     columns: bool = False
 
 
@@ -124,11 +126,17 @@ def timeline(snapshot: Snapshot) -> Timeline | None:
         columns = density_columns(snapshot.density)
         return Timeline(column_picture(snapshot, columns, sessions=True), 0)
     if not snapshot.sessions and lanes(snapshot.windows).number > COMFORTABLE[1]:
-        columns = hop_columns(snapshot.windows, snapshot.watermark)
-        drawn = column_picture(snapshot, columns, sessions=False)
-        hidden = len(snapshot.windows) - len(columns)
-        return Timeline(drawn, hidden, columns=True)
+        return _columns(snapshot)
     shown = newest_that_fit(snapshot.windows, snapshot.watermark)
+    # What has ended is looked at as a whole: narrow columns, not the newest bars.
+    if (
+        snapshot.state.ended
+        and not snapshot.sessions
+        and len(shown) < len(snapshot.windows)
+    ):
+        whole = _columns(snapshot)
+        if whole.hidden_windows < len(snapshot.windows) - len(shown):
+            return whole
     placed = lanes(shown)
     axis = _axis(placed, snapshot)
     bottom = TOP + placed.number * placed.pitch + 2
@@ -137,11 +145,25 @@ def timeline(snapshot: Snapshot) -> Timeline | None:
         *ticks(axis, bottom),
         *(_bar(axis, placed, lane, bar, snapshot) for lane, bar in placed.bars),
         *both_lines(axis, snapshot, bottom),
-        *(_words(axis, placed, lane, bar) for lane, bar in placed.bars),
-        *legend(bottom + 34, late=snapshot.late_rows > 0),
+        *(_words(axis, placed, lane, bar, snapshot) for lane, bar in placed.bars),
+        *legend(bottom + 34, late=any(bar.late_rows for bar in shown)),
     ]
     drawn = svg(bottom + 42, _told(snapshot), parts)
-    return Timeline(drawn, len(snapshot.windows) - len(shown))
+    return Timeline(drawn, *_hidden(snapshot, shown))
+
+
+def _columns(snapshot: Snapshot) -> Timeline:
+    columns = hop_columns(snapshot.windows, snapshot.watermark)
+    drawn = column_picture(snapshot, columns, sessions=False)
+    hidden = _hidden(snapshot, [column.bar for column in columns])
+    return Timeline(drawn, *hidden, columns=True)
+
+
+def _hidden(snapshot: Snapshot, shown: Sequence[WindowBar]) -> tuple[int, int]:
+    """How many windows are not drawn, and how many rows were late for them."""
+    late = sum(bar.late_rows for bar in snapshot.windows)
+    drawn = sum(bar.late_rows for bar in shown)
+    return len(snapshot.windows) - len(shown), late - drawn
 
 
 def _axis(placed: Lanes, snapshot: Snapshot) -> Axis:
@@ -175,13 +197,16 @@ def _bar(
     return _placed("w", axis, placed, lane, bar, inner)
 
 
-def _words(axis: Axis, placed: Lanes, lane: int, bar: WindowBar) -> str:
+def _words(
+    axis: Axis, placed: Lanes, lane: int, bar: WindowBar, snapshot: Snapshot
+) -> str:
     """What stands in and under a bar: drawn last, so that no line crosses it out."""
     if not placed.labelled:
         return ""
     width = _width(axis, bar)
     airy = placed.number <= AIRY
-    inner = _label(bar, width, placed.height, with_late=not airy)
+    cuts = _lines_in(axis, bar, snapshot)
+    inner = _label(bar, width, placed.height, cuts, with_late=not airy)
     inner += _late(bar, width, placed.height) if airy else ""
     return _placed("l", axis, placed, lane, bar, inner) if inner else ""
 
@@ -218,15 +243,33 @@ def _passed(bar: WindowBar, snapshot: Snapshot) -> float:
     return min(max((newest - bar.start) / (bar.end - bar.start), 0.0), 1.0)
 
 
-def _label(bar: WindowBar, width: float, height: int, *, with_late: bool) -> str:
+def _lines_in(axis: Axis, bar: WindowBar, snapshot: Snapshot) -> list[float]:
+    """Where the lines cross a bar, in pixels from its left."""
+    moments = (snapshot.watermark, snapshot.max_event_time)
+    return [
+        axis.at(moment) - axis.at(bar.start) - 1
+        for moment in moments
+        if moment is not None and bar.start < moment < bar.end
+    ]
+
+
+def _label(
+    bar: WindowBar, width: float, height: int, cuts: Sequence[float], *, with_late: bool
+) -> str:
     texts = [count(bar.rows), f"{bar.rows}"]
     if bar.state is WindowState.OPEN:
         texts.insert(0, f"{bar.rows:,} so far")
     if with_late and bar.late_rows:
         texts.insert(0, f"{bar.rows:,} ×{bar.late_rows}")
-    text = next((t for t in texts if len(t) * CHAR + 8 <= width), "")
+    # Beside the lines; across them only where no part of the bar has the room.
+    edges = pairwise(sorted((0.0, *cuts, width)))
+    left, right = max(edges, key=lambda part: part[1] - part[0])
+    free = [t for t in texts if len(t) * CHAR + 8 <= right - left]
+    if not free:
+        free, left, right = [t for t in texts if len(t) * CHAR + 8 <= width], 0.0, width
+    text = next(iter(free), "")
     return text and (
-        f'<text class="on-{bar.state.value}" x="{width / 2:.1f}" '
+        f'<text class="on-{bar.state.value}" x="{(left + right) / 2:.1f}" '
         f'y="{height / 2 + 4:.0f}" text-anchor="middle">{text}</text>'
     )
 

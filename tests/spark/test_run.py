@@ -440,3 +440,16 @@ def test_late_rows_whose_chunks_are_gone_are_told(session):
     next(run.folder.rglob(f"chunk-{first + 1:08d}.parquet")).unlink()
     with pytest.warns(UserWarning, match="rows of 1 batches with late rows are gone"):
         assert 0 < run.late().num_rows < late
+
+
+def test_a_finished_run_that_is_resumed_says_what_it_said(session):
+    run = session.run(FEW, name="few", wait=True)
+    before = run.snapshot()
+    again = session.resume("few")
+    rows = {again.rows_in}
+    while not again.wait(0.01):
+        rows.add(again.rows_in)
+    after = again.snapshot()
+    assert {*rows, before.rows_in, after.rows_in} == {10}
+    assert after.elapsed_s > before.elapsed_s
+    assert after.rows_per_s < before.rows_per_s

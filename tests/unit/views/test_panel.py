@@ -102,7 +102,14 @@ def test_says_what_is_to_be_seen() -> None:
         (FINISHED, "The input has ended, so the watermark went to the end of time"),
         (UNWINDOWED, "each row goes out as it comes"),
         (FAILED, "the 9 rows it had given stay"),
-        (replace(TUMBLE, late_rows=1), "1 row was late: its window"),
+        (
+            replace(TUMBLE, late_rows=1, windows=OPEN_ONES),
+            "1 row was late: its window had already closed",
+        ),
+        (
+            replace(HOP, late_rows=7),
+            "7 rows were late: they missed 18 windows in all, which had already closed",
+        ),
         (replace(TUMBLE, watermark=None), "starts with the first rows"),
     ],
 )
@@ -545,3 +552,17 @@ def test_a_result_that_is_not_shown_whole_says_so() -> None:
     assert "the last 3 to change of 70 rows" in body(part)
     held = replace(UPDATING, rows=(), result_rows=None)
     assert "the result is not known" in body(held)
+
+
+def test_what_a_run_waits_for_is_said_once() -> None:
+    none = replace(TUMBLE, rows=(), rows_kept=0, rows_out=0, windows=OPEN_ONES)
+    for told in (body(none), still.bundle(none)["text/html"]):
+        assert told.count("to go") == 1
+    assert body(none, view=View.WINDOWS).count("to go") == 1
+
+
+def test_a_saved_picture_of_a_running_run_does_not_say_that_it_runs() -> None:
+    html = still.bundle(TUMBLE, marker="m")["text/html"]
+    assert "<b>◌ was running</b>" in html
+    assert "● running" not in html
+    assert "<b>✓ finished</b>" in still.bundle(FINISHED)["text/html"]

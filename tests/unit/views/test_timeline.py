@@ -11,11 +11,12 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scenes import TUMBLE, at
+from scenes import MANY, TUMBLE, at
 
-from arroyo_nb.run.snapshot import MarkPoint, Snapshot, WindowBar, WindowState
+from arroyo_nb.run.snapshot import MarkPoint, RunState, Snapshot, WindowBar, WindowState
 from arroyo_nb.views.axis import STEPS, Axis
-from arroyo_nb.views.event_time import WIDTH
+from arroyo_nb.views.event_time import CHAR, WIDTH
+from arroyo_nb.views.panel import frame
 from arroyo_nb.views.timeline import (
     POSSIBLE,
     lanes,
@@ -23,6 +24,9 @@ from arroyo_nb.views.timeline import (
     timeline,
 )
 from arroyo_nb.views.watermark import strip
+from arroyo_nb.views.words import DAY
+
+OPEN_HOUR = WindowBar(at(12), at(13), 79, 0, WindowState.OPEN)
 
 moments = st.datetimes(datetime(1970, 1, 1), datetime(2030, 1, 1))
 lengths = st.timedeltas(timedelta(milliseconds=1), timedelta(days=400))
@@ -142,3 +146,40 @@ def test_a_flat_line_has_no_room_above_it() -> None:
         return int(found[1])
 
     assert height(at(8), at(8)) < 60 < height(at(8), at(9))
+
+
+def test_what_has_ended_is_drawn_as_a_whole() -> None:
+    old = [replace(bar, late_rows=3) for bar in MANY.windows[:5]]
+    running = replace(MANY, windows=(*old, *MANY.windows[5:]), handle="by_minute")
+    live = frame(running)
+    assert (
+        "earlier windows not drawn, 15 late in them · by_minute.windows() has" in live
+    )
+    assert "late: came after its window had closed" not in live  # no × is drawn
+    ended = replace(running, state=RunState.FINISHED)
+    whole = timeline(ended)
+    assert whole is not None
+    assert (whole.hidden_windows, whole.hidden_late) == (0, 0)
+    assert whole.svg.count('class="late"') == 5 + 1  # and the legend
+    assert "not drawn" not in frame(ended)
+    # Windows with days between them would be columns of less than a pixel.
+    far = [replace(bar, start=bar.start + 9 * n * DAY, end=bar.end + 9 * n * DAY)
+           for n, bar in enumerate(MANY.windows)]  # fmt: skip
+    sparse = timeline(replace(ended, windows=tuple(far)))
+    assert sparse is not None
+    assert sparse.hidden_windows > 0
+
+
+def test_no_line_crosses_a_count_that_has_room_beside_it() -> None:
+    shown = timeline(replace(TUMBLE, watermark=at(10, 50), windows=(OPEN_HOUR,)))
+    assert shown is not None
+    line = re.search(r'class="newest"[^>]*translate\(([0-9.]+)px', shown.svg)
+    label = re.search(
+        r'data-key="l.*?translate\(([0-9.]+)px.*?x="([0-9.]+)"[^>]*>([^<]*)', shown.svg
+    )
+    assert line is not None
+    assert label is not None
+    newest, middle = float(line[1]), float(label[1]) + float(label[2])
+    text = label[3]
+    assert text == "79 so far"
+    assert abs(middle - newest) > len(text) * CHAR / 2
