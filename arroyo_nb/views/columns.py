@@ -62,8 +62,8 @@ class Column:
 def hop_columns(
     windows: Sequence[WindowBar], watermark: datetime | None
 ) -> tuple[Column, ...]:
-    """The newest windows that overlap, each where it ends; among them some that have
-    closed, where there are any."""
+    """The newest windows, each where it ends; among them some that have closed, where
+    there are any."""
     ordered = sorted(windows, key=lambda bar: (bar.end, bar.start))
     steps = [b.end - a.end for a, b in pairwise(ordered) if b.end > a.end]
     step = min((*steps, ordered[0].end - ordered[0].start))
