@@ -33,7 +33,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Execution:
     run._claim = Mock(spec=RunFolder)
     run._engine = SimpleNamespace(restarts=0, alive=True, tidy=Mock())
     run._generation, run._repeated, run._listeners = 0, [Mock()], (Mock(),)
-    run._begun = True
+    run._begun, run._begun_s = True, 0.0
     return run
 
 
