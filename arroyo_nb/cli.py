@@ -13,10 +13,11 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, TextIO, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TextIO, TypeAlias
 
 from arroyo_nb import headless, roots
 from arroyo_nb.catalog import Catalog
@@ -26,11 +27,12 @@ from arroyo_nb.errors import (
     DataProblem,
     PlanProblem,
     PromoteProblem,
+    RunProblem,
     SyntaxProblem,
 )
 from arroyo_nb.job.log import LOGS
 from arroyo_nb.job.supervisor import JobState
-from arroyo_nb.promote import SUFFIXES
+from arroyo_nb.promote import SPEC, SUFFIXES
 from arroyo_nb.registry import nearest_name
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.source import Source
@@ -52,10 +54,12 @@ exit codes:
   4    data error: a value that cannot be read, converted or written
   130  stopped by SIGINT (Ctrl-C); a job keeps its state and resumes from it
   141  nobody reads its output any more
-  143  stopped by SIGTERM or 'arroyo-nb stop'; the same
+  143  stopped by SIGTERM or 'arroyo-nb stop'; as by SIGINT, a job keeps its state
 """
+SEE_CODES = "exit codes: arroyo-nb --help"
 _PLAN_ERRORS = (SyntaxProblem, CatalogProblem, PlanProblem, PromoteProblem)
 NOTEBOOK = ".ipynb"
+LAST_PORT = 65535
 STDIN, STDIN_NAME = "-", "<stdin>"
 
 MODES, FORCE = tuple(mode.value for mode in StopMode), "force"
@@ -117,11 +121,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str]) -> int:
     parser = _parser()
     _refuse_unknown_command(parser, argv)
-    arguments = parser.parse_args(argv)
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        _refuse_unknown_words(arguments.command, unknown)
     try:
+        _name_specs(arguments)
         _refuse_notebook(arguments)
         status: int = arguments.do(arguments)
     except ArroyoError as error:
+        if isinstance(error.__cause__, BrokenPipeError) and _is_broken(sys.stdout):
+            raise error.__cause__ from None  # who reads rows has enough of them
         headless.say_aside(str(error))
         return _exit_code(error)
     except Terminated:
@@ -143,6 +152,27 @@ def _refuse_unknown_command(
     meant = MEANT.get(word) or nearest_name(word, EXAMPLES)
     near = f"did you mean '{meant}'? " if meant else ""
     parser.error(f"there is no command '{word}': {near}known: {', '.join(EXAMPLES)}")
+
+
+def _refuse_unknown_words(
+    command: argparse.ArgumentParser, words: Sequence[str]
+) -> NoReturn:
+    """Suggest an option, where a word looks like one; argparse only repeats it."""
+    options = [word for word in words if word.startswith("-")]
+    word, _, _ = (options or words)[0].partition("=")
+    near = nearest_name(word, command._option_string_actions) if options else None
+    command.error(
+        f"unrecognized arguments: {' '.join(words)}"
+        + (f"; did you mean '{near}'?" if near else "")
+    )
+
+
+def _name_specs(arguments: argparse.Namespace) -> None:
+    """A job's folder stands for the spec in it."""
+    for name in ("file", "old", "new"):
+        file = getattr(arguments, name, None)
+        if file and (Path(file) / SPEC).is_file():
+            setattr(arguments, name, str(Path(file) / SPEC))
 
 
 def _refuse_notebook(arguments: argparse.Namespace) -> None:
@@ -248,7 +278,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_stop(commands)
     _add_attach(commands)
     for name, command in commands.choices.items():
-        command.epilog = f"examples:\n{EXAMPLES[name]}\n{EXIT_CODES}"
+        command.epilog = f"examples:\n{EXAMPLES[name]}\n\n{SEE_CODES}"
         command.formatter_class = argparse.RawDescriptionHelpFormatter
     return parser
 
@@ -276,7 +306,7 @@ def _add_run(commands: _Commands) -> None:
     run.add_argument("--name", metavar="N", help="name of the run in the state folder")
     run.add_argument(
         "--port",
-        type=int,
+        type=_port,
         metavar="N",
         help="of a job: serve /healthz, /readyz and /metrics there, on loopback; 0: a "
         "free port",
@@ -299,6 +329,12 @@ def _add_run(commands: _Commands) -> None:
         action="store_true",
         help="of a job: run on the Spark of the spark-submit that started this process",
     )
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"'{text}' is no port: 0 to {LAST_PORT}")
+    return int(text)
 
 
 def _add_changed(run: argparse.ArgumentParser) -> None:
@@ -467,7 +503,7 @@ def _command(
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=text, description=text
     )
-    command.set_defaults(do=do)
+    command.set_defaults(do=do, command=command)
     return command
 
 
@@ -482,7 +518,11 @@ def _read(file: str) -> Source:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    with roots.narrowed(arguments.root):
+    with ExitStack() as narrowed:
+        try:
+            narrowed.enter_context(roots.narrowed(arguments.root))
+        except RunProblem as error:
+            raise UsageProblem(error.message, hint=error.hint) from None
         return _run_inside(arguments)
 
 
@@ -607,6 +647,8 @@ def _diff(arguments: argparse.Namespace) -> int:
 def _jobs(arguments: argparse.Namespace) -> int:
     from arroyo_nb import job_status
 
+    if not arguments.folder.is_dir():
+        raise UsageProblem(f"'{arguments.folder}' is no folder")
     return job_status.jobs(arguments.folder, as_json=arguments.json, say=print)
 
 

@@ -444,11 +444,18 @@ class ArroyoMagics(Magics):
         deadline = time.monotonic() + STOP_S
         slow = [r for r in going if not r.wait_quietly(deadline - time.monotonic())]
         told = ", ".join(run.name for run in going if run not in slow)
-        if told or not slow:
-            _say(f"stopped {told or 'nothing'}")
+        if told:
+            _say(f"stopped {told}")
+        elif not going:
+            _say(self._why_nothing_stops(name))
         if slow:
             names = [run.name for run in slow]
             _say(f"stopping {', '.join(names)}: still at a micro-batch, or starting")
+
+    def _why_nothing_stops(self, name: str) -> str:
+        if name == flags.ALL:
+            return "nothing runs"
+        return f"'{name}' has ended already: {self.session.get(name).state.value}"
 
     def _do_kafka(self, word: str) -> None:
         self._kafka_lines().do(word)

@@ -32,8 +32,13 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
 
     >>> nearest_name("statusS", ["id", "Status"])
     'Status'
+    >>> nearest_name("prot", ["root", "port"])
+    'port'
     """
     lowered = {candidate.lower(): candidate for candidate in sorted(known)}
+    for low, candidate in lowered.items():  # two letters that have changed places
+        if sorted(low) == sorted(name.lower()):
+            return candidate
     near = get_close_matches(name.lower(), lowered, n=1, cutoff=NEAR)
     return lowered[near[0]] if near else None
 

@@ -119,11 +119,10 @@ def _folders(names: Sequence[str], where: str) -> tuple[Path, ...]:
     folders = tuple(Path(os.path.realpath(name)) for name in names)
     for name, folder in zip(names, folders, strict=True):
         # Else nothing would be the folder one is in.
-        if not name or not folder.is_dir() or os.pathsep in str(folder):
-            raise RunProblem(
-                f"{where} names '{name}': that is no folder, or one with "
-                f"'{os.pathsep}' in its path"
-            )
+        if not name or not folder.is_dir():
+            raise RunProblem(f"{where} names '{name}', which is no folder")
+        if os.pathsep in str(folder):
+            raise RunProblem(f"{where} names '{name}', with '{os.pathsep}' in its path")
     return folders
 
 

@@ -307,6 +307,14 @@ class Stream(Protocol):
         """Spark's options for reading what lies between, once."""
 
 
+def create_topic_hint(topic: str) -> str:
+    """How a topic is made that is not there."""
+    return (
+        f"create it first: kafka-topics.sh --create --topic {topic}, or in a notebook "
+        f"session.emit('{topic}', rows)"
+    )
+
+
 _TOPIC = re.compile(
     r"KafkaV2\[(?:Subscribe\[(?P<whole>.*)\]|Assign\[(?P<parts>[^,]+)-\d+(?:,.*)?\])\]"
 )

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from arroyo_nb.connectors import create_topic_hint
 from arroyo_nb.connectors._kafka_sending import refused_settings
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.registry import did_you_mean
@@ -157,7 +158,8 @@ class Broker:
             raise RunProblem(
                 f"the table '{self._table}' {verb} the topic '{self._topic}', which is "
                 f"not at {self._shown}",
-                hint=did_you_mean(self._topic, topics) or "create it first",
+                hint=did_you_mean(self._topic, topics)
+                or create_topic_hint(self._topic),
             )
 
     def _topics(self, look: Callable[[], None]) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ from arroyo_nb.connectors import (
     Offsets,
     TableSpec,
     TopicOffsets,
+    create_topic_hint,
 )
 from arroyo_nb.connectors._kafka_access import Access
 from arroyo_nb.connectors._kafka_broker import Broker, Described
@@ -255,7 +256,7 @@ class KafkaStream:
         if found is None:
             raise RunProblem(
                 f"the topic '{self.topic}' of '{self.spec.name}' is gone",
-                hint="create it first",
+                hint=create_topic_hint(self.topic),
             )
         return found
 

@@ -244,7 +244,9 @@ class StreamWriter:
                 rows += piece.count(_NEWLINE)
             stream.flush()
         except BrokenPipeError as problem:
-            raise RunProblem("nobody reads the standard output any more") from problem
+            unread = RunProblem("nobody reads the standard output any more")
+            unread.lasting = True  # a job need not begin again
+            raise unread from problem
         return rows
 
     def close(self) -> None:

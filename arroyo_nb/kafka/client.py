@@ -142,7 +142,7 @@ def _waited(future: Any, check: Check) -> Any:
 
 
 _REASONS: Mapping[str, str] = {
-    **dict.fromkeys(AWAY, "nobody answers"),
+    **dict.fromkeys(AWAY, "no broker is reached there"),
     "CLUSTER_AUTHORIZATION_FAILED": "it does not let you",
     "INVALID_TOPIC_EXCEPTION": "no topic can have that name",
     "TOPIC_ALREADY_EXISTS": "there is one of that name",

@@ -149,7 +149,7 @@ def incoming(rows: Any) -> tuple[Iterable[Any], bool]:
     """
     if isinstance(rows, str | bytes | Mapping) or not _has_rows(rows):
         raise RunProblem(
-            f"a {type(rows).__name__} has no rows",
+            f"a value of type '{type(rows).__name__}' cannot be emitted",
             hint="emit a DataFrame, or a list or an iterator of mappings",
         )
     if _is_frame(rows):

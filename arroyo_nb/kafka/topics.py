@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from arroyo_nb.connectors import create_topic_hint
 from arroyo_nb.engine.jars import Check
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.client import (
@@ -108,7 +109,7 @@ def require(servers: str, name: str, *, check: Check) -> None:
 
 def missing(name: str, known: Iterable[str]) -> RunProblem:
     """That there is no such topic among those."""
-    hint = did_you_mean(name, known) or "create it first"
+    hint = did_you_mean(name, known) or create_topic_hint(name)
     return RunProblem(f"there is no topic '{name}'", hint=hint)
 
 

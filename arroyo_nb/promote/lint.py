@@ -93,6 +93,9 @@ def _rank(finding: Finding) -> tuple[int, int]:
     return list(Severity).index(finding.rule.severity), start
 
 
+DENIED = "--deny makes this an error: nothing was written"
+
+
 def denied(findings: Iterable[Finding], codes: Collection[str]) -> list[Finding]:
     """Those that are errors, by themselves or because their code is denied.
 
@@ -125,7 +128,11 @@ def refuse(findings: Iterable[Finding], codes: Collection[str] = ()) -> None:
     """
     errors = denied(findings, codes)
     problems = (
-        PromoteProblem(f"{error.message} [{error.rule.code}]", span=error.span)
+        PromoteProblem(
+            f"{error.message} [{error.rule.code}]",
+            span=error.span,
+            hint=None if error.rule.severity is Severity.ERROR else DENIED,
+        )
         for error in errors
     )
     try:

@@ -222,7 +222,9 @@ class Emission(Awaited):
             raise self.error
 
     def __repr__(self) -> str:
-        return f"<Emission to {self.name}: {self.state.value}, {self.rows:,} rows>"
+        is_stopping = self._stopping and not self.state.ended
+        state = "stopping" if is_stopping else self.state.value
+        return f"<Emission to {self.name}: {state}, {self.rows:,} rows>"
 
     @property
     def state(self) -> RunState:

@@ -111,3 +111,72 @@ def test_a_command_that_people_try_is_answered(word, command, capsys):
     said = capsys.readouterr().err
     assert f"there is no command '{word}': did you mean '{command}'? known: run" in said
     assert set(MEANT.values()) <= set(EXAMPLES)
+
+
+PRINTS = """
+import sys
+from types import SimpleNamespace
+from arroyo_nb import headless
+from arroyo_nb.cli import main
+from arroyo_nb.connectors._line_writers import StreamWriter
+from arroyo_nb.schema import Schema
+
+def run_script(*_, **__):
+    writer = StreamWriter(Schema(()), {})
+    writer._lines = SimpleNamespace(of=lambda batch: [b"{}" + bytes([10])])
+    writer.write(None, 0)
+
+headless.run_script = run_script
+sys.exit(main(["run", "a.sql"]))
+"""
+
+
+def test_rows_that_nobody_reads_any_more_end_a_script_quietly():
+    Path("a.sql").write_text("SELECT 1")
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", PRINTS],
+            stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=120,
+        )  # fmt: skip
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+def exit_code(*arguments):
+    try:
+        return main(arguments)
+    except SystemExit as ended:
+        return ended.code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "a.sql", "--port", "99999"), "'99999' is no port: 0 to 65535"),
+        (("run", "a.sql", "--root", "/none"), "names '/none', which is no folder"),
+        (("jobs", "/none"), "'/none' is no folder"),
+        (("run", "a.sql", "--prot", "1"), "did you mean '--port'?"),
+        (("stop", "job.yaml", "--mod=graceful", "x"), "unrecognized arguments: x"),
+        (("status", "job.yaml", "--redy"), "did you mean '--ready'?"),
+    ],
+)
+def test_wrong_usage_is_told_by_its_exit_code(arguments, said, capsys):
+    Path("a.sql").write_text("SELECT 1")
+    assert exit_code(*arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_folder_of_a_job_stands_for_its_spec(capsys):
+    assert main(["explain", "jobs/per_min"]) == 0
+    by_folder = capsys.readouterr().out
+    assert main(["explain", "jobs/per_min/job.yaml"]) == 0
+    assert capsys.readouterr().out == by_folder
+
+
+def test_the_help_of_a_command_names_where_the_exit_codes_are(capsys):
+    assert exit_code("run", "--help") == 0
+    told = capsys.readouterr().out
+    assert told.endswith("exit codes: arroyo-nb --help\n")

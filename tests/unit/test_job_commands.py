@@ -81,6 +81,7 @@ def test_what_is_denied_is_an_error_and_nothing_is_written(notebook, told):
     status, said = told(*named, "--deny", "no-sink", "--deny", "time-zone")
     assert status == 3
     assert "[no-sink]" in said
+    assert "hint: --deny makes this an error: nothing was written" in said
     assert not Path("jobs").exists()
     assert "there is no rule 'no-snik'" in told(*named, "--deny", "no-snik")[1]
 

@@ -452,7 +452,7 @@ def test_line_commands(cells: Cells) -> None:
     assert "delays  ● running" in cells.run("%arroyo ps")
     assert cells.run("%arroyo explain delays") == "plan of delays"
     assert cells.run("%arroyo stop --all") == "stopped delays"
-    assert cells.run("%arroyo stop delays") == "stopped nothing"
+    assert cells.run("%arroyo stop delays") == ("'delays' has ended already: stopped")
     cells.session.catalog = Catalog().define(table("flights", Field("a", TEXT)))
     assert "flights  impulse source  a TEXT" in cells.run("%arroyo tables")
     for line, said in (

@@ -62,4 +62,7 @@ def test_a_name_that_no_topic_can_have(name):
 
 def test_the_client_s_errors_are_told_in_our_words():
     error = KafkaException(KafkaError(KafkaError._TRANSPORT, "its own words"))
-    assert client.problem("no answer", error).message == "no answer: nobody answers"
+    assert (
+        client.problem("no answer", error).message
+        == "no answer: no broker is reached there"
+    )
