@@ -46,6 +46,8 @@ from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from arroyo_nb.catalog import Catalog
     from arroyo_nb.kafka_lines import KafkaLines
     from arroyo_nb.promote.jobspec import Origin
@@ -520,6 +522,16 @@ def active_session() -> Session:
     return loaded.magics.session
 
 
+ARROW_TABLE = "pyarrow.lib.Table"
+"""Named, not imported: a notebook that shows none does not load PyArrow for it."""
+
+
+def _arrow_page(table: pa.Table) -> str:
+    from arroyo_nb.views.listing import arrow_page
+
+    return arrow_page(table)
+
+
 def load(shell: Any, session: Session | None = None) -> None:
     """Give a shell the magics, completion, and an engine that warms up.
 
@@ -541,6 +553,10 @@ def load(shell: Any, session: Session | None = None) -> None:
     shell.register_magics(loaded.magics)
     shell.Completer.custom_matchers.append(loaded.completes)
     shell.input_transformers_cleanup.append(_with_body)
+    # What run.late(), run.bad() and the others give, as the last line of a cell.
+    pages = shell.display_formatter.formatters["text/html"]
+    if ARROW_TABLE not in pages:
+        pages.for_type_by_name(*ARROW_TABLE.rsplit(".", 1), _arrow_page)
     session.engine.warm_up()
 
 
@@ -554,6 +570,9 @@ def unload(shell: Any) -> None:
         return
     shell.Completer.custom_matchers.remove(loaded.completes)
     shell.input_transformers_cleanup.remove(_with_body)
+    pages = shell.display_formatter.formatters["text/html"]
+    if ARROW_TABLE in pages and pages.lookup_by_type(ARROW_TABLE) is _arrow_page:
+        pages.pop(ARROW_TABLE)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("arroyo", None)
     try:

@@ -6,7 +6,7 @@ days. What was let go is still counted.
 
 from __future__ import annotations
 
-from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.run.snapshot import Snapshot, WindowState
 from arroyo_nb.views.words import count
 
 MOST_COLUMNS = 40
@@ -170,10 +170,9 @@ def windows_left_out(
         parts += session_counts(snapshot)
         parts.append("columns: rows by event time, all keys")
     elif snapshot.sessions:
-        parts.append(
-            "a bar is a session; open ones that are near each other may be one bar "
-            "until they close"
-        )
+        is_open = any(bar.state is WindowState.OPEN for bar in snapshot.windows)
+        near = "; open ones that are near each other may be one bar until they close"
+        parts.append(f"a bar is a session{near if is_open else ''}")
     elif columns:
         parts.append("a column is a window, drawn where it ends, as high as its rows")
     if hidden:

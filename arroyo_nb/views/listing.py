@@ -12,9 +12,9 @@ from arroyo_nb.plan import answers
 from arroyo_nb.run.snapshot import Snapshot
 from arroyo_nb.schema import Schema
 from arroyo_nb.views.axis import END_OF_TIME
-from arroyo_nb.views.cuts import late_count
+from arroyo_nb.views.cuts import MOST_COLUMNS, late_count
 from arroyo_nb.views.panel import glyph
-from arroyo_nb.views.rows import are_wide
+from arroyo_nb.views.rows import WIDE_RECORDS, are_wide
 from arroyo_nb.views.words import (
     NAME_CHARS,
     column,
@@ -35,6 +35,9 @@ _TABLE_AS = (
 )
 
 COLUMNS_CHARS = 200
+PAGE_ROWS = 20
+"""Rows of an Arrow table that a page shows."""
+
 CELL = "padding:2px 14px 2px 0;text-align:left;white-space:normal"
 
 RUN_COLUMNS = ("run", "state", "age", "rows in", "rows out", "late", "rows/s", "behind")
@@ -93,6 +96,23 @@ def rows(found: pa.Table) -> dict[str, str]:
     heads = ("", *(f"row {number}" for number in range(1, len(shown) + 1)))
     lines = list(zip(names, *shown, strict=True)) if shown else []
     return listing(heads, lines, nothing="no row")
+
+
+def arrow_page(found: pa.Table) -> str:
+    """An Arrow table as HTML: its first rows, and how many there are."""
+    whole = count(found.num_rows, "row")
+    if not found.num_rows:
+        return f"<p>{whole}; columns: {escaped(', '.join(found.column_names), 400)}</p>"
+    shown = found.select(range(min(found.num_columns, MOST_COLUMNS)))
+    shown = shown.slice(0, WIDE_RECORDS if are_wide(shown.column_names) else PAGE_ROWS)
+    said = (
+        whole
+        if shown.num_rows == found.num_rows
+        else f"first {shown.num_rows} of {whole}"
+    )
+    if (columns := found.num_columns - shown.num_columns) > 0:
+        said += f"; {count(columns, 'more column')} not shown"
+    return f"{rows(shown)['text/html']}<p>{said}</p>"
 
 
 def changes(before: Catalog, after: Catalog) -> str:

@@ -132,6 +132,7 @@ counted = lambda: [
     len(shell.Completer.custom_matchers),
     len(shell.input_transformers_cleanup),
     len(termination._CLOSES),
+    "pyarrow.lib.Table" in shell.display_formatter.formatters["text/html"],
     sum(type(one).__module__ == "arroyo_nb.magics" for one in shell.configurables),
     *({"arroyo"} & names for names in map(set, shell.magics_manager.magics.values())),
 ]

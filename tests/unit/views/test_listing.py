@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pyarrow as pa
 
@@ -45,3 +46,18 @@ def test_a_view_that_was_written_as_a_table_is_said_to_be_one() -> None:
         )
     after = plan_script("CREATE VIEW a AS SELECT counter FROM t", before).catalog
     assert listing.changes(before, after) == "defined a (view, 1 column)"
+
+
+def test_an_arrow_table_is_a_page_of_its_first_rows() -> None:
+    late = timedelta(minutes=3)
+    found = pa.table({"<b>": ["<i>"] * 30, "late_by": [late] * 30})
+    page = listing.arrow_page(found)
+    assert page.count("&lt;i&gt;") == page.count("3 min") == 20
+    assert "&lt;b&gt;" in page
+    assert "<p>first 20 of 30 rows</p>" in page
+    assert "<p>30 rows</p>" not in page
+    assert listing.arrow_page(found.slice(0, 1)).endswith("<p>1 row</p>")
+    nothing = listing.arrow_page(found.slice(0, 0))
+    assert nothing == "<p>0 rows; columns: &lt;b&gt;, late_by</p>"
+    wide = pa.table({f"a_long_name_{n}": [n] for n in range(50)})
+    assert "10 more columns not shown" in listing.arrow_page(wide)
