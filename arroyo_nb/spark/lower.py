@@ -257,20 +257,25 @@ def lower_union(node: nodes.Union, lowering: _Lowering) -> DataFrame:
     names = [quoted(name) for name in (*node.schema.names, *hidden(node))]
     frames = (
         _lower(branch, lowering).selectExpr(
-            *map("{} AS {}".format, _as_branch(branch, node), names)
+            *map("{} AS {}".format, _as_branch(number, node), names)
         )
-        for branch in node.branches
+        for number, branch in enumerate(node.branches)
     )
     return reduce(lambda left, right: left.union(right), frames).select(*names)
 
 
-def _as_branch(branch: nodes.Node, union: nodes.Node) -> tuple[str, ...]:
+def _as_branch(number: int, union: nodes.Union) -> tuple[str, ...]:
     """A branch's columns in the order of the union's. Rows that are only appended, or
     have a window, may be among rows that are taken back."""
+    branch = union.branches[number]
     columns = map(quoted, branch.schema.names)
-    if nodes.is_updating(branch) or not nodes.is_updating(union):
+    if not nodes.is_updating(union):
         return (*columns, *map(quoted, hidden(branch)))
-    return (*columns, row_time(branch), "1L", "CAST(NULL AS BIGINT)")
+    if not nodes.is_updating(branch):
+        return (*columns, row_time(branch), "1L", "CAST(NULL AS BIGINT)")
+    # Two branches may name their rows alike, such as by equal keys.
+    row_id = f"IF({ROW_ID} IS NULL, NULL, xxhash64({ROW_ID}, {number}))"
+    return (*columns, _timed(branch), WEIGHT, row_id)
 
 
 def lower_window_aggregate(

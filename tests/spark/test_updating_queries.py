@@ -71,7 +71,7 @@ def test_the_folded_changelog_is_the_batch_answer(session, table, query):
 def test_rows_with_nulls_in_other_places_have_other_ids(engine):
     def work():
         rows = "VALUES (NULL, 7), (7, NULL), (NULL, NULL), (7, 7) AS t(a, b)"
-        text = f"SELECT {row_id(['a', 'b'], 'q')} FROM {rows}"
+        text = f"SELECT {row_id(['a', 'b'])} FROM {rows}"
         return {row[ROW_ID] for row in engine.session.sql(text).collect()}
 
     assert len(engine.worker.call(work)) == 4
@@ -103,6 +103,17 @@ def test_counts_of_a_recorded_week_are_told_as_they_change(session):
         assert change["before"] == seen.get(origin)
         seen[origin] = change["after"]
     assert run.snapshot().rows_out == changes.num_rows
+
+
+def test_an_update_stays_in_its_branch_of_a_union(session):
+    """The branches name their rows alike, by equal keys."""
+    branch = "SELECT origin, '{0}' AS side, count(*) AS n FROM flights WHERE dep_delay "
+    early, late = branch.format("early") + "<= 0", branch.format("late") + "> 0"
+    by = " GROUP BY origin"
+    run = session.run(f"{FLIGHTS}{early}{by} UNION ALL {late}{by}", wait=True)
+    updates = [c for c in run.changelog().to_pylist() if c["op"] == "u"]
+    assert {c["after"]["side"] for c in updates} == {"early", "late"}
+    assert all(c["before"]["side"] == c["after"]["side"] for c in updates)
 
 
 def test_a_result_that_is_too_large_to_hold_says_so(session, table, monkeypatch):
