@@ -65,6 +65,9 @@ class Option:
     translated
         Its value for one of another system; empty: that does not say it, and an
         ``example`` is written.
+    in_identity
+        Whether another value of it makes another table to a saved state. Credentials
+        and settings of a client do not: the rows are the same.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Option:
     elsewhere: tuple[str, ...] = ()
     translated: Callable[[str], str] | None = None
     example: str = ""
+    in_identity: bool = True
 
     def written(self, value: str) -> str:
         """The option as it is written for a value of another system.

@@ -214,8 +214,7 @@ class UpdatingAggregate(Operator):
         groups = pa.schema([*keys, *numbers, *self._time, *more])
         digits = [(str(t), DIGITS) for t in self._totals if not is_counter(t.part)]
         bags = [(str(bag), bag.schema(self.input)) for bag in self._bags]
-        text = ", ".join([*self.keys, *map(str, self.calls)])
-        return Layout(f"aggregate {text}", ((GROUPS, groups), *digits, *bags))
+        return Layout(((GROUPS, groups), *digits, *bags))
 
     def _hung(self, touch: Touch, state: State, delta: State) -> dict[str, pa.Table]:
         """Digits and bags of the touched groups, with what has come."""

@@ -66,8 +66,6 @@ class UpdatingJoin(Operator):
     condition
         Further condition: from pairs (the columns of both sides) to booleans; NULL is
         no match. It must be deterministic.
-    condition_text
-        What it is called: a state belongs to one condition.
     """
 
     left: pa.Schema
@@ -76,7 +74,6 @@ class UpdatingJoin(Operator):
     right_keys: tuple[str, ...]
     how: How = "inner"
     condition: Callable[[pa.Table], pa.Array] | None = None
-    condition_text: str = ""
 
     @cached_property
     def output(self) -> pa.Schema:
@@ -192,13 +189,9 @@ class UpdatingJoin(Operator):
 
     @cached_property
     def _keys(self) -> list[str]:
-        return [f"key {equality}" for equality in self._equalities]
-
-    @cached_property
-    def _equalities(self) -> list[str]:
         """A column may be equal to several: it takes both to name a key."""
         pairs = zip(self.left_keys, self.right_keys, strict=True)
-        return [f"{a} = {b}" for a, b in pairs]
+        return [f"key {a} = {b}" for a, b in pairs]
 
     def _side(
         self, name: str, touch: Touch, state: State, delta: State
@@ -247,9 +240,7 @@ class UpdatingJoin(Operator):
             numbers = [pa.field(n, pa.int64()) for n in (WEIGHT, *counts)]
             slot = pa.field(SLOT, pa.int64())
             tables.append((side, pa.schema([slot, *values, *numbers])))
-        conditions = [self.condition_text] if self.condition_text else []
-        text = " and ".join([*self._equalities, *conditions])
-        return Layout(f"{self.how} join on {text}", tuple(tables))
+        return Layout(tuple(tables))
 
 
 def _without_null(rows: pa.Table, names: Sequence[str]) -> npt.NDArray[np.bool_]:

@@ -104,8 +104,7 @@ class LatestRow(Operator):
         return state, no_changes(self.output)
 
     def _layout(self, columns: Sequence[pa.Field]) -> Layout:
-        by = ", ".join(self.keys)
-        return Layout(f"latest row by {by}", ((ROWS, pa.schema(columns)),))
+        return Layout(((ROWS, pa.schema(columns)),))
 
     @property
     def _keys(self) -> tuple[str, ...]:

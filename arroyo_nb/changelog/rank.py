@@ -220,18 +220,8 @@ class UpdatingRank(Operator):
     def _layout(self, more: pa.Field) -> Layout:
         keys = [self.input.field(k).with_name(f"key {k}") for k in self.keys]
         slot, weight = pa.field(SLOT, pa.int64()), pa.field(WEIGHT, pa.int64())
-        numbers, order = (
-            ", ".join(map(str, items)) or "nothing"
-            for items in (self.numbers, self.order)
-        )
-        limit = "" if self.limit is None else f" where {self.limit}"
-        return Layout(
-            f"{numbers} by {', '.join(self.keys)} ordered by {order}{limit}",
-            (
-                (KEYS, pa.schema([*keys, more])),
-                (RANKED, pa.schema([slot, *self._values, weight])),
-            ),
-        )
+        keyed = (KEYS, pa.schema([*keys, more]))
+        return Layout((keyed, (RANKED, pa.schema([slot, *self._values, weight]))))
 
     def _moves(self, ranked: Ranked) -> tuple[list[Ints], Ints]:
         """Rows whose presence in the output changes, as :meth:`_numbered` has them, and

@@ -1,8 +1,9 @@
 """State as a few Arrow tables, and as bytes that say what they are.
 
-The bytes are Arrow IPC streams one after the other, each with its table's name and the
-operator's description in its schema. Bytes of another operator, or of one whose columns
-have changed, are refused and never read as something else.
+The bytes are Arrow IPC streams one after the other, each with its table's name and
+:data:`FORMAT` in its schema. Columns are named by their place in the operator: what
+they mean is compared before a query starts (:mod:`arroyo_nb.state.identity`), and so
+before any worker opens a state. Bytes of other tables or columns are refused here.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from arroyo_nb.errors import RunProblem
 State: TypeAlias = Mapping[str, pa.Table]
 """Tables by name. Rows of all but the first may point into it with ``_slot``."""
 
-FORMAT = "1"
-"""Version of the bytes; another one is another state."""
+FORMAT = "2"
+"""Version of the bytes, and of the names of tables and columns in them."""
 
 
 class Operator:
@@ -51,13 +52,10 @@ class Layout:
 
     Parameters
     ----------
-    operator
-        What the state belongs to, in one line; part of what is compared.
     tables
         Name and schema of each table, the first of which others point into.
     """
 
-    operator: str
     tables: tuple[tuple[str, pa.Schema], ...]
 
     def empty(self) -> State:
@@ -91,7 +89,7 @@ class Layout:
         return state
 
     def _described(self, name: str) -> dict[str, str]:
-        return {"format": FORMAT, "operator": self.operator, "table": name}
+        return {"format": FORMAT, "table": name}
 
     def _check(self, name: str, expected: pa.Schema, found: pa.Schema) -> None:
         said = {k.decode(): v.decode() for k, v in (found.metadata or {}).items()}

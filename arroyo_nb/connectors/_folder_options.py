@@ -69,12 +69,14 @@ _SINK = (
         "shuffle_by_partition.enabled",
         Kind.BOOL,
         "accepted for Arroyo's sake; the rows of a folder always come together",
+        in_identity=False,
     ),
     Option(
         "sink.version",
         Kind.ENUM,
         "accepted for Arroyo's sake; there is one",
         choices=("v1", "v2"),
+        in_identity=False,
     ),
     Option(
         "rolling_policy.watermark_expiration",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from arroyo_nb.connectors import Direction, TableSpec
@@ -49,7 +50,7 @@ SERVERS = Option(
     ),
 )
 
-SCHEMA_REGISTRY = (
+_SCHEMA_REGISTRY = (
     Option(
         ENDPOINT,
         Kind.STRING,
@@ -63,7 +64,7 @@ SCHEMA_REGISTRY = (
     ),
 )
 
-AUTH = (
+_AUTH = (
     Option(
         "auth.type",
         Kind.ENUM,
@@ -84,6 +85,10 @@ AUTH = (
     ),
     Option("auth.region", Kind.STRING, "of aws_msk_iam: the region"),
 )
+
+# Who asks, and how, decides nothing about the records.
+SCHEMA_REGISTRY = tuple(replace(each, in_identity=False) for each in _SCHEMA_REGISTRY)
+AUTH = tuple(replace(each, in_identity=False) for each in _AUTH)
 
 TABLE = (
     Option(

@@ -41,12 +41,13 @@ CONNECTOR = Confluent(
     "topics of Confluent Cloud",
     (
         SERVERS,
-        Option("key", Kind.STRING, "the API key", required=True),
+        Option("key", Kind.STRING, "the API key", required=True, in_identity=False),
         Option(
             "secret",
             Kind.STRING,
             "the API secret, best as '{{ VARIABLE }}'",
             required=True,
+            in_identity=False,
         ),
         *SCHEMA_REGISTRY,
         *TABLE,

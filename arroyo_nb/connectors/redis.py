@@ -156,8 +156,13 @@ class Redis:
             Kind.STRING,
             "URLs of nodes of a cluster, with commas between",
         ),
-        Option("username", Kind.STRING, "who connects"),
-        Option("password", Kind.STRING, "the password, best as '{{ VARIABLE }}'"),
+        Option("username", Kind.STRING, "who connects", in_identity=False),
+        Option(
+            "password",
+            Kind.STRING,
+            "the password, best as '{{ VARIABLE }}'",
+            in_identity=False,
+        ),
     )
 
     def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:

@@ -36,6 +36,7 @@ class SingleFile(Unasked):
             Kind.BOOL,
             "accepted for Arroyo's sake; no line waits for a control message",
             default=False,
+            in_identity=False,
         ),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -86,13 +85,6 @@ class Plan:
         """The same plan with another time to live, whatever the script SETs."""
         options = MappingProxyType({**self.options, UPDATING_TTL: ttl})
         return replace(self, options=options)
-
-    @cached_property
-    def identity(self) -> str:
-        """What a run's state belongs to: the text of what runs, and of its tables."""
-        from arroyo_nb.plan.explain import identity
-
-        return identity(self)
 
     @property
     def hints(self) -> list[str]:

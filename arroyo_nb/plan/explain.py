@@ -113,23 +113,6 @@ def _are_same(sinks: tuple[Sink, ...], before: tuple[Sink, ...] | None) -> bool:
     return before is not None and all(map(is_, sinks, before))
 
 
-def identity(plan: Plan) -> str:
-    """The text of what runs, with the definition of each table that it reads or
-    writes."""
-    lines = _forest(plan.sinks)
-    for node in (n for sink in plan.sinks for n in walk(sink)):
-        if isinstance(node, Source | Sink | LookupJoin) and node.table is not None:
-            spec = node.table.spec
-            options = sorted(spec.options.items())
-            lines.append(
-                f"{spec.name}: {node.table.connector} {spec.physical}"
-                + (f" PRIMARY KEY {spec.primary_key}" if spec.primary_key else "")
-                + (f" METADATA {dict(spec.metadata)}" if spec.metadata else "")
-                + f" {options}"
-            )
-    return "\n".join(dict.fromkeys(lines))
-
-
 def streaming_plan(plan: Plan) -> list[str]:
     """The lines of what runs."""
     return _forest(plan.sinks)

@@ -28,8 +28,14 @@ CACHE_OPTIONS = (
         Kind.UINT,
         "how much of what was found is kept, in bytes; 0 keeps nothing",
         default=8 * 2**20,
+        in_identity=False,
     ),
-    Option(LOOKUP_CACHE_TTL, Kind.DURATION, "how long what was found holds"),
+    Option(
+        LOOKUP_CACHE_TTL,
+        Kind.DURATION,
+        "how long what was found holds",
+        in_identity=False,
+    ),
 )
 
 

@@ -38,7 +38,7 @@ from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import name_span, span_of
 from arroyo_nb.sql.statements import CreateTable
 
-_BAD_DATA = Option(
+BAD_DATA = Option(
     "bad_data",
     Kind.ENUM,
     "what becomes of a record that cannot be read",
@@ -317,7 +317,7 @@ class _Table:
             problems.attempt(partial(self._format, values))
         # Any source can lack an event time, not only one that is decoded.
         if self._connector.formats or Direction.SOURCE in self._connector.directions:
-            values |= self._options.take_all([_BAD_DATA], problems)
+            values |= self._options.take_all([BAD_DATA], problems)
         return values
 
     def _formats_hint(self) -> str:

@@ -37,6 +37,7 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.schema import Field
+from arroyo_nb.state.identity import plan_identity
 
 
 class Outcome(Enum):
@@ -178,7 +179,7 @@ def judge(old: Version, new: Version) -> Verdict:
     found = [*_of_specs(old.spec, new.spec)]
     if old.plan.updating_ttl != new.plan.updating_ttl:
         found.append(Difference(Edit.TTL, "the time to live"))
-    if old.plan.identity != new.plan.identity:
+    if plan_identity(old.plan) != plan_identity(new.plan):
         plans = dict.fromkeys(_Comparison().of_sinks(old.plan.sinks, new.plan.sinks))
         found += plans or [Difference(Edit.PLAN, "the plan")]
     elif old.spec.script != new.spec.script:

@@ -29,6 +29,7 @@ from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.promote.promotion import promoted
 from arroyo_nb.run import handover, stamp
 from arroyo_nb.source import Source
+from arroyo_nb.state.identity import fingerprint, plan_identity
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
@@ -103,7 +104,7 @@ def judged(folder: Path, new: Version) -> Verdict | None:
     old = _version(found)
     if old is not None:
         return judge(old, Version(_found_as(old.spec, new.spec), new.plan))
-    same = found.query == stamp.fingerprint(new.plan.identity)
+    same = found.query == fingerprint(plan_identity(new.plan))
     return Verdict(() if same else (Difference(Edit.UNKNOWN, "what was run before"),))
 
 
@@ -157,7 +158,7 @@ def prepare(folder: Path, new: Version, wish: Wish, command: str) -> Prepared:
     aside = handover.fork(
         folder,
         name,
-        plan_text=new.plan.identity,
+        identity=plan_identity(new.plan),
         left_out=[*_begun_anew(folder, new.plan)],
     )
     note = f"'{name}' goes on from a copy of its state; the original is in '{aside}'"
@@ -202,7 +203,7 @@ def _version(found: stamp.Stamp) -> Version | None:
         plan = file.plan()
     except ArroyoError:  # that of another version
         return None
-    same = stamp.fingerprint(plan.identity) == found.query
+    same = fingerprint(plan_identity(plan)) == found.query
     return Version(file.spec, plan) if same else None
 
 

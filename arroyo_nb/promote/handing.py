@@ -23,8 +23,9 @@ from arroyo_nb.run import owner
 from arroyo_nb.run.handover import hand_over
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.snapshot import RunState
-from arroyo_nb.run.stamp import Stamp, fingerprint, found
+from arroyo_nb.run.stamp import Stamp, found
 from arroyo_nb.run.stopping import StopMode
+from arroyo_nb.state.identity import fingerprint, plan_identity
 
 if TYPE_CHECKING:
     from arroyo_nb.promote.jobfile import JobFile
@@ -110,7 +111,7 @@ def give(run: Run, there: Path, check: Callable[[], None]) -> None:
     folder = state_of(job)
     if folder != run.folder:
         spec = kept(run.plan, run.options)
-        stamp = Stamp(fingerprint(job.plan().identity), run.name, spec=spec)
+        stamp = Stamp(fingerprint(plan_identity(job.plan())), run.name, spec=spec)
         hand_over(run.folder, folder, run.name, stamp)
 
 

@@ -50,6 +50,7 @@ from arroyo_nb.spark.failures import (
 from arroyo_nb.spark.keeping import Keeping, query_settings
 from arroyo_nb.spark.lower import Read
 from arroyo_nb.spark.slots import Slots
+from arroyo_nb.state.identity import plan_identity
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -285,7 +286,7 @@ class Execution:
             check_spare()
             self._claim = claim = RunFolder(
                 self._folder,
-                plan_text=self._identity,
+                identity=self._identity,
                 name=self._name,
                 spec=self._options.spec,
                 differs=self._options.differs,
@@ -416,7 +417,7 @@ class Execution:
         # Rows that were only looked at have been read, and were not written.
         tables = any(output.sink.table for output in self.outputs)
         previewed = tables and not self._options.sinks
-        return self._plan.identity + "\npreviewed" * previewed
+        return plan_identity(self._plan, previewed=previewed)
 
     def _is_wanted(self) -> bool:
         """Whether nobody stopped it while the engine started; then it has begun."""

@@ -42,10 +42,10 @@ from arroyo_nb.run.stamp import (
     STAMP,
     Stamp,
     beside,
-    fingerprint,
     untold,
     waiting,
 )
+from arroyo_nb.state.identity import fingerprint
 
 if TYPE_CHECKING:
     from arroyo_nb.connectors import ResumePoint
@@ -125,8 +125,8 @@ class RunFolder:
     ----------
     path
         Made where it is missing, with access for its owner only.
-    plan_text
-        Text of the plan whose state it holds or will hold.
+    identity
+        Identity of the plan whose state it holds or will hold.
     name
         The run's name, told to whoever meets the lock.
     spec
@@ -145,7 +145,7 @@ class RunFolder:
         self,
         path: Path,
         *,
-        plan_text: str,
+        identity: str,
         name: str,
         spec: str = "",
         differs: Callable[[Stamp], str] = untold,
@@ -171,7 +171,7 @@ class RunFolder:
                 hint="name a folder that this user may write",
             ) from error
         try:
-            stamp = Stamp(fingerprint(plan_text), name, at=str(path), spec=spec)
+            stamp = Stamp(fingerprint(identity), name, at=str(path), spec=spec)
             self.resumed, self.buckets = self._claim(stamp, differs)
         except BaseException:
             self.release()

@@ -20,7 +20,8 @@ from arroyo_nb.run.checkpoint import inspect_checkpoint
 from arroyo_nb.run.folder import LOCK, OUTPUTS, ROWS, Lock, settle
 from arroyo_nb.run.manifest import Manifest
 from arroyo_nb.run.owner import NOTES, REQUEST
-from arroyo_nb.run.stamp import STAMP, Stamp, beside, fingerprint
+from arroyo_nb.run.stamp import STAMP, Stamp, beside
+from arroyo_nb.state.identity import fingerprint
 
 
 def set_aside(folder: Path, name: str) -> Path:
@@ -51,7 +52,7 @@ def set_aside(folder: Path, name: str) -> Path:
 
 
 def fork(
-    folder: Path, name: str, *, plan_text: str, left_out: Collection[str] = ()
+    folder: Path, name: str, *, identity: str, left_out: Collection[str] = ()
 ) -> Path:
     """Let another query go on from the state of a run.
 
@@ -59,7 +60,7 @@ def fork(
     ----------
     folder, name
         The run's.
-    plan_text
+    identity
         Of the plan that goes on.
     left_out
         What of the state is begun anew: paths from the folder.
@@ -78,7 +79,7 @@ def fork(
         settle(folder)
         before = _known(folder)
         with _copied(folder, folder, left_out) as copy:
-            query, at = fingerprint(plan_text), before.at or str(folder)
+            query, at = fingerprint(identity), before.at or str(folder)
             _fork_manifest(folder, copy, left_out)
             replace(before, query=query, at=at, spec="", came_from="").write(copy)
             os.sync()

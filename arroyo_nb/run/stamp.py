@@ -8,7 +8,6 @@ not whole, and counts for nothing.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,17 +15,13 @@ from arroyo_nb.changelog import BUCKETS
 from arroyo_nb.durable_files import read_checked, state_disk, write_checked
 from arroyo_nb.errors import RunProblem, StateProblem
 
-VERSION = 2
-"""Of the format of the state; 2: keys and buckets are dealt out by our own hash."""
+VERSION = 3
+"""Of the format of the state; 2: keys and buckets are dealt out by our own hash; 3: its
+query is known by :mod:`arroyo_nb.state.identity`, and its columns by their place."""
 
 STAMP, _NEXT = "run.json", ".next"
 _MEANING = "it says which query the state is of"
 AFRESH = "name another state folder, or remove this one to start afresh"
-
-
-def fingerprint(text: str) -> str:
-    """Short name of a plan's text; equal plans have equal state."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

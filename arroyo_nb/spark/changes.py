@@ -14,7 +14,6 @@ from arroyo_nb.spark.stateful import (
     time_of,
     timed,
     updated,
-    word,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFra
     keeping
         How the state is kept.
     """
-    names = {name: word(name) for name in node.schema.names}
+    names = {name: f"c_{place}" for place, name in enumerate(node.schema.names)}
     items = [f"{quoted(name)} AS {word}" for name, word in names.items()]
     items += timed(node, TIMESTAMP)
     schema = arrow_schema(frame.selectExpr(*items))
@@ -45,5 +44,5 @@ def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFra
         *(f"{word} AS {quoted(name)}" for name, word in names.items()),
         time_of(node),
         WEIGHT,
-        row_id(operator.keys, node.table),
+        row_id(operator.keys),
     )

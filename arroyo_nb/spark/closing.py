@@ -23,7 +23,7 @@ from arroyo_nb.schema import quoted
 from arroyo_nb.spark.bucket_numbers import placed
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.processors import Close
-from arroyo_nb.spark.stateful import Columns, call_of, measured, told
+from arroyo_nb.spark.stateful import Columns, calls_of, measured, told
 from arroyo_nb.spark.steps import BUCKET, END, START, WindowPartials
 from arroyo_nb.spark.windows import WINDOW, assigned, marked
 
@@ -50,9 +50,9 @@ def closed(
     keeping
         Into how many buckets state is cut.
     """
-    columns = Columns(row_time)
+    columns = Columns(node.input.schema.names, row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
-    calls = tuple(call_of(measure, columns) for measure in node.measures)
+    calls = calls_of(node.measures, columns)
     edges = [f"{WINDOW}.start AS {START}", f"{WINDOW}.end AS {END}"]
     in_windows = frame.select("*", *assigned(node.assign, alone=False))
     rows, schema = columns.read(in_windows, retracts=True, also=edges)
@@ -71,7 +71,7 @@ def closed(
     final = told(steps, operator.output).selectExpr(
         f"{_BOTH} AS {quoted(node.window_name)}",
         *named,
-        *map(measured, node.measures),
+        *measured(node.measures),
         f"{_BOTH} AS {WINDOW}",
     )
     visible = map(quoted, node.schema.names)

@@ -80,7 +80,6 @@ def joined(
         tuple(right for _, right in keys),
         node.how,
         condition,
-        repr(condition) if condition else "",
     )
     parts = [
         side.rows().mapInArrow(SidePartials(operator, number, keeping.buckets), PARTS)
@@ -96,7 +95,7 @@ def joined(
         return rows.selectExpr(*names, f"{time} AS {TIMESTAMP}")
     # The id of a pair is that of its two rows.
     pair = [name for side in sides for name in side.identity()]
-    named_by = row_id(pair, operator.layout.operator)
+    named_by = row_id(pair)
     return changes.selectExpr(*names, time_of(node, time), WEIGHT, named_by)
 
 
@@ -115,7 +114,7 @@ class _Side:
         prefix: str,
         timed: bool,
     ) -> None:
-        self.columns = Columns(row_time, prefix)
+        self.columns = Columns(node.schema.names, row_time, prefix)
         self.time = f"{prefix}time"
         self.id = f"{prefix}id"
         self.updating = nodes.is_updating(node)

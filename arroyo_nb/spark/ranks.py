@@ -44,7 +44,7 @@ def ranked(
     keeping
         How the state is kept.
     """
-    columns = Columns(row_time)
+    columns = Columns(node.input.schema.names, row_time)
     values = {field.name: columns.add(column(field)) for field in node.input.schema}
     keys = dict.fromkeys(columns.add(key) for key in node.keys)
     order = tuple(
@@ -61,7 +61,7 @@ def ranked(
         type_ = spark_type(number.field.type)
         named.append(f"CAST({made.name} AS {type_}) AS {quoted(number.name)}")
     identity = _identity(operator, node, list(values.values()))
-    named_by = row_id(identity, operator.layout.operator)
+    named_by = row_id(identity)
     return updated(rows, operator, keeping).selectExpr(
         *named, time_of(node), WEIGHT, named_by
     )

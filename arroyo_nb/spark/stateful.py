@@ -14,7 +14,7 @@ follow each other in one query, and Spark runs no empty batches.
 
 from __future__ import annotations
 
-import hashlib
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,6 @@ from arroyo_nb.schema import (
     BIGINT_UNSIGNED,
     TIMESTAMP,
     quoted,
-    quoted_text,
     spark_type,
 )
 from arroyo_nb.spark.bucket_numbers import placed
@@ -44,6 +43,7 @@ from arroyo_nb.spark.steps import (
     Stepping,
     decoded,
 )
+from arroyo_nb.state.canonical import Canonical
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -74,9 +74,9 @@ def aggregated(
         How the state is kept.
     """
     retracts = nodes.is_updating(node.input)
-    columns = Columns(row_time)
+    columns = Columns(node.input.schema.names, row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
-    calls = tuple(call_of(measure, columns) for measure in node.measures)
+    calls = calls_of(node.measures, columns)
     rows, schema = columns.read(frame, retracts, timed(node, row_time))
     # Two columns of a DISTINCT may be one expression.
     distinct = tuple(dict.fromkeys(keys))
@@ -89,34 +89,38 @@ def aggregated(
     )
     return changes.selectExpr(
         *named,
-        *map(measured, node.measures),
+        *measured(node.measures),
         time_of(node),
         WEIGHT,
-        row_id(keys, operator.layout.operator),
+        row_id(keys),
     )
 
 
 class Columns:
-    """What an operator reads: each expression once, under a name made of its text and
-    a prefix.
+    """What an operator reads: each expression once, named by its place.
 
-    A saved state is compared by these names.
+    A saved state has these names. They are made of nothing else than the plan says:
+    another Spark SQL text for the same expression changes none.
     """
 
-    def __init__(self, row_time: str, prefix: str = "c_") -> None:
+    def __init__(self, names: Sequence[str], row_time: str, prefix: str = "c_") -> None:
+        self._canonical = Canonical(names)
         self._row_time = row_time
         self._prefix = prefix
-        self._names: dict[str, str] = {}
+        self._columns: dict[str, tuple[str, str]] = {}
 
     @property
     def items(self) -> list[str]:
         """The select list."""
-        return [f"{text} AS {name}" for text, name in self._names.items()]
+        return [f"{text} AS {name}" for name, text in self._columns.values()]
 
     def add(self, expression: exp.Expr) -> str:
         """The column that has the expression's value."""
-        text = spark_sql(expression, row_time=self._row_time)
-        return self._names.setdefault(text, word(text, self._prefix))
+        key = json.dumps(self._canonical.expression(expression))
+        if key not in self._columns:
+            name = f"{self._prefix}{len(self._columns)}"
+            self._columns[key] = name, spark_sql(expression, row_time=self._row_time)
+        return self._columns[key][0]
 
     def read(
         self, frame: DataFrame, retracts: bool, also: Sequence[str] = ()
@@ -128,12 +132,6 @@ class Columns:
         rows = frame.selectExpr(*items)
         schema = arrow_schema(rows)
         return (frame.selectExpr(*items, WEIGHT) if retracts else rows), schema
-
-
-def word(text: str, prefix: str = "c_") -> str:
-    """A plain name for a text: Spark looks into what it hands to Python by name, and
-    stumbles over dots and backticks."""
-    return prefix + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def timed(node: nodes.Stateful, row_time: str) -> list[str]:
@@ -154,18 +152,16 @@ def arrow_schema(rows: DataFrame) -> pa.Schema:
     return to_arrow_schema(rows.schema, timezone="UTC")
 
 
-def row_id(values: Sequence[str], maker: str) -> str:
+def row_id(values: Sequence[str]) -> str:
     """The column that names a row of changes, as Spark SQL text.
 
     Parameters
     ----------
     values
-        What names the row among those of its maker.
-    maker
-        The operator or the table: rows of two that are put together are not the same
-        for equal values.
+        What names the row among those of its operator. A union tells rows of its
+        branches apart.
     """
-    return f"{hashed([*values, quoted_text(maker)])} AS {ROW_ID}"
+    return f"{hashed(values or ['TRUE'])} AS {ROW_ID}"
 
 
 def hashed(values: Sequence[str]) -> str:
@@ -175,8 +171,16 @@ def hashed(values: Sequence[str]) -> str:
     return f"xxhash64({', '.join(told)})"
 
 
-def call_of(measure: nodes.Measure, columns: Columns) -> AggregateCall:
-    """The aggregate that an operator computes, over columns that it reads."""
+def calls_of(
+    measures: Sequence[nodes.Measure], columns: Columns
+) -> tuple[AggregateCall, ...]:
+    """The aggregates that an operator computes, over columns that it reads; each is
+    named by its place, as a saved state has it."""
+    named = enumerate(measures)
+    return tuple(_call(f"agg_{n}", measure, columns) for n, measure in named)
+
+
+def _call(name: str, measure: nodes.Measure, columns: Columns) -> AggregateCall:
     from pyspark.sql.pandas.types import to_arrow_type
     from pyspark.sql.types import DataType
 
@@ -186,7 +190,7 @@ def call_of(measure: nodes.Measure, columns: Columns) -> AggregateCall:
     )
     ddl = _WIDEST if _is_unsigned_sum(measure) else spark_type(measure.type)
     return AggregateCall(
-        measure.name,
+        name,
         measure.function,
         to_arrow_type(DataType.fromDDL(ddl), timezone="UTC"),
         tuple(columns.add(argument) for argument in measure.arguments),
@@ -197,17 +201,22 @@ def call_of(measure: nodes.Measure, columns: Columns) -> AggregateCall:
     )
 
 
-def measured(measure: nodes.Measure) -> str:
-    """A measure of an operator's output, as Spark SQL text.
+def measured(measures: Sequence[nodes.Measure]) -> list[str]:
+    """The measures of an operator's output, as Spark SQL text."""
+    named = enumerate(measures)
+    return [
+        f"{_value(f'agg_{n}', measure)} AS {quoted(measure.name)}"
+        for n, measure in named
+    ]
 
-    A sum of unsigned numbers wraps around as one of signed ones does. It is a DECIMAL
-    to the operator, which therefore gives all of it.
-    """
-    name = quoted(measure.name)
+
+def _value(name: str, measure: nodes.Measure) -> str:
+    """A sum of unsigned numbers wraps around as one of signed ones does. It is a
+    DECIMAL to the operator, which therefore gives all of it."""
     if not _is_unsigned_sum(measure):
         return name
     type_ = spark_type(measure.type)
-    return f"CAST(pmod({name}, CAST({2**64} AS {type_})) AS {type_}) AS {name}"
+    return f"CAST(pmod({name}, CAST({2**64} AS {type_})) AS {type_})"
 
 
 def _is_unsigned_sum(measure: nodes.Measure) -> bool:

@@ -22,7 +22,7 @@ def clock() -> Any:
 
     class Clock:
         output = pa.schema({"now": pa.int64()})
-        layout = partial_layout = Layout("clock", (("rows", NUMBERS),))
+        layout = partial_layout = Layout((("rows", NUMBERS),))
 
         def partial(self, rows: pa.Table) -> State:
             return {"rows": rows}

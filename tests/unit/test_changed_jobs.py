@@ -13,6 +13,7 @@ from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import Source, Span
+from arroyo_nb.state.identity import plan_identity
 
 SPEC = JobSpec(
     "busy",
@@ -38,7 +39,7 @@ def folder(tmp_path, monkeypatch):
     plan = read(Source(SPEC.text)).plan()
     state = tmp_path / "state" / "busy"
     RunFolder(
-        state, plan_text=plan.identity, name="busy", spec=kept(plan, RunOptions())
+        state, identity=plan_identity(plan), name="busy", spec=kept(plan, RunOptions())
     ).release()
     return tmp_path
 

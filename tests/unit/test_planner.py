@@ -20,6 +20,7 @@ from arroyo_nb.plan.verify import BrokenPlan, expressions, verify
 from arroyo_nb.planner import plan_script
 from arroyo_nb.rewrites import PASSES
 from arroyo_nb.schema import BIGINT, DOUBLE
+from arroyo_nb.state.identity import plan_identity
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -155,7 +156,7 @@ def test_the_last_ttl_of_the_script_counts() -> None:
 
 def test_identity_tells_queries_and_tables_apart_but_not_layout() -> None:
     def identity(script: str) -> str:
-        return plan_script(script, tables()).identity
+        return plan_identity(plan_script(script, tables()))
 
     query = "SELECT id FROM clicks WHERE id > 1"
     assert identity(query) == identity(f"-- hello\n{query.replace(' ', '  ')};")

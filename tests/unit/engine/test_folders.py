@@ -159,7 +159,7 @@ def test_neither_state_nor_jars_are_kept_in_such_a_folder(
     (trap / "run" / "lock").symlink_to(precious)
     made_by_another(trap, monkeypatch)
     with pytest.raises(RunProblem, match=r"state' was made by another user") as told:
-        RunFolder(trap / "run", plan_text="plan", name="a")
+        RunFolder(trap / "run", identity="plan", name="a")
     assert "name a folder of your own" in str(told.value.hint)
     assert precious.read_text() == "mine"
     monkeypatch.setenv("ARROYO_NB_CACHE", str(trap))

@@ -16,6 +16,7 @@ from arroyo_nb.promote.jobspec import JobOptions, JobSpec
 from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import Source
+from arroyo_nb.state.identity import plan_identity
 
 TABLE = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);\n"
 SINK = (
@@ -42,7 +43,7 @@ def folder(tmp_path):
     plan = version(SPEC).plan
     run = RunFolder(
         tmp_path / "job",
-        plan_text=plan.identity,
+        identity=plan_identity(plan),
         name="job",
         spec=kept(plan, RunOptions()),
     )

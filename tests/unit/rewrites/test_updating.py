@@ -26,6 +26,7 @@ from arroyo_nb.plan.tree import NodeMap, walk
 from arroyo_nb.plan.verify import BrokenPlan, verify
 from arroyo_nb.planner import plan_script
 from arroyo_nb.rewrites.updating import timed_changes
+from arroyo_nb.state.identity import plan_identity
 
 TABLES = Path(__file__).parents[2] / "golden" / "tables.sql"
 ORDERS = (
@@ -216,7 +217,7 @@ def test_a_key_makes_nothing_else_updating() -> None:
 def test_the_key_is_part_of_what_runs() -> None:
     query = ORDERS + "SELECT * FROM orders"
     fewer = query.replace("NOT NULL PRIMARY KEY", "NOT NULL")
-    identities = {plan_script(q, Catalog()).identity for q in (query, fewer)}
+    identities = {plan_identity(plan_script(q, Catalog())) for q in (query, fewer)}
     assert len(identities) == 2
 
 
@@ -240,7 +241,7 @@ def test_the_plan_says_how_long_keys_are_kept() -> None:
     assert "idle for 90s" in plan.explain()
     longer = plan.with_updating_ttl(timedelta(minutes=3))
     assert longer.updating_ttl == timedelta(minutes=3)
-    assert (plan.updating_ttl, longer.identity) == (
+    assert (plan.updating_ttl, plan_identity(longer)) == (
         timedelta(seconds=90),
-        plan.identity,
+        plan_identity(plan),
     )

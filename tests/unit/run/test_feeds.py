@@ -61,7 +61,7 @@ def feeds(tmp_path):
 
 @pytest.fixture
 def claim(tmp_path):
-    folder = RunFolder(tmp_path / "state", plan_text="", name="r")
+    folder = RunFolder(tmp_path / "state", identity="", name="r")
     yield folder
     folder.release()
 
@@ -174,7 +174,7 @@ def test_the_run_keeps_its_folder_while_a_source_hangs(
     source = Hanging()
     (feed,) = run.feeds._feeds
     feed.recorder = source
-    run._claim = claim = RunFolder(tmp_path / "state", plan_text="", name="r")
+    run._claim = claim = RunFolder(tmp_path / "state", identity="", name="r")
     run.feeds.start(claim)
     assert source.asked.wait(DEADLINE_S)
     run.feeds.close()
@@ -182,7 +182,7 @@ def test_the_run_keeps_its_folder_while_a_source_hangs(
 
     def is_free():
         try:
-            RunFolder(tmp_path / "state", plan_text="", name="next").release()
+            RunFolder(tmp_path / "state", identity="", name="next").release()
         except RunProblem:
             return False
         return True

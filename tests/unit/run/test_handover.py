@@ -11,7 +11,8 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.run import handover
 from arroyo_nb.run.folder import Lock, RunFolder
 from arroyo_nb.run.relocation import relocate
-from arroyo_nb.run.stamp import Stamp, beside, fingerprint, found
+from arroyo_nb.run.stamp import Stamp, beside, found
+from arroyo_nb.state.identity import fingerprint
 
 NEW = Stamp(fingerprint("plan"), "job", spec="what it was")
 CHUNK_NS = 946_684_801_000_000_000
@@ -24,7 +25,7 @@ class Killed(BaseException):
 @pytest.fixture
 def state(tmp_path):
     """The state of a run of 'plan', with a name that is written in two ways."""
-    folder = RunFolder(tmp_path / "a b" / "run", plan_text="plan", name="cell")
+    folder = RunFolder(tmp_path / "a b" / "run", identity="plan", name="cell")
     chunk = folder.source("0-t") / "1.parquet"
     chunk.write_text("rows")
     os.utime(chunk, ns=(CHUNK_NS, CHUNK_NS))
@@ -55,7 +56,7 @@ def contents(folder):
 
 def opened(folder, plan="plan"):
     """Whether there is state in a folder, for who opens it."""
-    run = RunFolder(folder, plan_text=plan, name="next")
+    run = RunFolder(folder, identity=plan, name="next")
     run.release()
     return run.resumed
 
@@ -83,7 +84,7 @@ def test_what_is_handed_over_goes_on_there_and_nowhere_else(state, tmp_path):
 
 def test_state_that_is_there_is_never_written_over(state, tmp_path):
     job = tmp_path / "job"
-    RunFolder(job, plan_text="plan", name="job").release()
+    RunFolder(job, identity="plan", name="job").release()
     with pytest.raises(RunProblem, match=f"'{job}' has state already"):
         handover.hand_over(state, job, "cell", NEW)
     assert opened(state)
@@ -156,7 +157,7 @@ def test_nothing_is_taken_from_a_run(state, tmp_path):
     lock = Lock(state, "cell")
     for act in (
         lambda: handover.hand_over(state, tmp_path / "job", "job", NEW),
-        lambda: handover.fork(state, "job", plan_text="other"),
+        lambda: handover.fork(state, "job", identity="other"),
         lambda: handover.set_aside(state, "job"),
     ):
         with pytest.raises(RunProblem, match="in use by run 'cell' of process"):
@@ -167,7 +168,7 @@ def test_nothing_is_taken_from_a_run(state, tmp_path):
 
 def test_a_fork_takes_the_place_and_leaves_the_original_as_it_was(state):
     before, stamp = contents(state), (state / "run.json").read_text()
-    aside = handover.fork(state, "job", plan_text="other", left_out=["lookups"])
+    aside = handover.fork(state, "job", identity="other", left_out=["lookups"])
     assert aside == state.with_name("run.aside-1")
     assert contents(aside) == before
     assert (aside / "run.json").read_text() == stamp
@@ -181,7 +182,7 @@ def test_a_fork_takes_the_place_and_leaves_the_original_as_it_was(state):
 
 
 def test_what_is_set_aside_is_kept_and_the_next_begins_anew(state):
-    handover.fork(state, "job", plan_text="other")
+    handover.fork(state, "job", identity="other")
     aside = handover.set_aside(state, "job")
     assert aside.name == "run.aside-2"
     assert not opened(state, "third")
@@ -198,7 +199,7 @@ def test_a_fork_that_is_killed_before_it_took_the_place_is_gone_on_with(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", renamed)
         with pytest.raises(Killed):
-            handover.fork(state, "job", plan_text="other")
+            handover.fork(state, "job", identity="other")
     assert not state.exists()
     assert opened(state, "other")
     assert (state / "sources/0-t/1.parquet").exists()
@@ -285,7 +286,7 @@ def test_the_copy_of_a_fork_that_was_cut_off_is_not_state_later(state, monkeypat
         patched.setattr(handover, "_renamed", killed)
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
-            handover.fork(state, "cell", plan_text="other")
+            handover.fork(state, "cell", identity="other")
     assert beside(state).exists()
     assert opened(state)
     shutil.rmtree(state)
@@ -296,8 +297,8 @@ def test_a_fork_right_after_a_handover_has_the_state(state, tmp_path):
     job = tmp_path / "job" / "run"
     handover.hand_over(state, job, "cell", NEW)
     shutil.rmtree(state)
-    RunFolder(state, plan_text="plan", name="cell").release()
-    handover.fork(job, "job", plan_text="other")
+    RunFolder(state, identity="plan", name="cell").release()
+    handover.fork(job, "job", identity="other")
     assert opened(job, "other")
 
 

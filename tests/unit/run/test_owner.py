@@ -31,7 +31,7 @@ from pathlib import Path
 from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.owner import Job, asked_mode
 path = Path(sys.argv[1])
-folder = RunFolder(path, plan_text="plan", name="job")
+folder = RunFolder(path, identity="plan", name="job")
 job = Job("job", "running", port=8080)
 if sys.argv[2] == "told":
     job.write(path)
@@ -112,7 +112,7 @@ def test_a_job_is_stopped_from_elsewhere_and_lets_go(started, folder, spec):
     assert holder(folder) is None
     assert status(spec).state == "stopped"
     assert stop_job(folder) is None
-    RunFolder(folder, plan_text="plan", name="next").release()
+    RunFolder(folder, identity="plan", name="next").release()
 
 
 def test_a_job_is_killed_where_no_mode_is_wanted(started, folder, spec):
@@ -151,19 +151,19 @@ def test_a_killed_job_is_called_so(started, folder, spec):
 
 
 def test_notes_that_are_torn_tell_nothing(folder, spec):
-    RunFolder(folder, plan_text="plan", name="job").release()
+    RunFolder(folder, identity="plan", name="job").release()
     (folder / "job.json").write_text("{")
     assert Job.of(folder) is None
     assert status(spec).state == "stopped"
 
 
 def test_who_only_looks_at_the_lock_refuses_no_run(folder, monkeypatch):
-    RunFolder(folder, plan_text="plan", name="job").release()
+    RunFolder(folder, identity="plan", name="job").release()
     with (folder / "lock").open() as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
         # The look is over once the run has waited for it.
         monkeypatch.setattr("time.sleep", lambda _: looking.close())
-        RunFolder(folder, plan_text="plan", name="next").release()
+        RunFolder(folder, identity="plan", name="next").release()
         assert looking.closed
 
 

@@ -1,0 +1,35 @@
+"""A run resumes from the state that an earlier version has left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from saved_states import HERE, PLAYED, SavedState, lines_of, saved_states
+
+from arroyo_nb import functions
+
+
+@pytest.mark.parametrize("saved", saved_states(), ids=lambda saved: saved.name)
+def test_a_run_resumes_from_a_saved_state(session, monkeypatch, tmp_path, saved):
+    monkeypatch.setenv(HERE, str(tmp_path))
+    resume(session, saved, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["aggregate", "tumble"])
+def test_a_mended_template_reads_the_same_state(session, monkeypatch, tmp_path, name):
+    monkeypatch.setenv(HERE, str(tmp_path))
+    mended = replace(functions.scalar("upper"), template="ucase(concat({0}, ''))")
+    table = {**functions._by_name(), "upper": mended}
+    monkeypatch.setattr(functions, "_by_name", lambda: table)
+    resume(session, SavedState(name), tmp_path)
+
+
+def resume(session, saved, tmp_path):
+    saved.unpack(tmp_path)
+    run = session.run(saved.script, name="job", state_dir=tmp_path / "live", **PLAYED)
+    run.wait()
+    assert run.resumed
+    assert lines_of(run, tmp_path) == saved.rows
+    # It read on: what was read before is not in the rows of this run.
+    assert 0 < run.rows_in < 150

@@ -1,0 +1,11 @@
+
+CREATE TABLE rows (k TEXT, v BIGINT, t TIMESTAMP NOT NULL,
+                   WATERMARK FOR t AS t - INTERVAL '5 seconds')
+WITH (connector = 'single_file', path = '{{ SAVED_STATE }}/rows.jsonl',
+      type = 'source', format = 'json');
+CREATE TABLE people (id BIGINT PRIMARY KEY, town TEXT, age BIGINT)
+WITH (connector = 'single_file', path = '{{ SAVED_STATE }}/people.jsonl',
+      type = 'source', format = 'debezium_json');
+CREATE TABLE written WITH (connector = 'single_file', format = 'json',
+      path = '{{ SAVED_STATE }}/live/written.jsonl', type = 'sink');
+SELECT upper(k) AS k, count(*) AS n, sum(v) AS total, min(v % 10) AS least, stddev(v) AS spread, count(DISTINCT v % 5) AS kinds, array_agg(v % 3) FILTER (WHERE v % 6 = 0) AS some FROM rows GROUP BY upper(k);
