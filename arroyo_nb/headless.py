@@ -23,7 +23,7 @@ from arroyo_nb.job.log import LOGS, FileLog, Logs, log_path
 from arroyo_nb.job.service import Ended, serve
 from arroyo_nb.job.supervisor import GIVE_UP_S, STOP_S
 from arroyo_nb.roots import given
-from arroyo_nb.run import handover, job_registry, owner
+from arroyo_nb.run import job_registry, owner
 from arroyo_nb.run.fit import WAIT_S as FIT_S
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.options import state_folder
@@ -31,6 +31,7 @@ from arroyo_nb.run.picture import data_notes
 from arroyo_nb.run.snapshot import RunState, before_end
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
+from arroyo_nb.state import copies
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -157,7 +158,7 @@ def run_job(job: JobFile, how: JobRun) -> Ended:
                 events.note(text)
         if prepared.aside is not None and not ended.has_run:
             with suppress(RunProblem, OSError):  # else it is where the note says
-                handover.put_back(prepared.aside, folder, name)
+                copies.put_back(prepared.aside, folder, name)
                 events.note(f"the start was refused: the state is back in '{folder}'")
     if ended.error is not None:
         raise job.located(ended.error) from None

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from arroyo_nb.run.folder import OUTPUTS
+from arroyo_nb.state.files import OUTPUTS
 
 BEGINNING = "from the beginning"
 

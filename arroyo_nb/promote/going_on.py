@@ -27,8 +27,8 @@ from arroyo_nb.promote.compatibility import (
 )
 from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.promote.promotion import promoted
-from arroyo_nb.run import handover, stamp
 from arroyo_nb.source import Source
+from arroyo_nb.state import copies, header
 from arroyo_nb.state.identity import fingerprint, plan_identity
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def kept(plan: Plan, options: RunOptions) -> str:
         return ""
 
 
-def differences(plan: Plan, spec: str, found: stamp.Stamp) -> str:
+def differences(plan: Plan, spec: str, found: header.Stamp) -> str:
     """How a plan is another one than that whose state was found, in lines; empty where
     one of them is not known.
 
@@ -98,7 +98,7 @@ def judged(folder: Path, new: Version) -> Verdict | None:
     RunProblem
         When it cannot be used by this version.
     """
-    found = stamp.found(folder)
+    found = header.found(folder)
     if found is None:
         return None
     old = _version(found)
@@ -143,8 +143,8 @@ def prepare(folder: Path, new: Version, wish: Wish, command: str) -> Prepared:
     name = new.spec.name
     if wish is Wish.FRESH:
         # Not judged: also what this version cannot read is set aside.
-        if stamp.is_there(folder):
-            aside = handover.set_aside(folder, name)
+        if header.is_there(folder):
+            aside = copies.set_aside(folder, name)
             note = f"'{name}' begins anew; the state of before is in '{aside}'"
             return Prepared((note,), aside)
         return Prepared()
@@ -155,7 +155,7 @@ def prepare(folder: Path, new: Version, wish: Wish, command: str) -> Prepared:
     notes = tuple(map(str, verdict.differences))
     if verdict.outcome is not Outcome.FORK:
         return Prepared(notes)
-    aside = handover.fork(
+    aside = copies.fork(
         folder,
         name,
         identity=plan_identity(new.plan),
@@ -194,7 +194,7 @@ def refuse(verdict: Verdict, name: str, wish: Wish, command: str) -> None:
     )
 
 
-def _version(found: stamp.Stamp) -> Version | None:
+def _version(found: header.Stamp) -> Version | None:
     """What was run, where the stamp says so and it is indeed whose state this is."""
     if not found.spec:
         return None
@@ -210,7 +210,7 @@ def _version(found: stamp.Stamp) -> Version | None:
 def _begun_anew(folder: Path, new: Plan) -> Iterator[str]:
     """What a fork does not take from the state: rows of other lookup tables, and the
     notes of sinks that are at another place."""
-    found = stamp.found(folder)
+    found = header.found(folder)
     old = None if found is None else _version(found)
     assert old is not None, "it was judged"
     if _looked_up(old.plan) != _looked_up(new):

@@ -20,11 +20,11 @@ from arroyo_nb.promote.going_on import Wish, judged, kept, refuse
 from arroyo_nb.promote.jobspec import STATE
 from arroyo_nb.promote.targets import LOCAL
 from arroyo_nb.run import owner
-from arroyo_nb.run.handover import hand_over
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.snapshot import RunState
-from arroyo_nb.run.stamp import Stamp, found
 from arroyo_nb.run.stopping import StopMode
+from arroyo_nb.state.copies import hand_over
+from arroyo_nb.state.header import Stamp, found
 from arroyo_nb.state.identity import fingerprint, plan_identity
 
 if TYPE_CHECKING:

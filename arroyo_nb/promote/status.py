@@ -9,7 +9,7 @@ from arroyo_nb.errors import ArroyoError
 from arroyo_nb.promote.handing import state_of
 from arroyo_nb.promote.jobfile import load
 from arroyo_nb.run.owner import Job, holder, job_in
-from arroyo_nb.run.stamp import found
+from arroyo_nb.state.header import found
 
 
 class Status(NamedTuple):

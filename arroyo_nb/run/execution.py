@@ -32,7 +32,6 @@ from arroyo_nb.errors import ArroyoError, RunProblem, StateProblem
 from arroyo_nb.file_errors import free_bytes, full_disk
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.feeds import Feeds
-from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.gate import BatchGate
 from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.options import END, RunOptions
@@ -50,6 +49,7 @@ from arroyo_nb.spark.failures import (
 from arroyo_nb.spark.keeping import Keeping, query_settings
 from arroyo_nb.spark.lower import Read
 from arroyo_nb.spark.slots import Slots
+from arroyo_nb.state.folder import RunFolder
 from arroyo_nb.state.identity import plan_identity
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from arroyo_nb.connectors import Offsets
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.plan import nodes
-    from arroyo_nb.run.folder import RunFolder
     from arroyo_nb.run.snapshot import SourceProgress
+    from arroyo_nb.state.folder import RunFolder
     from arroyo_nb.tape import BadRow
     from arroyo_nb.tape.fit import Fit
 

@@ -12,14 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.engine.paths import spark_pattern
+from arroyo_nb.state.files import BEAT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-FOLDER = "heartbeat"
-"""Name of the folder, as the progress of a query tells it."""
-
-BEAT = "beat\n"
 
 BEATS = 10
 """How often the heart beats in the life of a key: by a tenth of it a key may outlive

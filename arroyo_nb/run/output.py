@@ -39,7 +39,6 @@ from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.batch_size import BatchSize
 from arroyo_nb.run.changes import ChangesPreview
 from arroyo_nb.run.feed import Places, Reach, Stretches
-from arroyo_nb.run.folder import user_of
 from arroyo_nb.run.gate import BatchGate
 from arroyo_nb.run.history import History
 from arroyo_nb.run.preview import Preview, Tee
@@ -71,6 +70,7 @@ from arroyo_nb.spark.observe import (
     read_fits,
     read_observed,
 )
+from arroyo_nb.state.folder import user_of
 from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow
 from arroyo_nb.tape.fit import Fit
 

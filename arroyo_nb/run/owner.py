@@ -20,10 +20,10 @@ from pathlib import Path
 from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run import job_registry
-from arroyo_nb.run.folder import LOCK, owner
 from arroyo_nb.run.stopping import StopMode
+from arroyo_nb.state.files import JOB_NOTES, LOCK, STOP_REQUEST
+from arroyo_nb.state.folder import owner
 
-NOTES, REQUEST = "job.json", "stop"
 STOP_S = 150.0
 """How long a job may take to stop: what is being written is written first."""
 
@@ -77,9 +77,9 @@ class Job:
 
     def write(self, folder: Path) -> None:
         """Note it in the folder that it runs; at once or not at all."""
-        draft = (folder / NOTES).with_suffix(".draft")
+        draft = (folder / JOB_NOTES).with_suffix(".draft")
         draft.write_text(json.dumps(asdict(self)), "utf-8")
-        draft.replace(folder / NOTES)
+        draft.replace(folder / JOB_NOTES)
 
     @property
     def is_going(self) -> bool:
@@ -95,7 +95,7 @@ class Job:
     def of(cls, folder: Path) -> Job | None:
         """What the last job in a folder told; None where there was none."""
         with suppress(OSError, ValueError, TypeError):
-            return cls(**json.loads((folder / NOTES).read_text("utf-8")))
+            return cls(**json.loads((folder / JOB_NOTES).read_text("utf-8")))
         return None
 
 
@@ -206,7 +206,7 @@ def asked_mode(folder: Path) -> StopMode | None:
     """How somebody asked the job in a folder to stop, if anybody did; asked once it is
     forgotten."""
     with suppress(OSError, ValueError):
-        path = folder / REQUEST
+        path = folder / STOP_REQUEST
         mode = StopMode(path.read_text())
         path.unlink()
         return mode
@@ -215,9 +215,9 @@ def asked_mode(folder: Path) -> StopMode | None:
 
 def _leave_request(folder: Path, mode: StopMode) -> None:
     # Before the signal: by the time that is heard it is there.
-    draft = folder / f"{REQUEST}.draft"
+    draft = folder / f"{STOP_REQUEST}.draft"
     draft.write_text(mode.value)
-    draft.replace(folder / REQUEST)
+    draft.replace(folder / STOP_REQUEST)
 
 
 def _await_end(folder: Path, job: Job, check: Callable[[], None]) -> None:

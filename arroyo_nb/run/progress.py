@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from arroyo_nb.connectors import topic_of
-from arroyo_nb.run import heartbeat
 from arroyo_nb.run.feed import Place, Places, topic_key
-from arroyo_nb.run.manifest import numbered, read_places
+from arroyo_nb.state.files import HEARTBEAT
+from arroyo_nb.state.manifest import numbered, read_places
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
     3
     """
     every = raw.get("sources", ())
-    sources = [source for source in every if _key(source) != heartbeat.FOLDER]
+    sources = [source for source in every if _key(source) != HEARTBEAT]
     return Progress(
         batch_id=int(raw["batchId"]),
         batch_ms=float(raw.get("durationMs", NOTHING).get("triggerExecution", 0)),

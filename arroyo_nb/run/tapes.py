@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.plan import nodes
-    from arroyo_nb.run.folder import RunFolder
+    from arroyo_nb.state.folder import RunFolder
     from arroyo_nb.tape import BadRow, Recorder
     from arroyo_nb.tape.fit import Fit
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from arroyo_nb.connectors import Offsets, Stream
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.plan import nodes
-    from arroyo_nb.run.folder import RunFolder
+    from arroyo_nb.state.folder import RunFolder
 
 LOOK_S = 1.0
 """How often the broker is asked."""

@@ -18,7 +18,7 @@ import pytest
 from damages import Damage, damages, put_back
 
 from arroyo_nb.errors import RESTORE, ArroyoError, StateProblem
-from arroyo_nb.run.manifest import Manifest
+from arroyo_nb.state.manifest import Manifest
 
 SLICE_S, SLICES = 50, 12
 STOPPED, OLDER = 11, 6

@@ -10,9 +10,9 @@ from arroyo_nb.promote.compatibility import Outcome, Version
 from arroyo_nb.promote.going_on import judged, kept
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobSpec
-from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import Source, Span
+from arroyo_nb.state.folder import RunFolder
 from arroyo_nb.state.identity import plan_identity
 
 SPEC = JobSpec(

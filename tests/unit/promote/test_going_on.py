@@ -13,9 +13,9 @@ from arroyo_nb.promote.compatibility import Edit, Outcome, Version
 from arroyo_nb.promote.going_on import Wish, judged, kept, prepare
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobOptions, JobSpec
-from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import Source
+from arroyo_nb.state.folder import RunFolder
 from arroyo_nb.state.identity import plan_identity
 
 TABLE = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);\n"

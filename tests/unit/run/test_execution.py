@@ -11,10 +11,10 @@ import pytest
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.feeds import Feeds
-from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.snapshot import RunState
 from arroyo_nb.run.stopping import StopMode
+from arroyo_nb.state.folder import RunFolder
 
 USED_UP = OSError(errno.EMFILE, "Too many open files")
 

@@ -14,8 +14,8 @@ from arroyo_nb.run import execution
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.feed import Reach
 from arroyo_nb.run.feeds import Feeds
-from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.options import FLUSH, JOB_FLUSH, RunOptions
+from arroyo_nb.state.folder import RunFolder
 from arroyo_nb.tape import pace
 from arroyo_nb.tape.format import chunk_numbers, chunk_path
 from arroyo_nb.tape.records import Record, RecordWriter

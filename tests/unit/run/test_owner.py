@@ -13,7 +13,6 @@ from arroyo_nb.cli import main
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.promote.status import status
 from arroyo_nb.run import job_registry
-from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.owner import (
     Job,
     asked_mode,
@@ -23,12 +22,13 @@ from arroyo_nb.run.owner import (
     stop_job,
 )
 from arroyo_nb.run.stopping import StopMode
+from arroyo_nb.state.folder import RunFolder
 
 JOB = """
 import signal, sys
 from dataclasses import replace
 from pathlib import Path
-from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.state.folder import RunFolder
 from arroyo_nb.run.owner import Job, asked_mode
 path = Path(sys.argv[1])
 folder = RunFolder(path, identity="plan", name="job")

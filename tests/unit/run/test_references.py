@@ -12,9 +12,9 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import PlanProblem, RunProblem
 from arroyo_nb.planner import plan_script
 from arroyo_nb.run.feeds import Feeds
-from arroyo_nb.run.folder import RunFolder
 from arroyo_nb.run.options import FLUSH, RunOptions
 from arroyo_nb.run.run import Run
+from arroyo_nb.state.folder import RunFolder
 from arroyo_nb.state.identity import plan_identity
 
 TRIPS = """

@@ -16,12 +16,18 @@ from itertools import count
 from pathlib import Path
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.checkpoint import inspect_checkpoint
-from arroyo_nb.run.folder import LOCK, OUTPUTS, ROWS, Lock, settle
-from arroyo_nb.run.manifest import Manifest
-from arroyo_nb.run.owner import NOTES, REQUEST
-from arroyo_nb.run.stamp import STAMP, Stamp, beside
+from arroyo_nb.state.checkpoint import inspect_checkpoint
+from arroyo_nb.state.files import (
+    JOB_NOTES,
+    LOCK,
+    OUTPUTS,
+    ROWS,
+    STOP_REQUEST,
+)
+from arroyo_nb.state.folder import Lock, settle
+from arroyo_nb.state.header import STAMP, Stamp, beside
 from arroyo_nb.state.identity import fingerprint
+from arroyo_nb.state.manifest import Manifest
 
 
 def set_aside(folder: Path, name: str) -> Path:
@@ -197,7 +203,9 @@ def _copied(old: Path, used_as: Path, left_out: Collection[str] = ()) -> Iterato
     is removed when it cannot be made, or the block fails."""
     copy = beside(used_as)
     shutil.rmtree(copy, ignore_errors=True)
-    unwanted = {old / part for part in (*left_out, STAMP, LOCK, NOTES, REQUEST)}
+    unwanted = {
+        old / part for part in (*left_out, STAMP, LOCK, JOB_NOTES, STOP_REQUEST)
+    }
     # What goes on is another query, or a job, which keeps no rows.
     unwanted.update(old.glob(f"{OUTPUTS}/*/{ROWS}"))
 

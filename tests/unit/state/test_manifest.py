@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arroyo_nb.errors import StateProblem
-from arroyo_nb.run.manifest import MANIFEST, Manifest
+from arroyo_nb.state.manifest import MANIFEST, Manifest
 
 OFFSETS = 'v1\n{"batchWatermarkMs":0}\n{"logOffset":%d}'
 

@@ -10,14 +10,14 @@ import sys
 import pytest
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run import folder as folders
-from arroyo_nb.run.checkpoint import Checkpoint
-from arroyo_nb.run.folder import RunFolder, owner
+from arroyo_nb.state import folder as folders
+from arroyo_nb.state.checkpoint import Checkpoint
+from arroyo_nb.state.folder import RunFolder, owner
 
 HOLD = """
 import sys
 from pathlib import Path
-from arroyo_nb.run.folder import RunFolder
+from arroyo_nb.state.folder import RunFolder
 folder = RunFolder(Path(sys.argv[1]), identity="plan", name="first")
 print("held", flush=True)
 sys.stdin.read()

@@ -23,8 +23,8 @@ from uuid import uuid4
 
 from arroyo_nb.connectors import ResumePoint
 from arroyo_nb.errors import StateProblem
-from arroyo_nb.run import heartbeat
-from arroyo_nb.run.manifest import (
+from arroyo_nb.state.files import BEAT, HEARTBEAT
+from arroyo_nb.state.manifest import (
     Manifest,
     numbered,
     read_log,
@@ -94,7 +94,7 @@ class Checkpoint:
             (self.path / "metadata").write_text(name)
         for path in self.beats:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(heartbeat.BEAT)
+            path.write_text(BEAT)
 
     def is_unsettled(self, path: Path) -> bool:
         """Whether a file is of a batch that is not committed: it may come again."""
@@ -245,7 +245,7 @@ class _Reader:
 
     def _needed(self, file: Path) -> Iterator[Path]:
         """Heartbeats that the next batch reads; a chunk that is gone is refused."""
-        if file.parent.name == heartbeat.FOLDER:
+        if file.parent.name == HEARTBEAT:
             yield file
         elif not file.exists():
             raise StateProblem(file, "is gone", _CHUNK)

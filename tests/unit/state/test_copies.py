@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run import handover
-from arroyo_nb.run.folder import Lock, RunFolder
-from arroyo_nb.run.relocation import relocate
-from arroyo_nb.run.stamp import Stamp, beside, found
+from arroyo_nb.state import copies
+from arroyo_nb.state.folder import Lock, RunFolder
+from arroyo_nb.state.header import Stamp, beside, found
 from arroyo_nb.state.identity import fingerprint
+from arroyo_nb.state.relocation import relocate
 
 NEW = Stamp(fingerprint("plan"), "job", spec="what it was")
 CHUNK_NS = 946_684_801_000_000_000
@@ -63,7 +63,7 @@ def opened(folder, plan="plan"):
 
 def test_what_is_handed_over_goes_on_there_and_nowhere_else(state, tmp_path):
     before, job = contents(state), tmp_path / "job" / "run"
-    handover.hand_over(state, job, "cell", NEW)
+    copies.hand_over(state, job, "cell", NEW)
     with pytest.raises(RunProblem, match=f"was handed over to '{job}'"):
         opened(state)
     assert contents(state) == before
@@ -76,9 +76,9 @@ def test_what_is_handed_over_goes_on_there_and_nowhere_else(state, tmp_path):
     assert "a%20b" not in told
     assert "a b" not in told
     # Once more is no harm, and to elsewhere is refused.
-    handover.hand_over(state, job, "cell", NEW)
+    copies.hand_over(state, job, "cell", NEW)
     with pytest.raises(RunProblem, match="has state already"):
-        handover.hand_over(state, tmp_path / "other", "cell", NEW)
+        copies.hand_over(state, tmp_path / "other", "cell", NEW)
     assert not beside(job).exists()
 
 
@@ -86,7 +86,7 @@ def test_state_that_is_there_is_never_written_over(state, tmp_path):
     job = tmp_path / "job"
     RunFolder(job, identity="plan", name="job").release()
     with pytest.raises(RunProblem, match=f"'{job}' has state already"):
-        handover.hand_over(state, job, "cell", NEW)
+        copies.hand_over(state, job, "cell", NEW)
     assert opened(state)
 
 
@@ -109,10 +109,10 @@ def test_a_handover_that_is_killed_leaves_one_state(
         # A process that is killed removes nothing.
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
-            handover.hand_over(state, job, "cell", NEW)
+            copies.hand_over(state, job, "cell", NEW)
     assert found(job) is None
     assert opened(state)
-    handover.hand_over(state, job, "cell", NEW)
+    copies.hand_over(state, job, "cell", NEW)
     assert opened(job)
 
 
@@ -132,7 +132,7 @@ def test_a_handover_that_is_killed_after_its_moment_is_done(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", replace)
         with pytest.raises(Killed):
-            handover.hand_over(state, job, "cell", NEW)
+            copies.hand_over(state, job, "cell", NEW)
     assert moves
     with pytest.raises(RunProblem, match="was handed over"):
         opened(state)
@@ -148,7 +148,7 @@ def test_a_copy_that_fails_is_removed_and_told(state, tmp_path, monkeypatch):
 
     monkeypatch.setattr(shutil, "copytree", full)
     with pytest.raises(RunProblem, match=r"cannot be copied: .*No space left"):
-        handover.hand_over(state, tmp_path / "job", "cell", NEW)
+        copies.hand_over(state, tmp_path / "job", "cell", NEW)
     assert not beside(tmp_path / "job").exists()
     assert opened(state)
 
@@ -156,9 +156,9 @@ def test_a_copy_that_fails_is_removed_and_told(state, tmp_path, monkeypatch):
 def test_nothing_is_taken_from_a_run(state, tmp_path):
     lock = Lock(state, "cell")
     for act in (
-        lambda: handover.hand_over(state, tmp_path / "job", "job", NEW),
-        lambda: handover.fork(state, "job", identity="other"),
-        lambda: handover.set_aside(state, "job"),
+        lambda: copies.hand_over(state, tmp_path / "job", "job", NEW),
+        lambda: copies.fork(state, "job", identity="other"),
+        lambda: copies.set_aside(state, "job"),
     ):
         with pytest.raises(RunProblem, match="in use by run 'cell' of process"):
             act()
@@ -168,7 +168,7 @@ def test_nothing_is_taken_from_a_run(state, tmp_path):
 
 def test_a_fork_takes_the_place_and_leaves_the_original_as_it_was(state):
     before, stamp = contents(state), (state / "run.json").read_text()
-    aside = handover.fork(state, "job", identity="other", left_out=["lookups"])
+    aside = copies.fork(state, "job", identity="other", left_out=["lookups"])
     assert aside == state.with_name("run.aside-1")
     assert contents(aside) == before
     assert (aside / "run.json").read_text() == stamp
@@ -182,8 +182,8 @@ def test_a_fork_takes_the_place_and_leaves_the_original_as_it_was(state):
 
 
 def test_what_is_set_aside_is_kept_and_the_next_begins_anew(state):
-    handover.fork(state, "job", identity="other")
-    aside = handover.set_aside(state, "job")
+    copies.fork(state, "job", identity="other")
+    aside = copies.set_aside(state, "job")
     assert aside.name == "run.aside-2"
     assert not opened(state, "third")
 
@@ -199,7 +199,7 @@ def test_a_fork_that_is_killed_before_it_took_the_place_is_gone_on_with(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", renamed)
         with pytest.raises(Killed):
-            handover.fork(state, "job", identity="other")
+            copies.fork(state, "job", identity="other")
     assert not state.exists()
     assert opened(state, "other")
     assert (state / "sources/0-t/1.parquet").exists()
@@ -250,12 +250,12 @@ def test_a_copy_whose_origin_is_gone_is_never_taken_for_the_newest(
         patched.setattr(Stamp, "write", write)
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
-            handover.hand_over(state, job, "cell", NEW)
+            copies.hand_over(state, job, "cell", NEW)
     shutil.rmtree(state)
     with pytest.raises(RunProblem, match="which is gone: whether") as told:
         opened(job)
     assert told.value.hint == "remove the copy to start afresh"
-    assert handover.set_aside(job, "job").exists()
+    assert copies.set_aside(job, "job").exists()
     assert not opened(job)
 
 
@@ -271,9 +271,9 @@ def test_a_copy_is_taken_though_what_it_was_made_of_is_gone_since(
             if len(settled) == 2:
                 raise Killed
 
-        patched.setattr(handover, "settle", settle)
+        patched.setattr(copies, "settle", settle)
         with pytest.raises(Killed):
-            handover.hand_over(state, job, "cell", NEW)
+            copies.hand_over(state, job, "cell", NEW)
     shutil.rmtree(state)
     assert opened(job)
 
@@ -283,10 +283,10 @@ def test_the_copy_of_a_fork_that_was_cut_off_is_not_state_later(state, monkeypat
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(handover, "_renamed", killed)
+        patched.setattr(copies, "_renamed", killed)
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
-            handover.fork(state, "cell", identity="other")
+            copies.fork(state, "cell", identity="other")
     assert beside(state).exists()
     assert opened(state)
     shutil.rmtree(state)
@@ -295,19 +295,19 @@ def test_the_copy_of_a_fork_that_was_cut_off_is_not_state_later(state, monkeypat
 
 def test_a_fork_right_after_a_handover_has_the_state(state, tmp_path):
     job = tmp_path / "job" / "run"
-    handover.hand_over(state, job, "cell", NEW)
+    copies.hand_over(state, job, "cell", NEW)
     shutil.rmtree(state)
     RunFolder(state, identity="plan", name="cell").release()
-    handover.fork(job, "job", identity="other")
+    copies.fork(job, "job", identity="other")
     assert opened(job, "other")
 
 
 def test_what_was_handed_over_and_is_gone_is_not_handed_over_again(state, tmp_path):
     job = tmp_path / "job" / "run"
-    handover.hand_over(state, job, "cell", NEW)
+    copies.hand_over(state, job, "cell", NEW)
     shutil.rmtree(job)
     with pytest.raises(RunProblem, match="and is gone there"):
-        handover.hand_over(state, job, "cell", NEW)
+        copies.hand_over(state, job, "cell", NEW)
 
 
 def test_state_that_nothing_is_told_of_is_not_used(state):
@@ -318,8 +318,8 @@ def test_state_that_nothing_is_told_of_is_not_used(state):
 
 def test_a_fork_whose_start_is_refused_is_put_back(state):
     before = contents(state)
-    aside = handover.fork(state, "job", plan_text="another plan")
-    handover.put_back(aside, state, "job")
+    aside = copies.fork(state, "job", identity="another plan")
+    copies.put_back(aside, state, "job")
     assert contents(state) == before
     assert [path.name for path in state.parent.iterdir()] == ["run"]
     assert opened(state)

@@ -2,7 +2,7 @@
 
 Beside a folder there may be ``NAME.next``, a copy that takes its place when it is
 opened next, and ``NAME.aside-N``, what was set aside
-(:mod:`arroyo_nb.run.handover`). The stamp of a copy is written last: one without it is
+(:mod:`arroyo_nb.state.copies`). The stamp of a copy is written last: one without it is
 not whole, and counts for nothing.
 """
 

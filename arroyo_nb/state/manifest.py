@@ -4,7 +4,7 @@
 with its size and a check sum. It is written behind the commits, at most once a second
 and when the run ends: it never names a file before its batch is committed, so a kill
 at any moment leaves a manifest that is true. What it does not name yet is checked by
-its form alone (:mod:`arroyo_nb.run.checkpoint`).
+its form alone (:mod:`arroyo_nb.state.checkpoint`).
 
 Files that change with each batch, a sink's notes and the stamp, carry check sums of
 their own, and the number of their batch (:mod:`arroyo_nb.connectors._notes`).

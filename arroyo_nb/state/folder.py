@@ -2,8 +2,8 @@
 
 ::
 
-    run.json            which query this state belongs to (:mod:`arroyo_nb.run.stamp`)
-    manifest.json       which files must be there (:mod:`arroyo_nb.run.manifest`)
+    run.json            whose state this is (:mod:`arroyo_nb.state.header`)
+    manifest.json       which files must be there (:mod:`arroyo_nb.state.manifest`)
     lock                held (flock) by the process that runs it; names its owner
     job.json            of a job: which process it is (:mod:`arroyo_nb.run.owner`)
     sources/TABLE/      chunks that the conductor released; where a topic was begun
@@ -33,11 +33,9 @@ from arroyo_nb.durable_files import state_disk
 from arroyo_nb.engine.folders import foreign
 from arroyo_nb.errors import RunProblem, StateProblem
 from arroyo_nb.file_errors import full_disk, is_full
-from arroyo_nb.run import heartbeat
-from arroyo_nb.run.checkpoint import Checkpoint, inspect_checkpoint, newest_chunks
-from arroyo_nb.run.manifest import MANIFEST, Manifest, numbered
-from arroyo_nb.run.relocation import logs, relocate
-from arroyo_nb.run.stamp import (
+from arroyo_nb.state.checkpoint import Checkpoint, inspect_checkpoint, newest_chunks
+from arroyo_nb.state.files import HEARTBEAT, LOCK, OUTPUTS, ROWS
+from arroyo_nb.state.header import (
     AFRESH,
     STAMP,
     Stamp,
@@ -46,11 +44,12 @@ from arroyo_nb.run.stamp import (
     waiting,
 )
 from arroyo_nb.state.identity import fingerprint
+from arroyo_nb.state.manifest import MANIFEST, Manifest, numbered
+from arroyo_nb.state.relocation import logs, relocate
 
 if TYPE_CHECKING:
     from arroyo_nb.connectors import ResumePoint
 
-LOCK, OUTPUTS, ROWS = "lock", "outputs", "rows"
 NOTED_S = 1.0
 """How often the manifest is written at most while a run goes on."""
 
@@ -184,7 +183,7 @@ class RunFolder:
 
     def heartbeat(self) -> Path:
         """Where the beats for idle state go."""
-        return self._made("sources", heartbeat.FOLDER)
+        return self._made("sources", HEARTBEAT)
 
     def lookups(self) -> Path:
         """What was read of lookup tables."""
