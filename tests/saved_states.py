@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import tarfile
+import tempfile
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.planner import plan_script
+from arroyo_nb.session import Session
 from arroyo_nb.state.identity import plan_identity
 
 STATES = Path(__file__).parent / "states"
@@ -154,36 +156,31 @@ def lines_of(run, here: Path) -> list[str]:
     return sorted(json.dumps(row, default=str, sort_keys=True) for row in rows)
 
 
-def _make(name: str) -> None:
+def _make(name: str, session) -> None:
     """Run a script half-way, keep its state, and run it to its end."""
-    import tempfile
-
-    from arroyo_nb.session import Session
-
     here = Path(tempfile.mkdtemp())
     os.environ[HERE] = str(here)
     write_sources(here)
     script, state = TABLES + CASES[name] + ";\n", here / "live"
-    with Session() as session:
-        run = session.run(script, name="job", state_dir=state, step=True, **PLAYED)
-        commits = state / "job/outputs/0/checkpoint/commits"
-        for batch in range(STOPPED_AFTER):
-            run.step()
-            while not (commits / str(batch)).exists():
-                assert run.error is None, run.error
-                time.sleep(0.01)
-        run.stop().wait_quietly(30)
-        folder = STATES / name
-        folder.mkdir()
-        with tarfile.open(folder / "state.tar.xz", "w:xz") as archive:
-            archive.add(state, "live")
-        run = session.run(script, name="job", state_dir=state, **PLAYED)
-        run.wait()
-        lines = lines_of(run, here)
-        if "INSERT" not in script:
-            whole = session.run(script, name="whole", **PLAYED)
-            whole.wait()
-            assert lines_of(whole, here) == lines, "resumed otherwise than undisturbed"
+    run = session.run(script, name="job", state_dir=state, step=True, **PLAYED)
+    commits = state / "job/outputs/0/checkpoint/commits"
+    for batch in range(STOPPED_AFTER):
+        run.step()
+        while not (commits / str(batch)).exists():
+            assert run.error is None, run.error
+            time.sleep(0.01)
+    run.stop().wait_quietly(30)
+    folder = STATES / name
+    folder.mkdir()
+    with tarfile.open(folder / "state.tar.xz", "w:xz") as archive:
+        archive.add(state, "live")
+    run = session.run(script, name="job", state_dir=state, **PLAYED)
+    run.wait()
+    lines = lines_of(run, here)
+    if "INSERT" not in script:
+        whole = session.run(script, name="whole", **PLAYED)
+        whole.wait()
+        assert lines_of(whole, here) == lines, "resumed otherwise than undisturbed"
     plan = plan_script(script, Catalog())
     (folder / "script.sql").write_text(script, "utf-8")
     (folder / "identity.json").write_text(plan_identity(plan) + "\n", "utf-8")
@@ -191,6 +188,7 @@ def _make(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for case in sys.argv[1:] or CASES:
-        if not (STATES / case).exists():
-            _make(case)
+    with Session() as session:
+        for case in sys.argv[1:] or CASES:
+            if not (STATES / case).exists():
+                _make(case, session)
