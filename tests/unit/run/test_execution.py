@@ -25,7 +25,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Execution:
     run = Execution.__new__(Execution)
     run.lock = Mock(__enter__=Mock(), __exit__=Mock(return_value=None))
     run.state, run.note, run.error = RunState.RUNNING, "", None
-    run.outputs = (Mock(spec=Output, gate=Mock()), Mock(spec=Output, gate=Mock()))
+    run.outputs = tuple(Mock(spec=Output, gate=Mock(), sink=Mock()) for _ in "ab")
     for output in run.outputs:
         output.join.return_value = True
     run.feeds = Mock(spec=Feeds)
@@ -34,6 +34,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Execution:
     run._engine = SimpleNamespace(restarts=0, alive=True, tidy=Mock())
     run._generation, run._repeated, run._listeners = 0, [Mock()], (Mock(),)
     run._begun, run._begun_s = True, 0.0
+    monkeypatch.setattr(run, "_watch_servers", lambda: None, raising=False)
     return run
 
 
