@@ -68,13 +68,14 @@ def behind(source: SourceProgress) -> list[str]:
     >>> from arroyo_nb.run.snapshot import PartitionProgress as P
     >>> parts = (P(0, 5, 7), P(1, 3, 3, idle=True))
     >>> behind(SourceProgress("q", 8, None, timedelta(), False, partitions=parts))
-    ['2 partitions, 2 records behind (0: 2)', 'idle: 1']
+    ['2 partitions, 2 records behind (partition 0: 2)', 'partition 1 is idle']
     """
     partitions = source.partitions
     parts = [_lag(partitions, source.lag)]
     idle = [partition.number for partition in partitions if partition.idle]
     if idle:
-        parts.append(f"idle: {_numbers(idle)}")
+        noun, are = ("partition", "is") if len(idle) == 1 else ("partitions", "are")
+        parts.append(f"{noun} {_numbers(idle)} {are} idle")
     if source.away_s >= 1:
         length = duration(timedelta(seconds=int(source.away_s)))
         parts.append(f"{AWAY} for {length}")
@@ -87,7 +88,7 @@ def unread(source: SourceProgress) -> str:
     >>> from arroyo_nb.run.snapshot import PartitionProgress as P
     >>> parts = (P(0, 5, 7), P(1, 3, 3, idle=True))
     >>> unread(SourceProgress("q", 8, None, timedelta(), False, partitions=parts))
-    '2 partitions, 2 records not read (0: 2)'
+    '2 partitions, 2 records not read (partition 0: 2)'
     """
     if source.lag:
         return _lag(source.partitions, source.lag, "not read")
@@ -105,7 +106,8 @@ def _lag(
     if len(partitions) == 1 or not late:
         return told
     each = ", ".join(f"{p.number}: {p.lag:,}" for p in late[:MOST_PARTITIONS])
-    return f"{told} ({each}{', …' if len(late) > MOST_PARTITIONS else ''})"
+    noun = "partition" if len(late) == 1 else "partitions"
+    return f"{told} ({noun} {each}{', …' if len(late) > MOST_PARTITIONS else ''})"
 
 
 def _numbers(numbers: Sequence[int]) -> str:

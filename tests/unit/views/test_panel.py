@@ -140,7 +140,7 @@ TOPIC = SourceProgress(
 @pytest.mark.parametrize(
     ("bounded", "end", "said"),
     [
-        (False, 7, "2 partitions, 2 records not read (0: 2)"),
+        (False, 7, "2 partitions, 2 records not read (partition 0: 2)"),
         (False, 5, "2 partitions"),
         (True, 5, "2 partitions, read to the end"),
     ],
@@ -154,7 +154,7 @@ def test_a_run_that_has_ended_is_behind_nothing(
     lag = f"2 partitions, {end - 5} records behind"
     for told in (body(running), *still.bundle(running).values()):
         assert lag in told
-        assert "idle: 1" in told
+        assert "partition 1 is idle" in told
         assert "no broker answers" in told
     for state in (RunState.FINISHED, RunState.STOPPED, RunState.FAILED):
         ended = replace(running, state=state)
