@@ -94,6 +94,11 @@ SQL = (
         "nested calls with long arguments take an iteration for each level",
     ),
     Setting("spark.sql.variable.substitute", "false", "${..} in text is text"),
+    Setting(
+        "spark.sql.parquet.filterPushdown",
+        "false",
+        "what Parquet's reader leaves out of a tape is not counted as read",
+    ),
     Setting("spark.sql.adaptive.enabled", "false", "it re-plans each micro-batch"),
     Setting(
         _CHECKPOINT_WRITER,

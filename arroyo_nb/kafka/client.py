@@ -22,7 +22,7 @@ LOOK_S = 0.1
 
 _PASSING = (
     *("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART"),
-    *("UNKNOWN_LEADER_EPOCH", "_NOENT"),
+    *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "_NOENT"),
 )
 """What a broker says of a partition that it is just about to open."""
 

@@ -114,7 +114,6 @@ class ChangesPreview(Preview):
         schema = arrow_schema(self.schema)
         newest, count = newest_documents(changes, self._limit_rows)
         rows = newest.select(schema.names).cast(schema)
-        self._remember(rows, batch_id, count)
         before, count_before = self._before(batch_id)
         after, count_after = (
             before.after(changes),
@@ -124,6 +123,7 @@ class ChangesPreview(Preview):
             kept = changes.select(self._changes.names).cast(self._changes)
             result_rows = int(count_after)
             self._store.append(kept, batch_id, count, result_rows, before.as_changes)
+        self._remember(rows, batch_id, count)
         with self._lock:
             self._settled, self._batch_id = (before, count_before), batch_id
             self._relation, self._count = after, int(count_after)

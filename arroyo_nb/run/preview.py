@@ -113,9 +113,10 @@ class Preview:
         rows = _by_window(rows, self.schema)
         if self.ends_at is not None:
             rows = rows.slice(0, max(0, self.ends_at - self._rows_before(batch_id)))
-        self._remember(rows, batch_id, rows.num_rows)
+        # In this order: who looks meanwhile must not miss what is just being kept.
         if self._store is not None:
             self._store.append(rows, batch_id, rows.num_rows)
+        self._remember(rows, batch_id, rows.num_rows)
         self._sort_in(rows)
         self._tell(rows, batch_id)
 
@@ -193,7 +194,8 @@ class Preview:
     def cut_rows(self) -> int:
         """How many rows are not here."""
         store = self._readable
-        return self.total_rows - (self._in_memory if store is None else store.kept)
+        here = self._in_memory if store is None else store.kept
+        return max(0, self.total_rows - here)
 
     @property
     def cut_text(self) -> str:

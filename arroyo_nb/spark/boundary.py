@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from py4j.java_gateway import JavaClass
+
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
@@ -28,8 +30,6 @@ def begin_no_batch(query: StreamingQuery) -> None:
     what is set here (Spark's ``StreamExecution.state``). From then on it is not active
     any more, though its batch may still run: :func:`has_ended` tells.
     """
-    from py4j.java_gateway import JavaClass
-
     wrapper: Any = query._jsq
     classes = JavaClass(_TERMINATED, wrapper._gateway_client)
     wrapper.streamingQuery().state().set(getattr(classes, "MODULE$"))
@@ -38,11 +38,25 @@ def begin_no_batch(query: StreamingQuery) -> None:
 def has_ended(query: StreamingQuery) -> bool:
     """Whether its last batch is done; on the worker, after :func:`begin_no_batch`.
 
-    One that waits for its next trigger would look only then, and is woken.
+    One that waits for its next trigger would look only then, and is woken. Its thread
+    is asked, and not its status: that says that no trigger is active for as long as the
+    next batch is planned, too, which would then be given up.
     """
-    if not query.status["isTriggerActive"]:
+    if _waits_for_trigger(query):
         query.stop()
     return not is_alive(query)
+
+
+def _waits_for_trigger(query: StreamingQuery) -> bool:
+    """Whether its thread sleeps until the next trigger is due."""
+    # Thread.sleep is on top of it, in one frame or two.
+    frames = list(_thread(query).getStackTrace())[:5]
+    return any(frame.getMethodName() == "waitTillTime" for frame in frames)
+
+
+def _thread(query: StreamingQuery) -> Any:
+    execution: Any = query._jsq.streamingQuery()
+    return execution.queryExecutionThread()
 
 
 def stop_at_once(query: StreamingQuery, release: Callable[[], object]) -> bool:
@@ -73,5 +87,4 @@ def stop_at_once(query: StreamingQuery, release: Callable[[], object]) -> bool:
 
 def is_alive(query: StreamingQuery) -> bool:
     """Whether the thread of a query still runs."""
-    execution: Any = query._jsq.streamingQuery()
-    return bool(execution.queryExecutionThread().isAlive())
+    return bool(_thread(query).isAlive())

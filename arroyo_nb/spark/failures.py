@@ -191,6 +191,8 @@ _WORDLESS = (
         "records of partition {partition} of the topic '{topic}' were deleted before "
         "they were read: the offsets from {first} up to {after} are not all there",
         _LOST,
+        # Spark quotes an option before it.
+        r"(?:Some data may have been lost(?s:.*?))?"
         r"Could not read records in offset \[(?P<first>\d+), (?P<after>\d+)\)"
         r" for topic partition (?P<topic>\S+)-(?P<partition>\d+)",
     ),

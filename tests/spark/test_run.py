@@ -453,3 +453,20 @@ def test_a_finished_run_that_is_resumed_says_what_it_said(session):
     assert {*rows, before.rows_in, after.rows_in} == {10}
     assert after.elapsed_s > before.elapsed_s
     assert after.rows_per_s < before.rows_per_s
+
+
+def test_rows_that_no_filter_lets_through_have_been_read(session, tmp_path):
+    """Not a page of them is left out, nor the end of the stream, which is no row."""
+    path = tmp_path / "rows.json"
+    path.write_text("".join(f'{{"v": {n}}}\n' for n in range(1000)))
+    for where in ("TRUE", "v > 990"):
+        run = session.run(
+            f"""CREATE TABLE rows (v BIGINT) WITH (connector = 'single_file',
+                path = '{path}', type = 'source', format = 'json');
+            CREATE TABLE out WITH (connector = 'single_file', type = 'sink',
+                path = '{tmp_path}/{where}.json', format = 'json');
+            INSERT INTO out SELECT v FROM rows WHERE {where}""",
+            wait=True,
+            traced=False,
+        )
+        assert run.rows_in == 1000

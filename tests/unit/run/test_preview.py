@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.run.preview import Preview
+from arroyo_nb.run.row_store import RowStore
 from arroyo_nb.schema import (
     BIGINT,
     TEXT,
@@ -79,3 +80,20 @@ def test_an_append_only_changelog_only_creates():
 @pytest.mark.parametrize("read", [Preview.table, Preview.changelog])
 def test_an_empty_preview_has_its_columns(read):
     assert read(Preview(SCHEMA)).num_rows == 0
+
+
+def test_who_looks_while_a_batch_is_kept_misses_none_of_it(tmp_path, monkeypatch):
+    preview, seen = Preview(SCHEMA), []
+    append = RowStore.append
+
+    def looked_at(store, *batch):
+        seen.append(preview.cut_text)
+        append(store, *batch)
+        seen.append(preview.cut_text)
+
+    monkeypatch.setattr(RowStore, "append", looked_at)
+    preview.keep_in(tmp_path, 10**9)
+    preview.put(rows(1, 2), 0)
+    preview.put(rows(3), 1)
+    assert seen == [""] * 4
+    assert preview.table()["v"].to_pylist() == [1, 2, 3]
