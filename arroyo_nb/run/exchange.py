@@ -103,9 +103,10 @@ def wish(
     RunProblem
         When the rate is none.
     """
-    if rate is not None and not 0 < rate < float("inf"):
+    is_number = isinstance(rate, int | float) and 0 < rate < float("inf")
+    if rate is not None and not is_number:
         raise RunProblem(
-            f"the rate {rate} is not a positive number of rows a second",
+            f"the rate {rate!r} is not a positive number of rows a second",
             hint="leave it out to send as fast as can be",
         )
     return Wish(rate, key, timestamp, tuple(columns))
