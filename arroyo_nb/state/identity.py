@@ -229,6 +229,8 @@ def _options(table: ConnectorTable | LookupTable) -> dict[str, Json]:
 
 
 def _declared(table: ConnectorTable | LookupTable) -> dict[str, Option]:
+    if table.connector not in CONNECTORS.names:  # a DataFrame of the notebook
+        return {}
     connector = CONNECTORS.get(table.connector)
     options = [BAD_DATA, *CACHE_OPTIONS, *connector.options]
     if "format" in table.spec.options:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 from saved_states import saved_states
 from sqlglot import exp
@@ -12,6 +13,7 @@ from sqlglot import exp
 from arroyo_nb import functions
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.frames import lookup_table
 from arroyo_nb.options import Kind, Option
 from arroyo_nb.plan import described, nodes
 from arroyo_nb.planner import plan_script
@@ -169,3 +171,15 @@ def test_an_unknown_expression_is_a_bug():
         Canonical([]).expression(exp.Paren(this=exp.Null()))
     with pytest.raises(TypeError, match="no canonical form for SimpleNamespace"):
         canonical_value(SimpleNamespace())
+
+
+def test_a_dataframe_is_a_table_of_its_columns():
+    query = TABLE.format(more="") + (
+        "SELECT t.id FROM trips AS t JOIN riders AS r ON t.id = r.id"
+    )
+    texts = set()
+    for column in ("name", "driver"):
+        rows = pa.table({"id": [1], column: ["x"]})
+        catalog = Catalog().define(lookup_table("riders", rows, ["id"]))
+        texts.add(plan_identity(plan_script(query, catalog)))
+    assert len(texts) == 2
