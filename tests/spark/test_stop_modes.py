@@ -112,8 +112,10 @@ def test_a_second_stop_need_not_wait(session):
     assert gate.reached.wait(60)
     run.stop(mode="checkpoint")
     run.stop("at once")
-    gate.opened.set()
-    assert run.wait(60)
+    try:
+        assert run.wait(60)
+    finally:
+        gate.opened.set()
     assert run.note == "at once"
 
 
