@@ -36,6 +36,7 @@ READERS = {
     "job/endpoint.py": "compared with event time, and shown",
     "job/log.py": "shown",
     "job/monitor.py": "shown",
+    "job/record.py": "shown",
     "job_status.py": "the age of a file that is written anew each second",
     "kafka/recording.py": "once, at the start",
     "run/emission.py": "once, at the start",
