@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from math import inf
 from typing import Any
 
@@ -44,7 +45,7 @@ def _begin(text: str) -> str:
 
 
 def _variable(text: str) -> str:
-    if not text.isidentifier():
+    if not text.isidentifier() or iskeyword(text):
         raise ValueError("is not a name of a Python variable")
     return text
 
@@ -258,7 +259,8 @@ COMMANDS: Mapping[str, Command] = {
         Command("resume", "go on with a run from its checkpoint",
                 "NAME", "the name of one run", 1, 1, runs=True),
         Command("speed", "play what follows of a run at another speed",
-                "NAME N|max", "the name of one run, and its speed", 2, 2, runs=True),
+                "NAME N|max", "the name of one run, and a speed above 0, or max", 2, 2,
+                runs=True),
         Command("promote", "make a job of a run: a folder to review and to run",
                 "NAME [-o DIR] [--deny A,B] [--target TARGET] [--with-state] "
                 "[--overwrite]",

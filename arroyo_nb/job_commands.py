@@ -254,7 +254,10 @@ def _drift(file: JobFile, path: Path, values: Mapping[str, Any]) -> Iterator[str
     # Versions are those of the day.
     now = replace(made.spec, packages=file.spec.packages)
     if now != file.spec:
-        yield f"{path}: drift: the cell '{origin.cell}' of {notebook} is another now"
+        yield (
+            f"{path}: drift: '{cell.name}' of {notebook}, with the cells above it, run "
+            "or not, makes another job now"
+        )
         texts = file.spec.text.splitlines(), now.text.splitlines()
         yield from difflib.unified_diff(*texts, str(path), str(notebook), lineterm="")
 

@@ -36,7 +36,7 @@ class KafkaLines:
     """
 
     def __init__(
-        self, session: Session, offer: Callable[[str], bool] = lambda _: False
+        self, session: Session, offer: Callable[[str, str], bool] = lambda *_: False
     ) -> None:
         self._session = session
         self._offer = offer
@@ -73,7 +73,7 @@ class KafkaLines:
             found, records = sample(servers, topic, check=check, most=most)
         guessed = guess((r.value for r in records), (r.key for r in records))
         statement = create_table(servers, topic, guessed) if records else ""
-        offered = bool(statement) and self._offer(statement)
+        offered = bool(statement) and self._offer(topic, statement)
         shown = views.Peek(found, records, guessed, statement, rows, offered)
         publish(views.peek(shown))
 

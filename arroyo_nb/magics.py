@@ -25,6 +25,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from traitlets import Bool, Enum, Integer, Unicode
 
 from arroyo_nb import flags
+from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.termination import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
@@ -420,11 +421,16 @@ class ArroyoMagics(Magics):
         found = dict.fromkeys((*self._jobs, *(str(p.absolute()) for p in beside)))
         publish(jobs(Row(*status(Path(path))) for path in found))
 
-    def _offer(self, statement: str) -> bool:
-        """Put a statement into the next cell; False: it was there before."""
-        if statement in self._offered:
+    def _offer(self, topic: str, statement: str) -> bool:
+        """Put a table of a topic into the next cell; False: there was one before, or
+        it is declared. A second one that nobody runs would count in a job that is made
+        of the notebook's file."""
+        tables = self.session.catalog.tables.values()
+        declared = (table for table in tables if isinstance(table, ConnectorTable))
+        read = (table.spec.options.get("topic") for table in declared)
+        if topic in self._offered or topic in read:
             return False
-        self._offered.add(statement)
+        self._offered.add(topic)
         self._shell.set_next_input(f"%%arroyo\n{statement}", replace=False)
         return True
 

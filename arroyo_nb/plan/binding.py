@@ -315,7 +315,10 @@ def _within_group(node: exp.WithinGroup, scope: Scope) -> exp.Expr:
     call, order = node.this, node.expression.expressions
     name = aggregates.primary(call.name.lower())
     if name is None or len(order) != 1:
-        raise PlanProblem("WITHIN GROUP (ORDER BY x) follows an aggregate")
+        raise PlanProblem(
+            f"'{call.name}' is no aggregate that takes WITHIN GROUP (ORDER BY x)",
+            hint=ELSEWHERE.get(call.name.lower()),
+        )
     return _aggregate(name, call, scope, order[0])
 
 

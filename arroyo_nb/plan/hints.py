@@ -9,29 +9,79 @@ from sqlglot import exp
 
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.plan.naming import shown
-from arroyo_nb.plan.nodes import Node, Sink, Source, WindowAggregate
+from arroyo_nb.plan.nodes import Node, Sink, Source, Watermark, WindowAggregate
 from arroyo_nb.plan.operators import AS_TEXT
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.typing import whole_number
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import Timestamp
 
 
 def hints(sinks: Iterable[Sink]) -> list[str]:
     """One line for each source whose rows fall into windows by their arrival although
-    they have a timestamp, and for each number that is compared as text."""
+    they have a timestamp, and for each part of a query that is right and yet never what
+    its author means."""
     nodes = [node for sink in sinks for node in walk(sink)]
     windows = (node for node in nodes if isinstance(node, WindowAggregate))
     below = (node for window in windows for node in walk(window))
     by_arrival = (_by_arrival(node) for node in below if isinstance(node, Source))
-    as_text = (said for node in nodes for said in _compared_as_text(node))
-    return list(dict.fromkeys(filter(None, (*by_arrival, *as_text))))
+    of_nodes = (said for node in nodes for said in _of_node(node))
+    return list(dict.fromkeys(filter(None, (*by_arrival, *of_nodes))))
 
 
-def _compared_as_text(node: Node) -> Iterator[str]:
+def _of_node(node: Node) -> Iterator[str]:
+    if isinstance(node, Watermark):
+        yield from _watermark_ahead(node)
     for _, expression in expressions(node):
-        for cast in expression.find_all(exp.Cast):
-            if cast.meta.get(AS_TEXT) and isinstance(cast.parent, exp.Predicate):
-                yield _text_comparison(cast, cast.parent)
+        for part in expression.walk():
+            match part:
+                case exp.Cast() if part.meta.get(AS_TEXT):
+                    if isinstance(part.parent, exp.Predicate):
+                        yield _text_comparison(part, part.parent)
+                case exp.EQ() | exp.NEQ():
+                    yield from _null_comparison(part)
+                case exp.Between():
+                    yield from _empty_range(part)
+                case exp.Anonymous(this="to_char" | "date_format"):
+                    yield from _plain_format(part)
+
+
+def _watermark_ahead(node: Watermark) -> Iterator[str]:
+    made = node.expression
+    if isinstance(made, exp.Add) and isinstance(made.right, exp.Interval):
+        yield (
+            f"the watermark {shown(made)} runs ahead of the event time: rows are late "
+            "that are in order; write - in place of +"
+        )
+
+
+def _is_null(node: exp.Expr) -> bool:
+    return isinstance(node.this if isinstance(node, exp.Cast) else node, exp.Null)
+
+
+def _null_comparison(node: exp.Binary) -> Iterator[str]:
+    sides = node.left, node.right
+    if any(map(_is_null, sides)):
+        other = next((side for side in sides if not _is_null(side)), sides[0])
+        word = "IS NULL" if isinstance(node, exp.EQ) else "IS NOT NULL"
+        yield f"a comparison with NULL is never true: write {shown(other)} {word}"
+
+
+def _empty_range(node: exp.Between) -> Iterator[str]:
+    low, high = (whole_number(node.args[side]) for side in ("low", "high"))
+    if low is not None and high is not None and low > high:
+        yield (
+            f"BETWEEN {low} AND {high} is never true: write the smaller number first"
+        )
+
+
+def _plain_format(node: exp.Anonymous) -> Iterator[str]:
+    pattern = node.expressions[1]
+    if pattern.is_string and "%" not in pattern.name:
+        yield (
+            f"the format '{pattern.name}' is written as it stands: a field begins with "
+            "%, as in '%Y-%m-%d %H:%M:%S'"
+        )
 
 
 def _text_comparison(cast: exp.Cast, comparison: exp.Expr) -> str:

@@ -187,13 +187,20 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
         raise CatalogProblem(
             f"Cannot coerce arithmetic expression {pair[0]} {SYMBOLS[kind]} {pair[1]} "
             "to valid types",
-            hint=_text_hint(kind, left, right),
+            hint=_days_hint(kind, left, right) or _text_hint(kind, left, right),
         )
     common = common_type(pair)
     assert common is not None
     if isinstance(common, Decimal):
         return _decimal(kind, left, right)
     return _made(kind, cast(left, common), cast(right, common), common)
+
+
+def _days_hint(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> str | None:
+    if type_of(left) != DATE or not is_number(type_of(right)):
+        return None
+    days = right.name if isinstance(right, exp.Literal) else "1"
+    return f"write {SYMBOLS[kind]} INTERVAL '{days} day{'s' * (days != '1')}'"
 
 
 def _text_hint(kind: type[exp.Expr], *operands: exp.Expr) -> str | None:

@@ -114,6 +114,8 @@ def _computed(engine: Engine, table: ConnectorTable, rows: pa.Table) -> pa.Table
     from arroyo_nb.spark.expressions import spark_sql
     from arroyo_nb.spark.held import held_schema
 
+    # It may be the first that needs Spark; types are read by a JVM as well.
+    spark = engine.session
     held = held_schema(table.physical).append(
         pa.field(TIMESTAMP, pa.timestamp("us", "UTC"))
     )
@@ -124,7 +126,7 @@ def _computed(engine: Engine, table: ConnectorTable, rows: pa.Table) -> pa.Table
     columns = (
         f"{made.get(name, quoted(name))} AS {quoted(name)}" for name in table.order
     )
-    frame = engine.session.createDataFrame(rows.select(held.names).cast(held))
+    frame = spark.createDataFrame(rows.select(held.names).cast(held))
     found = frame.selectExpr(*columns).toArrow()
     fields = [
         f.with_type(pa.timestamp("us")) if pa.types.is_timestamp(f.type) else f

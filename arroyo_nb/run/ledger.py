@@ -10,13 +10,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.trace import TracedBatch
-from arroyo_nb.schema import EPOCH, TIMESTAMP
+from arroyo_nb.schema import EPOCH
+from arroyo_nb.spark.late import END, LATE_BY, MISSED, START
 from arroyo_nb.spark.late import late_rows as late_frame
 
 if TYPE_CHECKING:
@@ -150,7 +152,17 @@ def _late_frame(
 ) -> DataFrame:
     read = partial(feeds.read_again, spark, batch.stretches)
     frame = late_frame(aggregate, read, batch.late_watermark)
-    return frame.withColumnRenamed(TIMESTAMP, "event_time")
+    return frame.toDF(*_late_columns(aggregate.input.schema.names))
+
+
+def _late_columns(columns: Sequence[str]) -> list[str]:
+    """The columns of a late row, then what is told of it; what a column is called
+    already has another name then, such as ``event_time_1``."""
+    names = list(columns)
+    for name in ("event_time", START, END, MISSED, LATE_BY):
+        others = (f"{name}_{number}" for number in count(1))
+        names.append(next(n for n in chain([name], others) if n not in names))
+    return names
 
 
 def _naive(table: pa.Table) -> pa.Table:

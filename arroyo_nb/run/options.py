@@ -236,7 +236,8 @@ def instant(value: str | datetime | None) -> datetime | None:
             raise RunProblem(
                 f"'{value}' is not a time",
                 hint="write one like 2013-02-08 12:00, or end for the end that topics "
-                "have now; how long to run is another option: --for, or stop_after",
+                "have now; to run for some time, write --for 30s (in Python "
+                "stop_after='30s')",
             ) from None
     if value is None or value.tzinfo is None:
         return value

@@ -412,7 +412,9 @@ class Run(Awaited):
         return self
 
     def late(self, output: int = 0) -> pa.Table:
-        """Each late row: its columns, event time, window, and how late.
+        """Each late row: its columns, ``event_time``, ``window_start``,
+        ``window_end``, ``missed_windows`` and ``late_by``; a name that one of its
+        columns has already gets a number, as ``event_time_1``.
 
         A late row is one that missed at least one of its windows, and comes once, as
         panels and :meth:`snapshot` count it. Of a hop it may have missed several:

@@ -199,6 +199,16 @@ _ROWS = (
         "leave it out, or give the option that the connector has for it in WITH (...)",
     ),
     (r"&&", "write AND"),
+    (r"\bOFFSET\s+\d", "leave OFFSET out: LIMIT n alone ends a cell after n rows"),
+    (
+        r"\bINSERT\s+INTO\s+(\w+)[^;]*\bVALUES\b",
+        "rows are sent from Python: session.emit('{0}', rows)",
+    ),
+    (
+        r"[<>=]\s*\(\s*SELECT\b",
+        "join the subquery by a key: FROM t JOIN (SELECT k, avg(x) AS mean FROM t "
+        "GROUP BY k) AS m ON t.k = m.k WHERE t.x > m.mean",
+    ),
     (r"\bRLIKE\b|\bREGEXP\b", "write regexp_like(text, 'pattern')"),
     (
         r"\b(?:UNNEST|(?:POS)?EXPLODE(?:_OUTER)?|INLINE)\s*\(\s*([\w.]+)",

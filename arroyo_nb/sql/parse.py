@@ -68,6 +68,7 @@ _REFUSED_CREATES = {
     *("DATABASE", "EXTERNAL", "FUNCTION", "INDEX", "MATERIALIZED", "SCHEMA"),
     *("SECRET", "SEQUENCE", "SOURCE", "SINK", "TYPE"),
 }
+_CURLY = re.compile("[\u201c\u201d\u201e\u2018\u2019]")
 _QUERY_STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.INSERT}
 
 
@@ -117,7 +118,7 @@ def parse_all(source: Source) -> Parsed:
     """
     chunks = _statements(_tokens(source))
     if not chunks:
-        raise SyntaxProblem("Query is empty!").at(source)
+        raise SyntaxProblem("Query is empty!", hint="write a SELECT below").at(source)
     statements: list[Statement] = []
     problems: list[ArroyoError] = []
     unread: set[str] = set()
@@ -252,6 +253,12 @@ def _check_start(tokens: list[Token]) -> None:
 
 def _check_quotes(tokens: list[Token]) -> None:
     for token in tokens:
+        if token.token_type is TokenType.VAR and _CURLY.search(token.text):
+            raise SyntaxProblem(
+                f"syntax error at '{token.text}': curly quotes do not quote",
+                span=Span.of_token(token.start, token.end),
+                hint="write straight ones: 'text', \"name\"",
+            )
         if token.token_type in (TokenType.UNKNOWN, TokenType.VAR) and "`" in token.text:
             raise SyntaxProblem(
                 "syntax error at '`': backticks do not quote a name",

@@ -7,7 +7,6 @@ first chart is drawn.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arroyo_nb.errors import RunProblem
@@ -68,12 +67,11 @@ def draw_offline() -> None:
     """Let altair's charts be pictures, unless another renderer was chosen.
 
     altair's default fetches its library from a CDN when the page is opened; a picture
-    shows everywhere, also without a network. It takes ``vl-convert-python``: where
-    that is not installed, altair's default stays.
+    shows everywhere, also without a network.
     """
     import altair as alt
 
-    if alt.renderers.active == "default" and find_spec("vl_convert"):
+    if alt.renderers.active == "default":
         alt.renderers.enable("png")
 
 
@@ -106,10 +104,7 @@ def _is_window(type_: pa.DataType) -> bool:
 def _encoding(
     table: pa.Table, x: str | None, y: str | None, color: str | None
 ) -> Encoding:
-    for name in filter(None, (x, y, color)):
-        if name not in table.column_names:
-            known = did_you_mean(name, table.column_names)
-            raise RunProblem(f"the result has no column '{name}'", hint=known)
+    x, y, color = (_column(table, name) for name in (x, y, color))
     windows = [name for name in table.column_names if name + END in table.column_names]
     texts, times, numbers = _by_kind(table)
     across = x or next(iter((*windows, *times, *texts)), None)
@@ -123,6 +118,18 @@ def _encoding(
     few = (name for name in texts if name != across and _is_few(table, name))
     end = across + END if across in windows else None
     return Encoding(across, up, color or next(few, None), end)
+
+
+def _column(table: pa.Table, name: str | None) -> str | None:
+    """The column of that name; ``window.start`` is what pandas calls it."""
+    if name is None or name in table.column_names:
+        return name
+    window, _, edge = name.rpartition(".")
+    flat = {"start": window, "end": window + END}.get(edge)
+    if flat in table.column_names and window + END in table.column_names:
+        return flat
+    known = did_you_mean(name, table.column_names)
+    raise RunProblem(f"the result has no column '{name}'", hint=known)
 
 
 def _by_kind(table: pa.Table) -> tuple[list[str], list[str], list[str]]:

@@ -81,6 +81,13 @@ def _finished(snapshot: Snapshot) -> str | None:
         return f"The input has ended: all {every} are in {snapshot.handle}.table()."
     if not snapshot.windowed:
         return f"The input has ended: {_how_many(snapshot)}"
+    left, noun = _open(snapshot)
+    if left:
+        return (
+            f"The run has read up to the end that the topic had. {count(left, noun)} "
+            f"{'is' if left == 1 else 'are'} still open there: newer records may "
+            "belong to them, so they have no final row."
+        )
     return (
         "The input has ended, so the watermark went to the end of time: every window "
         "that was still open has closed."

@@ -119,6 +119,9 @@ def test_a_topic_with_bad_records_has_a_table_that_runs(
     run = session.run(f"SELECT count(*) AS n FROM {table}", until="end", wait=True)
     assert run.table().to_pylist() == [{"n": 98}]
     assert run.snapshot().sources[0].dropped_rows == 2
+    # Other records, another table: a second cell would only be in the way.
+    produce(servers, topic, *[b'{"id": 1.5, "more": 1}'] * 300)
+    assert "in the next cell" not in shell.run(f"peek {topic} {servers}")
 
 
 def test_a_topic_that_is_not_there(shell: Shell, broker: LocalBroker) -> None:

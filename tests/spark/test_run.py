@@ -55,6 +55,29 @@ def test_every_row_is_counted_once_in_its_window_or_as_late(session):
         assert row["event_time"] + row["late_by"] >= row["window_end"]
 
 
+def test_columns_of_a_table_may_be_called_as_those_of_late_rows(session, tmp_path):
+    times = ["00:00:00", "00:01:00", "00:00:02", "00:02:00", "00:00:03"]
+    path = tmp_path / "rows.json"
+    path.write_text(
+        "".join(
+            json.dumps({"event_time": f"2024-01-01T{at}Z", "late_by": n}) + "\n"
+            for n, at in enumerate(times)
+        )
+    )
+    run = session.run(
+        f"""CREATE TABLE rows (event_time TIMESTAMP NOT NULL, late_by BIGINT,
+            WATERMARK FOR event_time AS event_time) WITH (connector = 'single_file',
+            path = '{path}', type = 'source', format = 'json');
+        SELECT tumble(INTERVAL '10 seconds') AS w, count(*) AS n FROM rows
+        GROUP BY w""",
+        wait=True,
+    )
+    assert run.late().column_names == [
+        *("event_time", "late_by", "event_time_1"),
+        *("window_start", "window_end", "missed_windows", "late_by_1"),
+    ]
+
+
 def test_the_rows_of_every_branch_and_partition_are_counted(session):
     again = PATIENT.format(delay="1 day").replace("TABLE flights", "TABLE again")
     run = session.run(

@@ -83,7 +83,10 @@ def test_a_command_takes_its_words(line: str) -> None:
         ("stop", "%arroyo stop takes the name of one run"),
         ("stop --al", "%arroyo stop takes the name of one run"),
         ("explain --all", "%arroyo explain takes the name of one run"),
-        ("speed a", "%arroyo speed takes the name of one run, and its speed"),
+        (
+            "speed a",
+            "%arroyo speed takes the name of one run, and a speed above 0, or max",
+        ),
         ("lookup frame", "%arroyo lookup takes a variable and the columns of its key"),
         ("kafka", "%arroyo kafka takes start, stop or status"),
         ("kafka restart", "%arroyo kafka takes start, stop or status"),

@@ -1,3 +1,4 @@
 -- nothing
 -- error
 -- Query is empty!
+--   hint: write a SELECT below

@@ -90,6 +90,15 @@ def test_columns_can_be_named() -> None:
     }
 
 
+def test_the_edges_of_a_window_have_the_names_that_pandas_gives_them() -> None:
+    rows = Rows(window=WINDOWS, n=[3, 4])
+    by_start, by_end = (plot(rows, x=f"window.{e}", y="n") for e in ("start", "end"))
+    assert drawn(by_start)[1]["x"] == "window"
+    assert drawn(by_end)[1]["x"] == "window end"
+    with pytest.raises(RunProblem, match=r"no column 'n\.start'"):
+        plot(rows, x="n.start")
+
+
 @pytest.mark.parametrize(
     ("columns", "asked", "said"),
     [

@@ -100,6 +100,10 @@ def test_says_what_is_to_be_seen() -> None:
         (STARTING, "Spark starts once"),
         (STOPPED, "2 windows were still open"),
         (FINISHED, "The input has ended, so the watermark went to the end of time"),
+        (
+            replace(STOPPED, state=RunState.FINISHED),
+            "2 windows are still open there: newer records may belong to them",
+        ),
         (UNWINDOWED, "each row goes out as it comes"),
         (FAILED, "the 9 rows it had given stay"),
         (
