@@ -572,7 +572,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _planned(arguments: argparse.Namespace, script: Source) -> Plan:
-    from arroyo_nb.planner import plan_script
+    from arroyo_nb.plan.planner import plan_script
 
     if _is_spec(arguments.file):
         from arroyo_nb.promote import jobfile

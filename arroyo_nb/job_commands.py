@@ -22,8 +22,8 @@ from arroyo_nb.flags import CellLine
 from arroyo_nb.job.counts import read_progress
 from arroyo_nb.notebook_file import PlannedCell
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.explain import streaming_plan
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.explain.page import streaming_plan
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.promote import JOBS, SPEC, SUFFIXES, folder, handing, jobfile
 from arroyo_nb.promote.compatibility import Outcome, Version, judge
 from arroyo_nb.promote.jobfile import JobFile

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from arroyo_nb.views.live import Panel
     from arroyo_nb.views.notebook import NotebookStage
 
-FIRST_CELL = ("arroyo_nb.planner", "arroyo_nb.run.run")
+FIRST_CELL = ("arroyo_nb.plan.planner", "arroyo_nb.run.run")
 """What the first cell of a notebook imports, some hundred modules each."""
 
 _WITH_STATE = "the run has stopped; its job goes on from where that was"

@@ -144,7 +144,7 @@ class _Reader:
             return PlannedCell(identity, name, line, error=error)
 
     def _plan(self, line: CellLine, body: str, place: str) -> Plan:
-        from arroyo_nb.planner import plan_script
+        from arroyo_nb.plan.planner import plan_script
 
         try:
             sql = bind(body, {**self._assigned, **self._given})

@@ -161,7 +161,7 @@ class Session:
             With every independent error of the script.
         """
         # sqlglot is heavy: a kernel that only loads the extension never imports it.
-        from arroyo_nb.planner import plan_script
+        from arroyo_nb.plan.planner import plan_script
 
         chosen = self.strict if strict is None else strict
         return plan_script(sql, self.catalog, strict=chosen, name=source)

@@ -27,8 +27,8 @@ from arroyo_nb.connectors._kafka_stream import BATCH_RECORDS
 from arroyo_nb.engine.jars import CONNECTOR
 from arroyo_nb.kafka import LocalBroker
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.spark.topics import decoded

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from benchmarks.report import Report, main
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.tape import Chunk

@@ -22,7 +22,7 @@ import pyarrow as pa
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.changelog.measures import AggregateCall
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.keeping import IN_ROCKSDB, query_settings
 from arroyo_nb.spark.lower import lower, visible

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 
 PLAIN, KEYS, JOINED = "TIDBCUAM", "TIDBCUAMSL", "TIDCUAMS"
 

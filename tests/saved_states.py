@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.state.identity import plan_identity
 

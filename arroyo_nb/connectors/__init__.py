@@ -76,7 +76,7 @@ class TableSpec:
         Who reads or writes, for whoever meets them at the table's file.
     settled
         Of a sink, the columns that are the same whenever a micro-batch is computed
-        again (:mod:`arroyo_nb.plan.settled`); None: all of them.
+        again (:mod:`arroyo_nb.plan.determinism`); None: all of them.
     resume
         Of a sink, where its query goes on, as the checkpoint says; None: unknown.
     """

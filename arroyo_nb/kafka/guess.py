@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from arroyo_nb.connectors import CONNECTORS, format_options
 from arroyo_nb.formats import FORMATS
-from arroyo_nb.plan.written import (
+from arroyo_nb.plan.tables.render_ddl import (
     PLAIN_NAME,
     written_columns,
     written_event_time,

@@ -89,13 +89,13 @@ class Plan:
     @property
     def hints(self) -> list[str]:
         """What its author has probably overlooked, a line each."""
-        from arroyo_nb.plan.hints import hints
+        from arroyo_nb.plan.explain.hints import hints
 
         return hints(self.sinks)
 
     def explain(self) -> str:
         """The statements, the plan after each pass that changed it, and what Spark
         does for each node of the last one."""
-        from arroyo_nb.plan.explain import explain
+        from arroyo_nb.plan.explain.page import explain
 
         return explain(self)

@@ -28,15 +28,15 @@ from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.options import substituted
 from arroyo_nb.plan import UPDATING_TTL, answers
 from arroyo_nb.plan.answers import Answer
+from arroyo_nb.plan.names.scope import Cascade, Collected
+from arroyo_nb.plan.names.typing import cast, is_nullable, place_of, typed
 from arroyo_nb.plan.nodes import Lookup, Named, Node, Project, Scan, Sink
-from arroyo_nb.plan.options import read_interval
-from arroyo_nb.plan.ordering import Ordering, sort_keys, split_ordering
+from arroyo_nb.plan.queries.ordering import Ordering, sort_keys, split_ordering
+from arroyo_nb.plan.queries.select import Relations, plan_query, selected
 from arroyo_nb.plan.refusals import refuse_clauses
-from arroyo_nb.plan.scope import Cascade, Collected
-from arroyo_nb.plan.select import Relations, plan_query, selected
-from arroyo_nb.plan.tables import check_inferred, create_table
+from arroyo_nb.plan.tables.create_table import check_inferred, create_table
+from arroyo_nb.plan.tables.options import read_interval
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.plan.typing import cast, is_nullable, place_of, typed
 from arroyo_nb.registry import did_you_mean, nearest
 from arroyo_nb.schema import NULL, Field, Schema
 from arroyo_nb.source import Span

@@ -10,9 +10,9 @@ from arroyo_nb.connectors import CONNECTORS, OnDisk
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.frames import FRAME
 from arroyo_nb.plan import Plan
+from arroyo_nb.plan.names.scope import Collected
 from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
-from arroyo_nb.plan.options import Options
-from arroyo_nb.plan.scope import Collected
+from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.roots import Roots
 from arroyo_nb.source import Span

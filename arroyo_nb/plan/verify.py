@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from arroyo_nb.plan.aggregate_calls import is_aggregate
-from arroyo_nb.plan.calls import find_window_call
+from arroyo_nb.plan.names.calls import find_window_call
+from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,
@@ -26,8 +26,8 @@ from arroyo_nb.plan.nodes import (
     Watermark,
     WindowAggregate,
 )
+from arroyo_nb.plan.queries.aggregate_calls import is_aggregate
 from arroyo_nb.plan.tree import NodeMap, walk
-from arroyo_nb.plan.typing import type_of
 
 
 class BrokenPlan(AssertionError):

@@ -64,7 +64,7 @@ class JobFile:
             With the place in the file.
         """
         from arroyo_nb.catalog import Catalog
-        from arroyo_nb.planner import plan_script
+        from arroyo_nb.plan.planner import plan_script
 
         spec, strict = self.spec, strict or self.spec.options.strict
         try:

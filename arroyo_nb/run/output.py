@@ -34,7 +34,7 @@ from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.engine.paths import spark_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.settled import settled_columns
+from arroyo_nb.plan.determinism import settled_columns
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.batch_size import BatchSize
 from arroyo_nb.run.changes import ChangesPreview

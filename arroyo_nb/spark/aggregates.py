@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from arroyo_nb.engine.wrapping import ADD, SUM
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.plan.aggregates import WINDOWED
+from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.plan.nodes import Measure
-from arroyo_nb.plan.typing import type_of
+from arroyo_nb.plan.queries.aggregates import WINDOWED
 from arroyo_nb.schema import Decimal, Type, spark_type
 from arroyo_nb.spark.expressions import bits, decimal_quotient, spark_sql, wrapped
 

@@ -24,7 +24,7 @@ from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.once import once
 from arroyo_nb.functions.patterns import java
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.plan.typing import type_of, whole_number
+from arroyo_nb.plan.names.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,

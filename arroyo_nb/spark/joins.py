@@ -20,8 +20,8 @@ import pyarrow as pa
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.join import UpdatingJoin
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.pairs import is_one_sided
-from arroyo_nb.plan.typing import column
+from arroyo_nb.plan.names.typing import column
+from arroyo_nb.plan.queries.join_conditions import is_one_sided
 from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.pairs import pair_condition

@@ -31,8 +31,8 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS, Decoder, line_format
 from arroyo_nb.options import OptionValue
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.naming import free
-from arroyo_nb.plan.typing import type_of
+from arroyo_nb.plan.names.naming import free
+from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.schema import Schema, arrow_schema, quoted, spark_type
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.held import held_schema

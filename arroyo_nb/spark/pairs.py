@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from arroyo_nb.plan.pairs import operands
-from arroyo_nb.plan.typing import type_of
+from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.queries.join_conditions import operands
 
 OneSided: TypeAlias = Callable[[exp.Expr], "str | None"]
 """The column that has an expression's value; None where it reads both sides."""
@@ -52,7 +52,7 @@ def pair_condition(condition: exp.Expr, one_sided: OneSided) -> Value | Test:
     Parameters
     ----------
     condition
-        Of operators that :func:`arroyo_nb.plan.pairs.operands` knows.
+        Of operators that :func:`arroyo_nb.plan.queries.join_conditions.operands` knows.
     one_sided
         Gives the column of what reads one side only.
     """

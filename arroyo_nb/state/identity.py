@@ -22,7 +22,6 @@ from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import CONNECTORS, format_options
 from arroyo_nb.options import Option
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.lookup_tables import CACHE_OPTIONS
 from arroyo_nb.plan.nodes import (
     Filter,
     Hop,
@@ -43,7 +42,8 @@ from arroyo_nb.plan.nodes import (
     Window,
     WindowAggregate,
 )
-from arroyo_nb.plan.tables import BAD_DATA
+from arroyo_nb.plan.tables.create_table import BAD_DATA
+from arroyo_nb.plan.tables.lookup_tables import CACHE_OPTIONS
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import Schema
 from arroyo_nb.sql.parse import deep_stack

@@ -19,8 +19,8 @@ from typing import Any
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan import Plan, nodes
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.planner import plan_script
 from arroyo_nb.promote.folder import promote
 from arroyo_nb.sql.statements import Query
 

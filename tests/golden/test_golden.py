@@ -21,7 +21,7 @@ import yaml
 from arroyo_nb import flags
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.promote.compatibility import RULINGS, Outcome, Version, judge
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobSpec

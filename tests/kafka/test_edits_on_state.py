@@ -22,7 +22,7 @@ from topics import Topic
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.promote.compatibility import Version
 from arroyo_nb.promote.going_on import Wish, prepare
 from arroyo_nb.promote.jobspec import JobSpec

@@ -22,7 +22,7 @@ from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.frames import lookup_table
 from arroyo_nb.plan import nodes
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.keeping import IN_ROCKSDB, query_settings
 from arroyo_nb.spark.lookups import static_frame
 from arroyo_nb.spark.lower import lower, visible

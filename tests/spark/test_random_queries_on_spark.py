@@ -15,7 +15,7 @@ from random_queries import TABLES, catalog, query
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.plan.nodes import is_updating
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import quoted
 from arroyo_nb.spark.keeping import IN_ROCKSDB, Keeping, query_settings
 from arroyo_nb.spark.lower import lower, visible

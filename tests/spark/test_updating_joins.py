@@ -16,7 +16,7 @@ from microbatches import reader, run_to_end, sampled, write_chunks
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.plan.nodes import is_updating
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.keeping import IN_ROCKSDB, query_settings
 from arroyo_nb.spark.lower import lower, visible
 

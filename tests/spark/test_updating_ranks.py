@@ -13,7 +13,7 @@ from microbatches import reader, run_to_end, write_chunks
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.keeping import IN_ROCKSDB, Keeping, query_settings
 from arroyo_nb.spark.lower import lower, visible
 

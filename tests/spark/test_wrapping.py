@@ -13,8 +13,8 @@ import pytest
 from bound import col, op
 from sqlglot import exp
 
+from arroyo_nb.plan.names.typing import typed
 from arroyo_nb.plan.nodes import Measure
-from arroyo_nb.plan.typing import typed
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,

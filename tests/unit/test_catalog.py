@@ -4,7 +4,7 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 
 TICKS = "CREATE TABLE Ticks WITH (connector = 'impulse', event_rate = 1);"
 

@@ -20,7 +20,7 @@ import arroyo_nb
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.connectors._folder_state import PartFile, Rolling
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.tape import ARRIVAL, TIMESTAMP
 from arroyo_nb.tape.clock import EvenClock
 

@@ -1,7 +1,7 @@
 """The catalog knows how each table came about, and a plan what it read of before."""
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"
 OTHER = "CREATE TABLE other WITH (connector = 'impulse', event_rate = 20)"

@@ -10,7 +10,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.plan.nodes import Project
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.expressions import spark_sql
 
 TABLES = Path(__file__).parents[1] / "golden" / "tables.sql"

@@ -13,9 +13,9 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.plan import Plan
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import expressions
-from arroyo_nb.planner import plan_script
 from arroyo_nb.spark.expressions import spark_sql
 
 GOLDEN = Path(__file__).parents[1] / "golden"

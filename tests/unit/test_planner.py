@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from arroyo_nb import functions
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.errors import ArroyoError, CatalogProblem, SyntaxProblem
-from arroyo_nb.plan.calls import UNSUPPORTED_FUNCTIONS
+from arroyo_nb.plan.names.calls import UNSUPPORTED_FUNCTIONS
 from arroyo_nb.plan.nodes import Hop, Node, Tumble, WindowAggregate
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.rewrites import PASSES
 from arroyo_nb.plan.tree import NodeMap, walk
 from arroyo_nb.plan.verify import BrokenPlan, expressions, verify
-from arroyo_nb.planner import plan_script
-from arroyo_nb.rewrites import PASSES
 from arroyo_nb.schema import BIGINT, DOUBLE
 from arroyo_nb.state.identity import plan_identity
 
@@ -183,7 +183,7 @@ def test_the_deepest_allowed_script_is_planned() -> None:
 def test_planning_leaves_heavy_libraries_out() -> None:
     script = (
         "import sys\n"
-        "from arroyo_nb.planner import plan_script\n"
+        "from arroyo_nb.plan.planner import plan_script\n"
         "from arroyo_nb.catalog import Catalog\n"
         f"tables = open({str(GOLDEN / 'tables.sql')!r}).read()\n"
         "plan_script(tables + 'SELECT * FROM hourly', Catalog()).explain()\n"

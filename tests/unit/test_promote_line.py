@@ -10,7 +10,7 @@ from IPython.utils.capture import capture_output
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.magics import load, unload
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.promote.jobfile import load as load_spec
 from arroyo_nb.promote.jobspec import Origin
 from arroyo_nb.run.options import RunOptions

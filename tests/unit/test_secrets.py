@@ -6,7 +6,7 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.source import Source, Span
 
 SECRET = "canary-9f3"

@@ -45,7 +45,8 @@ class Measure:
     name
         Output column.
     function
-        Lower-case Arroyo name, a key of :data:`arroyo_nb.plan.aggregates.AGGREGATES`.
+        Lower-case Arroyo name, a key of
+        :data:`arroyo_nb.plan.queries.aggregates.AGGREGATES`.
     arguments
         Bound expressions over the input; none for ``count(*)``. The constant argument
         that some functions have is not among them.

@@ -15,9 +15,9 @@ from arroyo_nb.plan.nodes import (
     UpdatingJoin,
     UpdatingRank,
 )
+from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
 from arroyo_nb.promote.jobspec import written
 from arroyo_nb.promote.rules.rule import Hit, Job
-from arroyo_nb.rewrites.strict import refused_by_arroyo
 from arroyo_nb.sql.statements import SetOption
 
 _RANDOM = frozenset(("random", "uuid"))

@@ -16,12 +16,12 @@ from typing import Any
 
 from arroyo_nb.errors import ArroyoError, Unsupported, raise_all
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.intervals import interval_text
+from arroyo_nb.plan.names.intervals import interval_text
+from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
 from arroyo_nb.promote.jobfile import JobFile
 from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.promote.rules import Job
 from arroyo_nb.promote.targets import Delivery
-from arroyo_nb.rewrites.strict import refused_by_arroyo
 from arroyo_nb.sql.statements import SetOption
 
 QUERY, BODY = "arroyo/query.sql", "arroyo/pipeline.json"

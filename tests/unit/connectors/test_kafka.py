@@ -24,7 +24,7 @@ from arroyo_nb.connectors._kafka_stream import (
     start_timestamp_ms,
 )
 from arroyo_nb.errors import CatalogProblem, RunProblem
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 
 SERVERS = {"bootstrap_servers": "h:1"}
 LOGIN = Login("SCRAM-SHA-512", "SASL_SSL", "me", 'a"b\\c')

@@ -13,7 +13,7 @@ from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.connectors._partitions import TIME_PATTERN
 from arroyo_nb.connectors._parts import KEY, LineParts
 from arroyo_nb.errors import CatalogProblem, RunProblem
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.roots import VARIABLE
 from arroyo_nb.schema import BIGINT, Field, Schema
 from arroyo_nb.tape.records import Record, RecordWriter

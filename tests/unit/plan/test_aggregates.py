@@ -10,7 +10,7 @@ import pytest
 from arroyo_nb import completion
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import Unsupported
-from arroyo_nb.plan.aggregates import AGGREGATES, WINDOWED, WINDOWED_DISTINCT, names
+from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.plan.nodes import (
     Measure,
     Ordering,
@@ -18,9 +18,14 @@ from arroyo_nb.plan.nodes import (
     UpdatingAggregate,
     WindowAggregate,
 )
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.queries.aggregates import (
+    AGGREGATES,
+    WINDOWED,
+    WINDOWED_DISTINCT,
+    names,
+)
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.plan.typing import type_of
-from arroyo_nb.planner import plan_script
 from arroyo_nb.schema import BIGINT, DOUBLE
 from arroyo_nb.spark.aggregates import measure_sql
 

@@ -9,7 +9,7 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.nodes import Sink
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 
 TABLES = Path(__file__).parents[2] / "golden" / "tables.sql"
 

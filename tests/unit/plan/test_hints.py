@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 
 TABLE = """
 CREATE TABLE trips (k BIGINT, {columns}) WITH (

@@ -7,8 +7,8 @@ from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.options import Kind, Option, OptionValue
-from arroyo_nb.plan.options import Options
-from arroyo_nb.plan.scope import Collected
+from arroyo_nb.plan.names.scope import Collected
+from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.source import Source
 from arroyo_nb.sql.parse import parse_all
 

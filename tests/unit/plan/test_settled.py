@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.plan.settled import settled_columns
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.determinism import settled_columns
+from arroyo_nb.plan.planner import plan_script
 
 TABLE = """CREATE TABLE t (k TEXT, n INT, x DOUBLE, d DECIMAL(9, 2),
 at TIMESTAMP NOT NULL, WATERMARK FOR at) WITH (

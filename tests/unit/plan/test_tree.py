@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.nodes import Filter, Node, Project, Union
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import size, transform, walk
-from arroyo_nb.planner import plan_script
 
 SCRIPT = """
 CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);

@@ -11,7 +11,7 @@ from machine import allowed
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan import Plan
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.state.identity import plan_identity
 
 TABLE = (

@@ -11,7 +11,7 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.promote.folder import promote
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10);\n"

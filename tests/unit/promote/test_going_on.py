@@ -8,7 +8,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.durable_files import read_checked, write_checked
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.promote.compatibility import Edit, Outcome, Version
 from arroyo_nb.promote.going_on import Wish, judged, kept, prepare
 from arroyo_nb.promote.jobfile import read

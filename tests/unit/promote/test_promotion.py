@@ -9,7 +9,7 @@ import pytest
 from arroyo_nb.catalog import Catalog, Definition
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.frames import lookup_table
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Origin, Udf
 from arroyo_nb.promote.promotion import promoted
 

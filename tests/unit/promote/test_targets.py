@@ -9,7 +9,7 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.promote.jobfile import read
 from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table, Udf
 from arroyo_nb.promote.targets import TARGETS

@@ -14,9 +14,9 @@ from arroyo_nb.plan.nodes import (
     Watermark,
     WindowAggregate,
 )
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.rewrites import PASSES
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.planner import plan_script
-from arroyo_nb.rewrites import PASSES
 
 FILE = "WITH (connector = 'single_file', path = '/f', type = 'source', format = 'json')"
 CLICKS = f"CREATE TABLE clicks (id BIGINT, at TIMESTAMP, WATERMARK FOR at) {FILE};"

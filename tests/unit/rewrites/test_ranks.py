@@ -17,10 +17,10 @@ from arroyo_nb.plan.nodes import (
     UpdatingRank,
     is_updating,
 )
-from arroyo_nb.plan.over import ranked
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.queries.over import ranked
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import BrokenPlan, verify
-from arroyo_nb.planner import plan_script
 from arroyo_nb.schema import BIGINT_UNSIGNED
 
 TABLES = Path(__file__).parents[2] / "golden" / "tables.sql"

@@ -22,10 +22,10 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     is_updating,
 )
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.rewrites.updating import timed_changes
 from arroyo_nb.plan.tree import NodeMap, walk
 from arroyo_nb.plan.verify import BrokenPlan, verify
-from arroyo_nb.planner import plan_script
-from arroyo_nb.rewrites.updating import timed_changes
 from arroyo_nb.state.identity import plan_identity
 
 TABLES = Path(__file__).parents[2] / "golden" / "tables.sql"

@@ -9,7 +9,7 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run import execution
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.feed import Reach

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.feed import Reach
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.progress import LoggedBatch, Progress

@@ -10,7 +10,7 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import PlanProblem, RunProblem
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.options import FLUSH, RunOptions
 from arroyo_nb.run.run import Run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.lookups import StaticTables
 
 SCRIPT = """

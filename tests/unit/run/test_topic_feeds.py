@@ -10,7 +10,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run import topics
 from arroyo_nb.run.feed import Reach, topic_key
 from arroyo_nb.run.feeds import Feeds

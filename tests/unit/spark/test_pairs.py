@@ -15,9 +15,9 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import Unsupported
 from arroyo_nb.plan.nodes import UpdatingJoin
-from arroyo_nb.plan.pairs import is_one_sided
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.plan.queries.join_conditions import is_one_sided
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.planner import plan_script
 from arroyo_nb.spark.pairs import pair_condition
 
 NAMES = {"l": "abcdefg", "r": "hijklmn"}

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pyarrow as pa
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.planner import plan_script
+from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.views import listing
 
 

@@ -1,0 +1,1 @@
+"""EXPLAIN: nodes as text, the whole page, and hints for the author of a script."""

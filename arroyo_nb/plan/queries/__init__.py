@@ -1,0 +1,1 @@
+"""SELECT, clause by clause: joins, grouping, aggregates, OVER, ordering."""

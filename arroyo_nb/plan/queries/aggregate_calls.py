@@ -1,0 +1,200 @@
+"""Calls of aggregate functions, bound, and the measures that they become.
+
+A bound call is ``exp.Anonymous`` whose arguments stand as the grammar has them: inside
+an ``exp.Distinct``, and the last one, with ORDER BY, inside an ``exp.Order``. The
+constant argument comes last. :func:`measure` takes such a call apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from sqlglot import exp
+
+from arroyo_nb.errors import CatalogProblem, PlanProblem
+from arroyo_nb.plan.names import calls
+from arroyo_nb.plan.names.typing import cast, is_nullable, place_of, type_of, typed
+from arroyo_nb.plan.nodes import Measure, Ordering
+from arroyo_nb.plan.queries.aggregates import AGGREGATES
+from arroyo_nb.schema import BIGINT, DOUBLE, Type
+
+_COUNTS = ("no argument", "one argument", "two arguments", "three arguments")
+
+
+def aggregate_call(
+    name: str,
+    arguments: Sequence[exp.Expr],
+    *,
+    distinct: bool = False,
+    order: Sequence[exp.Ordered] = (),
+) -> exp.Anonymous:
+    """A bound aggregate call; no argument stands for ``count(*)``.
+
+    Parameters
+    ----------
+    name
+        The primary one.
+    arguments, order
+        Bound.
+
+    Raises
+    ------
+    CatalogProblem
+        When it does not take these arguments.
+    PlanProblem
+        For an aggregate inside, and for DISTINCT where it has no meaning.
+    """
+    function = AGGREGATES[name]
+    if distinct and len(arguments) != 1 + (function.constant is not None):
+        raise PlanProblem(f"{name}(DISTINCT) takes one argument")
+    values, constant = _split(name, arguments)
+    type_ = _result(name, values)
+    inner = [*arguments, *(item.this for item in order)]
+    if any(find_aggregate(part) is not None for part in inner):
+        raise PlanProblem(f"aggregates cannot be nested: {name}() of an aggregate")
+    if distinct and any(item.this not in values for item in order):
+        raise PlanProblem(
+            "In an aggregate with DISTINCT, ORDER BY expressions must appear in "
+            "argument list"
+        )
+    values = [cast(value, function.reads(type_of(value))) for value in values]
+    wrapped: list[exp.Expr] = [*values, *constant]
+    if distinct:
+        wrapped = [exp.Distinct(expressions=values), *constant]
+    # Where the result does not depend on it, an order is nothing to keep.
+    if order and function.ordered:
+        wrapped[-1] = exp.Order(this=wrapped[-1], expressions=list(order))
+    call = exp.Anonymous(this=name, expressions=wrapped)
+    call.meta["aggregate"] = True
+    return typed(call, type_, nullable=name != "count")
+
+
+def within_group(
+    name: str, arguments: Sequence[exp.Expr], order: exp.Ordered
+) -> exp.Anonymous:
+    """A bound call of ``name(arguments) WITHIN GROUP (ORDER BY order)``.
+
+    Raises
+    ------
+    CatalogProblem
+        As :func:`aggregate_call`; and when the aggregate is none of an ordered set.
+    """
+    if not AGGREGATES[name].within:
+        raise CatalogProblem(
+            "WITHIN GROUP clause can only be used when calling ordered set aggregate "
+            f"functions, which {name}() is not"
+        )
+    call = aggregate_call(name, [order.this, *arguments])
+    if order.args.get("desc"):
+        fraction = call.expressions[-1]
+        # As it is written: 1 - 0.9 is no 0.1 to a float.
+        turned = exp.Literal.number(f"{1 - Decimal(fraction.name):f}")
+        fraction.replace(typed(turned, DOUBLE, nullable=False))
+    return call
+
+
+def measure(name: str, node: exp.Expr) -> Measure:
+    """A bound aggregate call, FILTER included, as an output column of that name.
+
+    Raises
+    ------
+    PlanProblem
+        For a window call in an argument.
+    """
+    where = node.expression if isinstance(node, exp.Filter) else None
+    call = node.this if isinstance(node, exp.Filter) else node
+    arguments, order, distinct = parts(call)
+    for part in (*arguments, *(item.this for item in order)):
+        window = calls.find_window_call(part)
+        if window is not None:
+            raise calls.misplaced_window(window)
+    read = AGGREGATES[call.name].constant
+    return Measure(
+        name,
+        call.name,
+        tuple(arguments if read is None else arguments[:-1]),
+        type_of(node),
+        is_nullable(node),
+        distinct=distinct,
+        where=where,
+        order=tuple(
+            Ordering(o.this, bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
+            for o in order
+        ),
+        parameter=None if read is None else read(arguments[-1]),
+        span=place_of(node),
+    )
+
+
+def parts(call: exp.Expr) -> tuple[list[exp.Expr], list[exp.Ordered], bool]:
+    """The arguments of a call as it was read or bound, its order, and whether it is
+    DISTINCT."""
+    arguments: list[exp.Expr] = list(call.expressions)
+    order: list[exp.Ordered] = []
+    if arguments and isinstance(arguments[-1], exp.Order):
+        order = arguments[-1].expressions
+        arguments[-1] = arguments[-1].this
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        return [*arguments[0].expressions, *arguments[1:]], order, True
+    return arguments, order, False
+
+
+def is_aggregate(expression: exp.Expr) -> bool:
+    """Whether a bound expression is an aggregate call, FILTER included."""
+    return bool(expression.meta.get("aggregate"))
+
+
+def find_aggregate(expression: exp.Expr) -> exp.Expr | None:
+    """The first aggregate call in a bound expression."""
+    return next((node for node in expression.walk() if is_aggregate(node)), None)
+
+
+def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:
+    """An aggregate call over the rows for which the predicate is true.
+
+    Raises
+    ------
+    PlanProblem
+        When the predicate holds an aggregate or a window call.
+    """
+    window = calls.find_window_call(predicate)
+    if window is not None:
+        raise calls.misplaced_window(window)
+    inner = find_aggregate(predicate)
+    if inner is not None:
+        raise PlanProblem("aggregates are not allowed in FILTER", span=place_of(inner))
+    made = exp.Filter(this=call, expression=predicate)
+    made.meta["aggregate"] = True
+    return typed(made, type_of(call), nullable=is_nullable(call))
+
+
+def _split(
+    name: str, arguments: Sequence[exp.Expr]
+) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """The arguments, and the constant one by itself."""
+    function = AGGREGATES[name]
+    wanted = function.arguments + (function.constant is not None)
+    if len(arguments) != wanted and (name != "count" or arguments):
+        raise CatalogProblem(f"{name}() takes {_COUNTS[wanted]}, not {len(arguments)}")
+    if function.constant is None:
+        return list(arguments), []
+    *values, last = arguments
+    if function.constant(last) is None:
+        raise CatalogProblem(
+            f"the last argument of {name}() must be {function.constant_words}",
+            span=place_of(last),
+        )
+    return values, [last]
+
+
+def _result(name: str, values: Sequence[exp.Expr]) -> Type:
+    function = AGGREGATES[name]
+    types = [function.result(type_of(value)) for value in values]
+    for value, type_ in zip(values, types, strict=True):
+        if type_ is None:
+            raise CatalogProblem(
+                f"{name}() does not take {type_of(value)}",
+                hint=f"cast the argument of {name}() to {function.wants}",
+            )
+    return types[0] or BIGINT if types else BIGINT

@@ -1,0 +1,395 @@
+"""Queries -> logical plan: FROM, WHERE, GROUP BY, HAVING and the select list.
+
+Relations are bound from the inside out: every node's columns are known before an
+expression over it is bound. What a SELECT carries beyond the clauses read here is
+refused by name (:mod:`arroyo_nb.plan.refusals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from sqlglot import exp
+
+from arroyo_nb.catalog import Catalog, LookupTable, Relation, View
+from arroyo_nb.connectors import Direction
+from arroyo_nb.errors import (
+    ArroyoError,
+    PlanProblem,
+    Unsupported,
+)
+from arroyo_nb.functions.types import common_type
+from arroyo_nb.plan.names import calls
+from arroyo_nb.plan.names.binding import bind, bind_row_condition
+from arroyo_nb.plan.names.naming import output_name
+from arroyo_nb.plan.names.scope import Cascade, Collected, Scope, spelled, unique
+from arroyo_nb.plan.names.typing import (
+    cast,
+    column,
+    is_nullable,
+    place_of,
+    type_of,
+    typed,
+)
+from arroyo_nb.plan.nodes import (
+    Aggregate,
+    Filter,
+    Lookup,
+    Named,
+    Node,
+    Project,
+    Scan,
+    Union,
+)
+from arroyo_nb.plan.queries.grouping import Grouping, group
+from arroyo_nb.plan.queries.joins import Joined, joined
+from arroyo_nb.plan.queries.over import ranked
+from arroyo_nb.plan.refusals import refuse_clauses
+from arroyo_nb.schema import NULL, Field, check_visible
+from arroyo_nb.source import Span
+from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.grammar import TYPED
+
+
+@dataclass(frozen=True)
+class Relations:
+    """What a name in FROM may mean.
+
+    Parameters
+    ----------
+    catalog
+        Tables and views.
+    ctes
+        The queries of WITH clauses around, by name.
+    broken
+        Names whose definition failed: an error that is already reported.
+    found
+        The tables and views that were asked for, in order; shared by all that are
+        made from this one.
+    headers
+        How the items of select lists were typed that have no name of their own, by the
+        names that they get; shared as well.
+    """
+
+    catalog: Catalog
+    ctes: Mapping[str, Node] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()
+    found: list[Relation] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def get(self, name: str, span: Span | None) -> Node:
+        """The plan of a relation.
+
+        Raises
+        ------
+        CatalogProblem
+            When there is no such table.
+        PlanProblem
+            When it cannot be read.
+        """
+        lowered = name.lower()
+        if lowered in self.ctes:
+            return self.ctes[lowered]
+        if lowered in self.broken:
+            raise Cascade(f"Table {name} failed to be created")
+        table = self.catalog.get(name, span=span)
+        self.found.append(table)
+        if isinstance(table, View):
+            assert isinstance(table.plan, Node)
+            self.headers.update(table.headers)
+            return table.plan
+        if isinstance(table, LookupTable):
+            return Lookup(table, span=span)
+        if table.direction is Direction.SINK:
+            raise PlanProblem(
+                f"attempted to read from table '{table.name}', but it is a sink",
+                span=span,
+            )
+        return Scan(table, span=span)
+
+
+def plan_query(query: exp.Expr, relations: Relations) -> Node:
+    """The logical plan of a query; its columns are named as a sink would see them.
+
+    Raises
+    ------
+    ArroyoError
+        For the errors of the query, all that are independent.
+    """
+    match query:
+        case exp.Select():
+            return _select(query, _with_ctes(query, relations))
+        # EXCEPT and INTERSECT as well: `_branches` refuses them by name.
+        case exp.SetOperation():
+            return _union(query, _with_ctes(query, relations))
+        case exp.Subquery():
+            refuse_clauses(query)
+            return plan_query(query.this, _with_ctes(query, relations))
+        case exp.Values():
+            raise Unsupported("VALUES is not supported", span=span_of(query))
+        case _:
+            raise PlanProblem("expected a query", span=span_of(query))
+
+
+def _with_ctes(query: exp.Expr, relations: Relations) -> Relations:
+    clause = query.args.get("with_")
+    if clause is None:
+        return relations
+    if clause.args.get("recursive"):
+        raise Unsupported("Recursive CTEs are not supported", span=span_of(clause))
+    named: set[str] = set()
+    for cte in clause.expressions:
+        refuse_clauses(cte)
+        identifier = cte.args["alias"].this
+        name = spelled(identifier)
+        if name in named:
+            raise PlanProblem(
+                f'WITH query name "{name}" specified more than once',
+                span=span_of(identifier),
+                hint="give each query of a WITH a name of its own",
+            )
+        named.add(name)
+        # Each sees those before it, and hides a table of its name.
+        plan = plan_query(cte.this, relations)
+        relations = replace(relations, ctes={**relations.ctes, name: plan})
+    return relations
+
+
+def _select(select: exp.Select, relations: Relations) -> Node:
+    refuse_clauses(select)
+    refuse_clauses(select.args.get("distinct") or select)
+    source = select.args.get("from_")
+    if source is None:
+        raise PlanProblem(
+            "No timestamp field found in projection input: a SELECT needs a FROM",
+            span=span_of(select),
+        )
+    read = partial(_relation, relations=relations)
+    found = joined(read(source.this), select.args.get("joins") or [], read)
+    node, scope = found.node, found.scope
+    problems = Collected()
+    where = select.args.get("where")
+    if where is not None:
+        predicate = problems.attempt(
+            partial(bind_row_condition, where.this, scope, "WHERE")
+        )
+        if predicate is not None:
+            node = Filter(node, predicate, span=span_of(where))
+    items = _items(select, scope, problems, relations.headers)
+    grouping = problems.attempt(partial(group, select, node, scope, items))
+    problems.raise_all()
+    assert grouping is not None
+    node, items = ranked(grouping.node, grouping.items)
+    grouping = replace(grouping, node=node, items=items)
+    projected = _projected(select, grouping)
+    return _once(projected) if select.args.get("distinct") else projected
+
+
+def _projected(select: exp.Select, grouping: Grouping) -> Node:
+    items = grouping.items
+    unique(
+        (item.field for item in items),
+        lambda one, other, name: PlanProblem(
+            "Projections require unique expression names but the expression "
+            f'"{name}" at position {one} and "{name}" at position {other} have the '
+            'same name. Consider aliasing ("AS") one of them',
+            span=place_of(items[other].expression),
+        ),
+    )
+    for item in items:
+        call = calls.find_window_call(item.expression)
+        if call is not None:
+            raise _ungrouped_window(call, grouping)
+    return Project(grouping.node, items, span=span_of(select))
+
+
+def _ungrouped_window(call: exp.Anonymous, grouping: Grouping) -> ArroyoError:
+    if grouping.grouped:
+        return calls.misplaced_window(call)
+    return PlanProblem(
+        "can't call a windowing function without grouping by it in an aggregate",
+        span=place_of(call),
+        hint=f"add GROUP BY {call.name}(...)",
+    )
+
+
+def _items(
+    select: exp.Select, scope: Scope, problems: Collected, headers: dict[str, str]
+) -> tuple[Named, ...]:
+    """The select list, bound over the input; each item's error is its own, and a NULL
+    keeps its place, so that an ordinal of GROUP BY still means the same item."""
+    items: list[Named] = []
+    for expression in select.expressions:
+        made = problems.attempt(partial(_item, expression, scope, headers))
+        items.extend([_failed(expression)] if made is None else made)
+    return tuple(items)
+
+
+def _failed(expression: exp.Expr) -> Named:
+    null = typed(exp.Null(), NULL)
+    null.meta["failed"] = expression.unalias()
+    return Named(expression.alias, null, NULL, nullable=True)
+
+
+def _item(expression: exp.Expr, scope: Scope, headers: dict[str, str]) -> list[Named]:
+    if expression.is_star and isinstance(expression, exp.Star | exp.Column):
+        return _star(expression, scope)
+    alias = None
+    if isinstance(expression, exp.Alias):
+        alias, expression = expression.args["alias"], expression.this
+    bound = bind(expression, replace(scope, over=True))
+    if alias is not None:
+        name = spelled(alias)
+        check_visible(name, span_of(alias))
+    else:
+        name = output_name(bound)
+        if name not in scope:  # else it is a column, or a cast of one
+            headers[name] = expression.meta.get(TYPED, name)
+    return [Named(name, bound, type_of(bound), is_nullable(bound))]
+
+
+def _star(star: exp.Expr, scope: Scope) -> list[Named]:
+    inner = star.this if isinstance(star, exp.Column) else star
+    for word in ("except_", "replace", "rename"):
+        if inner.args.get(word):
+            raise Unsupported(
+                f"* {word.strip('_').upper()} is not supported", span=span_of(star)
+            )
+    among = scope.relations
+    if isinstance(star, exp.Column):
+        among = tuple(r for r in among if r.name == spelled(star.parts[0]))
+        if not among:
+            name = star.parts[0].name
+            raise PlanProblem(f"Invalid qualifier {name}", span=span_of(star))
+    items = []
+    for relation in among:
+        for name, field_ in relation.columns.items():
+            bound = relation.bound(name)
+            bound.meta["span"] = span_of(star)
+            items.append(Named(name, bound, field_.type, field_.nullable))
+    return items
+
+
+def _relation(source: exp.Expr, relations: Relations) -> Joined:
+    if not isinstance(source, exp.Table | exp.Subquery):
+        raise _other_relation(source)
+    refuse_clauses(source)
+    alias = source.args.get("alias")
+    name = spelled(alias.this) if alias is not None and alias.this else None
+    match source:
+        # A function in FROM is a Table too, with a call in it.
+        case exp.Table() if isinstance(source.this, exp.Identifier):
+            identifier = source.this
+            node = relations.get(identifier.name, span_of(identifier))
+            name = name or identifier.name.lower()
+            return Joined(node, Scope.of(node.schema, name))
+        case exp.Subquery() if isinstance(source.this, exp.Table):
+            raise Unsupported(
+                "a table or a JOIN in brackets is not supported",
+                span=span_of(source),
+                hint="write (SELECT ... FROM ... JOIN ...) AS name",
+            )
+        case exp.Subquery():
+            node = plan_query(source.this, _with_ctes(source, relations))
+            return Joined(node, Scope.of(node.schema, name))
+        case _:
+            raise _other_relation(source)
+
+
+def _other_relation(source: exp.Expr) -> Unsupported:
+    if isinstance(source, exp.Lateral):
+        return Unsupported("LATERAL is not supported", span=span_of(source))
+    return Unsupported(
+        "FROM takes a table or a query: functions, LATERAL and VALUES are not "
+        "supported",
+        span=span_of(source),
+    )
+
+
+def _once(node: Node) -> Node:
+    """Each row of the relation once: it is grouped by all its columns."""
+    below, values = selected(node)
+    keys = tuple(Named(f.name, values[f.name], f.type, f.nullable) for f in node.schema)
+    # A window comes first out of an aggregate: the order is made again.
+    items = tuple(Named(f.name, column(f), f.type, f.nullable) for f in node.schema)
+    return Project(Aggregate(below, keys, (), span=node.span), items, span=node.span)
+
+
+def _union(query: exp.SetOperation, relations: Relations) -> Node:
+    """A chain of UNION ALL as one node; columns are named by the first branch.
+
+    UNION makes a set of all that stands before it, so of several only the last counts.
+    """
+    problems = Collected()
+    branches = _branches(query)
+    made = [problems.attempt(partial(plan_query, b, relations)) for b, _ in branches]
+    problems.raise_all()
+    nodes = [node for node in made if node is not None]
+    sets = [place for place, (_, distinct) in enumerate(branches) if distinct]
+    if sets:
+        together = sets[-1] + 1
+        first = Union(_alike(nodes[:together], query), span=span_of(query))
+        nodes = [_once(first), *nodes[together:]]
+    if len(nodes) == 1:
+        return nodes[0]
+    return Union(_alike(nodes, query), span=span_of(query))
+
+
+def _branches(query: exp.Expr) -> list[tuple[exp.Expr, bool]]:
+    """The branches, each with whether UNION, not UNION ALL, joins it to those before
+    it; the tree hangs to the left."""
+    found: list[tuple[exp.Expr, bool]] = []
+    while isinstance(query, exp.SetOperation):
+        refuse_clauses(query)
+        found.append((query.expression, bool(query.args.get("distinct"))))
+        query = query.this
+    return [(query, False), *reversed(found)]
+
+
+def _alike(nodes: list[Node], query: exp.Expr) -> tuple[Node, ...]:
+    widths = {len(node.schema) for node in nodes}
+    if len(widths) > 1:
+        raise PlanProblem(
+            "UNION queries have different number of columns: "
+            + ", ".join(str(len(node.schema)) for node in nodes),
+            span=span_of(query),
+        )
+    targets = []
+    for fields in zip(*(node.schema for node in nodes), strict=True):
+        type_ = common_type(f.type for f in fields)
+        if type_ is None:
+            types = " and ".join(dict.fromkeys(str(f.type) for f in fields))
+            raise PlanProblem(
+                f"Incompatible inputs for Union: column '{fields[0].name}' has the "
+                f"types {types}",
+                span=span_of(query),
+            )
+        nullable = any(f.nullable for f in fields)
+        targets.append(replace(fields[0], type=type_, nullable=nullable))
+    return tuple(_renamed(node, targets) for node in nodes)
+
+
+def _renamed(node: Node, targets: list[Field]) -> Node:
+    if list(node.schema) == targets:
+        return node
+    below, values = selected(node)
+    items = tuple(
+        Named(
+            wanted.name,
+            cast(values[given.name], wanted.type),
+            wanted.type,
+            wanted.nullable,
+        )
+        for given, wanted in zip(node.schema, targets, strict=True)
+    )
+    return Project(below, items, span=node.span)
+
+
+def selected(node: Node) -> tuple[Node, dict[str, exp.Expr]]:
+    """A relation's columns as expressions over another: a select list is opened, so
+    that what is put on top of it makes no second one."""
+    if isinstance(node, Project):
+        return node.input, {item.name: item.expression for item in node.items}
+    return node, {found.name: column(found) for found in node.schema}

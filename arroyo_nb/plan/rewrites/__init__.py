@@ -1,0 +1,92 @@
+"""Logical plan -> streaming plan, by the passes of :data:`PASSES` in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from arroyo_nb.plan.nodes import Aggregate, Join, Lookup, Node, Rank, Scan
+from arroyo_nb.plan.rewrites.event_time import event_time
+from arroyo_nb.plan.rewrites.joins import updating_joins
+from arroyo_nb.plan.rewrites.lookups import lookup_joins
+from arroyo_nb.plan.rewrites.narrow import narrow_joins
+from arroyo_nb.plan.rewrites.ranks import top_n, unread_numbers, updating_ranks
+from arroyo_nb.plan.rewrites.updating import (
+    timed_changes,
+    updating_group_by,
+    updating_sinks,
+)
+from arroyo_nb.plan.rewrites.where import joins_of_where
+from arroyo_nb.plan.rewrites.windows import same_windows, windowed_group_by
+from arroyo_nb.plan.tree import NodeMap
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A named rewrite.
+
+    Parameters
+    ----------
+    rewrite
+        Takes a plan and what it made of the nodes of earlier plans of the script, gives
+        a plan; the same object where there is nothing to do.
+    reason
+        Why it changed a plan, for ``explain``.
+    gone
+        Nodes that no plan holds after it.
+    """
+
+    rewrite: Callable[[Node, NodeMap[Node]], Node]
+    reason: str
+    gone: tuple[type[Node], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the rewrite."""
+        return self.rewrite.__name__
+
+
+PASSES = (
+    Pass(
+        event_time,
+        "each table is read once, with its watermark and its generated columns",
+        (Scan,),
+    ),
+    Pass(
+        lookup_joins,
+        "a JOIN with a lookup table looks up the key of each row",
+        (Lookup,),
+    ),
+    Pass(
+        joins_of_where,
+        "what WHERE says of a join is done by it, or by its sides",
+    ),
+    Pass(
+        windowed_group_by,
+        "a GROUP BY with a window sends one final row per key and window",
+    ),
+    Pass(
+        updating_group_by,
+        "a GROUP BY without a window sends a change for each change of a key",
+        (Aggregate,),
+    ),
+    Pass(
+        updating_ranks,
+        "OVER without a window sends a change for each row whose number changes",
+        (Rank,),
+    ),
+    Pass(
+        updating_joins,
+        "a JOIN without windows matches each row with all rows of the other side",
+        (Join,),
+    ),
+    Pass(top_n, "a number that is compared with a constant limits what its rank sends"),
+    Pass(unread_numbers, "a number that nobody reads is not made"),
+    Pass(narrow_joins, "a join keeps only the columns that are read"),
+    Pass(
+        timed_changes,
+        "a row that is taken back leaves the window that it came into",
+    ),
+    Pass(same_windows, "the branches of a union share one window"),
+    Pass(updating_sinks, "changes of rows go where they can be told"),
+)

@@ -1,0 +1,80 @@
+"""What Arroyo itself refuses, where it has one clear meaning and is run here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from arroyo_nb.plan.nodes import (
+    LookupJoin,
+    Node,
+    Session,
+    Sink,
+    Union,
+    UpdatingAggregate,
+    UpdatingJoin,
+    UpdatingRank,
+    WindowAggregate,
+    is_updating,
+)
+from arroyo_nb.plan.rewrites.joins import NOT_INNER, UPDATING_SIDE
+from arroyo_nb.plan.rewrites.lookups import NOT_ASKED
+from arroyo_nb.plan.rewrites.ranks import NO_WINDOW_KEY, NOT_WINDOWED, SESSIONS
+from arroyo_nb.plan.rewrites.updating import NOT_UPDATING
+from arroyo_nb.plan.rewrites.windows import NO_WINDOW, uneven_hop
+from arroyo_nb.plan.tree import NodeMap, walk
+
+MIXED_UNION = (
+    "can't union updating with append-only branches: their schemas differ by "
+    "_updating_meta"
+)
+
+
+def refused_by_arroyo(
+    root: Node, known: NodeMap[None] | None = None
+) -> Iterator[tuple[Node, str]]:
+    """The nodes of a streaming plan that Arroyo would not run, with its message; those
+    that are ``known`` were asked before."""
+    for node in walk(root, known):
+        message = _message(node)
+        if message is not None:
+            yield node, message
+        if known is not None:
+            known[node] = None
+
+
+def _message(node: Node) -> str | None:
+    match node:
+        case WindowAggregate():
+            return uneven_hop(node.assign)
+        case UpdatingAggregate() if node.input.window is not None:
+            return NO_WINDOW
+        case UpdatingRank():
+            return _over(node)
+        case UpdatingJoin():
+            return _join_message(node)
+        case LookupJoin(table=table) if not table.asked:
+            return NOT_ASKED.format(connector=table.connector)
+        case Union(of_inserts=False) if len({b.changelog for b in node.branches}) > 1:
+            return MIXED_UNION
+        case Sink(table=table) if table is not None and is_updating(node):
+            return None if table.updating else NOT_UPDATING
+        case _:
+            return None
+
+
+def _over(node: UpdatingRank) -> str:
+    match node.input.window:
+        case None:
+            return NOT_WINDOWED
+        case Session():
+            return SESSIONS
+        case _:
+            return NO_WINDOW_KEY
+
+
+def _join_message(node: UpdatingJoin) -> str | None:
+    if node.how != "inner":
+        return NOT_INNER
+    if is_updating(node.left):
+        return UPDATING_SIDE.format(side="left")
+    return UPDATING_SIDE.format(side="right") if is_updating(node.right) else None

@@ -1,0 +1,1 @@
+"""CREATE TABLE: columns, options, watermarks; lookup tables and tables of changes."""

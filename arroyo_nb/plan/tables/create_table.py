@@ -1,0 +1,410 @@
+"""CREATE TABLE -> a checked table of the catalog (arroyo-semantics a.4, a.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from sqlglot import exp
+
+from arroyo_nb.catalog import ConnectorTable, LookupTable
+from arroyo_nb.connectors import (
+    CONNECTORS,
+    Checking,
+    Connector,
+    Direction,
+    TableSpec,
+    elsewhere_hint,
+    format_options,
+)
+from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
+from arroyo_nb.formats import FORMATS, foreign_format_hint, tells_changes
+from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.plan.names.scope import Collected
+from arroyo_nb.plan.refusals import refuse_clauses
+from arroyo_nb.plan.tables.change_tables import changes_problems
+from arroyo_nb.plan.tables.columns import Declared, declared_columns
+from arroyo_nb.plan.tables.lookup_tables import (
+    CACHE_OPTIONS,
+    check_temporary,
+    is_asked,
+    lookup_table,
+)
+from arroyo_nb.plan.tables.options import Options
+from arroyo_nb.plan.tables.watermarks import EVENT_TIME_OPTIONS, watermark_clause
+from arroyo_nb.registry import did_you_mean, nearest
+from arroyo_nb.schema import Schema, check_visible
+from arroyo_nb.source import Span
+from arroyo_nb.sql.dialect import name_span, span_of
+from arroyo_nb.sql.statements import CreateTable
+
+BAD_DATA = Option(
+    "bad_data",
+    Kind.ENUM,
+    "what becomes of a record that cannot be read",
+    default="fail",
+    choices=("drop", "fail"),
+)
+_CONNECTORS_TO_COME = frozenset(
+    (
+        *("delta", "fluvio", "iceberg", "kinesis", "mqtt", "nats", "nexmark"),
+        *("polling_http", "rabbitmq", "sse", "webhook", "websocket"),
+    )
+)
+_FORMATS_TO_COME = frozenset(("avro", "protobuf"))
+_OPTIONS_TO_COME = ("framing", "framing.newline.max_length", "idle_micros")
+_DIRECTIONS = {direction.value: direction for direction in Direction}
+
+
+def create_table(statement: CreateTable) -> ConnectorTable | LookupTable:
+    """The table that a statement declares.
+
+    Raises
+    ------
+    ArroyoError
+        For the errors of the statement, all that are independent; those of its
+        options are wrapped as Arroyo wraps them.
+    """
+    create = statement.expression
+    _check_kind(create)
+    options_problems, problems = Collected(), Collected()
+    properties = create.args["properties"].expressions
+    options = Options.read(properties, options_problems)
+    _check_memory(options, create)
+    connector = options_problems.attempt(partial(_connector, options))
+    if connector is None:
+        raise _wrapped(statement, options_problems)
+    table = _Table(statement, options, connector, problems, options_problems).made()
+    if options_problems:
+        problems.extend(_wrapped(statement, options_problems).problems)
+    problems.raise_all()
+    assert table is not None
+    return table
+
+
+def _check_kind(create: exp.Expr) -> None:
+    table = create.find(exp.Table)
+    assert table is not None
+    refuse_clauses(table)
+    # The grammar keeps PARTITIONED BY among sqlglot's indexes.
+    if create.args.get("indexes"):
+        raise Unsupported(
+            "PARTITIONED BY is not supported", span=span_of(create.args["indexes"][0])
+        )
+
+
+def _check_memory(options: Options, create: exp.Expr) -> None:
+    """A table without a connector is an edge of the dataflow."""
+    given = options.given.get("connector")
+    if given is None or given.args["value"].name == "memory":
+        raise Unsupported(
+            "memory tables are not supported yet",
+            span=name_span(create),
+            hint=_connector_hint(options),
+        )
+
+
+def _connector_hint(options: Options) -> str:
+    if "connector" in options.given:
+        return "for a query that others read write CREATE VIEW name AS SELECT ..."
+    for name in options.given:
+        if nearest(name, ["connector"]):
+            value = options.given[name].args["value"].name
+            return f"write connector = '{value}' in place of {name}"
+    return "set the 'connector' option in WITH (...)"
+
+
+def _wrapped(statement: CreateTable, problems: Collected) -> ArroyoError:
+    """Arroyo names the table in front of each error of its options."""
+    for problem in problems:
+        _name_table(problem, statement.name)
+        problem.span = problem.span or name_span(statement.expression)
+    try:
+        problems.raise_all()
+    except ArroyoError as error:
+        return error
+    raise AssertionError("there is something to wrap")
+
+
+def _name_table(problem: ArroyoError, table: str) -> None:
+    problem.message = f"Failed to create table {table} caused by {problem.message}"
+
+
+def _connector(options: Options) -> Connector:
+    name = options.text("connector", required=True)
+    profile = options.text("connection_profile")
+    if profile is not None:
+        raise CatalogProblem(
+            f"connection profile '{profile}' not found",
+            span=options.span("connection_profile"),
+        )
+    span = options.span("connector")
+    if name in _CONNECTORS_TO_COME and name not in CONNECTORS.names:
+        raise Unsupported(f"the connector '{name}' is not supported yet", span=span)
+    try:
+        return CONNECTORS.get(name or "", span=span)
+    except CatalogProblem as problem:
+        problem.hint = elsewhere_hint(name or "") or problem.hint
+        raise
+
+
+class _Table:
+    """One CREATE TABLE while it is read; errors go into two lists."""
+
+    def __init__(
+        self,
+        statement: CreateTable,
+        options: Options,
+        connector: Connector,
+        problems: Collected,
+        option_problems: Collected,
+    ) -> None:
+        self._statement = statement
+        self._options = options
+        self._connector = connector
+        self._problems = problems
+        self._option_problems = option_problems
+        schema = statement.expression.this
+        self._entries = schema.expressions if isinstance(schema, exp.Schema) else []
+
+    def made(self) -> ConnectorTable | LookupTable | None:
+        """The table; None when an error is collected."""
+        direction = self._option_problems.attempt(self._direction)
+        values = self._values(direction)
+        self._check_unknown(values)
+        declared = declared_columns(
+            self._entries,
+            f"{self._statement.name} connector '{self._connector.name}'",
+            self._problems,
+            self._connector.metadata,
+        )
+        if direction is None or declared is None:
+            return None
+        declared = self._inferred(declared, values, direction) or declared
+        if direction is Direction.LOOKUP:
+            return self._lookup(declared, values)
+        watermark = self._problems.attempt(
+            partial(watermark_clause, self._entries, declared, self._options)
+        )
+        is_read = direction is Direction.SOURCE and not self._problems
+        of_changes = tells_changes(str(values.get("format")))
+        if watermark is not None and is_read and of_changes:
+            create, options = self._statement.expression, self._options
+            self._option_problems.extend(
+                changes_problems(create, declared, watermark, options)
+            )
+        if watermark is None or self._problems or self._option_problems:
+            return None
+        event_time = watermark.column
+        # What is computed above the source cannot be stamped by its recorder.
+        if event_time is not None and event_time not in declared.physical:
+            event_time = None
+        spec = TableSpec(
+            self._statement.name,
+            declared.physical,
+            values,
+            event_time,
+            declared.primary_key,
+            metadata=declared.metadata,
+        )
+        if isinstance(self._connector, Checking):
+            for option, problem in self._connector.check(spec, direction):
+                problem.span = self._options.span(option)
+                self._option_problems.append(problem)
+        return ConnectorTable(
+            spec,
+            self._connector.name,
+            direction,
+            declared.order,
+            declared.generated,
+            watermark,
+        )
+
+    def _lookup(
+        self, declared: Declared, values: Mapping[str, OptionValue]
+    ) -> LookupTable | None:
+        # Its key follows from its columns: with a bad one there is more to say of it.
+        if self._problems or self._option_problems:
+            return None
+        spec = TableSpec(
+            self._statement.name,
+            declared.record,
+            values,
+            primary_key=declared.primary_key,
+        )
+        create, connector = self._statement.expression, self._connector
+        return self._option_problems.attempt(
+            partial(lookup_table, create, connector, spec, declared, self._options)
+        )
+
+    def _check_unknown(self, values: Mapping[str, OptionValue]) -> None:
+        """Options of a format that is not known cannot be told from unknown ones."""
+        self._check_compression()
+        self._options.known.update(option.name for option in EVENT_TIME_OPTIONS)
+        for name in _OPTIONS_TO_COME:
+            if name in self._options.given and name not in self._options.known:
+                self._options.known.add(name)
+                self._option_problems.append(
+                    Unsupported(
+                        f"the option '{name}' is not supported yet",
+                        span=self._options.span(name),
+                    )
+                )
+        is_format_known = "format" in values or "format" not in self._options.given
+        unknown = self._options.unknown(but="" if is_format_known else ".")
+        if unknown is not None:
+            self._option_problems.append(unknown)
+
+    def _check_compression(self) -> None:
+        name = "json.compression"
+        if name in self._options.given and self._connector.name != "filesystem":
+            self._options.known.add(name)
+            self._option_problems.append(
+                CatalogProblem(
+                    f"'{name}' is only supported for the filesystem connector",
+                    span=self._options.span(name),
+                )
+            )
+
+    def _direction(self) -> Direction:
+        create, possible = self._statement.expression, self._connector.directions
+        # The grammar keeps TEMPORARY here.
+        temporary = bool(create.args.get("unique"))
+        if temporary:
+            check_temporary(self._options)
+        if temporary and Direction.LOOKUP not in possible:
+            raise CatalogProblem(
+                f"the connector '{self._connector.name}' has no lookup (temporary) "
+                "tables",
+                span=self._options.span("connector"),
+            )
+        if temporary:
+            return Direction.LOOKUP
+        if not self._connector.typed:
+            (direction,) = possible - {Direction.LOOKUP}
+            return direction
+        word = self._options.text("type")
+        if word is None:
+            raise CatalogProblem(
+                "required option 'type' not set",
+                hint="write type = 'source' to read the table, type = 'sink' to write "
+                "it",
+            )
+        wanted = _DIRECTIONS.get(word or "")
+        if wanted is None or wanted not in self._connector.directions:
+            raise CatalogProblem(
+                f"invalid value for 'type': `{word}`; the connector "
+                f"'{self._connector.name}' can be "
+                + " or ".join(
+                    sorted(f"'{d.value}'" for d in self._connector.directions)
+                ),
+                span=self._options.span("type"),
+            )
+        return wanted
+
+    def _values(self, direction: Direction | None) -> dict[str, OptionValue]:
+        problems = self._option_problems
+        # Of a table that is neither, every option is known.
+        wanted = (
+            option
+            for option in self._connector.options
+            if direction is None or option.only in ("", direction.value)
+        )
+        values = self._options.take_all(wanted, problems)
+        if direction is Direction.LOOKUP and is_asked(self._connector):
+            values |= self._options.take_all(CACHE_OPTIONS, problems)
+        if self._connector.formats:
+            problems.attempt(partial(self._format, values))
+        # Any source can lack an event time, not only one that is decoded.
+        if self._connector.formats or Direction.SOURCE in self._connector.directions:
+            values |= self._options.take_all([BAD_DATA], problems)
+        return values
+
+    def _formats_hint(self) -> str:
+        names = sorted(self._connector.formats, key=lambda name: (name != "json", name))
+        return "write " + " or ".join(f"format = '{name}'" for name in names)
+
+    def _format(self, values: dict[str, OptionValue]) -> None:
+        name = self._options.text("format")
+        span = self._options.span("format")
+        if name is None:
+            kind = self._connector.name.replace("_", " ").capitalize()
+            raise CatalogProblem(
+                f"'format' must be set for {kind} connection", hint=self._formats_hint()
+            )
+        if name in _FORMATS_TO_COME and name not in FORMATS.names:
+            raise Unsupported(f"the format '{name}' is not supported yet", span=span)
+        if name not in FORMATS.names:
+            raise CatalogProblem(
+                f"unknown format '{name}'",
+                span=span,
+                hint=foreign_format_hint(name) or did_you_mean(name, FORMATS.names),
+            )
+        if name not in self._connector.formats:
+            raise Unsupported(
+                f"the connector '{self._connector.name}' does not take the format "
+                f"'{name}'",
+                span=span,
+                hint=self._formats_hint(),
+            )
+        values["format"] = name
+        options = format_options(self._connector, name)
+        values |= self._options.take_all(options, self._option_problems)
+
+    def _inferred(
+        self,
+        declared: Declared,
+        values: dict[str, OptionValue],
+        direction: Direction,
+    ) -> Declared | None:
+        """Columns that the connector brings by itself."""
+        # The columns follow from the options: with a bad one they would be wrong.
+        if self._option_problems:
+            return None
+        try:
+            own = self._connector.columns(values)
+            for name in () if own is None else own.names:
+                check_visible(name)
+        except ArroyoError as problem:
+            # A connector knows no places, but quotes the value that it refuses.
+            problem.span = problem.span or self._options.holding(problem.message)
+            self._option_problems.append(problem)
+            return None
+        if own is not None and not declared.order:
+            looked_up = direction is Direction.LOOKUP
+            key = self._connector.key(values) if looked_up else ()
+            return Declared(own.names, own, (), key)
+        if own is not None and declared.physical != own:
+            self._option_problems.append(_other_schema(self._connector.name, own))
+        if not declared.order and direction is not Direction.SINK:
+            self._option_problems.append(
+                CatalogProblem(
+                    f"a {direction.value} needs its columns: only sources that bring "
+                    "their own may leave them out"
+                )
+            )
+        return None
+
+
+def check_inferred(table: ConnectorTable, span: Span | None) -> None:
+    """The columns of a query are those of a sink: they must fit its options.
+
+    Raises
+    ------
+    ArroyoError
+        For what does not, all of it; ``span`` is where the query is inserted.
+    """
+    connector = CONNECTORS.get(table.connector)
+    if isinstance(connector, Checking):
+        problems = [p for _, p in connector.check(table.spec, table.direction)]
+        for problem in problems:
+            _name_table(problem, table.name)
+            problem.span = span
+        raise_all(problems)
+
+
+def _other_schema(connector: str, own: Schema) -> CatalogProblem:
+    return CatalogProblem(
+        f"invalid schema for {connector} source; omit fields to rely on inference",
+        hint=f"its columns are: {own}",
+    )

@@ -1,0 +1,273 @@
+"""WITH options: raw ``key = value`` pairs -> typed values, checked against tables.
+
+Each reader takes the options it knows; what is left over at the end is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from sqlglot import exp
+
+from arroyo_nb.errors import ArroyoError, CatalogProblem
+from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.plan.names.intervals import Interval, parse_interval
+from arroyo_nb.plan.names.scope import Collected, spelled
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.source import Span, is_secret
+from arroyo_nb.sql.dialect import span_of
+
+_TRUE, _FALSE = {"true", "yes"}, {"false", "no"}
+_SIZES = {unit: 1024**power for power, unit in enumerate("bkmgtpe")}
+
+
+def read_interval(value: exp.Expr) -> timedelta:
+    """A duration: ``INTERVAL '..'``, or its text alone (deprecated).
+
+    Raises
+    ------
+    CatalogProblem
+        When it is no interval, is negative, or has months.
+    """
+    span = span_of(value)
+    if isinstance(value, exp.Interval):
+        unit = value.args.get("unit")
+        interval = _parsed(value.this.name, unit.name if unit else None, span)
+    elif isinstance(value, exp.Literal) and value.is_string:
+        interval = _parsed(value.name, None, span)
+    else:
+        raise CatalogProblem(
+            f"expected an interval, but found {value.sql()}", span=span
+        )
+    if interval.months:
+        raise CatalogProblem("months are not supported in this interval", span=span)
+    if interval.duration < timedelta():
+        raise CatalogProblem("interval must not be negative", span=span)
+    return interval.duration
+
+
+def _parsed(text: str, unit: str | None, span: Span | None) -> Interval:
+    try:
+        return parse_interval(text, unit)
+    except CatalogProblem as problem:
+        problem.span = span
+        raise
+
+
+@dataclass
+class Options:
+    """The options of one table that nobody has taken yet."""
+
+    given: dict[str, exp.Property] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
+    elsewhere: dict[str, Option] = field(default_factory=dict)
+    malformed: set[str] = field(default_factory=set)
+
+    @classmethod
+    def read(cls, properties: Iterable[exp.Expr], problems: Collected) -> Options:
+        """The pairs of a WITH clause; of two with one key the last counts."""
+        options = cls()
+        for item in properties:
+            if isinstance(item, exp.Property) and item.args.get("value"):
+                options.given[item.this.name] = item
+            else:
+                options.malformed.add(item.name)
+                problems.append(
+                    CatalogProblem(
+                        f"invalid with option: '{item.sql()}'; expected an `=` "
+                        "delimited key-value pair",
+                        span=span_of(item),
+                    )
+                )
+        return options
+
+    def span(self, name: str) -> Span | None:
+        """Where an option stands, taken or not."""
+        item = self.given.get(name)
+        return span_of(item) if item is not None else None
+
+    def text(self, name: str, *, required: bool = False) -> str | None:
+        """Take a string option."""
+        value = self.take(Option(name, Kind.STRING, "", required=required))
+        return None if value is None else str(value)
+
+    def take(self, option: Option) -> OptionValue | None:
+        """The typed value of an option, its default where it is not given.
+
+        Raises
+        ------
+        CatalogProblem
+            When it is required and missing, or is not of its kind.
+        """
+        self.known.add(option.name)
+        self.elsewhere.update(dict.fromkeys(option.elsewhere, option))
+        item = self.given.get(option.name)
+        if item is None:
+            if option.required and option.name not in self.malformed:
+                raise self._missing(option)
+            return option.default
+        return _READERS[option.kind](option, item.args["value"])
+
+    def take_all(
+        self, options: Iterable[Option], problems: Collected
+    ) -> dict[str, OptionValue]:
+        """The values of a table of options; None stands for not given, and is left
+        out."""
+        values = {}
+        for option in options:
+            try:
+                value = self.take(option)
+            except ArroyoError as problem:
+                problems.append(problem)
+                continue
+            if value is not None:
+                values[option.name] = value
+        return values
+
+    def holding(self, message: str) -> Span | None:
+        """Where the option stands whose value a message quotes."""
+        for name, item in self.given.items():
+            if f"'{item.args['value'].name}'" in message:
+                return self.span(name)
+        return None
+
+    def unknown(self, *, but: str = "") -> CatalogProblem | None:
+        """The error for what nobody took, but for names of that kind."""
+        left = [n for n in self.given if n not in self.known and not (but and but in n)]
+        if not left:
+            return None
+        names = ", ".join(f"'{name}'" for name in left)
+        return CatalogProblem(
+            f"unknown options provided in WITH clause: {names}",
+            span=self.span(left[0]),
+            hint=self._translated(left) or did_you_mean(left[0], self.known),
+        )
+
+    def _missing(self, option: Option) -> CatalogProblem:
+        """The error for a required option. Where it is given by the name that another
+        system has for it, that is the place, and no second error."""
+        others = [name for name in option.elsewhere if name in self.given]
+        self.known.update(others)
+        return CatalogProblem(
+            f"required option '{option.name}' not set",
+            span=self.span(others[0]) if others else None,
+            hint=self._translated(others),
+        )
+
+    def _translated(self, names: Iterable[str]) -> str | None:
+        """What to write for options of other systems."""
+        found: dict[str, tuple[Option, dict[str, str]]] = {}
+        for name in names:
+            value = self.given[name].args["value"].name
+            special = self.elsewhere.get(f"{name}={value}")
+            if (option := special or self.elsewhere.get(name)) is not None:
+                _, values = found.setdefault(option.name, (option, {}))
+                values[name] = "" if special else value
+        pairs = [
+            f"{option.written(next(filter(None, values.values()), ''))} in place of "
+            + " and ".join(f"'{name}'" for name in values)
+            for option, values in found.values()
+        ]
+        return f"write {', '.join(pairs)}" if pairs else None
+
+
+def _string(option: Option, value: exp.Expr) -> str:
+    if not (isinstance(value, exp.Literal) and value.is_string):
+        raise _not_a(option, "a single-quoted string", value)
+    if "\0" in value.name:  # no path, host or name has one
+        raise _not_a(option, "a text without NUL", value)
+    return value.name
+
+
+def _bool(option: Option, value: exp.Expr) -> bool:
+    word = value.sql().strip("'").lower()
+    if word in _TRUE | _FALSE and isinstance(value, exp.Boolean | exp.Literal):
+        return word in _TRUE
+    raise _not_a(option, "a boolean", value)
+
+
+def _number(
+    words: str, convert: Callable[[str], int | float], least: float
+) -> Callable[[Option, exp.Expr], OptionValue]:
+    def reader(option: Option, value: exp.Expr) -> OptionValue:
+        # -5 is an operator before a literal.
+        text = value.name if isinstance(value, exp.Literal) else value.sql()
+        try:
+            number = convert(text.replace("_", ""))
+        except ValueError:
+            raise _not_a(option, words, value) from None
+        if number < least:
+            raise _not_a(option, words, value)
+        return number
+
+    return reader
+
+
+def _duration(option: Option, value: exp.Expr) -> timedelta:
+    del option
+    return read_interval(value)
+
+
+def _size(option: Option, value: exp.Expr) -> int:
+    text = _string(option, value).strip().lower()
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
+    unit = text[len(digits) :].strip() or "b"
+    if unit not in _SIZES and unit.removesuffix("b") not in _SIZES:
+        raise CatalogProblem(
+            f"invalid data size unit '{unit}'",
+            span=span_of(value),
+            hint="units are b, kb, mb, gb, tb, pb and eb",
+        )
+    try:
+        return int(float(digits) * _SIZES[unit[0]])
+    except (ValueError, OverflowError):
+        raise _not_a(option, "a data size", value) from None
+
+
+def _field(option: Option, value: exp.Expr) -> str:
+    if isinstance(value, exp.Column) and len(value.parts) == 1:
+        return spelled(value.this)
+    if isinstance(value, exp.Literal) and value.is_string:
+        return value.name
+    raise _not_a(option, "a field", value)
+
+
+def _array(option: Option, value: exp.Expr) -> tuple[str, ...]:
+    items = value.expressions if isinstance(value, exp.Array) else [value]
+    return tuple(_field(option, item) for item in items)
+
+
+def _enum(option: Option, value: exp.Expr) -> str:
+    word = _string(option, value)
+    if word in option.choices:
+        return word
+    choices = " or ".join(f"'{choice}'" for choice in option.choices)
+    raise CatalogProblem(
+        f"invalid value for '{option.name}': `{word}`; expected one of {choices}",
+        span=span_of(value),
+        hint=did_you_mean(word, option.choices),
+    )
+
+
+def _not_a(option: Option, words: str, value: exp.Expr) -> CatalogProblem:
+    found = "" if is_secret(option.name) else f", but it was `{value.sql()}`"
+    return CatalogProblem(
+        f"expected with option '{option.name}' to be {words}{found}",
+        span=span_of(value),
+    )
+
+
+_READERS: Mapping[Kind, Callable[[Option, exp.Expr], OptionValue]] = {
+    Kind.STRING: _string,
+    Kind.BOOL: _bool,
+    Kind.UINT: _number("an unsigned integer", int, 0),
+    Kind.INT: _number("an integer", int, float("-inf")),
+    Kind.DOUBLE: _number("a double", float, float("-inf")),
+    Kind.DURATION: _duration,
+    Kind.SIZE: _size,
+    Kind.FIELD: _field,
+    Kind.ARRAY: _array,
+    Kind.ENUM: _enum,
+}
