@@ -59,7 +59,7 @@ archive: $(VENV)/.user
 
 # Kafka, downloaded once, and what halves its start: only the tests want it unasked.
 broker: $(VENV)/.dev
-	-@$(BIN)/python -m arroyo_nb.kafka.archive
+	-@$(BIN)/python -m arroyo_nb.kafka.local.archive
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from arroyo_nb.engine.jars import Check
-from arroyo_nb.kafka import LocalBroker
-from arroyo_nb.kafka.guess import create_table, guess
-from arroyo_nb.kafka.topics import SAMPLE, sample, topics
+from arroyo_nb.kafka.local import LocalBroker
+from arroyo_nb.kafka.peek.guess import create_table, guess
+from arroyo_nb.kafka.peek.topics import SAMPLE, sample, topics
 from arroyo_nb.run.interrupts import Interrupted, held
 from arroyo_nb.session import Session
 from arroyo_nb.views import topics as views

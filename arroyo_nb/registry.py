@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from types import MappingProxyType
@@ -71,14 +71,14 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 class Registry(Generic[T]):
-    """The plug-ins of one folder, by name.
+    """The plug-ins of some folders, by name.
 
     Parameters
     ----------
     kind
         The word for one plug-in in errors, such as ``connector``.
-    package
-        Dotted name of the folder; each module in it is one plug-in of that name.
+    packages
+        Dotted names of the folders; each module in them is one plug-in of that name.
     attribute
         The name that each module binds.
     dashed
@@ -90,14 +90,14 @@ class Registry(Generic[T]):
     def __init__(
         self,
         kind: str,
-        package: str,
+        packages: Sequence[str],
         attribute: str,
         *,
         dashed: bool = False,
         aliases: Mapping[str, str] = NOTHING,
     ) -> None:
         self._kind = kind
-        self._package = package
+        self._packages = packages
         self._attribute = attribute
         self._dashed = dashed
         self._aliases = aliases
@@ -105,10 +105,22 @@ class Registry(Generic[T]):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """All plug-in names, sorted; found without importing them."""
-        package = importlib.import_module(self._package)
-        found = (module.name for module in pkgutil.iter_modules(package.__path__))
-        names = (name for name in found if not name.startswith("_"))
-        return tuple(sorted(n.replace("_", "-") if self._dashed else n for n in names))
+        return tuple(sorted(self._modules))
+
+    @cached_property
+    def _modules(self) -> Mapping[str, str]:
+        """The dotted name of each plug-in's module, by the plug-in's name."""
+        folders = [importlib.import_module(package) for package in self._packages]
+        modules = (
+            (folder.__name__, module.name)
+            for folder in folders
+            for module in pkgutil.iter_modules(folder.__path__)
+        )
+        return {
+            name.replace("_", "-") if self._dashed else name: f"{folder}.{name}"
+            for folder, name in modules
+            if not name.startswith("_")
+        }
 
     def get(self, name: str, *, span: Span | None = None) -> T:
         """The plug-in of that name.
@@ -118,14 +130,13 @@ class Registry(Generic[T]):
         CatalogProblem
             When there is none; the hint names the nearest.
         """
-        if name not in self.names:
+        if name not in self._modules:
             raise CatalogProblem(
                 f"Unknown {self._kind} '{name}'",
                 span=span,
                 hint=self._hint(name),
             )
-        word = name.replace("-", "_") if self._dashed else name
-        module = importlib.import_module(f"{self._package}.{word}")
+        module = importlib.import_module(self._modules[name])
         plugin: T = getattr(module, self._attribute)
         return plugin
 

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from arroyo_nb.catalog import Relation
-    from arroyo_nb.kafka import LocalBroker
+    from arroyo_nb.kafka.emit.targets import Names
+    from arroyo_nb.kafka.local import LocalBroker
     from arroyo_nb.kafka.recording import Recording
-    from arroyo_nb.kafka.targets import Names
     from arroyo_nb.plan import Plan
     from arroyo_nb.plan.answers import Answer
     from arroyo_nb.promote.folder import Promotion
@@ -475,7 +475,7 @@ class Session:
 
     def _names(self, servers: str) -> Names:
         """What names mean: where a broker is named, they are topics of it."""
-        from arroyo_nb.kafka.targets import Names
+        from arroyo_nb.kafka.emit.targets import Names
 
         where = partial(self.servers, servers)
         if servers:

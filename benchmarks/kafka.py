@@ -23,9 +23,9 @@ from confluent_kafka import Producer
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS, Streaming
-from arroyo_nb.connectors._kafka_stream import BATCH_RECORDS
 from arroyo_nb.engine.jars import CONNECTOR
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
+from arroyo_nb.kafka.source import BATCH_RECORDS
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 import numpy as np
 from confluent_kafka import OFFSET_END, Consumer, Producer, TopicPartition
 
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 from arroyo_nb.run.options import LEAST_CHECKPOINT
 from arroyo_nb.run.snapshot import RunState
 from arroyo_nb.session import Session

@@ -513,7 +513,9 @@ class SinkOnly(Unasked):
         raise RunProblem(f"'{spec.name}' is a sink: it cannot be read")
 
 
-CONNECTORS: Registry[Connector] = Registry("connector", __name__, "CONNECTOR")
+CONNECTORS: Registry[Connector] = Registry(
+    "connector", (__name__, "arroyo_nb.kafka.connectors"), "CONNECTOR"
+)
 
 
 def elsewhere_hint(name: str) -> str | None:

@@ -6,7 +6,7 @@ and named after everything it depends on: another Spark, Java, class path or fla
 another file. It is written under a temporary name and renamed, under a lock.
 
 The module :mod:`arroyo_nb.engine.archive` is that process; a local Kafka broker has an
-archive too, which :mod:`arroyo_nb.kafka.archive` makes.
+archive too, which :mod:`arroyo_nb.kafka.local.archive` makes.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ class PayloadFormat(Format, Protocol):
         as of :meth:`LineFormat.encoded`."""
 
 
-FORMATS: Registry[Format] = Registry("format", __name__, "FORMAT")
+FORMATS: Registry[Format] = Registry("format", (__name__,), "FORMAT")
 
 
 def foreign_format_hint(name: str) -> str | None:

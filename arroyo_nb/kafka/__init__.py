@@ -1,10 +1,6 @@
-"""Kafka: a real broker for a notebook, and what its topics hold.
+"""Kafka: how topics are read, written and recorded, and a broker for a notebook.
 
-:class:`LocalBroker` needs a Java and no Docker. Reading and writing topics from Python
-needs the client: ``pip install 'arroyo-nb[kafka]'``. Spark has a client of its own, see
-:data:`arroyo_nb.engine.jars.CONNECTOR`.
+Python's client is librdkafka's: ``pip install 'arroyo-nb[kafka]'``. Spark has a client
+of its own, see :data:`arroyo_nb.engine.jars.CONNECTOR`. Spark's Python workers load
+modules of this package, so it loads none by itself.
 """
-
-from arroyo_nb.kafka.broker import LocalBroker
-
-__all__ = ["LocalBroker"]

@@ -7,9 +7,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arroyo_nb.connectors._kafka_sending import AWAY
 from arroyo_nb.engine.jars import Check
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.sending import AWAY
 
 ANSWER_S = 5.0
 """How long a broker may take to answer."""

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.connectors._kafka_access import FETCH_WAIT_MS
 from arroyo_nb.kafka.client import LOOK_S, library
+from arroyo_nb.kafka.config import FETCH_WAIT_MS
 from arroyo_nb.tape.records import NO_TIME, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from arroyo_nb.connectors import Offsets
-    from arroyo_nb.connectors._kafka_stream import KafkaStream
+    from arroyo_nb.kafka.source import KafkaStream
 
 QUEUED_KBYTES = 32 * 2**10
 """What the client may hold that was not taken yet."""

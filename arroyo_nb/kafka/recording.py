@@ -14,20 +14,20 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.connectors._kafka_sending import AWAY
 from arroyo_nb.engine.jars import Check, Tell
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.client import LOOK_S
-from arroyo_nb.kafka.guess import guess, tape_table, tape_table_like
+from arroyo_nb.kafka.peek.guess import guess, tape_table, tape_table_like
+from arroyo_nb.kafka.peek.topics import SAMPLE
 from arroyo_nb.kafka.reading import Additions, assigned, record_of
-from arroyo_nb.kafka.topics import SAMPLE
+from arroyo_nb.kafka.sending import AWAY
 from arroyo_nb.tape.records import Record, RecordWriter, Unwritten
 from arroyo_nb.tape.redaction import EMPTIED, Redactor
 
 if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.connectors import Offsets
-    from arroyo_nb.connectors._kafka_stream import KafkaStream
+    from arroyo_nb.kafka.source import KafkaStream
 
 TELL_S = 0.25
 """How often it is told how far it is."""

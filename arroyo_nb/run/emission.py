@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import Any
 
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.kafka.outgoing import Outgoing, Target
-from arroyo_nb.kafka.rows import Made
+from arroyo_nb.kafka.emit.destination import Outgoing, Target
+from arroyo_nb.kafka.emit.rows import Made
 from arroyo_nb.run.interrupts import LOOK_S, STOP_S, Interrupted
 from arroyo_nb.run.snapshot import RunState
 from arroyo_nb.run.waiting import Awaited

@@ -10,9 +10,9 @@ from typing import Any
 
 from arroyo_nb.engine.jars import Tell
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.kafka.emit.rows import incoming
+from arroyo_nb.kafka.emit.targets import Names, Wish
 from arroyo_nb.kafka.recording import Limits, Recorder, Recording
-from arroyo_nb.kafka.rows import incoming
-from arroyo_nb.kafka.targets import Names, Wish
 from arroyo_nb.run.emission import Emission, Pace
 from arroyo_nb.run.interrupts import Interrupted, held
 from arroyo_nb.run.options import duration

@@ -82,7 +82,7 @@ def _chunks(
     spec = table.spec.resolved()
     connector = CONNECTORS.get(table.connector)
     if isinstance(connector, Streaming):
-        from arroyo_nb.kafka.first import first_rows
+        from arroyo_nb.kafka.peek.first_records import first_rows
 
         stream: Any = connector.stream(spec)
         return first_rows(stream, spec, count, check)

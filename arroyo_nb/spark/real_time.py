@@ -15,13 +15,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors._records import (
-    OFFSET,
-    PARTITION,
-    TIME,
-    TOO_LATE,
-    VALUE,
-)
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats._bad_records import (
     DROP_HINT,
@@ -30,6 +23,13 @@ from arroyo_nb.formats._bad_records import (
     MISMATCH_HINT,
 )
 from arroyo_nb.formats._sql_decoder import SqlDecoder
+from arroyo_nb.kafka.records import (
+    OFFSET,
+    PARTITION,
+    TIME,
+    TOO_LATE,
+    VALUE,
+)
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
 from arroyo_nb.spark.bad_rows import bad_row, cut_text, drops_records
 from arroyo_nb.spark.topics import payloads, words

@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from arroyo_nb.formats import FORMATS
-from arroyo_nb.kafka.guess import Guess
-from arroyo_nb.kafka.topics import Record, Topic
+from arroyo_nb.kafka.peek.guess import Guess
+from arroyo_nb.kafka.peek.topics import Record, Topic
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.views.listing import listing
 from arroyo_nb.views.words import count, escaped, lines, plain

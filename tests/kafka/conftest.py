@@ -11,7 +11,7 @@ from topics import PASSWORD, USER, Topic
 
 from arroyo_nb.engine import EngineProblem
 from arroyo_nb.engine.jars import BROKER, CONNECTOR, resolve
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 from arroyo_nb.session import Session
 
 FLUSH_S = 20

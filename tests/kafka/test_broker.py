@@ -21,7 +21,7 @@ from sockets import listeners, off_loopback
 from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 
 Produce = Callable[..., None]
 ANSWER_S = 20
@@ -140,7 +140,7 @@ def test_what_is_closed_leaves_nothing_behind() -> None:
 
 KERNEL = """
 import threading
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 broker = LocalBroker().start()
 print(broker.pid, broker._place.work, flush=True)
 threading.Event().wait()

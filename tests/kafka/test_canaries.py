@@ -9,7 +9,7 @@ import nbformat
 from nbclient import NotebookClient
 from topics import Topic
 
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 
 NAMES = (
     *("USER", "WORD", "WRONG", "CONFIG_WORD", "KEY_WORD", "KEY_PEM", "CA_PATH"),

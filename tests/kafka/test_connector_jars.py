@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 
 Produce = Callable[..., None]
 END_S = 120

@@ -11,8 +11,8 @@ import pytest
 from topics import PASSWORD, USER
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka import outgoing
-from arroyo_nb.kafka.topics import sample
+from arroyo_nb.kafka.emit import destination as outgoing
+from arroyo_nb.kafka.peek.topics import sample
 from arroyo_nb.run.snapshot import RunState
 
 NOW = int(time.time() * 1000) - 60_000

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from arroyo_nb.connectors._kafka_stream import KafkaStream
-from arroyo_nb.connectors._kafka_writer import TransactionWriter
+from arroyo_nb.kafka.sink import TransactionWriter
+from arroyo_nb.kafka.source import KafkaStream
 
 HOUR = 3_600_000
 COLUMNS = """k TEXT, n INT, at TIMESTAMP(3) NOT NULL, x DOUBLE,
@@ -120,7 +120,7 @@ def test_a_batch_that_comes_again_is_written_once(
         raise Crash
 
     monkeypatch.setattr(TransactionWriter, "_send", send)
-    monkeypatch.setattr("arroyo_nb.connectors._kafka_stream.BATCH_RECORDS", 500)
+    monkeypatch.setattr("arroyo_nb.kafka.source.BATCH_RECORDS", 500)
     text = script(source, made, query)
     run = session.run(text, name="job", state_dir=tmp_path)
     eventually(lambda: run.state.ended, 60)

@@ -14,7 +14,7 @@ from machine import allowed
 from topics import PASSWORD, USER, Topic
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 
 ALL = "SELECT id FROM t"
 TOLD_S = 5

@@ -17,7 +17,7 @@ from machine import allowed
 
 from arroyo_nb import kafka_lines
 from arroyo_nb.engine import Engine
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 from arroyo_nb.magics import ArroyoMagics
 from arroyo_nb.run.interrupts import Interrupted
 from arroyo_nb.session import Session
@@ -140,7 +140,7 @@ def test_without_a_broker_one_is_asked_for(shell: Shell) -> None:
 def test_a_broker_that_does_not_answer_is_told(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arroyo_nb.kafka.topics.ANSWER_S", 0.1)
+    monkeypatch.setattr("arroyo_nb.kafka.peek.topics.ANSWER_S", 0.1)
     shell.run("topics 127.0.0.1:1")
     assert str(shell.error).startswith("no answer from Kafka at 127.0.0.1:1: ")
 

@@ -8,7 +8,7 @@ import pytest
 from machine import allowed
 from topics import PASSWORD, USER, Topic
 
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 
 MODES = ("exactly_once", "at_least_once", "with_times")
 TOLD_S = 10

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from arroyo_nb.connectors import _kafka_producer
-from arroyo_nb.connectors._kafka_producer import Sender, Transaction
-from arroyo_nb.connectors._kafka_records import AT, KEY, PARTITION, VALUE
 from arroyo_nb.durable_files import read_checked
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka import sink_task as _kafka_producer
+from arroyo_nb.kafka.sink_records import AT, KEY, PARTITION, VALUE
+from arroyo_nb.kafka.sink_task import Sender, Transaction
 
 ROWS = "CREATE TABLE t WITH (connector = 'impulse', event_rate = '200');\n"
 

@@ -16,7 +16,7 @@ from confluent_kafka.admin import OffsetSpec
 from machine import allowed
 from topics import Topic
 
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 
 MODES = ("exactly_once", "at_least_once")
 RESUMED_S, GROWN_S, STOPPED_S = 3, 60, 5

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from arroyo_nb.connectors._kafka_writer import REMEMBERED_S, TransactionWriter
 from arroyo_nb.durable_files import read_checked, write_checked
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.sink import REMEMBERED_S, TransactionWriter
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import signal
 import pytest
 from topics import Topic
 
-from arroyo_nb.kafka import LocalBroker
+from arroyo_nb.kafka.local import LocalBroker
 from arroyo_nb.run.snapshot import RunState
 
 STOP_S = 25

@@ -8,8 +8,8 @@ import json
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, OffsetSpec
 
-from arroyo_nb.kafka import LocalBroker
 from arroyo_nb.kafka.client import offsets
+from arroyo_nb.kafka.local import LocalBroker
 
 USER, PASSWORD = "alice", "wonder,land"
 """Who may log in at the broker of the tests."""

@@ -69,5 +69,5 @@ ALIASES: Mapping[str, str] = {
 """The target that is meant by a name that people try."""
 
 TARGETS: Registry[Target] = Registry(
-    "target", __name__, "TARGET", dashed=True, aliases=ALIASES
+    "target", (__name__,), "TARGET", dashed=True, aliases=ALIASES
 )

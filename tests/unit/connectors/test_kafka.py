@@ -9,7 +9,8 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS
-from arroyo_nb.connectors._kafka_access import (
+from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.kafka.config import (
     JAVA_NAMES,
     LIBRDKAFKA_ONLY,
     OWN_OPTIONS,
@@ -17,13 +18,12 @@ from arroyo_nb.connectors._kafka_access import (
     access,
     parsed_configs,
 )
-from arroyo_nb.connectors._kafka_broker import Described
-from arroyo_nb.connectors._kafka_stream import (
+from arroyo_nb.kafka.source import (
     KafkaStream,
     start_offsets,
     start_timestamp_ms,
 )
-from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.kafka.topic_client import Described
 from arroyo_nb.plan.planner import plan_script
 
 SERVERS = {"bootstrap_servers": "h:1"}

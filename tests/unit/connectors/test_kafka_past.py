@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import KafkaError
 
-from arroyo_nb.connectors import _kafka_broker, _kafka_past
-from arroyo_nb.connectors._kafka_access import access
-from arroyo_nb.connectors._kafka_broker import Described
-from arroyo_nb.connectors._kafka_past import Past
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka import recovery as _kafka_past
+from arroyo_nb.kafka import topic_client as _kafka_broker
+from arroyo_nb.kafka.config import access
+from arroyo_nb.kafka.recovery import Past
+from arroyo_nb.kafka.topic_client import Described
 
 
 class Group:

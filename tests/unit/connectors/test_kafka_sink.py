@@ -12,29 +12,29 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from arroyo_nb.connectors import TableSpec
-from arroyo_nb.connectors._kafka_access import (
+from arroyo_nb.connectors._notes import Notes
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.config import (
     JAVA_WRITER_NAMES,
     LIBRDKAFKA_WRITER_ONLY,
     access,
     parsed_configs,
 )
-from arroyo_nb.connectors._kafka_broker import Described
-from arroyo_nb.connectors._kafka_producer import (
+from arroyo_nb.kafka.sink import (
+    Begun,
+    TransactionWriter,
+    check_client,
+    topic_writer,
+)
+from arroyo_nb.kafka.sink_records import Envelope, Merged
+from arroyo_nb.kafka.sink_task import (
     SETTINGS,
     Sender,
     Transaction,
     _insist,
     _problem,
 )
-from arroyo_nb.connectors._kafka_records import Envelope, Merged
-from arroyo_nb.connectors._kafka_writer import (
-    Begun,
-    TransactionWriter,
-    check_client,
-    topic_writer,
-)
-from arroyo_nb.connectors._notes import Notes
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.topic_client import Described
 
 BAD_KEY = {"security.protocol": "ssl", "ssl.key.pem": "canary"}
 

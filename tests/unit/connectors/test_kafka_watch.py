@@ -8,11 +8,13 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from arroyo_nb.connectors import TableSpec, _kafka_watch, _kafka_writer
-from arroyo_nb.connectors._kafka_access import access
-from arroyo_nb.connectors._kafka_broker import Broker, Described, Refused
-from arroyo_nb.connectors._kafka_watch import Watch, Watched
+from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem, Unreached
+from arroyo_nb.kafka import sink as _kafka_writer
+from arroyo_nb.kafka import sink_watch as _kafka_watch
+from arroyo_nb.kafka.config import access
+from arroyo_nb.kafka.sink_watch import Watch, Watched
+from arroyo_nb.kafka.topic_client import Broker, Described, Refused
 
 LOST = RunProblem("it is gone")
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
-from arroyo_nb.connectors._records import Records
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.records import Records
 from arroyo_nb.schema import INT, TIMESTAMP, Field, Schema, Timestamp
 from arroyo_nb.tape import UNREAD, BadRow
 

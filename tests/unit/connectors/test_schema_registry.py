@@ -10,8 +10,8 @@ import pytest
 from redis_server import free_port
 
 from arroyo_nb.connectors import TableSpec
-from arroyo_nb.connectors._schema_registry import registered
 from arroyo_nb.errors import RunProblem, Unreached
+from arroyo_nb.kafka.schema_registry import registered
 from arroyo_nb.schema import Schema
 
 

@@ -25,7 +25,7 @@ from arroyo_nb.engine.paths import (
     user_path,
 )
 from arroyo_nb.engine.program import Program
-from arroyo_nb.kafka.targets import Wish, to_tape
+from arroyo_nb.kafka.emit.targets import Wish, to_tape
 from arroyo_nb.run.options import state_folder
 
 PRINT = """

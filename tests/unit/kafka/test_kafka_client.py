@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.topics import topics
+from arroyo_nb.kafka.peek.topics import topics
 
 
 def test_a_client_that_is_missing_is_told_with_the_command_that_brings_it(

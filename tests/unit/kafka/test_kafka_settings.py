@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from arroyo_nb.kafka.settings import Ports, free_ports, server_properties
+from arroyo_nb.kafka.local.settings import Ports, free_ports, server_properties
 
 PORTS = Ports(20_001, 20_002, 20_003)
 

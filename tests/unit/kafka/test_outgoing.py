@@ -7,8 +7,8 @@ from confluent_kafka import KafkaError, KafkaException
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import client
-from arroyo_nb.kafka.outgoing import Outgoing, TopicTarget
-from arroyo_nb.kafka.targets import Wish, to_topic
+from arroyo_nb.kafka.emit.destination import Outgoing, TopicTarget
+from arroyo_nb.kafka.emit.targets import Wish, to_topic
 
 ROW = Outgoing(b"v", None, None, 0)
 

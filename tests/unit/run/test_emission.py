@@ -15,7 +15,7 @@ import pytest
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats._payload_writer import DeclaredPayloads
-from arroyo_nb.kafka.rows import RowRecords
+from arroyo_nb.kafka.emit.rows import RowRecords
 from arroyo_nb.run import emission as of_emission
 from arroyo_nb.run.emission import Emission, Pace
 from arroyo_nb.run.snapshot import RunState

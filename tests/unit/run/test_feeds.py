@@ -314,7 +314,7 @@ def test_a_tape_that_arrived_by_and_by_is_played_by_its_arrival(tape_feed):
 def test_a_fast_topic_keeps_its_chunks_and_fast_rows_of_a_program_do_not(
     tape_feed, monkeypatch
 ):
-    monkeypatch.setattr("arroyo_nb.connectors.tape.AT_ONCE_RECORD_US", 10**6)
+    monkeypatch.setattr("arroyo_nb.kafka.connectors.tape.AT_ONCE_RECORD_US", 10**6)
     assert tape_feed(200_000, EPOCH_TIME)._pace.whole
     shutil.rmtree(tape_feed.path)
     assert not tape_feed(200_000, EPOCH_TIME, emitted=True)._pace.whole

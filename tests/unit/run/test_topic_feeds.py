@@ -217,9 +217,7 @@ def test_what_was_read_before_a_resume_is_not_known_yet(stream):
 
 
 def test_a_topic_is_not_played_at_a_speed(monkeypatch, stream):
-    monkeypatch.setattr(
-        "arroyo_nb.connectors._kafka_table.KafkaTable.stream", lambda *_: stream
-    )
+    monkeypatch.setattr("arroyo_nb.kafka.table.KafkaTable.stream", lambda *_: stream)
     plan = plan_script(SCRIPT, Catalog())
     with pytest.raises(RunProblem, match="'clicks' cannot be played") as told:
         Feeds(plan.sinks, tick=FLUSH, ends_after=None, speed=2.0, stepping=False)

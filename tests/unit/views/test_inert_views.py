@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import SCENES, TUMBLE, UNWINDOWED, UPDATING
 
-from arroyo_nb.kafka.guess import guess
-from arroyo_nb.kafka.topics import Partition, Record, Topic
+from arroyo_nb.kafka.peek.guess import guess
+from arroyo_nb.kafka.peek.topics import Partition, Record, Topic
 from arroyo_nb.run.snapshot import Change, Snapshot, SourceProgress
 from arroyo_nb.views import listing, still
 from arroyo_nb.views.jobs import Row, jobs

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from arroyo_nb.kafka.guess import Guess, guess
-from arroyo_nb.kafka.topics import Partition, Record, Topic
+from arroyo_nb.kafka.peek.guess import Guess, guess
+from arroyo_nb.kafka.peek.topics import Partition, Record, Topic
 from arroyo_nb.views.topics import Peek, peek, topics
 
 ODD = "<img src=x onerror=alert(1)>\x1b[2J"

@@ -17,15 +17,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arroyo_nb.connectors import create_topic_hint
-from arroyo_nb.connectors._kafka_sending import refused_settings
 from arroyo_nb.errors import RunProblem, Unreached
+from arroyo_nb.kafka.sending import refused_settings
 from arroyo_nb.registry import did_you_mean
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from arroyo_nb.connectors import Offsets, TableSpec
-    from arroyo_nb.connectors._kafka_access import Access
+    from arroyo_nb.kafka.config import Access
 
 CHECK_S = 3.0
 """How long the brokers may take to answer before a run starts: what is wrong is told

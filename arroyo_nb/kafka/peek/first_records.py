@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.connectors.tape import TapeRecorder
 from arroyo_nb.kafka.client import ANSWER_S, LOOK_S, library
+from arroyo_nb.kafka.connectors.tape import TapeRecorder
 from arroyo_nb.kafka.reading import assigned, record_of
 from arroyo_nb.tape.records import Record, record_table
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arroyo_nb.connectors import Offsets, TableSpec
-    from arroyo_nb.connectors._kafka_stream import KafkaStream
     from arroyo_nb.engine.jars import Check
+    from arroyo_nb.kafka.source import KafkaStream
     from arroyo_nb.tape import Chunk, Position
 
 

@@ -12,8 +12,12 @@ from dataclasses import replace
 from functools import partial
 
 from arroyo_nb.connectors import Direction, TableSpec
-from arroyo_nb.connectors._kafka_access import JAVA_LOGINS, parsed_configs
-from arroyo_nb.connectors._kafka_stream import (
+from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
+from arroyo_nb.formats import payload_format
+from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
+from arroyo_nb.kafka.config import JAVA_LOGINS, parsed_configs
+from arroyo_nb.kafka.schema_registry import ENDPOINT
+from arroyo_nb.kafka.source import (
     OFFSET,
     OFFSETS,
     TIMESTAMP,
@@ -22,10 +26,6 @@ from arroyo_nb.connectors._kafka_stream import (
     start_timestamp_ms,
     timestamp_of_millis,
 )
-from arroyo_nb.connectors._schema_registry import ENDPOINT
-from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
-from arroyo_nb.formats import payload_format
-from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
 from arroyo_nb.options import REFERENCE, Kind, Option, OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Timestamp

@@ -7,11 +7,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
-from arroyo_nb.connectors._kafka_access import Access, Login, access, parsed_configs
-from arroyo_nb.connectors._kafka_broker import PATIENT_S, broker_of
-from arroyo_nb.connectors._kafka_options import COMMIT_MODE, table_problems
-from arroyo_nb.connectors._kafka_stream import KafkaStream
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.kafka.config import Access, Login, access, parsed_configs
+from arroyo_nb.kafka.source import KafkaStream
+from arroyo_nb.kafka.table_options import COMMIT_MODE, table_problems
+from arroyo_nb.kafka.topic_client import PATIENT_S, broker_of
 from arroyo_nb.options import Option, OptionValue, substituted
 from arroyo_nb.schema import (
     BIGINT,
@@ -100,7 +100,7 @@ class KafkaTable(Unasked):
             When it is not there, the brokers do not answer, or refuse; or when the
             client refuses its settings.
         """
-        from arroyo_nb.connectors._kafka_writer import check_client
+        from arroyo_nb.kafka.sink import check_client
 
         reached = self._access(spec)
         broker_of(spec, reached).check(look, verb="writes")
@@ -128,7 +128,7 @@ class KafkaTable(Unasked):
             As of :meth:`reach`; and when the topic is not the one that was written
             before.
         """
-        from arroyo_nb.connectors._kafka_writer import topic_writer
+        from arroyo_nb.kafka.sink import topic_writer
 
         reached = self._access(spec)
         found = broker_of(spec, reached, PATIENT_S).described()

@@ -17,10 +17,10 @@ from arroyo_nb.connectors import (
     TopicOffsets,
     create_topic_hint,
 )
-from arroyo_nb.connectors._kafka_access import Access
-from arroyo_nb.connectors._kafka_broker import Broker, Described
-from arroyo_nb.connectors._kafka_end import fix_end, hold, limit, release
 from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.kafka.config import Access
+from arroyo_nb.kafka.source_end import fix_end, hold, limit, release
+from arroyo_nb.kafka.topic_client import Broker, Described
 from arroyo_nb.schema import EPOCH
 
 if TYPE_CHECKING:

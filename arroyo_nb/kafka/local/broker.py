@@ -25,8 +25,8 @@ from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Program
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import client
-from arroyo_nb.kafka.server import Kit, Place, kit
-from arroyo_nb.kafka.settings import free_ports
+from arroyo_nb.kafka.local.server import Kit, Place, kit
+from arroyo_nb.kafka.local.settings import free_ports
 
 STOP_S = 10.0
 """How long a broker may take to end in good order."""
@@ -230,7 +230,7 @@ class _Builder:
                 self._process.wait(2)
 
     def _start(self) -> None:
-        self._process = start_builder("arroyo_nb.kafka.archive")
+        self._process = start_builder("arroyo_nb.kafka.local.archive")
 
 
 def _is_taken(error: BaseException) -> bool:

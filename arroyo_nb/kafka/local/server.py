@@ -17,8 +17,8 @@ from arroyo_nb.engine.jars import BROKER, Check, Tell, resolve
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import LEASH, Program, tail
-from arroyo_nb.kafka.settings import Ports, server_properties
-from arroyo_nb.kafka.storage import format_storage
+from arroyo_nb.kafka.local.settings import Ports, server_properties
+from arroyo_nb.kafka.local.storage import format_storage
 
 UP_S = 60.0
 """How long a start may take; a warm one takes a second or two."""

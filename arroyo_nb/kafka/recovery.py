@@ -2,7 +2,7 @@
 on: whether its notes are the newest, and whether it ever wrote anything.
 
 The groups of its tasks say which batch is next (see
-:mod:`arroyo_nb.connectors._kafka_producer`); they are forgotten after days. The topic
+:mod:`arroyo_nb.kafka.sink_task`); they are forgotten after days. The topic
 itself forgets too, but says so.
 """
 
@@ -16,7 +16,7 @@ from arroyo_nb.errors import RunProblem
 
 if TYPE_CHECKING:
     from arroyo_nb.connectors import Offsets
-    from arroyo_nb.connectors._kafka_broker import Broker
+    from arroyo_nb.kafka.topic_client import Broker
 
 SEARCH_S = 60.0
 """How long it is looked for a record that may be the sink's; then there may be one."""

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.catalog import Catalog, ConnectorTable, Relation
 from arroyo_nb.connectors import CONNECTORS, Direction, TableSpec
-from arroyo_nb.connectors._kafka_options import KEY_FIELD, TIMESTAMP_FIELD
-from arroyo_nb.connectors._kafka_stream import OFFSET, OFFSETS, TIMESTAMP
-from arroyo_nb.connectors._kafka_table import KafkaTable
 from arroyo_nb.engine.jars import Check
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats._payload_writer import DeclaredPayloads, plain_payload
-from arroyo_nb.kafka.outgoing import TapeTarget, Target, TopicTarget
-from arroyo_nb.kafka.rows import RowRecords
-from arroyo_nb.kafka.topics import missing, names, require
+from arroyo_nb.kafka.emit.destination import TapeTarget, Target, TopicTarget
+from arroyo_nb.kafka.emit.rows import RowRecords
+from arroyo_nb.kafka.peek.topics import missing, names, require
+from arroyo_nb.kafka.source import OFFSET, OFFSETS, TIMESTAMP
+from arroyo_nb.kafka.table import KafkaTable
+from arroyo_nb.kafka.table_options import KEY_FIELD, TIMESTAMP_FIELD
 from arroyo_nb.options import OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import TEXT, Schema
 
 if TYPE_CHECKING:
-    from arroyo_nb.connectors._kafka_stream import KafkaStream
-    from arroyo_nb.kafka.broker import LocalBroker
+    from arroyo_nb.kafka.local.broker import LocalBroker
+    from arroyo_nb.kafka.source import KafkaStream
 
 TAPE = "tape"
 

@@ -1,7 +1,7 @@
 """``kafka``: the topics of Apache Kafka, read by Spark's own connector.
 
 Records are decoded in Arrow batches by Spark's Python workers
-(:mod:`arroyo_nb.connectors._records`). The event time is the record's own where none is
+(:mod:`arroyo_nb.kafka.records`). The event time is the record's own where none is
 declared, and a record without a value, a tombstone, is none. Where a run stands is kept
 in its checkpoint. Source: arroyo-semantics b.2.
 """
@@ -12,8 +12,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, TableSpec
-from arroyo_nb.connectors._kafka_access import Login
-from arroyo_nb.connectors._kafka_options import (
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.kafka.config import Login
+from arroyo_nb.kafka.table import KafkaTable
+from arroyo_nb.kafka.table_options import (
     AUTH,
     SCHEMA_REGISTRY,
     SERVERS,
@@ -21,8 +23,6 @@ from arroyo_nb.connectors._kafka_options import (
     auth_problems,
     table_problems,
 )
-from arroyo_nb.connectors._kafka_table import KafkaTable
-from arroyo_nb.errors import ArroyoError
 from arroyo_nb.options import OptionValue
 
 

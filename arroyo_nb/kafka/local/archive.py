@@ -1,7 +1,7 @@
 """Make the class-data archive of the local broker, see :mod:`arroyo_nb.engine.making`.
 
-``python -m arroyo_nb.kafka.archive`` does it in the foreground and says how far it is;
-``--force`` makes it anew. A broker starts it in the background.
+``python -m arroyo_nb.kafka.local.archive`` does it in the foreground and says how far
+it is; ``--force`` makes it anew. A broker starts it in the background.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from arroyo_nb.engine import making
 from arroyo_nb.engine.jars import go_on, say_nothing
 from arroyo_nb.engine.java import find_java
 from arroyo_nb.engine.problem import EngineProblem
-from arroyo_nb.kafka.server import Kit, Place, kit
-from arroyo_nb.kafka.settings import free_ports
+from arroyo_nb.kafka.local.server import Kit, Place, kit
+from arroyo_nb.kafka.local.settings import free_ports
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """``tape``: a recording of a topic, played again.
 
 Its records are read by what reads those of the topic (see
-:mod:`arroyo_nb.connectors._records`), so a query gets the same of either: rows, times,
+:mod:`arroyo_nb.kafka.records`), so a query gets the same of either: rows, times,
 bad records. A chunk of the tape is a micro-batch, so it is the same rows that are late,
 each time. Unlike the topic a tape ends, and with it every window that is still open.
 Not in Arroyo.
@@ -16,11 +16,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import Direction, SourceOnly, TableSpec, format_options
-from arroyo_nb.connectors._kafka_options import format_problems
-from arroyo_nb.connectors._kafka_table import METADATA
 from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.formats import FORMATS
+from arroyo_nb.kafka.table import METADATA
+from arroyo_nb.kafka.table_options import format_problems
 from arroyo_nb.options import Kind, Option, OptionValue
 from arroyo_nb.roots import given
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
@@ -30,7 +30,7 @@ from arroyo_nb.tape.records import RecordTape, record_times
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from arroyo_nb.connectors._records import Records
+    from arroyo_nb.kafka.records import Records
 
 _BESIDE: Mapping[str, str] = MappingProxyType(
     {
@@ -163,7 +163,7 @@ class TapeRecorder:
 
     def _reader(self) -> Records:
         from arroyo_nb.changelog import SEQUENCE, WEIGHT
-        from arroyo_nb.connectors._records import Records
+        from arroyo_nb.kafka.records import Records
 
         spec, format_ = self._spec, str(self._spec.options["format"])
         told = (WEIGHT, SEQUENCE) if FORMATS.get(format_).updating else ()

@@ -13,7 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
-from arroyo_nb.connectors._kafka_sending import (
+from arroyo_nb.kafka.client import LOOK_S, library
+from arroyo_nb.kafka.sending import (
     ANY_PARTITION,
     AWAY,
     NOW,
@@ -23,7 +24,6 @@ from arroyo_nb.connectors._kafka_sending import (
     put,
     told,
 )
-from arroyo_nb.kafka.client import LOOK_S, library
 from arroyo_nb.tape.records import Record, RecordWriter
 
 FLUSH_S = 5.0

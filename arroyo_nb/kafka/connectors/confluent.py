@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from arroyo_nb.connectors import Direction, TableSpec
-from arroyo_nb.connectors._kafka_access import Login
-from arroyo_nb.connectors._kafka_options import (
+from arroyo_nb.errors import ArroyoError, CatalogProblem
+from arroyo_nb.kafka.config import Login
+from arroyo_nb.kafka.table import KafkaTable
+from arroyo_nb.kafka.table_options import (
     SCHEMA_REGISTRY,
     SERVERS,
     TABLE,
     table_problems,
 )
-from arroyo_nb.connectors._kafka_table import KafkaTable
-from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.options import Kind, Option, OptionValue
 
 _ENDPOINT, *_ASKED_BY = (option.name for option in SCHEMA_REGISTRY)

@@ -25,17 +25,9 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from arroyo_nb.connectors._kafka_broker import OPENING, committed
-from arroyo_nb.connectors._kafka_options import TIMESTAMP_FIELD
-from arroyo_nb.connectors._kafka_past import older_copy
-from arroyo_nb.connectors._kafka_records import (
-    AT,
-    KEY,
-    PARTITION,
-    VALUE,
-    Merged,
-)
-from arroyo_nb.connectors._kafka_sending import (
+from arroyo_nb.errors import DataProblem, RunProblem
+from arroyo_nb.kafka.recovery import older_copy
+from arroyo_nb.kafka.sending import (
     ANY_PARTITION,
     AWAY,
     NOW,
@@ -45,8 +37,16 @@ from arroyo_nb.connectors._kafka_sending import (
     put,
     told,
 )
-from arroyo_nb.connectors._kafka_sending import CLIENT as ANY_CLIENT
-from arroyo_nb.errors import DataProblem, RunProblem
+from arroyo_nb.kafka.sending import CLIENT as ANY_CLIENT
+from arroyo_nb.kafka.sink_records import (
+    AT,
+    KEY,
+    PARTITION,
+    VALUE,
+    Merged,
+)
+from arroyo_nb.kafka.table_options import TIMESTAMP_FIELD
+from arroyo_nb.kafka.topic_client import OPENING, committed
 
 PATIENCE_S = 600
 """How long a batch waits for a broker that is away, and how long a transaction may be

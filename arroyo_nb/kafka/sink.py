@@ -5,7 +5,7 @@ own, which that sink cannot give them, by producers in the executors. A batch th
 again after a crash is there twice then.
 
 Exactly once they are dealt out into a fixed number of parts, each written by a task in
-a transaction of its own (:mod:`arroyo_nb.connectors._kafka_producer`). How many, and in
+a transaction of its own (:mod:`arroyo_nb.kafka.sink_task`). How many, and in
 whose name, is noted before the first write and kept for ever after; so a batch that
 comes again has the same rows in the same part, and a part that is there is passed over.
 Who reads committed records may see one part of a batch before another.
@@ -30,11 +30,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.connectors._kafka_broker import PATIENT_S, Refused, broker_of
-from arroyo_nb.connectors._kafka_options import COMMIT_MODE, TIMESTAMP_FIELD
-from arroyo_nb.connectors._kafka_past import Past
-from arroyo_nb.connectors._kafka_producer import PATIENCE_S, SENT, Sender, Transaction
-from arroyo_nb.connectors._kafka_records import (
+from arroyo_nb.connectors._notes import Notes
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats import tells_changes
+from arroyo_nb.formats._payloads import PREFIX_BYTES
+from arroyo_nb.formats._told_schemas import changed, connect_schema, json_schema
+from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
+from arroyo_nb.kafka.recovery import Past
+from arroyo_nb.kafka.schema_registry import registered
+from arroyo_nb.kafka.sink_records import (
     KEY,
     PARTITION,
     RECORD,
@@ -43,14 +47,10 @@ from arroyo_nb.connectors._kafka_records import (
     Merged,
     SinkRows,
 )
-from arroyo_nb.connectors._kafka_watch import Watch, Watched
-from arroyo_nb.connectors._notes import Notes
-from arroyo_nb.connectors._schema_registry import registered
-from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats import tells_changes
-from arroyo_nb.formats._payloads import PREFIX_BYTES
-from arroyo_nb.formats._told_schemas import changed, connect_schema, json_schema
-from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
+from arroyo_nb.kafka.sink_task import PATIENCE_S, SENT, Sender, Transaction
+from arroyo_nb.kafka.sink_watch import Watch, Watched
+from arroyo_nb.kafka.table_options import COMMIT_MODE, TIMESTAMP_FIELD
+from arroyo_nb.kafka.topic_client import PATIENT_S, Refused, broker_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import DataStreamWriter
 
     from arroyo_nb.connectors import Offsets, TableSpec, Writer
-    from arroyo_nb.connectors._kafka_access import Access
-    from arroyo_nb.connectors._kafka_broker import Described
+    from arroyo_nb.kafka.config import Access
+    from arroyo_nb.kafka.topic_client import Described
 
 REMEMBERED_S = 24 * 3600
 """The shortest time for which a broker keeps the offset of a group, by default: a day
@@ -363,7 +363,7 @@ def _lost(
     spec: TableSpec, reached: Access, topic_id: str, look: Callable[[], None]
 ) -> RunProblem | None:
     """Why a topic cannot be written for good (see
-    :data:`arroyo_nb.connectors._kafka_watch.Ask`)."""
+    :data:`arroyo_nb.kafka.sink_watch.Ask`)."""
     try:
         found = broker_of(spec, reached).described(look)
     except Refused as problem:

@@ -1,0 +1,1 @@
+"""Looking into topics without a run: which there are, and what their records hold."""
