@@ -24,11 +24,11 @@ from arroyo_nb.job.service import Ended, serve
 from arroyo_nb.job.supervisor import GIVE_UP_S, STOP_S
 from arroyo_nb.roots import given
 from arroyo_nb.run import job_registry, owner
-from arroyo_nb.run.fit import WAIT_S as FIT_S
 from arroyo_nb.run.names import safe_name
+from arroyo_nb.run.observe.build_snapshot import data_notes
+from arroyo_nb.run.observe.snapshot import RunState, before_end
 from arroyo_nb.run.options import state_folder
-from arroyo_nb.run.picture import data_notes
-from arroyo_nb.run.snapshot import RunState, before_end
+from arroyo_nb.run.sources.fit_notes import WAIT_S as FIT_S
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
 from arroyo_nb.state import copies

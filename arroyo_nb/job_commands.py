@@ -191,8 +191,8 @@ def check_spec(
 
 def _odd_rows(path: Path, plan: Plan) -> Iterator[str]:
     """What is odd in the recordings and files that a job reads, where they are here."""
-    from arroyo_nb.run.feeds import sources
-    from arroyo_nb.run.fit import recorded_notes
+    from arroyo_nb.run.sources.fit_notes import recorded_notes
+    from arroyo_nb.run.sources.sources import sources
 
     read = (source.table for sink in plan.sinks for source in sources(sink))
     for table in {table.name: table for table in read}.values():

@@ -393,7 +393,7 @@ class Session:
             made = session.record("orders", "orders.tape", stop_after="10s")
             session.run(made.statement + "SELECT count(*) AS orders FROM orders")
         """
-        from arroyo_nb.run.exchange import limits, record
+        from arroyo_nb.run.topic_io import limits, record
 
         made = record(
             self._names(servers),
@@ -465,7 +465,7 @@ class Session:
             ticks = session.emit("ticks", ({"n": n} for n in itertools.count()), rate=5)
             ticks.stop()
         """
-        from arroyo_nb.run.exchange import emit, wish
+        from arroyo_nb.run.topic_io import emit, wish
 
         asked = wish(rate, key, timestamp, columns)
         with emit(self._names(servers), target, rows, asked, wait=wait) as emission:

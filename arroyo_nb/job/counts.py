@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from arroyo_nb.run.snapshot import Snapshot
+    from arroyo_nb.run.observe.snapshot import Snapshot
 
 PROGRESS = "progress.json"
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, TypeVar
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.job.server import Answer, serving
 from arroyo_nb.job.supervisor import JobState
-from arroyo_nb.run.snapshot import before_end
-from arroyo_nb.run.vitals import BOUNDS_S
+from arroyo_nb.run.observe.snapshot import before_end
+from arroyo_nb.run.observe.vitals import BOUNDS_S
 
 if TYPE_CHECKING:
     from prometheus_client.core import (
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from arroyo_nb.job.monitor import Monitor, Sight
     from arroyo_nb.job.supervisor import Supervisor
+    from arroyo_nb.run.observe.snapshot import Snapshot
+    from arroyo_nb.run.observe.vitals import Vitals
     from arroyo_nb.run.run import Run
-    from arroyo_nb.run.snapshot import Snapshot
-    from arroyo_nb.run.vitals import Vitals
 
     M = TypeVar("M", CounterMetricFamily, GaugeMetricFamily)
 

@@ -18,15 +18,15 @@ from arroyo_nb.errors import ArroyoError
 from arroyo_nb.job.counts import Counts, noted_counts, write_progress
 from arroyo_nb.job.readiness import unready_reasons
 from arroyo_nb.job.supervisor import JobState
-from arroyo_nb.run.snapshot import before_end
+from arroyo_nb.run.observe.snapshot import before_end
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from arroyo_nb.job.supervisor import Supervisor, Tell
+    from arroyo_nb.run.observe.snapshot import Snapshot
+    from arroyo_nb.run.observe.vitals import Vitals
     from arroyo_nb.run.run import Run
-    from arroyo_nb.run.snapshot import Snapshot
-    from arroyo_nb.run.vitals import Vitals
 
 LOOK_S = 1.0
 """How often a job is looked at, and its counts are noted."""

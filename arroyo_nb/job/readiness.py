@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from arroyo_nb.job.supervisor import JobState
 
 if TYPE_CHECKING:
-    from arroyo_nb.run.snapshot import SourceProgress
-    from arroyo_nb.run.vitals import Vitals
+    from arroyo_nb.run.observe.snapshot import SourceProgress
+    from arroyo_nb.run.observe.vitals import Vitals
 
 AWAY_S = 10.0
 """For how long a broker may not answer."""

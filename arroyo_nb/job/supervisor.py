@@ -18,7 +18,7 @@ from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 from arroyo_nb.errors import ArroyoError, Unreached
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.stopping import StopMode
 
 LOOK_S = 0.1

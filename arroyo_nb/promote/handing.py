@@ -21,7 +21,7 @@ from arroyo_nb.promote.jobspec import STATE
 from arroyo_nb.promote.targets import LOCAL
 from arroyo_nb.run import owner
 from arroyo_nb.run.names import safe_name
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.copies import hand_over
 from arroyo_nb.state.header import Stamp, found

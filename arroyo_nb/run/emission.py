@@ -20,9 +20,9 @@ from typing import Any
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.kafka.emit.destination import Outgoing, Target
 from arroyo_nb.kafka.emit.rows import Made
+from arroyo_nb.run.background import Awaited
 from arroyo_nb.run.interrupts import LOOK_S, STOP_S, Interrupted
-from arroyo_nb.run.snapshot import RunState
-from arroyo_nb.run.waiting import Awaited
+from arroyo_nb.run.observe.snapshot import RunState
 
 AHEAD = 5_000
 """How many rows may wait to be sent."""

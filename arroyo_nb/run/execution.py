@@ -31,12 +31,12 @@ from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.errors import ArroyoError, RunProblem, StateProblem
 from arroyo_nb.file_errors import free_bytes, full_disk
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.gate import BatchGate
 from arroyo_nb.run.heartbeat import Heartbeat
+from arroyo_nb.run.observe.snapshot import RunState, before_end, naive
 from arroyo_nb.run.options import END, RunOptions
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.snapshot import RunState, before_end, naive
+from arroyo_nb.run.sources.sources import Feeds
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.spark.failures import (
     FULL,

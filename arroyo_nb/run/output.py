@@ -36,14 +36,9 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.determinism import settled_columns
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.run.batch_size import BatchSize
-from arroyo_nb.run.changes import ChangesPreview
-from arroyo_nb.run.feed import Places, Reach, Stretches
 from arroyo_nb.run.gate import BatchGate
-from arroyo_nb.run.history import History
-from arroyo_nb.run.preview import Preview, Tee
-from arroyo_nb.run.preview_state import PreviewState
-from arroyo_nb.run.progress import (
+from arroyo_nb.run.observe.history import History
+from arroyo_nb.run.observe.progress import (
     LoggedBatch,
     Progress,
     in_real_time,
@@ -51,9 +46,14 @@ from arroyo_nb.run.progress import (
     new_batches,
     read_progress,
 )
-from arroyo_nb.run.snapshot import MarkPoint, before_end, naive
-from arroyo_nb.run.trace import Trace, TracedBatch
-from arroyo_nb.run.vitals import Took, Vitals
+from arroyo_nb.run.observe.snapshot import MarkPoint, before_end, naive
+from arroyo_nb.run.observe.trace import Trace, TracedBatch
+from arroyo_nb.run.observe.vitals import Took, Vitals
+from arroyo_nb.run.results.changes import ChangesPreview
+from arroyo_nb.run.results.preview import Preview, Tee
+from arroyo_nb.run.results.preview_state import PreviewState
+from arroyo_nb.run.sources.batch_size import BatchSize
+from arroyo_nb.run.sources.reader import Places, Reach, Stretches
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.bad_rows import DROPPED, read_bad_rows
 from arroyo_nb.spark.boundary import (
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-    from arroyo_nb.run.topics import TopicFeed
+    from arroyo_nb.run.sources.stream import TopicFeed
     from arroyo_nb.spark.keeping import Keeping
 
 _log = logging.getLogger(__name__)

@@ -19,16 +19,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.run import ledger
-from arroyo_nb.run.dropped import dropped_records
+from arroyo_nb.run.background import Awaited
 from arroyo_nb.run.execution import Execution
-from arroyo_nb.run.fit import WAIT_S as FIT_S
+from arroyo_nb.run.observe import late_rows as ledger
+from arroyo_nb.run.observe.bad_records import dropped_records
+from arroyo_nb.run.observe.build_snapshot import data_notes, draw
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.options import RunOptions, playing_speed
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.picture import data_notes, draw
-from arroyo_nb.run.snapshot import RunState, Snapshot
+from arroyo_nb.run.sources.fit_notes import WAIT_S as FIT_S
 from arroyo_nb.run.stopping import StopMode, stop_mode
-from arroyo_nb.run.waiting import Awaited
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from arroyo_nb.engine import Engine
     from arroyo_nb.plan import Plan
-    from arroyo_nb.run.feeds import Feeds
-    from arroyo_nb.run.preview import OnRows, Preview
-    from arroyo_nb.run.progress import Progress
+    from arroyo_nb.run.observe.progress import Progress
+    from arroyo_nb.run.results.preview import OnRows, Preview
+    from arroyo_nb.run.sources.sources import Feeds
 
 
 REPR_ROWS = 10

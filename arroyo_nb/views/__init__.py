@@ -1,4 +1,5 @@
-"""Pictures of a run: each view draws a :class:`~arroyo_nb.run.snapshot.Snapshot`.
+"""Pictures of a run: each view draws a
+:class:`~arroyo_nb.run.observe.snapshot.Snapshot`.
 
 Views never touch Spark and never hold a run's lock. Whatever comes from the user's
 data, names or errors passes through :func:`arroyo_nb.views.words.escaped`.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from arroyo_nb.run.snapshot import Change, Snapshot
+from arroyo_nb.run.observe.snapshot import Change, Snapshot
 from arroyo_nb.views.cuts import CUT_CHARS, MOST_COLUMNS, changes_left_out
 from arroyo_nb.views.rows import (
     fitted,

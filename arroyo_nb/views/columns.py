@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from arroyo_nb.run.snapshot import Snapshot, WindowBar, WindowState
+from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar, WindowState
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.views.axis import ORIGIN, Axis
 from arroyo_nb.views.event_time import (

@@ -6,7 +6,7 @@ days. What was let go is still counted.
 
 from __future__ import annotations
 
-from arroyo_nb.run.snapshot import Snapshot, WindowState
+from arroyo_nb.run.observe.snapshot import Snapshot, WindowState
 from arroyo_nb.views.words import count
 
 MOST_COLUMNS = 40
@@ -23,7 +23,7 @@ MOST_BAD = 3
 def rows_left_out(snapshot: Snapshot) -> str:
     """Which rows and columns of the output are not in the table; empty: all are.
 
-    >>> from arroyo_nb.run.snapshot import RunState
+    >>> from arroyo_nb.run.observe.snapshot import RunState
     >>> rows_left_out(Snapshot("q", RunState.RUNNING, rows_kept=1, rows_cut=8))
     'newest 0 of 9 rows; 1 kept'
     """
@@ -39,7 +39,7 @@ def rows_left_out(snapshot: Snapshot) -> str:
 def rows_not_listed(snapshot: Snapshot) -> str:
     """Where the rows are of a picture that lists none; empty: there is none.
 
-    >>> from arroyo_nb.run.snapshot import RunState
+    >>> from arroyo_nb.run.observe.snapshot import RunState
     >>> rows_not_listed(Snapshot("q", RunState.FINISHED, rows_kept=26))
     'Run.table() has the 26 rows, and --view all shows them too'
     """
@@ -99,7 +99,7 @@ def _sorted(shown: int, rows: int, snapshot: Snapshot) -> str:
 def late_count(snapshot: Snapshot) -> str:
     """How many rows were late, as far as that is known.
 
-    >>> from arroyo_nb.run.snapshot import RunState
+    >>> from arroyo_nb.run.observe.snapshot import RunState
     >>> late_count(Snapshot("q", RunState.RUNNING, late_rows=1800, late_exact=False))
     'up to 1,800'
     """
@@ -109,7 +109,7 @@ def late_count(snapshot: Snapshot) -> str:
 def outputs_left_out(snapshot: Snapshot) -> str:
     """Which outputs of the run are not shown, and where they are; empty: there is one.
 
-    >>> from arroyo_nb.run.snapshot import RunState
+    >>> from arroyo_nb.run.observe.snapshot import RunState
     >>> outputs_left_out(Snapshot("q", RunState.RUNNING, handle="q", more_outputs=1))
     '1 more output: q.table(1)'
     """
@@ -123,7 +123,7 @@ def outputs_left_out(snapshot: Snapshot) -> str:
 def not_written(snapshot: Snapshot) -> str:
     """Which tables of INSERTs get no rows; empty: all that there are do.
 
-    >>> from arroyo_nb.run.snapshot import RunState
+    >>> from arroyo_nb.run.observe.snapshot import RunState
     >>> not_written(Snapshot("q", RunState.FINISHED, unwritten=("out",)))
     "previewed only: nothing is written to 'out'; --sinks writes"
     """

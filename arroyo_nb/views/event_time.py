@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from arroyo_nb.run.snapshot import Snapshot, WindowBar
+from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar
 from arroyo_nb.views.axis import END_OF_TIME, Axis
 from arroyo_nb.views.words import clock, count, duration, escaped, interval
 

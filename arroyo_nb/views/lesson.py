@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from arroyo_nb.run.snapshot import RunState, Snapshot, WindowState
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot, WindowState
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.words import clock, count, duration
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import Catalog, Relation, View
 from arroyo_nb.plan import answers
-from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.schema import Schema
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.cuts import MOST_COLUMNS, late_count

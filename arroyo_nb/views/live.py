@@ -21,7 +21,7 @@ from threading import Lock, RLock, Thread
 from typing import Any, Protocol
 from uuid import uuid4
 
-from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views import still
 from arroyo_nb.views.panel import MOST_ROWS, TABS, View, body
 

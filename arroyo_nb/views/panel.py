@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from arroyo_nb.run.snapshot import RunState, Snapshot
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.changelog import changelog
 from arroyo_nb.views.cuts import (

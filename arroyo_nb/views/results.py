@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views import chart, still
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.cuts import CUT_CHARS, MOST_COLUMNS, rows_left_out
 from arroyo_nb.views.no_rows import why_no_row
 from arroyo_nb.views.words import CELL_CHARS, column, escaped

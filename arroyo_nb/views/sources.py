@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
+from arroyo_nb.run.observe.snapshot import PartitionProgress, SourceProgress
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.words import NAME_CHARS, clock, count, duration, escaped
 
@@ -65,7 +65,7 @@ def _marked(words: str) -> str:
 def behind(source: SourceProgress) -> list[str]:
     """How far a topic's reader is behind, in plain words.
 
-    >>> from arroyo_nb.run.snapshot import PartitionProgress as P
+    >>> from arroyo_nb.run.observe.snapshot import PartitionProgress as P
     >>> parts = (P(0, 5, 7), P(1, 3, 3, idle=True))
     >>> behind(SourceProgress("q", 8, None, timedelta(), False, partitions=parts))
     ['2 partitions, 2 records behind (partition 0: 2)', 'partition 1 is idle']
@@ -85,7 +85,7 @@ def behind(source: SourceProgress) -> list[str]:
 def unread(source: SourceProgress) -> str:
     """What a run that has ended has left of a topic, in plain words.
 
-    >>> from arroyo_nb.run.snapshot import PartitionProgress as P
+    >>> from arroyo_nb.run.observe.snapshot import PartitionProgress as P
     >>> parts = (P(0, 5, 7), P(1, 3, 3, idle=True))
     >>> unread(SourceProgress("q", 8, None, timedelta(), False, partitions=parts))
     '2 partitions, 2 records not read (partition 0: 2)'

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
-from arroyo_nb.run.snapshot import Snapshot
+from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.changelog import LEGEND, SIGNS, shown_changes
 from arroyo_nb.views.cuts import (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from arroyo_nb.run.snapshot import Snapshot, WindowBar, WindowState
+from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar, WindowState
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.views.axis import END_OF_TIME, ORIGIN, Axis
 from arroyo_nb.views.columns import column_picture, density_columns, hop_columns

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from arroyo_nb.run.snapshot import MarkPoint, Snapshot
+from arroyo_nb.run.observe.snapshot import MarkPoint, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME, Axis
 from arroyo_nb.views.event_time import CHAR, WIDTH, svg
 from arroyo_nb.views.words import clock, duration

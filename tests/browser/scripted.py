@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from arroyo_nb.run.snapshot import (
+from arroyo_nb.run.observe.snapshot import (
     Change,
     MarkPoint,
     RunState,

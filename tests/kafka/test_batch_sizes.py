@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Producer
 
 from arroyo_nb.connectors import FIRST_BATCH_RECORDS
-from arroyo_nb.run import batch_size
+from arroyo_nb.run.sources import batch_size
 
 RECORDS = 8 * FIRST_BATCH_RECORDS
 QUERY = "SELECT n FROM t WHERE n % 1000 = 0;"

@@ -13,7 +13,7 @@ from topics import PASSWORD, USER
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.emit import destination as outgoing
 from arroyo_nb.kafka.peek.topics import sample
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.observe.snapshot import RunState
 
 NOW = int(time.time() * 1000) - 60_000
 

@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka import Producer
 from machine import allowed
 
-from arroyo_nb.run.snapshot import RunState
-from arroyo_nb.run.topics import TopicFeed
+from arroyo_nb.run.observe.snapshot import RunState
+from arroyo_nb.run.sources.stream import TopicFeed
 
 COLUMNS = """n INT, part INT METADATA FROM 'partition',
     at BIGINT METADATA FROM 'offset_id'"""

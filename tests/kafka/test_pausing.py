@@ -2,7 +2,7 @@
 
 import json
 
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.observe.snapshot import RunState
 
 
 def records(numbers):

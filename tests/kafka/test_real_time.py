@@ -13,8 +13,8 @@ import pytest
 from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
 from arroyo_nb.promote import jobfile
 from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table
+from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import CHECKPOINT, LEAST_CHECKPOINT, duration
-from arroyo_nb.run.snapshot import RunState
 from arroyo_nb.source import Source
 
 COLUMNS = "id BIGINT NOT NULL, town TEXT, price DECIMAL(8, 2), at TIMESTAMP(3)"

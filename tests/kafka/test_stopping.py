@@ -10,7 +10,7 @@ import pytest
 from topics import Topic
 
 from arroyo_nb.kafka.local import LocalBroker
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.observe.snapshot import RunState
 
 STOP_S = 25
 """How long a stop may take on a busy machine; Spark's client waits for 60 s."""

@@ -17,7 +17,7 @@ from random_queries import catalog
 
 from arroyo_nb.plan.nodes import Sink, is_updating
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run.changes import RELATION_ROWS, ChangesPreview
+from arroyo_nb.run.results.changes import RELATION_ROWS, ChangesPreview
 from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.lower import lower, visible
 

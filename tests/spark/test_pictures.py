@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from arroyo_nb.run.snapshot import RunState, WindowState, before_end
+from arroyo_nb.run.observe.snapshot import RunState, WindowState, before_end
 
 START = datetime(2024, 3, 1, 8)
 ALL_ROWS = 2_000

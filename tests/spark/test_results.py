@@ -120,7 +120,7 @@ def test_a_run_that_goes_on_keeps_the_rows_of_before(
 
 
 def test_a_changelog_is_whole_and_so_is_its_result(session, tmp_path, monkeypatch):
-    monkeypatch.setattr("arroyo_nb.run.changes.RELATION_ROWS", 10)
+    monkeypatch.setattr("arroyo_nb.run.results.changes.RELATION_ROWS", 10)
     script = FLIGHTS + "SELECT flight, count(*) AS n FROM flights GROUP BY flight"
     run = session.run(script, name="f", state_dir=tmp_path, wait=True)
     expected = duckdb.sql("SELECT flight, count(*) AS n FROM ALL_FLIGHTS GROUP BY 1")

@@ -9,10 +9,10 @@ from machine import allowed
 
 from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.run.observe.snapshot import RunState, WindowState
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.run import Run
-from arroyo_nb.run.snapshot import RunState, WindowState
 from arroyo_nb.tape.format import Tape, chunk_path
 from arroyo_nb.views.panel import frame
 
@@ -95,7 +95,7 @@ def test_the_rows_of_every_branch_and_partition_are_counted(session):
 
 
 def test_sessions_are_told_as_far_as_they_are_known(session, monkeypatch):
-    monkeypatch.setattr("arroyo_nb.run.ledger.UNION_BATCHES", 1)
+    monkeypatch.setattr("arroyo_nb.run.observe.late_rows.UNION_BATCHES", 1)
     run = session.run(
         PATIENT.format(delay="30 minutes")
         + """SELECT session(INTERVAL '40 minutes') AS window, count(*) AS n

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.snapshot import RunState
 
 FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');"
 SINK = """

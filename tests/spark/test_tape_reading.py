@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from arroyo_nb.run.tapes import FILES_REMEMBERED
+from arroyo_nb.run.sources.tape import FILES_REMEMBERED
 from arroyo_nb.schema import (
     BIGINT_UNSIGNED,
     TIME,

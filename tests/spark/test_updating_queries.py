@@ -10,7 +10,7 @@ import pytest
 from arroyo_nb.changelog import ROW_ID
 from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.changes import ChangesPreview
+from arroyo_nb.run.results.changes import ChangesPreview
 from arroyo_nb.spark.bucket_numbers import spark_hash
 from arroyo_nb.spark.stateful import row_id
 from arroyo_nb.tape.format import Tape
@@ -117,7 +117,7 @@ def test_an_update_stays_in_its_branch_of_a_union(session):
 
 
 def test_a_result_that_is_too_large_to_hold_says_so(session, table, monkeypatch):
-    monkeypatch.setattr("arroyo_nb.run.changes.RELATION_ROWS", 1)
+    monkeypatch.setattr("arroyo_nb.run.results.changes.RELATION_ROWS", 1)
     run = session.run(table + QUERIES["keys"], budget=0, wait=True)
     assert isinstance(run.outputs[0].preview, ChangesPreview)
     with pytest.raises(RunProblem, match="more than 1 rows"):

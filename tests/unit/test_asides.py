@@ -4,7 +4,7 @@ import pytest
 
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.plan.nodes import SortKey
-from arroyo_nb.run.sorting import in_order
+from arroyo_nb.run.results.sorting import in_order
 from arroyo_nb.session import Session
 
 CLICKS = """

@@ -20,8 +20,8 @@ from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.flags import COMMANDS, FLAGS
 from arroyo_nb.magics import ArroyoMagics, Interrupted, load, unload
 from arroyo_nb.plan.answers import Answer
+from arroyo_nb.run.observe.snapshot import Change, RunState, Snapshot, SourceProgress
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.run.snapshot import Change, RunState, Snapshot, SourceProgress
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 from arroyo_nb.session import Session
 from arroyo_nb.views import live

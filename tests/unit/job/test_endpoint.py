@@ -17,8 +17,13 @@ from arroyo_nb.job.endpoint import Told, served
 from arroyo_nb.job.monitor import Sight
 from arroyo_nb.job.server import HOST
 from arroyo_nb.job.supervisor import JobState
-from arroyo_nb.run.snapshot import PartitionProgress, RunState, Snapshot, SourceProgress
-from arroyo_nb.run.vitals import Took, Vitals
+from arroyo_nb.run.observe.snapshot import (
+    PartitionProgress,
+    RunState,
+    Snapshot,
+    SourceProgress,
+)
+from arroyo_nb.run.observe.vitals import Took, Vitals
 
 MONITORING = Path(__file__).parents[3] / "docs" / "monitoring"
 

@@ -16,9 +16,9 @@ from arroyo_nb.job import monitor as monitors
 from arroyo_nb.job.counts import PROGRESS
 from arroyo_nb.job.monitor import Monitor
 from arroyo_nb.job.supervisor import JobState
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.owner import Job
-from arroyo_nb.run.snapshot import RunState, Snapshot
 
 FULL = OSError(28, "No space left on device")
 

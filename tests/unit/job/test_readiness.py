@@ -6,8 +6,8 @@ import pytest
 
 from arroyo_nb.job.readiness import unready_reasons
 from arroyo_nb.job.supervisor import JobState
-from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
-from arroyo_nb.run.vitals import Vitals
+from arroyo_nb.run.observe.snapshot import PartitionProgress, SourceProgress
+from arroyo_nb.run.observe.vitals import Vitals
 
 
 def topic(*, lag=0, away_s=0.0):

@@ -13,9 +13,9 @@ from arroyo_nb.job.counts import Counts, noted_counts
 from arroyo_nb.job.log import JsonLog
 from arroyo_nb.job.service import SIGNALS, serve
 from arroyo_nb.job.supervisor import JobState
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.owner import Job
-from arroyo_nb.run.snapshot import RunState, Snapshot
 
 
 class Run:

@@ -7,7 +7,7 @@ import pytest
 
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.observe.snapshot import RunState
 
 AT_ONCE = Restarts(most=3, healthy_s=100, first_s=0, longest_s=0)
 AWAY, WRONG = RunProblem("the broker is away"), RunProblem("a value is wrong")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.connectors import FIRST_BATCH_RECORDS
-from arroyo_nb.run.batch_size import (
+from arroyo_nb.run.sources.batch_size import (
     LEAST_RECORDS,
     MOST_RECORDS,
     TARGET_S,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run import changes
-from arroyo_nb.run.changes import ChangesPreview
-from arroyo_nb.run.preview import PREVIEW_ROWS
-from arroyo_nb.run.snapshot import Change
+from arroyo_nb.run.observe.snapshot import Change
+from arroyo_nb.run.results import changes
+from arroyo_nb.run.results.changes import ChangesPreview
+from arroyo_nb.run.results.preview import PREVIEW_ROWS
 from arroyo_nb.schema import BIGINT, TEXT, WINDOW_STRUCT, Field, Schema, arrow_type
 
 SCHEMA = Schema((Field("k", TEXT), Field("n", BIGINT)))

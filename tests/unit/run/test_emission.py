@@ -18,7 +18,7 @@ from arroyo_nb.formats._payload_writer import DeclaredPayloads
 from arroyo_nb.kafka.emit.rows import RowRecords
 from arroyo_nb.run import emission as of_emission
 from arroyo_nb.run.emission import Emission, Pace
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.schema import TEXT, Field, Schema
 from arroyo_nb.session import Session
 from arroyo_nb.tape import ARRIVAL

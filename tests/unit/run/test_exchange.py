@@ -1,7 +1,7 @@
 import pytest
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.exchange import wish
+from arroyo_nb.run.topic_io import wish
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("inf"), float("nan"), "fast", [5]])

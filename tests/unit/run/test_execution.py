@@ -10,9 +10,9 @@ import pytest
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.execution import Execution
-from arroyo_nb.run.feeds import Feeds
+from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.sources.sources import Feeds
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.folder import RunFolder
 

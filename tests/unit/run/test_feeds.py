@@ -12,9 +12,9 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run import execution
 from arroyo_nb.run.execution import Execution
-from arroyo_nb.run.feed import Reach
-from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.options import FLUSH, JOB_FLUSH, RunOptions
+from arroyo_nb.run.sources.reader import Reach
+from arroyo_nb.run.sources.sources import Feeds
 from arroyo_nb.state.folder import RunFolder
 from arroyo_nb.tape import pace
 from arroyo_nb.tape.format import chunk_numbers, chunk_path

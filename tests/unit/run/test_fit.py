@@ -8,7 +8,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from arroyo_nb.run.fit import FitNotes, recorded_notes, sampled_rows
+from arroyo_nb.run.sources.fit_notes import FitNotes, recorded_notes, sampled_rows
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.session import Session
 from arroyo_nb.tape.fit import Fit, columns_seen

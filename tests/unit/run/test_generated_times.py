@@ -9,7 +9,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.run.generated_times import GeneratedTimes, event_time_of
+from arroyo_nb.run.sources.generated_times import GeneratedTimes, event_time_of
 from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.tape import Chunk
 

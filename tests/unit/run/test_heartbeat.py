@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from arroyo_nb.run.heartbeat import KEPT_BEATS, Heartbeat
-from arroyo_nb.run.progress import read_progress
+from arroyo_nb.run.observe.progress import read_progress
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run.feed import Reach
+from arroyo_nb.run.observe.progress import LoggedBatch, Progress
+from arroyo_nb.run.observe.snapshot import SourceProgress
+from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.run.progress import LoggedBatch, Progress
 from arroyo_nb.run.run import Run
-from arroyo_nb.run.snapshot import SourceProgress
-from arroyo_nb.run.trace import TracedBatch
+from arroyo_nb.run.sources.reader import Reach
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.tape import BadRow
 
@@ -28,7 +28,7 @@ SELECT counter FROM ticks;
 
 
 def test_a_picture_tells_what_was_let_go(tmp_path, monkeypatch):
-    monkeypatch.setattr("arroyo_nb.run.trace.TRACE_BATCHES", 1)
+    monkeypatch.setattr("arroyo_nb.run.observe.trace.TRACE_BATCHES", 1)
     plan = plan_script(TWO_OUTPUTS, Catalog())
     engine = SimpleNamespace(status="starting")
     run = Run("r", plan, engine, tmp_path, RunOptions(keep=True))

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arroyo_nb.run.preview import Preview
-from arroyo_nb.run.row_store import RowStore
+from arroyo_nb.run.results.preview import Preview
+from arroyo_nb.run.results.row_store import RowStore
 from arroyo_nb.schema import (
     BIGINT,
     TEXT,

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from arroyo_nb.run.progress import (
+from arroyo_nb.run.observe.progress import (
     LoggedBatch,
     Progress,
     logged_watermark,

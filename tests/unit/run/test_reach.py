@@ -9,9 +9,9 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.execution import Execution
-from arroyo_nb.run.feeds import Feeds
+from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.run.snapshot import RunState
+from arroyo_nb.run.sources.sources import Feeds
 
 SCRIPT = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
 SELECT counter FROM ticks"""

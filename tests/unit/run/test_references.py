@@ -11,9 +11,9 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import PlanProblem, RunProblem
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run.feeds import Feeds
 from arroyo_nb.run.options import FLUSH, RunOptions
 from arroyo_nb.run.run import Run
+from arroyo_nb.run.sources.sources import Feeds
 from arroyo_nb.state.folder import RunFolder
 from arroyo_nb.state.identity import plan_identity
 

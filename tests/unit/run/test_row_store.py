@@ -13,10 +13,10 @@ from damages import KINDS, Damage, files, put_back
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run import changes, row_store
-from arroyo_nb.run.changes import ChangesPreview
-from arroyo_nb.run.preview import Preview
-from arroyo_nb.run.row_store import RowStore
+from arroyo_nb.run.results import changes, row_store
+from arroyo_nb.run.results.changes import ChangesPreview
+from arroyo_nb.run.results.preview import Preview
+from arroyo_nb.run.results.row_store import RowStore
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 
 NUMBERS = Schema((Field("n", BIGINT),))
@@ -282,7 +282,7 @@ FULL = """
 import resource, signal, sys
 import pyarrow as pa
 from pathlib import Path
-from arroyo_nb.run.preview import Preview
+from arroyo_nb.run.results.preview import Preview
 from arroyo_nb.schema import BIGINT, Field, Schema
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.plan.nodes import SortKey
-from arroyo_nb.run.sorting import in_order
+from arroyo_nb.run.results.sorting import in_order
 
 NAN = math.nan
 

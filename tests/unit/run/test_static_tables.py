@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run.lookups import StaticTables
+from arroyo_nb.run.sources.lookups import StaticTables
 
 SCRIPT = """
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);

@@ -11,12 +11,12 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run import topics
-from arroyo_nb.run.feed import Reach, topic_key
-from arroyo_nb.run.feeds import Feeds
+from arroyo_nb.run.observe.progress import read_progress, slower
 from arroyo_nb.run.options import FLUSH
-from arroyo_nb.run.progress import read_progress, slower
-from arroyo_nb.run.topics import Looked, TopicFeed
+from arroyo_nb.run.sources import stream as topics
+from arroyo_nb.run.sources.reader import Reach, topic_key
+from arroyo_nb.run.sources.sources import Feeds
+from arroyo_nb.run.sources.stream import Looked, TopicFeed
 
 SCRIPT = """CREATE TABLE clicks (n INT) WITH (connector = 'kafka', topic = 't',
 bootstrap_servers = 'h:1', type = 'source', format = 'json');

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
-from arroyo_nb.run import changes
+from arroyo_nb.run.results import changes
 from arroyo_nb.schema import HIDDEN_COLUMNS, TIMESTAMP
 from arroyo_nb.spark import lookups, lower, windows
 from arroyo_nb.tape import ARRIVAL

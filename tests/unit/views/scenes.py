@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from arroyo_nb.run.snapshot import (
+from arroyo_nb.run.observe.snapshot import (
     Change,
     MarkPoint,
     RunState,

@@ -23,7 +23,7 @@ from scenes import SCENES, TUMBLE, UNWINDOWED, UPDATING
 
 from arroyo_nb.kafka.peek.guess import guess
 from arroyo_nb.kafka.peek.topics import Partition, Record, Topic
-from arroyo_nb.run.snapshot import Change, Snapshot, SourceProgress
+from arroyo_nb.run.observe.snapshot import Change, Snapshot, SourceProgress
 from arroyo_nb.views import listing, still
 from arroyo_nb.views.jobs import Row, jobs
 from arroyo_nb.views.panel import View, body, frame

@@ -32,7 +32,7 @@ from scenes import (
     at,
 )
 
-from arroyo_nb.run.snapshot import (
+from arroyo_nb.run.observe.snapshot import (
     Change,
     MarkPoint,
     PartitionProgress,

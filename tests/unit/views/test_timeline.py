@@ -13,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenes import MANY, TUMBLE, at
 
-from arroyo_nb.run.snapshot import MarkPoint, RunState, Snapshot, WindowBar, WindowState
+from arroyo_nb.run.observe.snapshot import (
+    MarkPoint,
+    RunState,
+    Snapshot,
+    WindowBar,
+    WindowState,
+)
 from arroyo_nb.views.axis import STEPS, Axis
 from arroyo_nb.views.event_time import CHAR, WIDTH
 from arroyo_nb.views.panel import frame

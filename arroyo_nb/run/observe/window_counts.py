@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeAlias
 
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.snapshot import WindowBar, WindowState
+from arroyo_nb.run.observe.snapshot import WindowBar, WindowState
 from arroyo_nb.schema import EPOCH, MICROSECOND
 from arroyo_nb.spark.observe import pane
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.run.trace import TracedBatch
+from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.late import END, LATE_BY, MISSED, START
 from arroyo_nb.spark.late import late_rows as late_frame
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from arroyo_nb.engine import Engine
-    from arroyo_nb.run.feeds import Feeds
     from arroyo_nb.run.output import Output
+    from arroyo_nb.run.sources.sources import Feeds
 
 NOTHING = TracedBatch(
     batch_id=-1,
@@ -91,7 +91,7 @@ def late_rows(engine: Engine, output: Output, feeds: Feeds, what: str) -> pa.Tab
 
 
 def windows_table(output: Output, what: str) -> pa.Table:
-    """What :meth:`arroyo_nb.run.trace.Trace.windows` tells, as a table.
+    """What :meth:`arroyo_nb.run.observe.trace.Trace.windows` tells, as a table.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Reversible
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.run.snapshot import Change
+from arroyo_nb.run.observe.snapshot import Change
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arroyo_nb.run.snapshot import MarkPoint
+from arroyo_nb.run.observe.snapshot import MarkPoint
 
 HISTORY_POINTS = 400
 """Points that are kept at most, and the newest one; older ones are thinned."""

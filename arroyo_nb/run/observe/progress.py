@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from arroyo_nb.connectors import topic_of
-from arroyo_nb.run.feed import Place, Places, topic_key
+from arroyo_nb.run.sources.reader import Place, Places, topic_key
 from arroyo_nb.state.files import HEARTBEAT
 from arroyo_nb.state.manifest import numbered, read_places
 

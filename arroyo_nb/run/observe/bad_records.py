@@ -13,8 +13,8 @@ from arroyo_nb.tape import KEPT_BAD_ROWS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from arroyo_nb.run.feeds import Feeds
     from arroyo_nb.run.output import Output
+    from arroyo_nb.run.sources.sources import Feeds
     from arroyo_nb.tape import BadRow
 
 

@@ -17,9 +17,9 @@ from datetime import datetime
 from threading import Lock
 
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.feed import Stretches
-from arroyo_nb.run.snapshot import WindowBar
-from arroyo_nb.run.tally import tally
+from arroyo_nb.run.observe.snapshot import WindowBar
+from arroyo_nb.run.observe.window_counts import tally
+from arroyo_nb.run.sources.reader import Stretches
 from arroyo_nb.schema import EPOCH, MICROSECOND
 
 TRACE_BATCHES = 10_000

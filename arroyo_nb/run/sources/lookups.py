@@ -18,7 +18,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.frames import keyed
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.run.snapshot import SourceProgress
+from arroyo_nb.run.observe.snapshot import SourceProgress
 from arroyo_nb.schema import arrow_schema
 from arroyo_nb.spark.lookups import static_frame
 from arroyo_nb.tape import KEPT_BAD_ROWS, SHOWN_BAD_ROWS, BadRow

@@ -1,4 +1,5 @@
-"""Draws a run as a :class:`~arroyo_nb.run.snapshot.Snapshot`: values, no Spark."""
+"""Draws a run as a :class:`~arroyo_nb.run.observe.snapshot.Snapshot`: values, no
+Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.functions.types import is_number
 from arroyo_nb.plan import nodes
-from arroyo_nb.run.snapshot import RunState, Snapshot, SourceProgress, naive
+from arroyo_nb.run.observe.snapshot import RunState, Snapshot, SourceProgress, naive
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.fit import Fit
 

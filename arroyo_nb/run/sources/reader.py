@@ -1,8 +1,8 @@
 """One source of a run, however its rows come.
 
-There are two kinds. A :class:`~arroyo_nb.run.tapes.TapeFeed` plays a tape into a
-folder that Spark watches; a :class:`~arroyo_nb.run.topics.TopicFeed` lets Spark read,
-and looks on. What a run asks of either is here.
+There are two kinds. A :class:`~arroyo_nb.run.sources.tape.TapeFeed` plays a tape into a
+folder that Spark watches; a :class:`~arroyo_nb.run.sources.stream.TopicFeed` lets Spark
+read, and looks on. What a run asks of either is here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arroyo_nb.connectors import Offsets
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.plan import nodes
-    from arroyo_nb.run.snapshot import SourceProgress
+    from arroyo_nb.run.observe.snapshot import SourceProgress
     from arroyo_nb.state.folder import RunFolder
     from arroyo_nb.tape import BadRow
     from arroyo_nb.tape.fit import Fit

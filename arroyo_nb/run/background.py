@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from arroyo_nb.errors import ArroyoError
-    from arroyo_nb.run.snapshot import RunState
+    from arroyo_nb.run.observe.snapshot import RunState
 
 LOOK_S = 0.02
 """How often who waits looks."""

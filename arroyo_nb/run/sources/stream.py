@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.durable_files import read_checked, state_disk, write_checked
 from arroyo_nb.errors import RunProblem, StateProblem
-from arroyo_nb.run.feed import Place, Reach, not_begun, topic_key
-from arroyo_nb.run.snapshot import PartitionProgress, SourceProgress
+from arroyo_nb.run.observe.snapshot import PartitionProgress, SourceProgress
+from arroyo_nb.run.sources.reader import Place, Reach, not_begun, topic_key
 from arroyo_nb.tape import BadRow
 from arroyo_nb.tape.fit import Fit
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.engine.paths import spark_pattern
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.feed import Place, Reach, not_begun
-from arroyo_nb.run.fit import fit_of
-from arroyo_nb.run.snapshot import SourceProgress, naive
+from arroyo_nb.run.observe.snapshot import SourceProgress, naive
+from arroyo_nb.run.sources.fit_notes import fit_of
+from arroyo_nb.run.sources.reader import Place, Reach, not_begun
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.spark.lower import told_columns
 from arroyo_nb.tape import SHOWN_BAD_ROWS

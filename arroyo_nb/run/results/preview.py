@@ -14,13 +14,13 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
-from arroyo_nb.run.preview_state import (
+from arroyo_nb.run.observe.snapshot import Change
+from arroyo_nb.run.results.preview_state import (
     SHOWN_ROWS,
     PreviewState,
     batches_that_hold,
 )
-from arroyo_nb.run.snapshot import Change
-from arroyo_nb.run.sorting import in_order
+from arroyo_nb.run.results.sorting import in_order
 from arroyo_nb.schema import TIMESTAMP, WINDOW_STRUCT, Schema, arrow_schema
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from arroyo_nb.plan.nodes import SortKey
-    from arroyo_nb.run.row_store import RowStore
+    from arroyo_nb.run.results.row_store import RowStore
 
 OnRows: TypeAlias = "Callable[[pa.Table, int], object]"
 """Is given rows as they come, and the number of their batch."""
@@ -94,7 +94,7 @@ class Preview:
 
     def keep_in(self, folder: Path, budget_bytes: int) -> None:
         """Keep all rows in a folder from now on; those that it has come first."""
-        from arroyo_nb.run.row_store import RowStore
+        from arroyo_nb.run.results.row_store import RowStore
 
         if self._store is not None and self._store.folder == folder:
             return

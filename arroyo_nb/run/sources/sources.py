@@ -1,7 +1,7 @@
 """What feeds a run: its sources, each shared by all its queries, and what they look up.
 
-A source is a tape or a topic (:mod:`arroyo_nb.run.feed`): which of the two is asked in
-one place, where its feed is made.
+A source is a tape or a topic (:mod:`arroyo_nb.run.sources.reader`): which of the two is
+asked in one place, where its feed is made.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from arroyo_nb.connectors import CONNECTORS, Connector, Streaming
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.run.feed import Feed, Places, Reach, Stretches
-from arroyo_nb.run.fit import FitNotes, fitted
-from arroyo_nb.run.generated_times import GeneratedTimes, event_time_of
-from arroyo_nb.run.lookups import StaticTables
-from arroyo_nb.run.snapshot import SourceProgress
-from arroyo_nb.run.tapes import TapeFeed, generated_time
-from arroyo_nb.run.topics import TopicFeed
+from arroyo_nb.run.observe.snapshot import SourceProgress
+from arroyo_nb.run.sources.fit_notes import FitNotes, fitted
+from arroyo_nb.run.sources.generated_times import GeneratedTimes, event_time_of
+from arroyo_nb.run.sources.lookups import StaticTables
+from arroyo_nb.run.sources.reader import Feed, Places, Reach, Stretches
+from arroyo_nb.run.sources.stream import TopicFeed
+from arroyo_nb.run.sources.tape import TapeFeed, generated_time
 from arroyo_nb.tape import Clock, Recorded, Recorder
 from arroyo_nb.tape.pace import MAX, Pace
 from arroyo_nb.tape.quiet import Quiet

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.run.preview import Preview, PreviewOptions, nullable
-from arroyo_nb.run.preview_state import PreviewState, last_rows
-from arroyo_nb.run.snapshot import Change
+from arroyo_nb.run.observe.snapshot import Change
+from arroyo_nb.run.results.preview import Preview, PreviewOptions, nullable
+from arroyo_nb.run.results.preview_state import PreviewState, last_rows
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from arroyo_nb.run.row_store import Changes
+    from arroyo_nb.run.results.row_store import Changes
 
 _SEEN = "_seen"
 
@@ -85,7 +85,7 @@ class ChangesPreview(Preview):
 
     def keep_in(self, folder: Path, budget_bytes: int) -> None:
         """Keep all changes in a folder from now on; those that it has come first."""
-        from arroyo_nb.run.row_store import RowStore
+        from arroyo_nb.run.results.row_store import RowStore
 
         if self._store is not None and self._store.folder == folder:
             return

@@ -1,0 +1,1 @@
+"""What a run did, batch by batch: progress, windows, late rows, snapshots."""

@@ -1,0 +1,1 @@
+"""What an output produced: rows kept up to a budget, changes, their order."""
