@@ -31,8 +31,8 @@ from arroyo_nb.engine.termination import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.frames import gives_rows
+from arroyo_nb.jobs import JOBS, SPEC
 from arroyo_nb.parameters import bind
-from arroyo_nb.promote import JOBS, SPEC
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.interrupts import (
     LOOK_S,
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arroyo_nb.catalog import Catalog
+    from arroyo_nb.jobs.spec import Origin
     from arroyo_nb.kafka_lines import KafkaLines
-    from arroyo_nb.promote.jobspec import Origin
     from arroyo_nb.run.run import Run
     from arroyo_nb.views.live import Panel
     from arroyo_nb.views.notebook import NotebookStage
@@ -404,7 +404,7 @@ class ArroyoMagics(Magics):
         publish(promoted(folder, made.command, found, note, made.notes))
 
     def _do_attach(self, path: str) -> None:
-        from arroyo_nb.promote.jobfile import load
+        from arroyo_nb.jobs.spec_file import load
 
         spec = user_path(path)
         name = load(spec).spec.name
@@ -413,7 +413,7 @@ class ArroyoMagics(Magics):
         self._showing(line, name, partial(self.session.attach, path))
 
     def _do_jobs(self) -> None:
-        from arroyo_nb.promote.status import status
+        from arroyo_nb.jobs.status import status
         from arroyo_nb.views.jobs import Row, jobs
         from arroyo_nb.views.notebook import publish
 
@@ -436,7 +436,7 @@ class ArroyoMagics(Magics):
 
     def _origin(self, name: str, folder: Path) -> Origin | None:
         """The notebook's file, where the front end tells it, and the run's cell."""
-        from arroyo_nb.promote.jobspec import Origin
+        from arroyo_nb.jobs.spec import Origin
 
         told = self._shell.user_ns.get(VSCODE_FILE) or os.environ.get(JUPYTER_FILE, "")
         if not told.endswith(".ipynb") or not Path(told).exists():

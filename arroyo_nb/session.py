@@ -21,13 +21,13 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.allowed_roots import given
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.folders import make_work_folder
 from arroyo_nb.engine.jars import CONNECTOR, Tell, say_nothing
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import ArroyoError, RunProblem, raise_all
-from arroyo_nb.roots import given
 from arroyo_nb.run.names import safe_name, script_name
 from arroyo_nb.run.options import (
     BUDGET_BYTES,
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from arroyo_nb.catalog import Relation
+    from arroyo_nb.jobs.folder import Promotion
+    from arroyo_nb.jobs.spec import Origin
     from arroyo_nb.kafka.emit.targets import Names
     from arroyo_nb.kafka.local import LocalBroker
     from arroyo_nb.kafka.recording import Recording
     from arroyo_nb.plan import Plan
     from arroyo_nb.plan.answers import Answer
-    from arroyo_nb.promote.folder import Promotion
-    from arroyo_nb.promote.jobspec import Origin
     from arroyo_nb.run.emission import Emission
     from arroyo_nb.run.run import Run, RunViews
 
@@ -550,8 +550,8 @@ class Session:
             job = session.promote("by_hour", deny=["sample-source"])
             print(job.command, *job.findings, sep="\\n")
         """
-        from arroyo_nb.promote.folder import promote
-        from arroyo_nb.promote.handing import check_state, give
+        from arroyo_nb.jobs.folder import promote
+        from arroyo_nb.jobs.transfer import check_state, give
         from arroyo_nb.run.interrupts import held
 
         run, there = self.get(name), user_path(folder or self.job_folder(name))
@@ -576,7 +576,7 @@ class Session:
 
     def job_folder(self, name: str) -> Path:
         """Where the job of a run is: whence it was attached, else ``jobs/NAME``."""
-        from arroyo_nb.promote import JOBS
+        from arroyo_nb.jobs import JOBS
 
         return self._attached.get(name, Path(JOBS) / name)
 
@@ -605,8 +605,8 @@ class Session:
             run = session.attach("jobs/by_hour/job.yaml")
             session.promote("by_hour", with_state=True)
         """
-        from arroyo_nb.promote import jobfile
-        from arroyo_nb.promote.handing import take
+        from arroyo_nb.jobs import spec_file as jobfile
+        from arroyo_nb.jobs.transfer import take
         from arroyo_nb.run.interrupts import held
 
         job = jobfile.load(user_path(spec))
@@ -746,7 +746,7 @@ class Session:
         if base is None:
             folder = self._temporary(name)
         else:
-            from arroyo_nb.promote.going_on import differences, kept
+            from arroyo_nb.jobs.resume import differences, kept
 
             folder = base / safe_name(name)
             spec = kept(plan, options)

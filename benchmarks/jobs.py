@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from arroyo_nb import cli
 from arroyo_nb.engine.config import CORES
-from arroyo_nb.promote.folder import promote
+from arroyo_nb.jobs.folder import promote
 from arroyo_nb.session import Session
 from benchmarks.report import Report, main
 

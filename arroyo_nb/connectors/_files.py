@@ -15,10 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from arroyo_nb.allowed_roots import given
 from arroyo_nb.changelog import SEQUENCE
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import Decoded
-from arroyo_nb.roots import given
 from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Position
 from arroyo_nb.tape.clock import EvenClock

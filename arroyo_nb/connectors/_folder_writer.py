@@ -23,6 +23,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arroyo_nb.allowed_roots import given
 from arroyo_nb.connectors._file_names import FileNames
 from arroyo_nb.connectors._folder_state import FolderState, PartFile, Rolling
 from arroyo_nb.connectors._line_writers import claim
@@ -31,7 +32,6 @@ from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.connectors._parts import Parts, split
 from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.roots import given
 
 if TYPE_CHECKING:
     import pyarrow as pa

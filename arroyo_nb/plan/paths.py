@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from arroyo_nb.allowed_roots import Roots
 from arroyo_nb.catalog import ConnectorTable, LookupTable, Relation
 from arroyo_nb.connectors import CONNECTORS, OnDisk
 from arroyo_nb.errors import ArroyoError
@@ -14,7 +15,6 @@ from arroyo_nb.plan.names.scope import Collected
 from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
 from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.roots import Roots
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import name_span
 from arroyo_nb.sql.statements import CreateTable

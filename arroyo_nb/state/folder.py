@@ -5,7 +5,7 @@
     run.json            whose state this is (:mod:`arroyo_nb.state.header`)
     manifest.json       which files must be there (:mod:`arroyo_nb.state.manifest`)
     lock                held (flock) by the process that runs it; names its owner
-    job.json            of a job: which process it is (:mod:`arroyo_nb.run.owner`)
+    job.json            of a job: which process it is (:mod:`arroyo_nb.jobs.owner`)
     sources/TABLE/      chunks that the conductor released; where a topic was begun
     sources/heartbeat/  beats, for queries that forget idle keys
     lookups/            tables that rows are looked up in, as they were read

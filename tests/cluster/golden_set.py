@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.jobs.folder import promote
 from arroyo_nb.plan import Plan, nodes
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.promote.folder import promote
 from arroyo_nb.sql.statements import Query
 
 GOLDEN = Path(__file__).parents[1] / "golden"

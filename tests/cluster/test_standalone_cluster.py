@@ -28,7 +28,7 @@ from standalone import Cluster, cluster, environment
 
 from arroyo_nb.cli import main
 from arroyo_nb.engine import Engine
-from arroyo_nb.promote.folder import promote
+from arroyo_nb.jobs.folder import promote
 from arroyo_nb.session import Session
 
 GROUP = Path(__file__).with_name("group.py")

@@ -21,14 +21,14 @@ import yaml
 from arroyo_nb import flags
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.jobs.compatibility import RULINGS, Outcome, Version, judge
+from arroyo_nb.jobs.lint import lint, pages
+from arroyo_nb.jobs.promotion import earlier_tables, promoted
+from arroyo_nb.jobs.rules import RULES
+from arroyo_nb.jobs.spec import JobSpec
+from arroyo_nb.jobs.spec_file import read
+from arroyo_nb.jobs.validation import job_schema
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.promote.compatibility import RULINGS, Outcome, Version, judge
-from arroyo_nb.promote.jobfile import read
-from arroyo_nb.promote.jobspec import JobSpec
-from arroyo_nb.promote.lint import lint, pages
-from arroyo_nb.promote.promotion import earlier_tables, promoted
-from arroyo_nb.promote.rules import RULES
-from arroyo_nb.promote.validation import job_schema
 from arroyo_nb.source import Source
 from arroyo_nb.state.identity import plan_identity
 

@@ -21,8 +21,8 @@ from topics import Topic
 
 from arroyo_nb.cli import main
 from arroyo_nb.engine.folders import default_base
+from arroyo_nb.jobs.folder import promote
 from arroyo_nb.kafka.local import LocalBroker
-from arroyo_nb.promote.folder import promote
 from arroyo_nb.session import Session
 
 WITHIN_S = 120

@@ -22,11 +22,11 @@ from topics import Topic
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.jobs.compatibility import Version
+from arroyo_nb.jobs.promotion import earlier_tables
+from arroyo_nb.jobs.resume import Wish, prepare
+from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.promote.compatibility import Version
-from arroyo_nb.promote.going_on import Wish, prepare
-from arroyo_nb.promote.jobspec import JobSpec
-from arroyo_nb.promote.promotion import earlier_tables
 from arroyo_nb.session import Session
 
 GOLDEN = Path(__file__).parents[1] / "golden"

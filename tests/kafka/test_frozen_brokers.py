@@ -14,8 +14,8 @@ from job_process import job_process
 from topics import PASSWORD, USER, Topic
 
 from arroyo_nb.cli import main
+from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.kafka.local import LocalBroker
-from arroyo_nb.promote.jobspec import JobSpec
 
 WITHIN_S = 90
 TABLE = (

@@ -15,7 +15,7 @@ from functools import partial
 import pytest
 from topic_queries import COLUMNS, FIRST, MINUTE, QUERIES, answer, told
 
-from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, Table
 
 FLIGHTS = """
 CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '30 minutes')

@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Producer
 from machine import allowed
 
-from arroyo_nb.promote.jobspec import JobSpec, Table
+from arroyo_nb.jobs.spec import JobSpec, Table
 
 RECORDS, PARTITIONS = 3_000_000, 2
 KILLS, BURNERS = 8, 2

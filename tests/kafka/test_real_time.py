@@ -11,8 +11,8 @@ from collections import Counter
 import pytest
 
 from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
-from arroyo_nb.promote import jobfile
-from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table
+from arroyo_nb.jobs import spec_file as jobfile
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, Table
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import CHECKPOINT, LEAST_CHECKPOINT, duration
 from arroyo_nb.source import Source

@@ -15,8 +15,8 @@ from topics import PASSWORD, USER
 from arroyo_nb.cli import main
 from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.kafka.source import KafkaStream
-from arroyo_nb.promote.jobspec import JobSpec
 from arroyo_nb.tape.records import RecordTape
 from arroyo_nb.tape.writer import TapeWriter
 

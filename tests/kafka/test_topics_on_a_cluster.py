@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from standalone import cluster
 
-from arroyo_nb.promote.folder import promote
+from arroyo_nb.jobs.folder import promote
 
 WITHIN_S = 180.0
 RECORDS = 4000

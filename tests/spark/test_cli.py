@@ -135,7 +135,7 @@ def test_check_and_explain_read_standard_input_and_start_nothing(monkeypatch, ca
     def started(*arguments, **options):
         raise AssertionError("no session is needed")
 
-    monkeypatch.setattr("arroyo_nb.headless.Session", started)
+    monkeypatch.setattr("arroyo_nb.cli.headless.Session", started)
     for command_, status in (("check", 1), ("explain", 0)):
         text = FLIGHTS + ("SELECT nope FROM flights" if status else SELECT)
         raw = io.BytesIO(b"\xef\xbb\xbf" + text.encode())

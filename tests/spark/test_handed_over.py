@@ -9,7 +9,7 @@ import pytest
 from job_process import job_process
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.promote.status import status
+from arroyo_nb.jobs.status import status
 
 WITHIN_S, LOOK_S = 120, 0.2
 SOURCE = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '400');"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from arroyo_nb.cli import main
-from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table, Udf
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, Table, Udf
 from arroyo_nb.source import Source
 
 FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights')"
@@ -104,7 +104,7 @@ def test_what_cannot_run_is_told_before_there_is_a_jvm(job, monkeypatch, capsys)
     def started(*arguments, **options):
         raise AssertionError("no session is needed")
 
-    monkeypatch.setattr("arroyo_nb.headless.Session", started)
+    monkeypatch.setattr("arroyo_nb.cli.headless.Session", started)
     path = job(replace(SPEC, sql="SELECT nope FROM far;\n"))
     assert main(["run", path]) == 3
     place = at(path, "nope")

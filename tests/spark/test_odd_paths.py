@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from odd_names import ANY_NAME, NESTED, WITHOUT_COLON
 
 from arroyo_nb.engine.class_data import cache_folder
-from arroyo_nb.promote.jobspec import JobSpec
+from arroyo_nb.jobs.spec import JobSpec
 
 WITHIN_S = 120
 ROWS = 40_000

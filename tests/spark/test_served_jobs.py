@@ -13,7 +13,7 @@ from pathlib import Path
 
 from arroyo_nb.cli import STOPPED as BY_SIGNAL
 from arroyo_nb.cli import main
-from arroyo_nb.promote.jobspec import JobSpec, Table
+from arroyo_nb.jobs.spec import JobSpec, Table
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '200')"
 SPEC = JobSpec(

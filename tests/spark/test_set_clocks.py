@@ -15,7 +15,7 @@ import pytest
 from job_process import job_process
 
 from arroyo_nb.cli import main
-from arroyo_nb.promote.jobspec import JobSpec
+from arroyo_nb.jobs.spec import JobSpec
 
 WITHIN_S = 120
 HOUR_S = 3600

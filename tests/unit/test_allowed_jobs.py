@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from arroyo_nb.allowed_roots import VARIABLE
 from arroyo_nb.cli import main
-from arroyo_nb.promote.jobspec import JobSpec, Table
-from arroyo_nb.roots import VARIABLE
+from arroyo_nb.jobs.spec import JobSpec, Table
 from arroyo_nb.session import Session
 from arroyo_nb.source import Source
 
@@ -48,7 +48,7 @@ def run(here, monkeypatch, capsys):
     def started(*_, **__):
         raise Started
 
-    monkeypatch.setattr("arroyo_nb.headless.Session", started)
+    monkeypatch.setattr("arroyo_nb.cli.headless.Session", started)
 
     def act(spec, *arguments, root=("--root", "in")):
         path = here / "in/job.yaml"

@@ -6,10 +6,10 @@ import pytest
 
 from arroyo_nb.cli import main
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.promote.compatibility import Outcome, Version
-from arroyo_nb.promote.going_on import judged, kept
-from arroyo_nb.promote.jobfile import read
-from arroyo_nb.promote.jobspec import JobSpec
+from arroyo_nb.jobs.compatibility import Outcome, Version
+from arroyo_nb.jobs.resume import judged, kept
+from arroyo_nb.jobs.spec import JobSpec
+from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import Source, Span
 from arroyo_nb.state.folder import RunFolder
@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
     def started(*_, **__):
         raise Started
 
-    monkeypatch.setattr("arroyo_nb.headless.Session", started)
+    monkeypatch.setattr("arroyo_nb.cli.headless.Session", started)
     plan = read(Source(SPEC.text)).plan()
     state = tmp_path / "state" / "busy"
     RunFolder(
@@ -116,7 +116,7 @@ class Refusing:
 def test_a_start_that_is_refused_leaves_the_state_where_it_was(
     folder, monkeypatch, capsys, spec, option
 ):
-    monkeypatch.setattr("arroyo_nb.headless.Session", Refusing)
+    monkeypatch.setattr("arroyo_nb.cli.headless.Session", Refusing)
     (folder / "state" / "busy" / "progress.json").write_text(
         '{"counts": {"rows_in": 4903}}'
     )

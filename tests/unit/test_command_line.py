@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from arroyo_nb.cli import EXAMPLES, MEANT, main
-from arroyo_nb.run.job_registry import listed
+from arroyo_nb.jobs.registry import listed
 
 SPEC = """version: 1
 name: per_min
@@ -116,7 +116,7 @@ def test_a_command_that_people_try_is_answered(word, command, capsys):
 PRINTS = """
 import sys
 from types import SimpleNamespace
-from arroyo_nb import headless
+from arroyo_nb.cli import headless
 from arroyo_nb.cli import main
 from arroyo_nb.connectors._line_writers import StreamWriter
 from arroyo_nb.schema import Schema

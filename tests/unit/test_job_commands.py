@@ -22,7 +22,7 @@ def no_session(monkeypatch, tmp_path):
     def started(*arguments, **options):
         raise AssertionError("no session is needed")
 
-    monkeypatch.setattr("arroyo_nb.headless.Session", started)
+    monkeypatch.setattr("arroyo_nb.cli.headless.Session", started)
     monkeypatch.chdir(tmp_path)
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from arroyo_nb.cli.notebook_file import find, streaming_cells
 from arroyo_nb.errors import ArroyoError, PromoteProblem
-from arroyo_nb.notebook_file import find, streaming_cells
 
 TICKS = "%%arroyo\nCREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10);"
 FEW = "%%arroyo few << --rows 3\nSELECT counter FROM ticks WHERE counter < :least"

@@ -9,10 +9,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.jobs.spec import Origin
+from arroyo_nb.jobs.spec_file import load as load_spec
 from arroyo_nb.magics import load, unload
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.promote.jobfile import load as load_spec
-from arroyo_nb.promote.jobspec import Origin
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.session import Session
 

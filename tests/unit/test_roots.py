@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from arroyo_nb.allowed_roots import VARIABLE, Roots, given, narrowed
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.roots import VARIABLE, Roots, given, narrowed
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from arroyo_nb.allowed_roots import given
 from arroyo_nb.connectors import Direction, SourceOnly, TableSpec, format_options
 from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import ArroyoError
@@ -22,7 +23,6 @@ from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.table import METADATA
 from arroyo_nb.kafka.table_options import format_problems
 from arroyo_nb.options import Kind, Option, OptionValue
-from arroyo_nb.roots import given
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Clock, Position, Recorder
 from arroyo_nb.tape.records import RecordTape, record_times

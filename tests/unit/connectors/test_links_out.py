@@ -8,13 +8,13 @@ import shutil
 import pyarrow as pa
 import pytest
 
+from arroyo_nb.allowed_roots import VARIABLE
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.connectors._partitions import TIME_PATTERN
 from arroyo_nb.connectors._parts import KEY, LineParts
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.roots import VARIABLE
 from arroyo_nb.schema import BIGINT, Field, Schema
 from arroyo_nb.tape.records import Record, RecordWriter
 

@@ -12,11 +12,11 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.job.counts import Counts
-from arroyo_nb.job.endpoint import Told, served
-from arroyo_nb.job.monitor import Sight
-from arroyo_nb.job.server import HOST
-from arroyo_nb.job.supervisor import JobState
+from arroyo_nb.jobs.runner.counts import Counts
+from arroyo_nb.jobs.runner.endpoint import Told, served
+from arroyo_nb.jobs.runner.monitor import Sight
+from arroyo_nb.jobs.runner.server import HOST
+from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.run.observe.snapshot import (
     PartitionProgress,
     RunState,

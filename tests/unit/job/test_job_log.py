@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from arroyo_nb import job_status
-from arroyo_nb.job.log import (
+from arroyo_nb.cli import job_status
+from arroyo_nb.jobs.runner.log import (
     MOST_BYTES,
     FileLog,
     JsonLog,
@@ -119,7 +119,7 @@ def test_who_follows_a_log_is_told_also_when_the_clock_goes_back(tmp_path, monke
 
 
 def test_who_follows_a_log_is_told_when_its_oldest_part_goes(tmp_path, monkeypatch):
-    monkeypatch.setattr("arroyo_nb.job.log.MOST_BYTES", 150)
+    monkeypatch.setattr("arroyo_nb.jobs.runner.log.MOST_BYTES", 150)
     folder = tmp_path / "run"
     log = FileLog("flights", log_path(folder))
     numbers = [str(number) for number in range(20)]

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from arroyo_nb import job_status
-from arroyo_nb.job import monitor as monitors
-from arroyo_nb.job.counts import PROGRESS
-from arroyo_nb.job.monitor import Monitor
-from arroyo_nb.job.supervisor import JobState
+from arroyo_nb.cli import job_status
+from arroyo_nb.jobs.owner import Job
+from arroyo_nb.jobs.runner import monitor as monitors
+from arroyo_nb.jobs.runner.counts import PROGRESS
+from arroyo_nb.jobs.runner.monitor import Monitor
+from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.run.owner import Job
 
 FULL = OSError(28, "No space left on device")
 

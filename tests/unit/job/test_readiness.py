@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from arroyo_nb.job.readiness import unready_reasons
-from arroyo_nb.job.supervisor import JobState
+from arroyo_nb.jobs.runner.readiness import unready_reasons
+from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.run.observe.snapshot import PartitionProgress, SourceProgress
 from arroyo_nb.run.observe.vitals import Vitals
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from arroyo_nb.job.record import Record
-from arroyo_nb.run.owner import Job, asked_mode
+from arroyo_nb.jobs.owner import Job, asked_mode
+from arroyo_nb.jobs.runner.record import Record
 
 
 class Told(list):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arroyo_nb.job.resume_point import BEGINNING, resume_point
+from arroyo_nb.jobs.runner.resume_point import BEGINNING, resume_point
 
 
 def log(folder, batch, plan):

@@ -10,8 +10,14 @@ from http import HTTPStatus
 
 import pytest
 
-from arroyo_nb.job import server
-from arroyo_nb.job.server import HOST, MOST_BYTES, MOST_CONNECTIONS, Answer, serving
+from arroyo_nb.jobs.runner import server
+from arroyo_nb.jobs.runner.server import (
+    HOST,
+    MOST_BYTES,
+    MOST_CONNECTIONS,
+    Answer,
+    serving,
+)
 
 LOCAL = b"Host: 127.0.0.1\r\n\r\n"
 

@@ -9,13 +9,13 @@ import time
 import pytest
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.job.counts import Counts, noted_counts
-from arroyo_nb.job.log import JsonLog
-from arroyo_nb.job.service import SIGNALS, serve
-from arroyo_nb.job.supervisor import JobState
+from arroyo_nb.jobs.owner import Job
+from arroyo_nb.jobs.runner.counts import Counts, noted_counts
+from arroyo_nb.jobs.runner.log import JsonLog
+from arroyo_nb.jobs.runner.service import SIGNALS, serve
+from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.run.owner import Job
 
 
 class Run:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from arroyo_nb.errors import RunProblem, Unreached
-from arroyo_nb.job.supervisor import JobState, Restarts, Supervisor
+from arroyo_nb.jobs.runner.supervisor import JobState, Restarts, Supervisor
 from arroyo_nb.run.observe.snapshot import RunState
 
 AT_ONCE = Restarts(most=3, healthy_s=100, first_s=0, longest_s=0)

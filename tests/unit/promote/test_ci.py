@@ -11,8 +11,8 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import PromoteProblem
+from arroyo_nb.jobs.folder import promote
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.promote.folder import promote
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10);\n"
 QUERY = TICKS + "SELECT counter FROM ticks WHERE counter < 3"

@@ -20,10 +20,10 @@ from arroyo_nb.engine.config import CLUSTER, SQL, cluster_settings
 from arroyo_nb.engine.jars import CONNECTOR, packages
 from arroyo_nb.engine.submitted import submitted
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.job.supervisor import STOP_S
-from arroyo_nb.promote.jobfile import read
-from arroyo_nb.promote.jobspec import JobOptions, JobSpec
-from arroyo_nb.promote.targets import TARGETS
+from arroyo_nb.jobs.runner.supervisor import STOP_S
+from arroyo_nb.jobs.spec import JobOptions, JobSpec
+from arroyo_nb.jobs.spec_file import read
+from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.session import Session
 from arroyo_nb.source import Source
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from arroyo_nb.promote.compatibility import RULINGS, Edit, Outcome, Version, judge
-from arroyo_nb.promote.jobfile import read
-from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Udf
+from arroyo_nb.jobs.compatibility import RULINGS, Edit, Outcome, Version, judge
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, Udf
+from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.source import Source
 
 EDITS = Path(__file__).parents[2] / "golden" / "edits"

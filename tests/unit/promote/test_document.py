@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.promote import document
+from arroyo_nb.jobs import document
 from arroyo_nb.source import Source, Span
 
 ODD = " \t\n\r'\"#:-ab|{}\x85\u2028\ufeffé\U0001f600"

@@ -8,11 +8,11 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.durable_files import read_checked, write_checked
 from arroyo_nb.errors import PromoteProblem
+from arroyo_nb.jobs.compatibility import Edit, Outcome, Version
+from arroyo_nb.jobs.resume import Wish, judged, kept, prepare
+from arroyo_nb.jobs.spec import JobOptions, JobSpec
+from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.promote.compatibility import Edit, Outcome, Version
-from arroyo_nb.promote.going_on import Wish, judged, kept, prepare
-from arroyo_nb.promote.jobfile import read
-from arroyo_nb.promote.jobspec import JobOptions, JobSpec
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import Source
 from arroyo_nb.state.folder import RunFolder

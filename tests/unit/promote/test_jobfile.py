@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.errors import ArroyoError, PromoteProblem
-from arroyo_nb.promote.jobfile import load, read
-from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Origin, Table, Udf
-from arroyo_nb.promote.lint import lint
-from arroyo_nb.promote.rules import Severity
-from arroyo_nb.promote.validation import job_schema
+from arroyo_nb.jobs.lint import lint
+from arroyo_nb.jobs.rules import Severity
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, Origin, Table, Udf
+from arroyo_nb.jobs.spec_file import load, read
+from arroyo_nb.jobs.validation import job_schema
 from arroyo_nb.source import Source
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"

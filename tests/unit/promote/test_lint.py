@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.promote.jobfile import read
-from arroyo_nb.promote.jobspec import JobSpec, Table, Udf
-from arroyo_nb.promote.lint import denied, lint, report
-from arroyo_nb.promote.rules import RULES
+from arroyo_nb.jobs.lint import denied, lint, report
+from arroyo_nb.jobs.rules import RULES
+from arroyo_nb.jobs.spec import JobSpec, Table, Udf
+from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.source import Source
 
 SPEC = JobSpec(

@@ -9,9 +9,9 @@ import pytest
 from arroyo_nb.catalog import Catalog, Definition
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.frames import lookup_table
+from arroyo_nb.jobs.promotion import promoted
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, Origin, Udf
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Origin, Udf
-from arroyo_nb.promote.promotion import promoted
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"
 FASTER = TICKS.replace("10", "20")

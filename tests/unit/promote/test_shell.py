@@ -12,8 +12,8 @@ import pytest
 from odd_names import ODD_NAMES
 
 from arroyo_nb.engine.paths import is_plain
-from arroyo_nb.promote.folder import promote
-from arroyo_nb.promote.jobfile import load
+from arroyo_nb.jobs.folder import promote
+from arroyo_nb.jobs.spec_file import load
 from arroyo_nb.session import Session
 
 SELECT = """

@@ -9,10 +9,10 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, Table, Udf
+from arroyo_nb.jobs.spec_file import read
+from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.promote.jobfile import read
-from arroyo_nb.promote.jobspec import JobOptions, JobSpec, Table, Udf
-from arroyo_nb.promote.targets import TARGETS
 from arroyo_nb.source import Source
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arroyo_nb.promote import document
-from arroyo_nb.promote.validation import CHECKS, job_schema, problems
+from arroyo_nb.jobs import document
+from arroyo_nb.jobs.validation import CHECKS, job_schema, problems
 from arroyo_nb.source import Source
 
 FULL = {

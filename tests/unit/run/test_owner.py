@@ -11,9 +11,8 @@ import pytest
 
 from arroyo_nb.cli import main
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.promote.status import status
-from arroyo_nb.run import job_registry
-from arroyo_nb.run.owner import (
+from arroyo_nb.jobs import registry as job_registry
+from arroyo_nb.jobs.owner import (
     Job,
     asked_mode,
     holder,
@@ -21,6 +20,7 @@ from arroyo_nb.run.owner import (
     refuse_second,
     stop_job,
 )
+from arroyo_nb.jobs.status import status
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.folder import RunFolder
 
@@ -29,7 +29,7 @@ import signal, sys
 from dataclasses import replace
 from pathlib import Path
 from arroyo_nb.state.folder import RunFolder
-from arroyo_nb.run.owner import Job, asked_mode
+from arroyo_nb.jobs.owner import Job, asked_mode
 path = Path(sys.argv[1])
 folder = RunFolder(path, identity="plan", name="job")
 job = Job("job", "running", port=8080)
@@ -48,7 +48,7 @@ while True:
 STARTING = """
 import signal, sys
 from pathlib import Path
-from arroyo_nb.run.job_registry import listed
+from arroyo_nb.jobs.registry import listed
 folder = Path(sys.argv[1])
 with listed(folder.parents[1] / "job.yaml", folder, "job"):
     print("held", flush=True)
@@ -220,7 +220,7 @@ def test_a_job_that_runs_is_not_begun_again(
     def begun(*arguments, **options):
         raise AssertionError("nothing is begun")
 
-    monkeypatch.setattr("arroyo_nb.headless.Session", begun)
+    monkeypatch.setattr("arroyo_nb.cli.headless.Session", begun)
     process = started(script=script)
     for more in ((), ("--fresh",)):
         assert main(["run", str(spec), *more]) == 1

@@ -1,0 +1,116 @@
+"""Rules about what a query keeps, computes and calls."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from arroyo_nb.jobs.rules.rule import Hit, Job
+from arroyo_nb.jobs.spec import written
+from arroyo_nb.plan import DEFAULT_TTL
+from arroyo_nb.plan.nodes import (
+    LatestRow,
+    UpdatingAggregate,
+    UpdatingJoin,
+    UpdatingRank,
+)
+from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
+from arroyo_nb.sql.statements import SetOption
+
+_RANDOM = frozenset(("random", "uuid"))
+
+
+def unbounded_state(job: Job) -> Iterator[Hit]:
+    """State grows with the keys that come.
+
+    A query without windows keeps something for every key: the aggregate, the rows of
+    both sides of a join, the ranked rows. A key is forgotten only when it has been idle
+    for `updating_ttl`, which is 24 hours where nobody chooses. The rows of a table that
+    a source of changes tells are kept until they are deleted there.
+
+    Choose how long a key matters, as in `SET updating_ttl = INTERVAL '1 hour'` or
+    `--ttl 1h`; or group by a window, whose state ends with it.
+    """
+    for rows in job.of(LatestRow):
+        said = f"every row of '{rows.table}' is kept until it is deleted there"
+        yield Hit(said, rows.span)
+    if _is_chosen(job):
+        return
+    for node in (
+        *(n for n in job.of(UpdatingAggregate) if n.keys),
+        *job.of(UpdatingRank),
+        *job.of(UpdatingJoin),
+    ):
+        said = f"each key is kept for {written(job.plan.updating_ttl)}, the default"
+        yield Hit(said, node.span)
+
+
+def _is_chosen(job: Job) -> bool:
+    said = any(isinstance(s, SetOption) for s in job.plan.statements)
+    return (
+        said or job.plan.updating_ttl != DEFAULT_TTL or job.spec.options.ttl is not None
+    )
+
+
+def non_deterministic(job: Job) -> Iterator[Hit]:
+    """A value is another one each time it is computed.
+
+    After a failure a micro-batch is computed again. `random()` and `uuid()` then give
+    other values than before: what was already written and what is written now differ,
+    and a sink that finds out what it has already written cannot tell by them.
+
+    Make the value of what the row says, as in `md5(id)`, or at the source.
+    """
+    for part in job.calls():
+        if isinstance(part, exp.Anonymous) and part.name in _RANDOM:
+            said = f"{part.name}() gives another value when a batch is computed again"
+            yield Hit(said, part.meta.get("span"))
+
+
+def arroyo_refuses(job: Job) -> Iterator[Hit]:
+    """Arroyo itself would not run this.
+
+    It has one clear meaning, and is run here and on Spark; Arroyo refuses it with the
+    message that is quoted. The target `arroyo` therefore refuses the job.
+
+    `--strict` finds such queries while they are explored. The message says what is
+    missing; mostly it is a window.
+    """
+    for sink in job.plan.sinks:
+        for node, message in refused_by_arroyo(sink):
+            yield Hit(f"Arroyo would say: {message}", node.span)
+
+
+def udf_package(job: Job) -> Iterator[Hit]:
+    """A function imports a package that the spec does not list.
+
+    Where the job runs there is what its spec lists under `packages`, and no more. The
+    source of the function is read, never run.
+
+    List the package with its version.
+    """
+    listed = {name.lower().replace("-", "_") for name in job.spec.packages}
+    for udf in job.spec.udfs:
+        if udf.language != "python":
+            continue
+        for package in sorted(_imported(udf.source) - listed):
+            yield Hit(f"'{udf.name}' imports '{package}', which is not in 'packages'")
+
+
+def _imported(source: str) -> set[str]:
+    """The packages that Python source imports, those of the standard library left
+    out; none of what is no Python."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return set()
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found - sys.stdlib_module_names

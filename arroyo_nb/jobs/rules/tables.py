@@ -1,0 +1,120 @@
+"""Rules about where rows come from and go to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from arroyo_nb.jobs.rules.rule import Hit, Job, texts
+from arroyo_nb.options import REFERENCE
+from arroyo_nb.plan.nodes import is_updating
+from arroyo_nb.source import is_secret, secrets
+
+_MADE_UP = {
+    "sample": "a recorded sample",
+    "impulse": "rows that are generated",
+    "tape": "a recording",
+}
+_LOCAL = re.compile(
+    r"(?<![\w.-])(localhost|127(\.\d{1,3}){3}|0\.0\.0\.0|\[?::1\]?)(?![\w.-])"
+)
+
+
+def inline_secret(job: Job) -> Iterator[Hit]:
+    """A password stands in the script.
+
+    A job spec is text that is reviewed, copied and kept in a repository. No secret may
+    be in it, and so a script with one is not promoted.
+
+    Write a reference, as in `'auth.password' = '{{ KAFKA_PASSWORD }}'`: the value is
+    asked of the environment at each start, and is never written down.
+    """
+    for table in job.tables:
+        for option, text in texts(table):
+            whole = is_secret(option) and text and not REFERENCE.fullmatch(text.strip())
+            if whole or any(span.start < span.end for span in secrets(text)):
+                yield Hit(
+                    f"the option '{option}' of '{table.name}' has a secret in it",
+                    job.option(table, option),
+                )
+
+
+def sample_source(job: Job) -> Iterator[Hit]:
+    """A source is made up.
+
+    The connectors `sample`, `impulse` and `tape` are for exploring: they play what was
+    recorded, or generate rows. The job would compute nothing of the real stream.
+
+    Declare the table over the real source, with the same columns; the query stays as it
+    is. What it computes of the recording is a test for it.
+    """
+    for table in job.tables:
+        if table.connector in _MADE_UP:
+            said = f"'{table.name}' is {_MADE_UP[table.connector]}, not a real source"
+            yield Hit(said, job.option(table, "connector"))
+
+
+def local_address(job: Job) -> Iterator[Hit]:
+    """A table is at an address of this machine.
+
+    `localhost` is another machine wherever the job runs, one for each executor of a
+    cluster.
+
+    Write a reference to the environment, as in `bootstrap_servers = '{{ BROKER }}'`,
+    and set it where the job runs.
+    """
+    for table in job.tables:
+        for option, text in texts(table):
+            if (found := _LOCAL.search(text)) is not None:
+                yield Hit(
+                    f"the option '{option}' of '{table.name}' names this machine: "
+                    f"{found[1]}",
+                    job.option(table, option),
+                )
+
+
+def relative_path(job: Job) -> Iterator[Hit]:
+    """A path depends on the folder that the job is started in.
+
+    A notebook runs in its own folder; a job runs in the folder that whoever starts it
+    is in, and on a cluster in none that has these files.
+
+    Write the whole path of a folder that is mounted wherever the job runs, or a
+    reference to the environment, as in `path = '{{ DATA }}/trips.json'`.
+    """
+    for table in job.tables:
+        path = str(table.spec.options.get("path", ""))
+        begins = REFERENCE.match(path) or "://" in path
+        if path and not begins and not PurePath(path).is_absolute():
+            yield Hit(
+                f"the path of '{table.name}' is relative: '{path}'",
+                job.option(table, "path"),
+            )
+
+
+def no_sink(job: Job) -> Iterator[Hit]:
+    """Rows go nowhere.
+
+    A bare SELECT is for looking at. A job prints its rows to standard output, as JSON
+    lines, and nobody reads them.
+
+    Declare a table with a sink, and `INSERT INTO` it.
+    """
+    for sink in job.plan.sinks:
+        if sink.table is None:
+            yield Hit("the rows of this SELECT are printed, and go nowhere", sink.span)
+
+
+def append_only_sink(job: Job) -> Iterator[Hit]:
+    """Changes go to a sink that cannot tell them.
+
+    An updating query takes rows back. A sink whose format cannot say so is refused by
+    Arroyo, and with `connector = 'blackhole'` nobody sees what is missing.
+
+    Write `format = 'debezium_json'`, or group by a window: its rows are final.
+    """
+    for sink in job.plan.sinks:
+        table = sink.table
+        if table is not None and is_updating(sink) and not table.updating:
+            yield Hit(f"'{table.name}' cannot tell that rows are taken back", sink.span)

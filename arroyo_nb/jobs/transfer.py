@@ -1,0 +1,164 @@
+"""A run and its job hand their state to each other: it is in one place at a time.
+
+What is handed over is at rest: the run has ended, its last batch is written or will be
+again, by who goes on, with the same rows.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.jobs import SPEC, owner
+from arroyo_nb.jobs import spec_file as jobfile
+from arroyo_nb.jobs.compatibility import Version
+from arroyo_nb.jobs.folder import before
+from arroyo_nb.jobs.resume import Wish, judged, kept, refuse
+from arroyo_nb.jobs.spec import STATE
+from arroyo_nb.jobs.targets import LOCAL
+from arroyo_nb.run.names import safe_name
+from arroyo_nb.run.observe.snapshot import RunState
+from arroyo_nb.run.stopping import StopMode
+from arroyo_nb.state.copies import hand_over
+from arroyo_nb.state.header import Stamp, found
+from arroyo_nb.state.identity import fingerprint, plan_identity
+
+if TYPE_CHECKING:
+    from arroyo_nb.jobs.owner import Job
+    from arroyo_nb.jobs.spec_file import JobFile
+    from arroyo_nb.run.run import Run
+
+
+def check_state(run: Run, there: Path, target: str = LOCAL) -> None:
+    """Find out whether a run's state can be handed over to a job.
+
+    Parameters
+    ----------
+    there
+        The job's folder; it may not be there yet.
+    target
+        Where the job is to run.
+
+    Raises
+    ------
+    RunProblem
+        When it has none yet, or only previewed what a job writes; or when the job has
+        state of its own.
+    """
+    if target != LOCAL:
+        raise RunProblem(
+            "the state of the run would lie beside the spec, where a job on "
+            f"'{target}' does not look for it",
+            hint="hand it over to a job that runs here: leave out the target",
+        )
+    unwritten = next(filter(None, (output.unwritten for output in run.outputs)), None)
+    if unwritten is not None:
+        raise RunProblem(
+            f"'{run.name}' only previewed the rows of '{unwritten}': those of before "
+            "are in no table, and a job that goes on would never write them",
+            hint="run the cell with --sinks, and then hand it over; without its state "
+            "the job begins at the beginning",
+        )
+    if run.state is RunState.STARTING:
+        raise RunProblem(
+            f"'{run.name}' has not begun yet: there is no state to hand over",
+            hint="wait until it has, or promote it without its state",
+        )
+    spec = before(there)
+    folder = (there / (STATE if spec is None else spec.state)).absolute()
+    if folder.is_relative_to(run.folder):
+        raise RunProblem(
+            f"the job's state, in '{folder}', would lie within the run's",
+            hint="promote to another folder",
+        )
+    if _has_own(folder / safe_name(run.name), run):
+        raise RunProblem(
+            f"the job has state already, in '{folder}'",
+            hint="%arroyo attach goes on with it; or promote to another folder",
+        )
+
+
+def give(run: Run, there: Path, check: Callable[[], None]) -> None:
+    """Stop a run, and let a job go on from its state.
+
+    Parameters
+    ----------
+    there
+        The job's folder, with its spec.
+    check
+        Is called again and again while it is waited for; what it raises leaves the
+        state with the run.
+
+    Raises
+    ------
+    RunProblem
+        When the run does not end, or its state cannot be copied; it stays where it
+        was.
+    """
+    job = jobfile.load(there / SPEC)
+    run.stop("handed over to its job", StopMode.CHECKPOINT)
+    deadline = time.monotonic() + owner.STOP_S
+    # Once it has ended, a source that hangs may still have the folder.
+    while not run.state.ended or owner.holder(run.folder) is not None:
+        check()
+        if time.monotonic() > deadline:
+            raise RunProblem(f"'{run.name}' has not ended within {owner.STOP_S:g} s")
+        time.sleep(owner.LOOK_S)
+    folder = state_of(job)
+    if folder != run.folder:
+        spec = kept(run.plan, run.options)
+        stamp = Stamp(fingerprint(plan_identity(job.plan())), run.name, spec=spec)
+        hand_over(run.folder, folder, run.name, stamp)
+
+
+def take(job: JobFile, check: Callable[[], None] = lambda: None) -> Job | None:
+    """Have a job stopped, and its state ready to be gone on with here.
+
+    Parameters
+    ----------
+    check
+        As :func:`give` takes it.
+
+    Returns
+    -------
+    Job or None
+        The process that was stopped; None: it was not running.
+
+    Raises
+    ------
+    ArroyoError
+        When it cannot be, or was changed since.
+    """
+    plan = job.check_runs_here()
+    folder = state_of(job)
+    verdict = judged(folder, Version(job.spec, plan))
+    if verdict is None:
+        raise RunProblem(
+            f"'{job.spec.name}' has no state in '{folder}': it was never run, or with "
+            "its state elsewhere",
+            hint="'state' in its spec names the folder that is looked into",
+        )
+    unset = [name for name in job.spec.environment if name not in os.environ]
+    if unset:
+        raise RunProblem(
+            f"'{job.spec.name}' cannot go on here: {', '.join(unset)} is not set",
+            hint="set it as it is where the job runs; the job was left alone",
+        )
+    refuse(verdict, job.spec.name, Wish.GO_ON, job.command)
+    return owner.stop_job(folder, check)
+
+
+def state_of(job: JobFile) -> Path:
+    """Where the state of a job is."""
+    return job.state.absolute() / safe_name(job.spec.name)
+
+
+def _has_own(folder: Path, run: Run) -> bool:
+    """Whether the state in a job's folder is not that of a run."""
+    here = Stamp.of(run.folder)
+    is_given = here is not None and here.moved_to == str(folder)
+    return folder != run.folder and not is_given and found(folder) is not None
