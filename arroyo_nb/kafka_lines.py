@@ -18,8 +18,8 @@ from arroyo_nb.kafka.peek.topics import SAMPLE, sample, topics
 from arroyo_nb.run.interrupts import Interrupted, held
 from arroyo_nb.session import Session
 from arroyo_nb.views import topics as views
+from arroyo_nb.views.formatting import plain
 from arroyo_nb.views.notebook import NotebookSlot, publish
-from arroyo_nb.views.words import plain
 
 LINE_CHARS = 400
 

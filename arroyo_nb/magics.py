@@ -263,7 +263,7 @@ class ArroyoMagics(Magics):
         return str(request.get("metadata", {}).get("cellId") or "")
 
     def _show(self, line: CellLine, run: Run, interrupts: Interrupts) -> None:
-        from arroyo_nb.views import live, still
+        from arroyo_nb.views import live, static_html
         from arroyo_nb.views.notebook import NotebookStage, is_interactive, publish
         from arroyo_nb.views.panel import View
 
@@ -283,7 +283,7 @@ class ArroyoMagics(Magics):
         finally:
             if panel is None:
                 snapshot = run.snapshot(wish.rows)
-                publish(still.bundle(snapshot, view=wish.view, plan=wish.plan))
+                publish(static_html.bundle(snapshot, view=wish.view, plan=wish.plan))
             elif line.get("wait", False):
                 panel.refresh()
 
@@ -548,7 +548,7 @@ def load(shell: Any, session: Session | None = None) -> None:
     session
         What the cells work on; None: a new one.
     """
-    from arroyo_nb.completion import matcher
+    from arroyo_nb.editor.completion import matcher
 
     if id(shell) in _LOADED:
         return

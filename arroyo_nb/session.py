@@ -605,11 +605,11 @@ class Session:
             run = session.attach("jobs/by_hour/job.yaml")
             session.promote("by_hour", with_state=True)
         """
-        from arroyo_nb.jobs import spec_file as jobfile
+        from arroyo_nb.jobs import spec_file
         from arroyo_nb.jobs.transfer import take
         from arroyo_nb.run.interrupts import held
 
-        job = jobfile.load(user_path(spec))
+        job = spec_file.load(user_path(spec))
         with held() as interrupts:
             take(job, interrupts.check)
         options = job.spec.options

@@ -24,8 +24,8 @@ from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.session import Session
-from arroyo_nb.spark.keeping import IN_ROCKSDB, query_settings
 from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.spark.state_config import IN_ROCKSDB, query_settings
 from arroyo_nb.tape import Chunk
 from arroyo_nb.tape.format import Totals
 from arroyo_nb.tape.writer import write_chunk

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.changelog.bags import BagKind
+from arroyo_nb.changelog.aggregate_plans import ROWS, Recipe, Total, added, recipe
 from arroyo_nb.changelog.exact import DIGITS, PLACE, SLOT, summed
 from arroyo_nb.changelog.keys import (
     first_rows,
@@ -32,10 +32,10 @@ from arroyo_nb.changelog.keys import (
     whole,
 )
 from arroyo_nb.changelog.measures import AggregateCall
-from arroyo_nb.changelog.recipes import ROWS, Recipe, Total, added, recipe
+from arroyo_nb.changelog.multisets import BagKind
 from arroyo_nb.changelog.state import Layout, Operator, State, stacked
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
-from arroyo_nb.changelog.touch import APPENDED, TOUCHED, Touch, idle_since, kept
+from arroyo_nb.changelog.touched_keys import APPENDED, TOUCHED, Touch, idle_since, kept
 from arroyo_nb.changelog.zset import int64s, latest_by, no_changes, updates, weights
 
 GROUPS = "groups"

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
+from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.keys import Ints, group_ids, size, whole
-from arroyo_nb.changelog.recipes import added
 from arroyo_nb.changelog.zset import consolidate, newest_copies, weights
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import HIDDEN_COLUMNS

@@ -25,12 +25,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.exact import SLOT
+from arroyo_nb.changelog.join_state import Side, pairs, slotted
 from arroyo_nb.changelog.keys import Ints, group_ids, normalised, whole
-from arroyo_nb.changelog.recipes import added
-from arroyo_nb.changelog.sides import Side, pairs, slotted
 from arroyo_nb.changelog.state import Layout, Operator, State, stacked
-from arroyo_nb.changelog.touch import (
+from arroyo_nb.changelog.touched_keys import (
     APPENDED,
     TOUCHED,
     Touch,

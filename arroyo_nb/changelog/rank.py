@@ -19,7 +19,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.exact import SLOT
+from arroyo_nb.changelog.join_state import Side, slotted
 from arroyo_nb.changelog.keys import (
     Ints,
     first_rows,
@@ -30,10 +32,8 @@ from arroyo_nb.changelog.keys import (
 )
 from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.order import joint_ranks, sorted_positions
-from arroyo_nb.changelog.recipes import added
-from arroyo_nb.changelog.sides import Side, slotted
 from arroyo_nb.changelog.state import Layout, Operator, State, stacked
-from arroyo_nb.changelog.touch import (
+from arroyo_nb.changelog.touched_keys import (
     APPENDED,
     TOUCHED,
     Touch,

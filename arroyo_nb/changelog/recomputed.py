@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from arroyo_nb.changelog.bags import Bags, Extreme, extremes
 from arroyo_nb.changelog.exact import Floats
 from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall
+from arroyo_nb.changelog.multisets import Bags, Extreme, extremes
 from arroyo_nb.errors import RunProblem
 
 KEEP_NULLS = frozenset(("array_agg", "first_value", "last_value", "nth_value"))

@@ -532,7 +532,7 @@ def _run_inside(arguments: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _terminate)
     file, script = arguments.file, _read(arguments.file)
     if _is_spec(file):
-        from arroyo_nb.jobs import spec_file as jobfile
+        from arroyo_nb.jobs import spec_file
 
         how = headless.JobRun(
             name=arguments.name,
@@ -544,7 +544,7 @@ def _run_inside(arguments: argparse.Namespace) -> int:
             changed=arguments.changed,
             submitted=arguments.submitted,
         )
-        ended = headless.run_job(jobfile.read(script), how)
+        ended = headless.run_job(spec_file.read(script), how)
         is_stopped = ended.state is JobState.STOPPED and ended.signal is not None
         return STOPPED + ended.signal if is_stopped and ended.signal else FINISHED
     for option in filter(None, (arguments.changed, *_of_jobs(arguments))):
@@ -576,9 +576,9 @@ def _planned(arguments: argparse.Namespace, script: Source) -> Plan:
     from arroyo_nb.plan.planner import plan_script
 
     if _is_spec(arguments.file):
-        from arroyo_nb.jobs import spec_file as jobfile
+        from arroyo_nb.jobs import spec_file
 
-        return jobfile.read(script).plan(strict=arguments.strict)
+        return spec_file.read(script).plan(strict=arguments.strict)
     return plan_script(
         script.text, Catalog(), strict=arguments.strict, name=script.name
     )

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.allowed_roots import given
 from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.jobs import owner
-from arroyo_nb.jobs import registry as job_registry
+from arroyo_nb.jobs import owner, registry
 from arroyo_nb.jobs.runner.log import LOGS, FileLog, Logs, log_path
 from arroyo_nb.jobs.runner.service import Ended, serve
 from arroyo_nb.jobs.runner.supervisor import GIVE_UP_S, STOP_S
@@ -136,7 +135,7 @@ def run_job(job: JobFile, how: JobRun) -> Ended:
         "ttl": options.ttl,
         "real_time": options.real_time,
     }
-    with job_registry.listed(Path(job.source.name), folder, name):
+    with registry.listed(Path(job.source.name), folder, name):
         # Listed first: of two that begin at once none may take itself for the only one.
         owner.refuse_second(folder)
         prepared = _prepared(job, plan, folder, how.changed, events)

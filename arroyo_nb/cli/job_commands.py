@@ -20,9 +20,7 @@ from arroyo_nb.cli import notebook_file
 from arroyo_nb.cli.notebook_file import PlannedCell
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.flags import CellLine
-from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, folder, owner
-from arroyo_nb.jobs import spec_file as jobfile
-from arroyo_nb.jobs import transfer as handing
+from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, folder, owner, spec_file, transfer
 from arroyo_nb.jobs.compatibility import Outcome, Version, judge
 from arroyo_nb.jobs.promotion import promoted
 from arroyo_nb.jobs.review import review
@@ -105,11 +103,11 @@ def _ends(line: CellLine) -> str:
 
 def attach(path: Path, *, say: Say) -> int:
     """Stop a job, and say what goes on with it in a notebook."""
-    job = jobfile.load(path)
-    stopped = handing.take(job, _told_while_waiting(handing.state_of(job), say))
+    job = spec_file.load(path)
+    stopped = transfer.take(job, _told_while_waiting(transfer.state_of(job), say))
     name = job.spec.name
     who = "was not running" if stopped is None else f"stopped, process {stopped.pid}"
-    say(f"'{name}' {who}; its state is in {handing.state_of(job)}")
+    say(f"'{name}' {who}; its state is in {transfer.state_of(job)}")
     say(f"in a notebook: %arroyo attach {shlex.quote(str(path.absolute()))}")
     say(f"as a job again: {job.command}")
     return GOOD
@@ -271,15 +269,15 @@ def _specs_beside(notebook: Path) -> list[Path]:
 
 def _is_of(notebook: Path, path: Path) -> bool:
     """Whether the job of a spec comes from a cell of a notebook."""
-    origin = jobfile.load(path).spec.origin
+    origin = spec_file.load(path).spec.origin
     found = None if origin is None else path.parent / origin.notebook
     return found is not None and found.exists() and found.samefile(notebook)
 
 
 def _version(file: str) -> Version:
     if Path(file).suffix in SUFFIXES:
-        job = jobfile.load(Path(file))
+        job = spec_file.load(Path(file))
         return Version(job.spec, job.plan())
-    text = jobfile.read_text(Path(file))
+    text = spec_file.read_text(Path(file))
     plan = plan_script(text, Catalog(), name=file)
     return Version(JobSpec(Path(file).stem, text), plan)

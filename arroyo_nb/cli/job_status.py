@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, registry
-from arroyo_nb.jobs import spec_file as jobfile
+from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, registry, spec_file
 from arroyo_nb.jobs.owner import Job, holder, job_in
 from arroyo_nb.jobs.runner.counts import read_progress
 from arroyo_nb.jobs.runner.log import log_path, read_events, sentence
@@ -41,7 +40,7 @@ _COLUMNS = ("NAME", "STATE", "PID", "SINCE", "ROWS IN", "ROWS OUT", "SPEC")
 def run_folder(spec: Path, state: Path | None, name: str | None) -> Path:
     """The folder of a job's run: its state and name as it was run with, where they are
     not those of its spec."""
-    job = jobfile.load(spec)
+    job = spec_file.load(spec)
     return state_folder(state or job.state) / safe_name(name or job.spec.name)
 
 

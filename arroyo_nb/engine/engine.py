@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from arroyo_nb.engine import (
     class_data,
     descriptors,
+    external_session,
     folders,
     gateway,
-    given,
     launch,
     warm,
 )
@@ -110,7 +110,7 @@ class Engine:
     def alive(self) -> bool:
         """Is there a Spark that can answer? Does not ask it, so never waits."""
         if self._given is not None:
-            return given.is_alive(self._given)
+            return external_session.is_alive(self._given)
         return self._jvm is not None and self._jvm.alive
 
     def died(self, within_s: float = 0) -> str | None:
@@ -125,7 +125,7 @@ class Engine:
         deadline = time.monotonic() + within_s
         while self.alive and time.monotonic() < deadline:
             time.sleep(0.01)
-        if self._given is not None and not given.is_on(self._given):
+        if self._given is not None and not external_session.is_on(self._given):
             return "its SparkSession was stopped"
         if self._jvm is None or self.alive:
             return None
@@ -160,7 +160,7 @@ class Engine:
             raise RuntimeError("Engine.session is for tasks of Engine.worker")
         self._refuse_if_closed()
         if self._session is not None and not (
-            self.alive and given.is_on(self._session)
+            self.alive and external_session.is_on(self._session)
         ):
             self._bury()
         if self._session is None:
@@ -238,8 +238,8 @@ class Engine:
 
     def _start(self) -> SparkSession:
         self._since = time.monotonic()
-        if (found := self._given or given.active_session()) is not None:
-            session = given.derive(found)
+        if (found := self._given or external_session.active_session()) is not None:
+            session = external_session.derive(found)
             self._given = found
             return session
         java = find_java()
@@ -272,7 +272,7 @@ class Engine:
             gateway.import_pyspark()  # while java starts
             jvm.wait_until_up()
             self._tell("starting", "starting spark")
-            if given.active_session() is None:
+            if external_session.active_session() is None:
                 gateway.forget()  # the JVM of a Spark that has been stopped
             session = gateway.connect(jvm)
             self._refuse_if_closed()
@@ -297,10 +297,10 @@ class Engine:
         self._refuse_if_closed()
         user = self._given
         if user is None and self._session is None:
-            user = given.active_session()
-        if user is None or not given.is_on(user):
+            user = external_session.active_session()
+        if user is None or not external_session.is_on(user):
             return jars.name in self._jars
-        given.check_has(user, jars)
+        external_session.check_has(user, jars)
         return True
 
     def _refuse_if_live(self, jars: JarSet, live: Sequence[str]) -> None:
@@ -384,7 +384,9 @@ class Engine:
     def _tidy(self) -> None:
         from arroyo_nb.engine import callbacks
 
-        if self._session is None or not (self.alive and given.is_on(self._session)):
+        if self._session is None or not (
+            self.alive and external_session.is_on(self._session)
+        ):
             return
         try:
             callbacks.close_idle_connections(self._session)

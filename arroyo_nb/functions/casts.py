@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 from arroyo_nb.formats._text import timestamp_text
-from arroyo_nb.functions.once import once
+from arroyo_nb.functions.let_binding import once
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,

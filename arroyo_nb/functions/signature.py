@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
+from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
-from arroyo_nb.functions.once import once
 from arroyo_nb.functions.types import common_type, fits, is_number
 from arroyo_nb.schema import NULL, TEXT, ListOf, Type
 from arroyo_nb.source import Span

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.jobs import registry as job_registry
+from arroyo_nb.jobs import registry
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.files import JOB_NOTES, LOCK, STOP_REQUEST
 from arroyo_nb.state.folder import owner
@@ -108,7 +108,7 @@ def job_in(folder: Path) -> Job | None:
     """
     job = Job.of(folder)
     if job is None or not job.is_going:
-        for starts in job_registry.running_in(folder):
+        for starts in registry.running_in(folder):
             # One that has noted its end is listed until its process is gone.
             if job is not None and (starts.pid, starts.started) == (
                 job.pid,

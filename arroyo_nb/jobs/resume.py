@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arroyo_nb.errors import ArroyoError, PromoteProblem
-from arroyo_nb.jobs import spec_file as jobfile
+from arroyo_nb.jobs import spec_file
 from arroyo_nb.jobs.compatibility import (
     Difference,
     Edit,
@@ -73,7 +73,7 @@ def differences(plan: Plan, spec: str, found: header.Stamp) -> str:
     old = _version(found) if spec else None
     if old is None:
         return ""
-    new = jobfile.read(Source(spec)).spec
+    new = spec_file.read(Source(spec)).spec
     verdict = judge(old, Version(_found_as(old.spec, new), plan))
     return "\n".join(map(str, verdict.differences))
 
@@ -199,7 +199,7 @@ def _version(found: header.Stamp) -> Version | None:
     if not found.spec:
         return None
     try:
-        file = jobfile.read(Source(found.spec, "the spec of before"))
+        file = spec_file.read(Source(found.spec, "the spec of before"))
         plan = file.plan()
     except ArroyoError:  # that of another version
         return None

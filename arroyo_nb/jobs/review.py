@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from arroyo_nb.jobs import PLAN
-from arroyo_nb.jobs import spec_file as jobfile
+from arroyo_nb.jobs import PLAN, spec_file
 from arroyo_nb.jobs.lint import denied, lint
 from arroyo_nb.jobs.spec_file import JobFile
 from arroyo_nb.plan import Plan
@@ -53,7 +52,7 @@ def review(spec: Path, deny: Collection[str] = (), *, strict: bool = False) -> R
     ArroyoError
         When it is no spec or has no plan, with the place; or when a code is none.
     """
-    file = jobfile.load(spec)
+    file = spec_file.load(spec)
     plan = file.plan(strict=strict)
     findings = lint(file, plan)
     errors = denied(findings, deny)
@@ -70,7 +69,7 @@ def _unreviewed(path: Path, plan: Plan) -> Iterator[str]:
     reviewed = path.parent / PLAN
     if not reviewed.exists():
         return
-    then, now = jobfile.read_text(reviewed), plan.explain()
+    then, now = spec_file.read_text(reviewed), plan.explain()
     if then != now:
         yield f"{path}: drift: its plan is another than that of {reviewed}"
         texts = then.splitlines(), now.splitlines()

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.jobs import SPEC, owner
-from arroyo_nb.jobs import spec_file as jobfile
+from arroyo_nb.jobs import SPEC, owner, spec_file
 from arroyo_nb.jobs.compatibility import Version
 from arroyo_nb.jobs.folder import before
 from arroyo_nb.jobs.resume import Wish, judged, kept, refuse
@@ -99,7 +98,7 @@ def give(run: Run, there: Path, check: Callable[[], None]) -> None:
         When the run does not end, or its state cannot be copied; it stays where it
         was.
     """
-    job = jobfile.load(there / SPEC)
+    job = spec_file.load(there / SPEC)
     run.stop("handed over to its job", StopMode.CHECKPOINT)
     deadline = time.monotonic() + owner.STOP_S
     # Once it has ended, a source that hangs may still have the folder.

@@ -26,7 +26,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from arroyo_nb.engine import given
+from arroyo_nb.engine import external_session
 from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.errors import ArroyoError, RunProblem, StateProblem
 from arroyo_nb.file_errors import free_bytes, full_disk
@@ -46,9 +46,9 @@ from arroyo_nb.spark.failures import (
     SparkProblem,
     run_problem,
 )
-from arroyo_nb.spark.keeping import Keeping, query_settings
 from arroyo_nb.spark.lower import Read
 from arroyo_nb.spark.slots import Slots
+from arroyo_nb.spark.state_config import Keeping, query_settings
 from arroyo_nb.state.folder import RunFolder
 from arroyo_nb.state.identity import plan_identity
 
@@ -388,8 +388,8 @@ class Execution:
     def _check_reach(self, spark: SparkSession) -> None:
         """Refuse a folder that Spark cannot read: a temporary one, this host's, where
         others must read it; and a name that is too odd for a Spark of the user's."""
-        given.check_finds(spark, self._folder)
-        if self._temporary and not given.is_local(spark):
+        external_session.check_finds(spark, self._folder)
+        if self._temporary and not external_session.is_local(spark):
             raise RunProblem(
                 f"Spark's executors at {spark.sparkContext.master} may be on other "
                 "hosts, which cannot read the temporary folder of this run",

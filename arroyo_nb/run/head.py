@@ -111,8 +111,8 @@ def _computed(engine: Engine, table: ConnectorTable, rows: pa.Table) -> pa.Table
     """The rows with their generated columns; on the worker."""
     import pyarrow as pa
 
+    from arroyo_nb.spark.arrow_schema import held_schema
     from arroyo_nb.spark.expressions import spark_sql
-    from arroyo_nb.spark.held import held_schema
 
     # It may be the first that needs Spark; types are read by a JVM as well.
     spark = engine.session

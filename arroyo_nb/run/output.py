@@ -62,7 +62,6 @@ from arroyo_nb.spark.boundary import (
     is_alive,
     stop_at_once,
 )
-from arroyo_nb.spark.keeping import CLOSING_IN_SILENCE, IN_ROCKSDB, REAL_TIME
 from arroyo_nb.spark.lower import Read, lower, visible
 from arroyo_nb.spark.observe import (
     WRITTEN,
@@ -70,6 +69,7 @@ from arroyo_nb.spark.observe import (
     read_fits,
     read_observed,
 )
+from arroyo_nb.spark.state_config import CLOSING_IN_SILENCE, IN_ROCKSDB, REAL_TIME
 from arroyo_nb.state.folder import user_of
 from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow
 from arroyo_nb.tape.fit import Fit
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
     from arroyo_nb.run.sources.stream import TopicFeed
-    from arroyo_nb.spark.keeping import Keeping
+    from arroyo_nb.spark.state_config import Keeping
 
 _log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run.background import Awaited
 from arroyo_nb.run.execution import Execution
-from arroyo_nb.run.observe import late_rows as ledger
+from arroyo_nb.run.observe import late_rows
 from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import data_notes, draw
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
@@ -425,7 +425,7 @@ class Run(Awaited):
         """
         self._raise_once()
         what = self._what(output)
-        return ledger.late_rows(self._engine, self.outputs[output], self.feeds, what)
+        return late_rows.late_rows(self._engine, self.outputs[output], self.feeds, what)
 
     def bad(self, output: int = 0) -> pa.Table:
         """The bad records that an output left out where its tables say
@@ -451,7 +451,7 @@ class Run(Awaited):
         and the result are exact.
         """
         self._raise_once()
-        return ledger.windows_table(self.outputs[output], self._what(output))
+        return late_rows.windows_table(self.outputs[output], self._what(output))
 
     def explain(self) -> str:
         """The plan of the script, pass by pass; and what is odd in the rows that came

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from arroyo_nb.spark.steps import BUCKET
+from arroyo_nb.spark.stateful_operators import BUCKET
 
 _SEED = 42
 _BITS = 0xFFFFFFFF

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.latest import LatestRow
 from arroyo_nb.schema import TIMESTAMP, quoted
-from arroyo_nb.spark.keeping import Keeping
+from arroyo_nb.spark.state_config import Keeping
 from arroyo_nb.spark.stateful import (
     arrow_schema,
     row_id,

@@ -13,7 +13,7 @@ from pyspark.daemon import manager
 
 import arroyo_nb.kafka.records
 import arroyo_nb.spark.processors
-import arroyo_nb.spark.steps  # noqa: F401
+import arroyo_nb.spark.stateful_operators  # noqa: F401
 
 if __name__ == "__main__":
     # A worker collects garbage after each task. To look through all that was loaded

@@ -23,8 +23,8 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.names.typing import column
 from arroyo_nb.plan.queries.join_conditions import is_one_sided
 from arroyo_nb.schema import TIMESTAMP, quoted
-from arroyo_nb.spark.keeping import Keeping
-from arroyo_nb.spark.pairs import pair_condition
+from arroyo_nb.spark.join_conditions import pair_condition
+from arroyo_nb.spark.state_config import Keeping
 from arroyo_nb.spark.stateful import (
     Columns,
     arrow_schema,
@@ -33,7 +33,7 @@ from arroyo_nb.spark.stateful import (
     stepped,
     time_of,
 )
-from arroyo_nb.spark.steps import PARTS, SidePartials, copies
+from arroyo_nb.spark.stateful_operators import PARTS, SidePartials, copies
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -34,8 +34,8 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.names.naming import free
 from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.schema import Schema, arrow_schema, quoted, spark_type
+from arroyo_nb.spark.arrow_schema import held_schema
 from arroyo_nb.spark.expressions import spark_sql
-from arroyo_nb.spark.held import held_schema
 from arroyo_nb.spark.lookup_cache import LookupCache
 from arroyo_nb.tape import UNREAD, BadRow
 

@@ -28,8 +28,8 @@ from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.aggregates import measure_sql
 from arroyo_nb.spark.bad_rows import BadRows
 from arroyo_nb.spark.expressions import spark_sql
-from arroyo_nb.spark.keeping import KEPT, Keeping
 from arroyo_nb.spark.observe import observed_input, observed_sessions
+from arroyo_nb.spark.state_config import KEPT, Keeping
 from arroyo_nb.spark.windows import END_OF_TIME, WINDOW, assigned, finished, marked
 from arroyo_nb.tape import END_OF_TIME_US
 
@@ -290,7 +290,7 @@ def lower_window_aggregate(
     if number is not None:
         frame = observed_input(frame, node, number)
     if nodes.is_updating(node.input):
-        from arroyo_nb.spark.closing import closed
+        from arroyo_nb.spark.window_retractions import closed
 
         return closed(frame, node, row_time(node.input), lowering.keeping)
     keys = [F.expr(_named(key, node.input)) for key in node.keys]

@@ -19,7 +19,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 if TYPE_CHECKING:
     from arroyo_nb.changelog.aggregate import UpdatingAggregate
     from arroyo_nb.changelog.state import State
-    from arroyo_nb.spark.steps import Stepping
+    from arroyo_nb.spark.stateful_operators import Stepping
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -55,7 +55,7 @@ class Step(Bucket):
         self._ttl_us = ttl_us
 
     def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
-        from arroyo_nb.spark.steps import NOW, taken_further, to_bytes
+        from arroyo_nb.spark.stateful_operators import NOW, taken_further, to_bytes
 
         operator, kept, rows = self._packed.value, self._kept(), list(rows)
         # A beat has no part.
@@ -91,7 +91,7 @@ class Close(Bucket):
         yield from self._sent((), timerValues)
 
     def _sent(self, parts: Sequence[State], timers: Any) -> Any:
-        from arroyo_nb.spark.steps import END, to_bytes
+        from arroyo_nb.spark.stateful_operators import END, to_bytes
 
         operator, kept = self._packed.value, self._kept()
         layout = operator.layout

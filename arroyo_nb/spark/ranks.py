@@ -19,7 +19,7 @@ from arroyo_nb.changelog.rank import Limit, Number, Numbering, UpdatingRank
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.names.typing import column
 from arroyo_nb.schema import quoted, spark_type
-from arroyo_nb.spark.keeping import Keeping
+from arroyo_nb.spark.state_config import Keeping
 from arroyo_nb.spark.stateful import Columns, row_id, time_of, timed, updated
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ from arroyo_nb.schema import (
 )
 from arroyo_nb.spark.bucket_numbers import placed
 from arroyo_nb.spark.expressions import spark_sql
-from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.processors import Step
-from arroyo_nb.spark.steps import (
+from arroyo_nb.spark.state_config import Keeping
+from arroyo_nb.spark.stateful_operators import (
     BUCKET,
     NOW,
     PARTS,

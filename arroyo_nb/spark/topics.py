@@ -17,8 +17,8 @@ from arroyo_nb.connectors import CONNECTORS, format_options
 from arroyo_nb.formats import reads_fields
 from arroyo_nb.kafka.records import OFFSET, PARTITION, TIME, VALUE, Records
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
+from arroyo_nb.spark.arrow_schema import held_schema
 from arroyo_nb.spark.bad_rows import drops_records
-from arroyo_nb.spark.held import held_schema
 from arroyo_nb.spark.lower import told_columns
 from arroyo_nb.tape import UNREAD
 from arroyo_nb.tape.fit import SEEN

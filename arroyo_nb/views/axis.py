@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from arroyo_nb.schema import EPOCH
-from arroyo_nb.views.words import DAY, clock
+from arroyo_nb.views.formatting import DAY, clock
 
 ORIGIN = EPOCH.replace(tzinfo=None)
 """The epoch as views hold instants: UTC, without a zone."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from arroyo_nb.run.observe.snapshot import Change, Snapshot
-from arroyo_nb.views.cuts import CUT_CHARS, MOST_COLUMNS, changes_left_out
+from arroyo_nb.views.formatting import column, escaped
 from arroyo_nb.views.rows import (
     fitted,
     header,
@@ -20,7 +20,7 @@ from arroyo_nb.views.rows import (
     sideways,
     value,
 )
-from arroyo_nb.views.words import column, escaped
+from arroyo_nb.views.truncation_notes import CUT_CHARS, MOST_COLUMNS, changes_left_out
 
 Pair: TypeAlias = "tuple[str | None, str | None]"
 """A value before and after a change, as text."""

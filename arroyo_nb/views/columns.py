@@ -28,7 +28,7 @@ from arroyo_nb.views.event_time import (
     ticks,
     title,
 )
-from arroyo_nb.views.words import count, pace
+from arroyo_nb.views.formatting import count, pace
 
 MOST_COLUMNS = 96
 """Columns of a picture."""

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar
 from arroyo_nb.views.axis import END_OF_TIME, Axis
-from arroyo_nb.views.words import clock, count, duration, escaped, interval
+from arroyo_nb.views.formatting import clock, count, duration, escaped, interval
 
 WIDTH = 880
 MARGIN = 14

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from arroyo_nb.views.formatting import duration
 from arroyo_nb.views.listing import listing
-from arroyo_nb.views.words import duration
 
 JOB_COLUMNS = ("job", "state", "process", "running for", "restarts", "health", "folder")
 

@@ -12,10 +12,7 @@ from arroyo_nb.plan import answers
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.schema import Schema
 from arroyo_nb.views.axis import END_OF_TIME
-from arroyo_nb.views.cuts import MOST_COLUMNS, late_count
-from arroyo_nb.views.panel import glyph
-from arroyo_nb.views.rows import WIDE_RECORDS, are_wide
-from arroyo_nb.views.words import (
+from arroyo_nb.views.formatting import (
     NAME_CHARS,
     column,
     count,
@@ -24,6 +21,9 @@ from arroyo_nb.views.words import (
     pace,
     plain,
 )
+from arroyo_nb.views.panel import glyph
+from arroyo_nb.views.rows import WIDE_RECORDS, are_wide
+from arroyo_nb.views.truncation_notes import MOST_COLUMNS, late_count
 
 if TYPE_CHECKING:
     import pyarrow as pa

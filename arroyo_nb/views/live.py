@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views import still
+from arroyo_nb.views import static_html
 from arroyo_nb.views.panel import MOST_ROWS, TABS, View, body
 
 LOG = logging.getLogger("arroyo_nb")
@@ -174,7 +174,9 @@ class Panel:
 
     def _snapshot_of(self, snapshot: Snapshot, marker: str = "") -> Data:
         wish = self._wish
-        return still.bundle(snapshot, marker=marker, view=wish.view, plan=wish.plan)
+        return static_html.bundle(
+            snapshot, marker=marker, view=wish.view, plan=wish.plan
+        )
 
     def _is_seen(self, now: float) -> bool:
         if self._stage.busy or not self._screen.beats:

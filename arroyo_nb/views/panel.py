@@ -16,8 +16,21 @@ from typing import Any
 
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.caption import lesson
 from arroyo_nb.views.changelog import changelog
-from arroyo_nb.views.cuts import (
+from arroyo_nb.views.formatting import (
+    NAME_CHARS,
+    clock,
+    count,
+    duration,
+    escaped,
+    lines,
+    pace,
+)
+from arroyo_nb.views.rows import fitted, table
+from arroyo_nb.views.sources import listed
+from arroyo_nb.views.timeline import timeline
+from arroyo_nb.views.truncation_notes import (
     CUT_CHARS,
     MOST_COLUMNS,
     dropped_rows,
@@ -27,20 +40,7 @@ from arroyo_nb.views.cuts import (
     trace_left_out,
     windows_left_out,
 )
-from arroyo_nb.views.lesson import lesson
-from arroyo_nb.views.rows import fitted, table
-from arroyo_nb.views.sources import listed
-from arroyo_nb.views.timeline import timeline
 from arroyo_nb.views.watermark import strip
-from arroyo_nb.views.words import (
-    NAME_CHARS,
-    clock,
-    count,
-    duration,
-    escaped,
-    lines,
-    pace,
-)
 
 MOST_BYTES = 250_000
 """A frame above this has its rows halved until it fits."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+from arroyo_nb.views.formatting import count, escaped, plain
 from arroyo_nb.views.listing import CELL, COLUMNS_CHARS
-from arroyo_nb.views.words import count, escaped, plain
 
 LINE_CHARS = 400
 _PRE = "margin:0;white-space:pre-wrap"

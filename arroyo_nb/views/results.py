@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views import chart, still
+from arroyo_nb.views import chart, static_html
 
 if TYPE_CHECKING:
     import altair as alt
@@ -16,11 +16,11 @@ class ResultViews:
 
     def text(self, snapshot: Snapshot) -> str:
         """The newest rows and the counts, as text."""
-        return str(still.bundle(snapshot)["text/plain"])
+        return str(static_html.bundle(snapshot)["text/plain"])
 
     def html(self, snapshot: Snapshot) -> str:
         """The last picture of its panel, with the newest rows."""
-        return str(still.bundle(snapshot)["text/html"])
+        return str(static_html.bundle(snapshot)["text/html"])
 
     def plot(self, run: chart.Tabular, **encoding: Any) -> alt.Chart:
         """See :func:`arroyo_nb.views.chart.plot`."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views.cuts import CUT_CHARS, MOST_COLUMNS, rows_left_out
+from arroyo_nb.views.formatting import CELL_CHARS, column, escaped
 from arroyo_nb.views.no_rows import why_no_row
-from arroyo_nb.views.words import CELL_CHARS, column, escaped
+from arroyo_nb.views.truncation_notes import CUT_CHARS, MOST_COLUMNS, rows_left_out
 
 ROOM_CHARS = 110
 """Characters for which a panel beside an open side bar has room, those between columns

@@ -29,7 +29,7 @@ from arroyo_nb.views.event_time import (
     ticks,
     title,
 )
-from arroyo_nb.views.words import clock, count
+from arroyo_nb.views.formatting import clock, count
 
 COMFORTABLE = (56, 12)
 """Mean pixels a bar and lanes at which every window can carry its count."""

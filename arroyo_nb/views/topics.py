@@ -11,8 +11,8 @@ from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.peek.guess import Guess
 from arroyo_nb.kafka.peek.topics import Record, Topic
 from arroyo_nb.schema import EPOCH
+from arroyo_nb.views.formatting import count, escaped, lines, plain
 from arroyo_nb.views.listing import listing
-from arroyo_nb.views.words import count, escaped, lines, plain
 
 RECORDS = 5
 """How many of the newest records are shown."""

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from arroyo_nb.run.observe.snapshot import MarkPoint, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME, Axis
 from arroyo_nb.views.event_time import CHAR, WIDTH, svg
-from arroyo_nb.views.words import clock, duration
+from arroyo_nb.views.formatting import clock, duration
 
 LEFT = 92
 BESIDE = 152

@@ -11,7 +11,7 @@ import pytest
 from topics import PASSWORD, USER
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.emit import destination as outgoing
+from arroyo_nb.kafka.emit import destination
 from arroyo_nb.kafka.peek.topics import sample
 from arroyo_nb.run.observe.snapshot import RunState
 
@@ -91,8 +91,8 @@ def test_rows_before_a_bad_one_have_arrived(topic, session, sent):
 def test_more_rows_than_the_client_holds_wait_for_room(
     topic, session, broker, monkeypatch
 ):
-    few = {**outgoing.SETTINGS, "queue.buffering.max.messages": 100}
-    monkeypatch.setattr(outgoing, "SETTINGS", few)
+    few = {**destination.SETTINGS, "queue.buffering.max.messages": 100}
+    monkeypatch.setattr(destination, "SETTINGS", few)
     assert session.emit(topic, ({"n": n} for n in range(5000)), wait=True).rows == 5000
 
 
@@ -118,8 +118,8 @@ def test_a_topic_is_sent_to_as_its_table_says_who_it_is(
 
 
 def test_an_emission_to_a_broker_that_is_away_is_stopped(topic, session, monkeypatch):
-    monkeypatch.setattr(outgoing, "FLUSH_S", 0.2)
-    target = outgoing.TopicTarget(topic, {"bootstrap.servers": "127.0.0.1:1"})
+    monkeypatch.setattr(destination, "FLUSH_S", 0.2)
+    target = destination.TopicTarget(topic, {"bootstrap.servers": "127.0.0.1:1"})
     from arroyo_nb.run.emission import Emission, Pace
 
     made = Emission("gone", [1, 2], lambda rows: [(b"x", None, None)] * len(rows),

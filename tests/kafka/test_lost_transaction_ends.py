@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from arroyo_nb.durable_files import read_checked
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka import sink_task as _kafka_producer
+from arroyo_nb.kafka import sink_task
 from arroyo_nb.kafka.sink_records import AT, KEY, PARTITION, VALUE
 from arroyo_nb.kafka.sink_task import Sender, Transaction
 
@@ -70,8 +70,8 @@ def test_batches_are_written_beside_a_transaction_that_is_left_open(
 
 
 def test_of_a_batch_that_may_be_there_it_is_said(new_topic, monkeypatch):
-    monkeypatch.setattr(_kafka_producer, "ASK_S", 1.0)
-    monkeypatch.setattr(_kafka_producer, "OPEN_S", 0.5)
+    monkeypatch.setattr(sink_task, "ASK_S", 1.0)
+    monkeypatch.setattr(sink_task, "OPEN_S", 0.5)
     context = SimpleNamespace(partitionId=lambda: 0, attemptNumber=lambda: 0)
     monkeypatch.setattr("pyspark.TaskContext.get", lambda: context)
     topic = new_topic()

@@ -10,7 +10,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartiti
 from machine import allowed
 
 from arroyo_nb.errors import DataProblem
-from arroyo_nb.views.cuts import dropped_rows
+from arroyo_nb.views.truncation_notes import dropped_rows
 
 ALL = "SELECT * FROM t"
 

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
-from arroyo_nb.jobs import spec_file as jobfile
+from arroyo_nb.jobs import spec_file
 from arroyo_nb.jobs.spec import JobOptions, JobSpec, Table
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import CHECKPOINT, LEAST_CHECKPOINT, duration
@@ -249,7 +249,7 @@ def test_a_job_asks_for_it(source, made, script, tmp_path, eventually):
     spec = spec_of(source, made, trigger="5s")
     path = tmp_path / "job.yaml"
     path.write_text(spec.text)
-    assert jobfile.load(path).spec == spec
+    assert spec_file.load(path).spec == spec
     command = [sys.executable, "-m", "arroyo_nb.cli", "run", str(path)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as job:
         try:
@@ -266,12 +266,12 @@ def test_a_job_asks_for_it(source, made, script, tmp_path, eventually):
 
 def test_a_job_that_cannot_run_so_is_refused_with_the_line(source, made):
     spec = spec_of(source, made, query=WINDOWED)
-    file = jobfile.read(Source(spec.text, "job.yaml"))
+    file = spec_file.read(Source(spec.text, "job.yaml"))
     with pytest.raises(ArroyoError, match="cannot run in Spark's real-time mode") as it:
         file.check_runs_here()
     assert it.value.span is not None
     spec = spec_of(source, made, trigger="1s")
-    file = jobfile.read(Source(spec.text, "job.yaml"))
+    file = spec_file.read(Source(spec.text, "job.yaml"))
     with pytest.raises(ArroyoError, match="from 5s to 100s") as it:
         file.check_runs_here()
     assert spec.text[it.value.span.start :].startswith("1s")

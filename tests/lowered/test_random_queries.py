@@ -18,8 +18,8 @@ from random_queries import catalog
 from arroyo_nb.plan.nodes import Sink, is_updating
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.results.changes import RELATION_ROWS, ChangesPreview
-from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.spark.state_config import Keeping
 
 CASES, MANY = 300, 10_000
 _OPS = {(False, True): "c", (True, True): "u", (True, False): "d"}

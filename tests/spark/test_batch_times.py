@@ -10,7 +10,7 @@ import pyarrow as pa
 from microbatches import run_to_end, write_tables
 
 from arroyo_nb.changelog.state import Layout, State
-from arroyo_nb.spark.keeping import IN_ROCKSDB, Keeping, query_settings
+from arroyo_nb.spark.state_config import IN_ROCKSDB, Keeping, query_settings
 from arroyo_nb.spark.stateful import updated
 
 NUMBERS = pa.schema({"n": pa.int64()})

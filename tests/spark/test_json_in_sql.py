@@ -30,7 +30,7 @@ from arroyo_nb.schema import (
     Timestamp,
     arrow_schema,
 )
-from arroyo_nb.spark.keeping import REAL_TIME, query_settings
+from arroyo_nb.spark.state_config import REAL_TIME, query_settings
 
 TYPES = (
     *(BOOLEAN, TEXT, BIGINT, BIGINT_UNSIGNED, Primitive("TINYINT"), DOUBLE, FLOAT),

@@ -17,8 +17,8 @@ from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.plan.nodes import is_updating
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import quoted
-from arroyo_nb.spark.keeping import IN_ROCKSDB, Keeping, query_settings
 from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.spark.state_config import IN_ROCKSDB, Keeping, query_settings
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 

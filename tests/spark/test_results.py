@@ -10,7 +10,7 @@ from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.session import Session
 from arroyo_nb.tape.format import Tape
-from arroyo_nb.views import panel, still
+from arroyo_nb.views import panel, static_html
 from arroyo_nb.views.panel import View
 
 MANY = """
@@ -202,7 +202,10 @@ def test_no_header_shows_a_name_that_the_author_did_not_type(session, grouped):
     run = session.run(script, wait=True)
     snapshot = run.snapshot(5)
     assert snapshot.columns == ("carrier", *items)
-    pictures = (panel.body(snapshot, view=View.ALL), *still.bundle(snapshot).values())
+    pictures = (
+        panel.body(snapshot, view=View.ALL),
+        *static_html.bundle(snapshot).values(),
+    )
     for picture in filter(None, pictures):
         assert "Int64(" not in picture
         assert "Utf8(" not in picture

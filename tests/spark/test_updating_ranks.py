@@ -14,8 +14,8 @@ from microbatches import reader, run_to_end, write_chunks
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.spark.keeping import IN_ROCKSDB, Keeping, query_settings
 from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.spark.state_config import IN_ROCKSDB, Keeping, query_settings
 
 TABLE = """CREATE TABLE t (k TEXT, v BIGINT, s TEXT) WITH (
     connector = 'single_file', path = '{}', type = 'source', format = 'json');"""

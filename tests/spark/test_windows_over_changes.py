@@ -15,9 +15,9 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.output import window_assigners
 from arroyo_nb.schema import EPOCH
-from arroyo_nb.spark.keeping import IN_ROCKSDB, Keeping, query_settings
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.spark.observe import observed_input, read_observed
+from arroyo_nb.spark.state_config import IN_ROCKSDB, Keeping, query_settings
 
 INSTANT = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema({"k": pa.string(), "v": pa.int64(), "at": INSTANT})

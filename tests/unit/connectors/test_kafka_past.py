@@ -11,8 +11,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka import recovery as _kafka_past
-from arroyo_nb.kafka import topic_client as _kafka_broker
+from arroyo_nb.kafka import recovery, topic_client
 from arroyo_nb.kafka.config import access
 from arroyo_nb.kafka.recovery import Past
 from arroyo_nb.kafka.topic_client import Described
@@ -40,7 +39,7 @@ def asked(monkeypatch):
     def make(*codes):
         monkeypatch.setattr("confluent_kafka.Consumer", lambda *_, **__: Group(*codes))
         reached = access({"bootstrap_servers": "h:1"}, None, {})
-        return _kafka_broker.Broker("out", "t", "h:1", reached, committed_only=False)
+        return topic_client.Broker("out", "t", "h:1", reached, committed_only=False)
 
     return make
 
@@ -51,14 +50,14 @@ def test_a_group_that_is_being_opened_is_asked_again(asked):
 
 
 def test_a_group_that_is_never_opened_is_told(asked, monkeypatch):
-    monkeypatch.setattr(_kafka_broker, "OPENING_S", 0.0)
+    monkeypatch.setattr(topic_client, "OPENING_S", 0.0)
     with pytest.raises(RunProblem, match="does not answer for 'out'"):
         asked(*[KafkaError.NOT_COORDINATOR] * 99).next_batches(["p-0"])
 
 
 def test_a_group_that_is_kept_to_itself_is_asked_once(asked):
     broker = asked(KafkaError.GROUP_AUTHORIZATION_FAILED)
-    with pytest.raises(_kafka_broker.Refused, match="user of 'out' see the group"):
+    with pytest.raises(topic_client.Refused, match="user of 'out' see the group"):
         broker.next_batches(["p-0"])
 
 
@@ -131,7 +130,7 @@ def test_a_new_batch_that_is_there_is_of_an_older_copy(groups, is_newest):
 def test_a_topic_without_a_new_record_was_not_written(
     monkeypatch, ends, now, oldest, told, is_empty, read
 ):
-    monkeypatch.setattr(_kafka_past, "SEARCH_S", 0.2)
+    monkeypatch.setattr(recovery, "SEARCH_S", 0.2)
     broker = Broker(now, oldest, told)
     assert Past("out", "t", broker).is_empty(ends) is is_empty
     assert broker.read == read
@@ -139,7 +138,7 @@ def test_a_topic_without_a_new_record_was_not_written(
 
 def test_a_client_is_never_freed_by_the_garbage_collector(asked):
     # It may run on the client's own thread, where freeing it ends the process.
-    clients = _kafka_broker._abandoned
+    clients = topic_client._abandoned
     broker = asked()
     reference, client = weakref.ref(broker), broker._client
     gc.disable()

@@ -10,8 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem, Unreached
-from arroyo_nb.kafka import sink as _kafka_writer
-from arroyo_nb.kafka import sink_watch as _kafka_watch
+from arroyo_nb.kafka import sink, sink_watch
 from arroyo_nb.kafka.config import access
 from arroyo_nb.kafka.sink_watch import Watch, Watched
 from arroyo_nb.kafka.topic_client import Broker, Described, Refused
@@ -21,8 +20,8 @@ LOST = RunProblem("it is gone")
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
-    monkeypatch.setattr(_kafka_watch, "LOOK_S", 0.0)
-    monkeypatch.setattr(_kafka_watch, "_TICK_S", 0.0)
+    monkeypatch.setattr(sink_watch, "LOOK_S", 0.0)
+    monkeypatch.setattr(sink_watch, "_TICK_S", 0.0)
 
 
 def watched(*told):
@@ -105,7 +104,7 @@ def test_what_lasts_is_told_apart_from_an_absence(monkeypatch, answer, why):
     monkeypatch.setattr(Broker, "described", described)
     spec = TableSpec("out", None, {"topic": "t", "bootstrap_servers": "h:1"})
     reached = access(spec.options, None, {})
-    found = _kafka_writer._lost(spec, reached, "a", lambda: None)
+    found = sink._lost(spec, reached, "a", lambda: None)
     assert (found and found.message) == why
 
 

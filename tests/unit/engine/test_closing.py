@@ -12,9 +12,9 @@ from arroyo_nb.engine import (
     Engine,
     EngineProblem,
     class_data,
+    external_session,
     folders,
     gateway,
-    given,
     launch,
 )
 from arroyo_nb.engine import engine as module
@@ -59,7 +59,7 @@ def starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Starti
         kill=made.at("killed", None),
         close=made.at("ended", None),
     )
-    monkeypatch.setattr(given, "active_session", lambda: None)
+    monkeypatch.setattr(external_session, "active_session", lambda: None)
     archive = SimpleNamespace(exists=False, use=list)
     monkeypatch.setattr(module, "find_java", made.at("java", None))
     monkeypatch.setattr(class_data, "archive_for", lambda java: archive)

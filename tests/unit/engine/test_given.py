@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from arroyo_nb.engine import Engine, EngineProblem, class_data, given
+from arroyo_nb.engine import Engine, EngineProblem, class_data, external_session
 from arroyo_nb.engine import engine as module
 
 
@@ -24,13 +24,13 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     sessions: list[Any] = []
 
     def active() -> Any:
-        return next((one for one in sessions if given.is_on(one)), None)
+        return next((one for one in sessions if external_session.is_on(one)), None)
 
     ours = spark()
     ours.name = "ours"
     archive = SimpleNamespace(exists=False, use=list)
-    monkeypatch.setattr(given, "active_session", active)
-    monkeypatch.setattr(given, "derive", lambda session: session)
+    monkeypatch.setattr(external_session, "active_session", active)
+    monkeypatch.setattr(external_session, "derive", lambda session: session)
     monkeypatch.setattr(module, "find_java", lambda: None)
     monkeypatch.setattr(class_data, "archive_for", lambda java: archive)
     monkeypatch.setattr(Engine, "_connect", lambda *_: ours)

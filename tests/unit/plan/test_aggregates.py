@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from arroyo_nb import completion
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.editor import completion
 from arroyo_nb.errors import Unsupported
 from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.plan.nodes import (

@@ -16,7 +16,7 @@ import pytest
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats._payload_writer import DeclaredPayloads
 from arroyo_nb.kafka.emit.rows import RowRecords
-from arroyo_nb.run import emission as of_emission
+from arroyo_nb.run import emission
 from arroyo_nb.run.emission import Emission, Pace
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.schema import TEXT, Field, Schema
@@ -323,7 +323,7 @@ def as_it_is(rows):
 
 
 def test_rows_are_not_asked_for_before_there_is_room(monkeypatch, eventually):
-    monkeypatch.setattr(of_emission, "AHEAD", 10)
+    monkeypatch.setattr(emission, "AHEAD", 10)
     asked, target = itertools.count(), Slow()
     rows = (next(asked) for _ in itertools.count())
     with Emission("slow", rows, as_it_is, target, Pace()).start() as made:

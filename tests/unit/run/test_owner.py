@@ -11,7 +11,7 @@ import pytest
 
 from arroyo_nb.cli import main
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.jobs import registry as job_registry
+from arroyo_nb.jobs import registry
 from arroyo_nb.jobs.owner import (
     Job,
     asked_mode,
@@ -257,17 +257,17 @@ def test_a_folder_that_a_notebook_runs_is_refused_before_its_log(
 def test_a_job_of_another_host_or_container_stays_and_is_not_listed(
     folder, tmp_path, monkeypatch
 ):
-    with job_registry.listed(tmp_path / "job.yaml", folder, "job"):
+    with registry.listed(tmp_path / "job.yaml", folder, "job"):
         (entry,) = (tmp_path / "cache" / "jobs").glob("*.json")
         for change in (
             lambda: monkeypatch.setattr(socket, "gethostname", lambda: "far"),
-            lambda: monkeypatch.setattr(job_registry, "pid_namespace", lambda: "7"),
+            lambda: monkeypatch.setattr(registry, "pid_namespace", lambda: "7"),
         ):
-            assert [job.name for job in job_registry.running()] == ["job"]
+            assert [job.name for job in registry.running()] == ["job"]
             change()
             # To whom it may be as dead as any process that is not there.
-            monkeypatch.setattr(job_registry, "process_start", lambda _: None)
-            assert job_registry.running() == []
+            monkeypatch.setattr(registry, "process_start", lambda _: None)
+            assert registry.running() == []
             assert entry.exists()
             monkeypatch.undo()
             monkeypatch.setenv("ARROYO_NB_CACHE", str(tmp_path / "cache"))

@@ -18,7 +18,7 @@ from arroyo_nb.plan.nodes import UpdatingJoin
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.queries.join_conditions import is_one_sided
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.spark.pairs import pair_condition
+from arroyo_nb.spark.join_conditions import pair_condition
 
 NAMES = {"l": "abcdefg", "r": "hijklmn"}
 TYPES = ("BIGINT", "INT", "DOUBLE", "TEXT", "BOOLEAN", "TIMESTAMP", "DECIMAL(10, 2)")

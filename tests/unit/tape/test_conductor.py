@@ -260,13 +260,13 @@ def test_what_ends_the_thread_is_the_conductors_error(tmp_path, problem, message
 
 
 def test_a_full_disk_stops_it_and_room_lets_it_go_on(tmp_path, monkeypatch):
-    from arroyo_nb.tape import writer as on_disk
+    from arroyo_nb.tape import writer
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(on_disk.os, "utime", full)
+        patch.setattr(writer.os, "utime", full)
         with Playing(Counting(4), tmp_path) as playing:
             state = playing.until(lambda s: s.error is not None)
     assert "disk of the state folder is full" in state.error.message

@@ -24,7 +24,7 @@ from scenes import SCENES, TUMBLE, UNWINDOWED, UPDATING
 from arroyo_nb.kafka.peek.guess import guess
 from arroyo_nb.kafka.peek.topics import Partition, Record, Topic
 from arroyo_nb.run.observe.snapshot import Change, Snapshot, SourceProgress
-from arroyo_nb.views import listing, still
+from arroyo_nb.views import listing, static_html
 from arroyo_nb.views.jobs import Row, jobs
 from arroyo_nb.views.panel import View, body, frame
 from arroyo_nb.views.promoted import Found, promoted
@@ -124,7 +124,7 @@ def pages(snapshot: Snapshot, plan: str) -> dict[str, str]:
         "page": frame(snapshot, view=View.ALL, plan=plan),
     }
     for view in (None, View.WINDOWS, View.ALL):
-        bundle = still.bundle(snapshot, marker="m", view=view, plan=plan)
+        bundle = static_html.bundle(snapshot, marker="m", view=view, plan=plan)
         drawn[f"still {view}"] = bundle["text/html"]
         bundle["text/plain"].encode("utf-8")
     return drawn

@@ -41,8 +41,8 @@ from arroyo_nb.run.observe.snapshot import (
     SourceProgress,
     WindowBar,
 )
-from arroyo_nb.views import listing, panel, still
-from arroyo_nb.views.lesson import lesson
+from arroyo_nb.views import listing, panel, static_html
+from arroyo_nb.views.caption import lesson
 from arroyo_nb.views.panel import View, body, frame
 from arroyo_nb.views.rows import numeric_columns
 
@@ -58,7 +58,7 @@ def drawn(snapshot: Snapshot) -> list[Page]:
     return [
         Page(frame(snapshot, view=View.ALL, plan="plan")),
         Page(body(snapshot, keys=True)),
-        Page(still.bundle(snapshot, marker="m")["text/html"]),
+        Page(static_html.bundle(snapshot, marker="m")["text/html"]),
     ]
 
 
@@ -67,7 +67,7 @@ def test_every_scene_is_whole_and_small(scene: str) -> None:
     snapshot = SCENES[scene]
     assert drawn(snapshot)
     assert len(frame(snapshot).encode()) <= 50_000
-    assert sum(len(v) for v in still.bundle(snapshot).values()) <= 64_000
+    assert sum(len(v) for v in static_html.bundle(snapshot).values()) <= 64_000
     assert "script" not in Page(frame(snapshot)).tags
 
 
@@ -156,13 +156,13 @@ def test_a_run_that_has_ended_is_behind_nothing(
     topic = replace(TOPIC, bounded=bounded, partitions=(first, TOPIC.partitions[1]))
     running = replace(UNWINDOWED, sources=(topic,), history=(), watermark=None)
     lag = f"2 partitions, {end - 5} records behind"
-    for told in (body(running), *still.bundle(running).values()):
+    for told in (body(running), *static_html.bundle(running).values()):
         assert lag in told
         assert "partition 1 is idle" in told
         assert "no broker answers" in told
     for state in (RunState.FINISHED, RunState.STOPPED, RunState.FAILED):
         ended = replace(running, state=state)
-        for told in (body(ended), *still.bundle(ended).values()):
+        for told in (body(ended), *static_html.bundle(ended).values()):
             assert said in told
             for untrue in ("behind", "idle", "no broker answers", "/s", "paused"):
                 assert untrue not in Page(told).text
@@ -172,13 +172,16 @@ def test_a_run_that_has_ended_is_behind_nothing(
 def test_many_windows_show_the_newest_and_say_so() -> None:
     text = frame(MANY)
     assert "earlier windows not drawn" in text
-    assert "earlier windows not drawn" in still.bundle(MANY)["text/html"]
+    assert "earlier windows not drawn" in static_html.bundle(MANY)["text/html"]
     shown = set(re.findall(r'class="bar (closed|open)" width', text))
     assert shown == {"closed", "open"}  # both sides of the watermark
 
 
 def test_sessions_by_key_are_counted_apart() -> None:
-    for told in (frame(KEYED_SESSIONS), still.bundle(KEYED_SESSIONS)["text/html"]):
+    for told in (
+        frame(KEYED_SESSIONS),
+        static_html.bundle(KEYED_SESSIONS)["text/html"],
+    ):
         assert "1,612 sessions closed: final · 13 open: may change" in told
         assert "so far" not in told
     assert "Next: " not in lesson(KEYED_SESSIONS)
@@ -267,7 +270,7 @@ TO_COME = SourceProgress(
 def test_no_row_says_why(changed: dict[str, Any], said: str) -> None:
     none = replace(TUMBLE, rows=(), rows_kept=0, rows_out=0, **changed)
     assert said in unescape(frame(none))
-    assert said in unescape(still.bundle(none)["text/html"])
+    assert said in unescape(static_html.bundle(none)["text/html"])
 
 
 @pytest.mark.parametrize(
@@ -280,7 +283,7 @@ def test_no_row_says_why(changed: dict[str, Any], said: str) -> None:
     ],
 )
 def test_the_view_that_was_asked_for_stays(view: View, there: str, gone: str) -> None:
-    made = still.bundle(TUMBLE, view=view, plan="the plan")["text/html"]
+    made = static_html.bundle(TUMBLE, view=view, plan="the plan")["text/html"]
     assert there in made
     assert gone not in made
 
@@ -290,16 +293,24 @@ def test_what_is_odd_in_the_rows_stands_in_every_view(state: RunState) -> None:
     note = "all times of 'ts' lie in January 1970: milliseconds?"
     sources = tuple(replace(source, notes=(note,)) for source in TUMBLE.sources)
     odd = replace(TUMBLE, state=state, sources=sources)
-    for told in (frame(odd), still.text(odd), still.bundle(odd)["text/html"]):
+    for told in (
+        frame(odd),
+        static_html.text(odd),
+        static_html.bundle(odd)["text/html"],
+    ):
         assert note in unescape(told)
 
 
 def test_sessions_are_called_what_they_are() -> None:
     near = replace(SESSIONS, late_exact=False)
-    for told in (frame(near), still.text(near), still.bundle(near)["text/html"]):
+    for told in (
+        frame(near),
+        static_html.text(near),
+        static_html.bundle(near)["text/html"],
+    ):
         assert "up to 37" in told
         assert "late rows of sessions are counted by eighths of the gap" in told
-    for told in (frame(near), still.bundle(near)["text/html"]):
+    for told in (frame(near), static_html.bundle(near)["text/html"]):
         assert "session 10 min · a bar is a session; open ones" in told
     assert 'aria-label="5 bars, ' in frame(near)
     assert lesson(near).count("Up to 37 rows were late") == 1
@@ -331,10 +342,12 @@ def test_what_is_left_out_is_told_in_every_view(cut: dict[str, Any], said: str) 
     some = replace(whole, **cut)
     if "columns" in cut:
         some = replace(some, numeric=(), rows=(tuple(range(42)),), rows_kept=1)
-    html, text = (still.bundle(some)[f"text/{kind}"] for kind in ("html", "plain"))
+    html, text = (
+        static_html.bundle(some)[f"text/{kind}"] for kind in ("html", "plain")
+    )
     for view in (body(some), html, text):
         assert said in unescape(view)
-    for view in (body(whole), *still.bundle(whole).values()):
+    for view in (body(whole), *static_html.bundle(whole).values()):
         assert said not in unescape(view)
 
 
@@ -343,7 +356,7 @@ def test_a_snapshot_shows_as_many_rows_as_were_asked_for() -> None:
         UNWINDOWED, columns=("n",), numeric=(True,), rows_kept=90, changes=()
     )
     asked = replace(asked, rows=tuple((1_000 + i,) for i in range(50)))
-    for told in still.bundle(asked).values():
+    for told in static_html.bundle(asked).values():
         assert "1049" in told
         assert "newest 50 of 90 rows" in told
 
@@ -360,7 +373,7 @@ WIDE = replace(
 
 
 def test_a_table_of_many_columns_stands_on_its_side() -> None:
-    for made in (body(WIDE), still.bundle(WIDE)["text/html"]):
+    for made in (body(WIDE), static_html.bundle(WIDE)["text/html"]):
         lines = re.findall(r"<tr>(.*?)</tr>", made)
         names = [re.findall(r"<th[^>]*>(.*?)</th>", line) for line in lines]
         assert names == [[name] for name in WIDE.columns]
@@ -372,7 +385,7 @@ def test_a_table_of_many_columns_stands_on_its_side() -> None:
         assert "newest 4 of 9 rows" in made
         assert "every row is here" not in made
     assert "white-space:nowrap;text-align:left;vertical-align:top" not in made
-    first = still.text(WIDE).splitlines()
+    first = static_html.text(WIDE).splitlines()
     assert any(line.startswith("a_rather_long_column_0   0-0") for line in first)
 
 
@@ -382,7 +395,7 @@ def test_changes_of_many_columns_stand_on_their_side() -> None:
     wide = replace(WIDE, updating=True, changes=(change,) * 9, result_rows=9)
     live = body(wide, view=View.CHANGELOG)
     assert live.count("~ changed, batch 7") == 4
-    for made in (live, still.bundle(wide, view=View.CHANGELOG)["text/html"]):
+    for made in (live, static_html.bundle(wide, view=View.CHANGELOG)["text/html"]):
         assert made.count("<s>0a</s> 0b") == 4
         assert made.count("<s>") == 4
         assert '<th scope="row"' in made
@@ -397,10 +410,10 @@ def test_a_table_does_not_turn_with_its_values() -> None:
 @pytest.mark.parametrize("view", [View.WINDOWS, View.WATERMARK, View.PLAN])
 def test_a_picture_without_rows_says_where_they_are(view: View) -> None:
     kept = replace(TUMBLE, rows_kept=26)
-    made = still.bundle(kept, view=view)["text/html"]
+    made = static_html.bundle(kept, view=view)["text/html"]
     assert "of 26 rows" not in made
     assert "Run.table() has the 26 rows, and --view all shows them too" in made
-    assert "--view all" not in still.bundle(kept, view=View.ALL)["text/html"]
+    assert "--view all" not in static_html.bundle(kept, view=View.ALL)["text/html"]
 
 
 def test_the_result_of_an_ended_run_is_said_to_be_whole_only_where_it_is() -> None:
@@ -413,7 +426,7 @@ def test_the_result_of_an_ended_run_is_said_to_be_whole_only_where_it_is() -> No
 
 def test_rows_too_large_for_any_page_are_not_said_to_be_none() -> None:
     assert "newest 0 of 9 rows" in body(TUMBLE, rows=0)
-    assert "newest 0 of 9 rows" in still.text(replace(TUMBLE, rows=()))
+    assert "newest 0 of 9 rows" in static_html.text(replace(TUMBLE, rows=()))
 
 
 def test_hop_windows_lie_in_lanes_that_do_not_overlap() -> None:
@@ -450,12 +463,14 @@ def test_drawing_is_bounded_whatever_the_run() -> None:
         rows=tuple(("&" * 5_000,) * 300 for _ in range(1_000)),
     )
     assert len(body(huge, view=View.ALL, rows=1_000).encode()) <= panel.MOST_BYTES
-    assert sum(len(v.encode()) for v in still.bundle(huge).values()) <= 64_000
+    assert sum(len(v.encode()) for v in static_html.bundle(huge).values()) <= 64_000
 
 
 def test_snapshot_needs_neither_script_nor_style_sheet() -> None:
-    page = Page(still.bundle(TUMBLE)["text/html"])
-    beside_a_panel = Page(still.bundle(TUMBLE, marker="arroyo-still-1")["text/html"])
+    page = Page(static_html.bundle(TUMBLE)["text/html"])
+    beside_a_panel = Page(
+        static_html.bundle(TUMBLE, marker="arroyo-still-1")["text/html"]
+    )
     assert beside_a_panel.tags - page.tags == {"style"}
     assert page.tags <= words(
         "div p b em img table thead tbody tr th td pre ul li details summary"
@@ -468,7 +483,7 @@ def test_snapshot_needs_neither_script_nor_style_sheet() -> None:
 
 
 def test_snapshot_tells_what_was_dropped_and_why() -> None:
-    kept = still.bundle(TUMBLE)
+    kept = static_html.bundle(TUMBLE)
     page = Page(kept["text/html"])
     assert "× 3 dropped" in page.text
     assert ", 37 late, 3 dropped, watermark" in kept["text/plain"]
@@ -479,22 +494,22 @@ def test_snapshot_tells_what_was_dropped_and_why() -> None:
     bad = tuple(f"line {i}: <b>" for i in range(4))
     (source,) = TUMBLE.sources
     many = replace(TUMBLE, sources=(replace(source, dropped_rows=4, bad=bad),) * 2)
-    for told in still.bundle(many).values():
+    for told in static_html.bundle(many).values():
         assert "8 bad rows dropped, such as:" in told
         assert told.count(": line") == 3
-    assert "line 2: &lt;b&gt;" in still.bundle(many)["text/html"]
+    assert "line 2: &lt;b&gt;" in static_html.bundle(many)["text/html"]
 
     whole = replace(TUMBLE, sources=(replace(source, dropped_rows=2),))
-    assert "2 bad rows dropped:" in still.text(whole)
+    assert "2 bad rows dropped:" in static_html.text(whole)
     none = replace(TUMBLE, sources=(replace(source, dropped_rows=0, bad=()),))
-    assert not any("dropped" in told for told in still.bundle(none).values())
+    assert not any("dropped" in told for told in static_html.bundle(none).values())
 
 
 def test_snapshot_says_why_the_run_ended() -> None:
-    assert "; stopped by interrupt;" in still.text(STOPPED)
-    assert "finished: the sources have ended" in still.text(FINISHED)
-    assert "hint: write bad_data" in still.text(FAILED)
-    assert "EWR         161       9.400" in still.text(TUMBLE)
+    assert "; stopped by interrupt;" in static_html.text(STOPPED)
+    assert "finished: the sources have ended" in static_html.text(FINISHED)
+    assert "hint: write bad_data" in static_html.text(FAILED)
+    assert "EWR         161       9.400" in static_html.text(TUMBLE)
 
 
 @pytest.mark.parametrize(
@@ -508,7 +523,7 @@ def test_snapshot_says_why_the_run_ended() -> None:
 )
 def test_a_window_tells_the_day_of_its_end(end: datetime, said: str) -> None:
     window = replace(TUMBLE, rows=(({"start": at(17), "end": end}, "EWR", 1, 1.0, ""),))
-    for told in (body(window), *still.bundle(window).values()):
+    for told in (body(window), *static_html.bundle(window).values()):
         assert f"2013-01-01 {said}" in told
 
 
@@ -547,7 +562,7 @@ def test_a_change_shows_what_it_changed_and_nothing_else_as_changed() -> None:
     assert made.count("<s>") == 1
     assert "<s>1011</s> 1018" in made
     assert "newest 3 of 1,204 changes" in made
-    kept = still.bundle(UPDATING)["text/html"]
+    kept = static_html.bundle(UPDATING)["text/html"]
     assert "<s>1011</s> 1018" in kept
 
 
@@ -560,13 +575,13 @@ def test_a_result_that_is_not_shown_whole_says_so() -> None:
 
 def test_what_a_run_waits_for_is_said_once() -> None:
     none = replace(TUMBLE, rows=(), rows_kept=0, rows_out=0, windows=OPEN_ONES)
-    for told in (body(none), still.bundle(none)["text/html"]):
+    for told in (body(none), static_html.bundle(none)["text/html"]):
         assert told.count("to go") == 1
     assert body(none, view=View.WINDOWS).count("to go") == 1
 
 
 def test_a_saved_picture_of_a_running_run_does_not_say_that_it_runs() -> None:
-    html = still.bundle(TUMBLE, marker="m")["text/html"]
+    html = static_html.bundle(TUMBLE, marker="m")["text/html"]
     assert "<b>◌ was running</b>" in html
     assert "● running" not in html
-    assert "<b>✓ finished</b>" in still.bundle(FINISHED)["text/html"]
+    assert "<b>✓ finished</b>" in static_html.bundle(FINISHED)["text/html"]

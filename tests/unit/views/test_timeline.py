@@ -22,6 +22,7 @@ from arroyo_nb.run.observe.snapshot import (
 )
 from arroyo_nb.views.axis import STEPS, Axis
 from arroyo_nb.views.event_time import CHAR, WIDTH
+from arroyo_nb.views.formatting import DAY
 from arroyo_nb.views.panel import frame
 from arroyo_nb.views.timeline import (
     POSSIBLE,
@@ -30,7 +31,6 @@ from arroyo_nb.views.timeline import (
     timeline,
 )
 from arroyo_nb.views.watermark import strip
-from arroyo_nb.views.words import DAY
 
 OPEN_HOUR = WindowBar(at(12), at(13), 79, 0, WindowState.OPEN)
 

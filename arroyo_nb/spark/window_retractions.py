@@ -21,10 +21,10 @@ from arroyo_nb.changelog.aggregate import UpdatingAggregate
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import quoted
 from arroyo_nb.spark.bucket_numbers import placed
-from arroyo_nb.spark.keeping import Keeping
 from arroyo_nb.spark.processors import Close
+from arroyo_nb.spark.state_config import Keeping
 from arroyo_nb.spark.stateful import Columns, calls_of, measured, told
-from arroyo_nb.spark.steps import BUCKET, END, START, WindowPartials
+from arroyo_nb.spark.stateful_operators import BUCKET, END, START, WindowPartials
 from arroyo_nb.spark.windows import WINDOW, assigned, marked
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot, WindowState
 from arroyo_nb.views.axis import END_OF_TIME
-from arroyo_nb.views.words import clock, count, duration
+from arroyo_nb.views.formatting import clock, count, duration
 
 Rule: TypeAlias = Callable[[Snapshot], str | None]
 

@@ -16,21 +16,9 @@ from importlib.resources import files
 
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.caption import lesson
 from arroyo_nb.views.changelog import LEGEND, SIGNS, shown_changes
-from arroyo_nb.views.cuts import (
-    CUT_CHARS,
-    MOST_COLUMNS,
-    bad_sample,
-    dropped_rows,
-    late_count,
-    not_written,
-    outputs_left_out,
-    rows_left_out,
-    rows_not_listed,
-    trace_left_out,
-    windows_left_out,
-)
-from arroyo_nb.views.lesson import lesson
+from arroyo_nb.views.formatting import NAME_CHARS, count, escaped, instant, lines, plain
 from arroyo_nb.views.no_rows import why_no_row
 from arroyo_nb.views.panel import (
     ERROR_CHARS,
@@ -51,8 +39,20 @@ from arroyo_nb.views.rows import (
 )
 from arroyo_nb.views.sources import BAD_CHARS, behind, unread
 from arroyo_nb.views.timeline import timeline
+from arroyo_nb.views.truncation_notes import (
+    CUT_CHARS,
+    MOST_COLUMNS,
+    bad_sample,
+    dropped_rows,
+    late_count,
+    not_written,
+    outputs_left_out,
+    rows_left_out,
+    rows_not_listed,
+    trace_left_out,
+    windows_left_out,
+)
 from arroyo_nb.views.watermark import strip
-from arroyo_nb.views.words import NAME_CHARS, count, escaped, instant, lines, plain
 
 MOST_BYTES = 60_000
 """What a live cell adds to a saved notebook at most, whatever the run's length."""

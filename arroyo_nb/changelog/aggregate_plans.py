@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.changelog.bags import BagKind, Bags
 from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall, Selection
+from arroyo_nb.changelog.multisets import BagKind, Bags
 from arroyo_nb.changelog.recomputed import KEEP_NULLS, RECOMPUTED
 from arroyo_nb.changelog.totals import (
     Linear,

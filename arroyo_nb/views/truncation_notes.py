@@ -7,7 +7,7 @@ days. What was let go is still counted.
 from __future__ import annotations
 
 from arroyo_nb.run.observe.snapshot import Snapshot, WindowState
-from arroyo_nb.views.words import count
+from arroyo_nb.views.formatting import count
 
 MOST_COLUMNS = 40
 """Columns that a view shows at most."""

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.keys import Ints, first_rows, size, subgroup_ids
-from arroyo_nb.changelog.recipes import added
-from arroyo_nb.changelog.touch import Touch
+from arroyo_nb.changelog.touched_keys import Touch
 from arroyo_nb.changelog.zset import (
     int64s,
     value_columns,

@@ -1,0 +1,1 @@
+"""What a front end asks of a cell: completion."""
