@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arroyo_nb.cli import DATA, FAILED, _exit_code
+from arroyo_nb.cli.command import DATA, FAILED, _exit_code
 from arroyo_nb.engine import Engine
 from arroyo_nb.errors import ArroyoError, DataProblem, Unreached
 from arroyo_nb.schema import quoted_text

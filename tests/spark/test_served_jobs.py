@@ -11,8 +11,8 @@ import urllib.request
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from arroyo_nb.cli import STOPPED as BY_SIGNAL
 from arroyo_nb.cli import main
+from arroyo_nb.cli.command import STOPPED as BY_SIGNAL
 from arroyo_nb.jobs.spec import JobSpec, Table
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '200')"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arroyo_nb.cli import EXAMPLES, MEANT, main
+from arroyo_nb.cli.command import EXAMPLES, MEANT, main
 from arroyo_nb.jobs.registry import listed
 
 SPEC = """version: 1
