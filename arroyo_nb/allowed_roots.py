@@ -64,7 +64,7 @@ class Roots:
         )
 
 
-def given() -> Roots:
+def current_roots() -> Roots:
     """What the environment allows.
 
     Raises
@@ -98,7 +98,7 @@ def narrowed(names: Sequence[str]) -> Iterator[None]:
     if not names:
         yield
         return
-    before, allowed = os.environ.get(VARIABLE), given().folders
+    before, allowed = os.environ.get(VARIABLE), current_roots().folders
     folders = _folders(names, _FLAG)
     if allowed is not None:
         folders = tuple(dict.fromkeys(_common(folders, allowed)))

@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from arroyo_nb.source import Source, Span
+from arroyo_nb.source import ScriptText, Span
 from arroyo_nb.worker_errors import Raised, worker_note
 
 
@@ -51,7 +51,7 @@ class ArroyoError(Exception):
         self.message = message
         self.span = span
         self.hint = hint
-        self.source: Source | None = None
+        self.source: ScriptText | None = None
         said = Raised(type(self).__name__, message, hint, self.lasting)
         if (note := worker_note(said)) is not None:
             self.add_note(note)
@@ -61,7 +61,7 @@ class ArroyoError(Exception):
         """The independent errors that this one stands for; itself when single."""
         return (self,)
 
-    def at(self, source: Source) -> ArroyoError:
+    def at(self, source: ScriptText) -> ArroyoError:
         """Say which script the span points into; returns the error itself."""
         self.source = source
         return self
@@ -172,7 +172,7 @@ class Problems(ArroyoError):
         """The errors, in the order of their places."""
         return self._problems
 
-    def at(self, source: Source) -> ArroyoError:
+    def at(self, source: ScriptText) -> ArroyoError:
         """Say which script the spans point into; returns the error itself."""
         for problem in self._problems:
             problem.at(source)

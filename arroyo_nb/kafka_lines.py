@@ -15,7 +15,7 @@ from arroyo_nb.engine.jars import Check
 from arroyo_nb.kafka.local import LocalBroker
 from arroyo_nb.kafka.peek.guess import create_table, guess
 from arroyo_nb.kafka.peek.topics import SAMPLE, sample, topics
-from arroyo_nb.run.interrupts import Interrupted, held
+from arroyo_nb.run.interrupts import Interrupted, defer_interrupts
 from arroyo_nb.session import Session
 from arroyo_nb.views import topics as views
 from arroyo_nb.views.formatting import plain
@@ -49,7 +49,7 @@ class KafkaLines:
 
     def do(self, word: str) -> None:
         """Start the broker, stop it, or say whether there is one."""
-        progress = Progress()
+        progress = ProgressOutput()
         if word == "start":
             self._start(progress)
         elif word == "stop":
@@ -79,14 +79,14 @@ class KafkaLines:
 
     def record(self, topic: str, servers: str, path: str, **options: Any) -> None:
         """Record a topic, and show a table for the tape."""
-        progress = Progress()
+        progress = ProgressOutput()
         made = self._session.record(
             topic, path, servers=servers, tell=progress.tell, **options
         )
         progress.tell(str(made))
         publish(views.tape(made.statement))
 
-    def _start(self, progress: Progress) -> None:
+    def _start(self, progress: ProgressOutput) -> None:
         if self._is_up():
             progress.tell(self._status())
             return
@@ -110,7 +110,7 @@ class KafkaLines:
         return f"Kafka is at {broker.bootstrap_servers}"
 
 
-class Progress:
+class ProgressOutput:
     """One output that says how far something is."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Progress:
 @contextmanager
 def _interruptible() -> Iterator[Check]:
     try:
-        with held() as interrupts:
+        with defer_interrupts() as interrupts:
             yield interrupts.check
     except KeyboardInterrupt:
         raise Interrupted("interrupted") from None

@@ -39,7 +39,7 @@ from arroyo_nb.run.interrupts import (
     STOP_S,
     Interrupted,
     Interrupts,
-    held,
+    defer_interrupts,
     imported,
 )
 from arroyo_nb.run.options import duration, ending, playing_speed
@@ -194,7 +194,7 @@ class ArroyoMagics(Magics):
     ) -> bool:
         """Start a run and show it; an interrupt stops it. False: there is none."""
         try:
-            with held() as interrupts:
+            with defer_interrupts() as interrupts:
                 imported(*FIRST_CELL, interrupts=interrupts)
                 run = start()
                 interrupts.check()
@@ -265,13 +265,13 @@ class ArroyoMagics(Magics):
     def _show(self, line: CellLine, run: Run, interrupts: Interrupts) -> None:
         from arroyo_nb.views import live, static_html
         from arroyo_nb.views.notebook import NotebookStage, is_interactive, publish
-        from arroyo_nb.views.panel import View
+        from arroyo_nb.views.panel import PanelView
 
         looked_at = is_interactive(self._shell)
         chosen = line.get("view", self.view)
-        view = View(chosen) if chosen else None
-        plan = run.explain() if view in (View.PLAN, View.ALL) else ""
-        wish = live.Wish(view, line.get("rows", self.rows), plan)
+        view = PanelView(chosen) if chosen else None
+        plan = run.explain() if view in (PanelView.PLAN, PanelView.ALL) else ""
+        wish = live.PanelOptions(view, line.get("rows", self.rows), plan)
         panel: Panel | None = None
         if looked_at:
             self._stage = self._stage or NotebookStage(self._shell)

@@ -21,7 +21,7 @@ from arroyo_nb.source import Span
 REFERENCE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
-class Kind(Enum):
+class OptionKind(Enum):
     """How an option's value is written (arroyo-semantics: option value syntax)."""
 
     STRING = "a single-quoted string"
@@ -71,7 +71,7 @@ class Option:
     """
 
     name: str
-    kind: Kind
+    kind: OptionKind
     doc: str
     required: bool = False
     default: OptionValue | None = None

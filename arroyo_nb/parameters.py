@@ -15,7 +15,7 @@ from typing import Any
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, raise_all
 from arroyo_nb.registry import nearest
-from arroyo_nb.source import Source, Span
+from arroyo_nb.source import ScriptText, Span
 
 TOKEN = re.compile(
     r"""
@@ -48,7 +48,7 @@ def bind(text: str, values: Mapping[str, Any]) -> str:
         With the place of each parameter that has no value, or one that SQL has no
         literal for.
     """
-    source, parts, done = Source(text), [], 0
+    source, parts, done = ScriptText(text), [], 0
     problems: list[ArroyoError] = []
     for name, span in parameters(text):
         try:

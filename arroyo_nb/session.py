@@ -21,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.allowed_roots import given
+from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
 from arroyo_nb.engine.folders import make_work_folder
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from arroyo_nb.kafka.local import LocalBroker
     from arroyo_nb.kafka.recording import Recording
     from arroyo_nb.plan import Plan
-    from arroyo_nb.plan.answers import Answer
+    from arroyo_nb.plan.answers import StatementAnswer
     from arroyo_nb.run.emission import Emission
     from arroyo_nb.run.run import Run, RunViews
 
@@ -107,7 +107,7 @@ class Session:
         tell: Tell = say_nothing,
     ) -> None:
         self.catalog = Catalog()
-        self.answers: tuple[Answer, ...] = ()
+        self.answers: tuple[StatementAnswer, ...] = ()
         """What SHOW TABLES, DESCRIBE and EXPLAIN of the last script answer."""
         self.broker: LocalBroker | None = None
         """The broker whose topics are meant where no other is named."""
@@ -334,9 +334,9 @@ class Session:
             session.head("flights", 5).to_pandas()
         """
         from arroyo_nb.run.head import head
-        from arroyo_nb.run.interrupts import held
+        from arroyo_nb.run.interrupts import defer_interrupts
 
-        with held() as interrupts:
+        with defer_interrupts() as interrupts:
             found = self.catalog.get(table)
             return head(self.engine, found, rows, interrupts.check)
 
@@ -482,7 +482,7 @@ class Session:
             return Names(None, where, None)
         return Names(self.catalog, where, self.broker)
 
-    def servers(self, given: str = "") -> str:
+    def servers(self, current_roots: str = "") -> str:
         """Where the broker is that is asked: :attr:`broker` where none is named.
 
         Raises
@@ -490,8 +490,8 @@ class Session:
         RunProblem
             When there is none.
         """
-        if given:
-            return given
+        if current_roots:
+            return current_roots
         if self.broker is None or not self.broker.alive:
             raise RunProblem(
                 "there is no local broker to ask",
@@ -552,7 +552,7 @@ class Session:
         """
         from arroyo_nb.jobs.folder import promote
         from arroyo_nb.jobs.transfer import check_state, give
-        from arroyo_nb.run.interrupts import held
+        from arroyo_nb.run.interrupts import defer_interrupts
 
         run, there = self.get(name), user_path(folder or self.job_folder(name))
         if with_state:
@@ -570,7 +570,7 @@ class Session:
             overwrite=overwrite,
         )
         if with_state:
-            with held() as interrupts:
+            with defer_interrupts() as interrupts:
                 give(run, there, interrupts.check)
         return made
 
@@ -607,10 +607,10 @@ class Session:
         """
         from arroyo_nb.jobs import spec_file
         from arroyo_nb.jobs.transfer import take
-        from arroyo_nb.run.interrupts import held
+        from arroyo_nb.run.interrupts import defer_interrupts
 
         job = spec_file.load(user_path(spec))
-        with held() as interrupts:
+        with defer_interrupts() as interrupts:
             take(job, interrupts.check)
         options = job.spec.options
         run = self.run(
@@ -767,12 +767,12 @@ class Session:
     def _make_ready(self, run: Run) -> None:
         """See to it that Spark can read and write the topics of a run, if it has any;
         starts it again if need be."""
-        from arroyo_nb.run.interrupts import held
+        from arroyo_nb.run.interrupts import defer_interrupts
 
         if not (run.feeds.streamed or any(output.streamed for output in run.outputs)):
             return
         live = [run.name for run in self._runs.values() if not run.state.ended]
-        with held() as interrupts:
+        with defer_interrupts() as interrupts:
             run.check(interrupts.check)
             self.engine.require(
                 CONNECTOR, live=live, tell=self._tell, check=interrupts.check
@@ -800,9 +800,9 @@ class Session:
         return Path(tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=self._work))
 
     def _waited(self, run: Run) -> Run:
-        from arroyo_nb.run.interrupts import LOOK_S, STOP_S, held
+        from arroyo_nb.run.interrupts import LOOK_S, STOP_S, defer_interrupts
 
-        with held() as interrupts:
+        with defer_interrupts() as interrupts:
             self._started(run)
             try:
                 while not run.wait(LOOK_S):
@@ -855,7 +855,7 @@ def _check_inside(plan: Plan, state: Path | None) -> None:
     the state, it is in one of ours."""
     from arroyo_nb.plan.paths import outside
 
-    allowed = given()
+    allowed = current_roots()
     found = outside(plan, allowed)
     if state is not None and not allowed.allow(state):
         found.append(allowed.refusal(f"the state folder '{state}'"))

@@ -1,6 +1,6 @@
 """The text of a script and places in it.
 
-Every error and every plan node points into a :class:`Source` through a
+Every error and every plan node points into a :class:`ScriptText` through a
 :class:`Span`. Offsets count characters from 0 and spans are half-open; sqlglot's
 token ends are inclusive, so :meth:`Span.of_token` is the one place that converts.
 """
@@ -62,7 +62,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Source:
+class ScriptText:
     """A script and where it came from.
 
     Parameters

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.session import Session
@@ -197,7 +197,7 @@ def state_bytes(report: Report) -> None:
     """Measure what a key takes up in the state of the query."""
     keys = 100_000
     schema = pa.schema([("k", pa.int64()), ("v", pa.int64())])
-    operator = UpdatingAggregate(
+    operator = AggregateKernel(
         schema,
         ("k",),
         (

@@ -42,7 +42,7 @@ GROUPS = "groups"
 
 
 @dataclass(frozen=True)
-class UpdatingAggregate(Operator):
+class AggregateKernel(Operator):
     """One row per group that has rows, updated at every step.
 
     Parameters

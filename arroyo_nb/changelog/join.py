@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.exact import SLOT
-from arroyo_nb.changelog.join_state import Side, pairs, slotted
+from arroyo_nb.changelog.join_state import StoredSide, pairs, slotted
 from arroyo_nb.changelog.keys import Ints, group_ids, normalised, whole
 from arroyo_nb.changelog.state import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touched_keys import (
@@ -54,7 +54,7 @@ How = Literal["inner", "left", "right", "full"]
 
 
 @dataclass(frozen=True)
-class UpdatingJoin(Operator):
+class JoinKernel(Operator):
     """One row per matching pair, and per row of an outer side without a match.
 
     Parameters
@@ -195,16 +195,16 @@ class UpdatingJoin(Operator):
 
     def _side(
         self, name: str, touch: Touch, state: State, delta: State
-    ) -> tuple[Side, Ints]:
+    ) -> tuple[StoredSide, Ints]:
         """The touched rows of a side, and how many rows each matched before."""
         schema = dict(self.partial_layout.tables)[name]
-        side = Side.of(touch, state[name], delta[name], schema.names[1:-1])
+        side = StoredSide.of(touch, state[name], delta[name], schema.names[1:-1])
         known = touch.rows_of(state[name])
         matches = np.zeros(len(side.slot), np.int64)
         matches[: len(known)] = int64s(state[name][MATCHES])[known]
         return side, matches
 
-    def _changed_pairs(self, left: Side, right: Side) -> tuple[Ints, Ints]:
+    def _changed_pairs(self, left: StoredSide, right: StoredSide) -> tuple[Ints, Ints]:
         """Positions of matching pairs of which at least one row changed."""
         moved = left.before != left.after
         one = _pairs_of(left, moved, right, np.ones(len(right.slot), np.bool_))
@@ -256,19 +256,22 @@ def _filtered(rows: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
     return rows if keep.all() else rows.filter(pa.array(keep))
 
 
-def _take(side: Side, positions: Ints) -> pa.Table:
+def _take(side: StoredSide, positions: Ints) -> pa.Table:
     return side.rows.take(pa.array(positions))
 
 
 def _pairs_of(
-    left: Side, ours: npt.NDArray[np.bool_], right: Side, theirs: npt.NDArray[np.bool_]
+    left: StoredSide,
+    ours: npt.NDArray[np.bool_],
+    right: StoredSide,
+    theirs: npt.NDArray[np.bool_],
 ) -> tuple[Ints, Ints]:
     a, b = np.flatnonzero(ours), np.flatnonzero(theirs)
     first, second = pairs(left.slot[a], right.slot[b])
     return a[first], b[second]
 
 
-def _gained(mine: Side, at: Ints, other: Side, there: Ints) -> Ints:
+def _gained(mine: StoredSide, at: Ints, other: StoredSide, there: Ints) -> Ints:
     """By how much the matches of each row grew, from the pairs that changed.
 
     A row that was not there had no matches: all its pairs are among the changed ones.
@@ -278,7 +281,7 @@ def _gained(mine: Side, at: Ints, other: Side, there: Ints) -> Ints:
     return added(len(mine.slot), at, gained)
 
 
-def _alone(side: Side, matches_before: Ints, matches_after: Ints) -> Ints:
+def _alone(side: StoredSide, matches_before: Ints, matches_after: Ints) -> Ints:
     """How the padded rows of an outer side change."""
     alone = np.where(matches_after == 0, side.after, 0)
     was_alone = np.where(matches_before == 0, side.before, 0)

@@ -23,7 +23,7 @@ from arroyo_nb.changelog.zset import (
 
 
 @dataclass(frozen=True)
-class Side:
+class StoredSide:
     """Distinct rows of touched keys, those that the state knew first.
 
     Parameters
@@ -42,7 +42,9 @@ class Side:
     after: Ints
 
     @classmethod
-    def of(cls, touch: Touch, old: pa.Table, new: pa.Table, values: list[str]) -> Side:
+    def of(
+        cls, touch: Touch, old: pa.Table, new: pa.Table, values: list[str]
+    ) -> StoredSide:
         """Rows of the state and of the batch, by their slots there."""
         slots = int64s(old[SLOT])
         mine = np.flatnonzero(~touch.untouched[slots])

@@ -28,7 +28,7 @@ ROWS = "rows"
 
 
 @dataclass(frozen=True)
-class LatestRow(Operator):
+class LatestRowKernel(Operator):
     """The row of each key as it was told last.
 
     Parameters

@@ -21,7 +21,7 @@ import pyarrow as pa
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.exact import SLOT
-from arroyo_nb.changelog.join_state import Side, slotted
+from arroyo_nb.changelog.join_state import StoredSide, slotted
 from arroyo_nb.changelog.keys import (
     Ints,
     first_rows,
@@ -55,7 +55,7 @@ Numbering = Literal["row_number", "rank", "dense_rank"]
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberColumn:
     """``function() AS name``: how rows are numbered, from 1, in which column."""
 
     name: str
@@ -66,7 +66,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Limit:
+class RankLimit:
     """Rows whose number, by ``function``, is ``last`` or less."""
 
     function: Numbering
@@ -80,7 +80,7 @@ class Limit:
 class Ranked:
     """Rows in order: ``rank`` by ORDER BY alone, ``order`` with ties decided."""
 
-    side: Side
+    side: StoredSide
     rank: Ints
     order: Ints
 
@@ -117,7 +117,7 @@ _NUMBERINGS: dict[Numbering, Callable[[Ints, Ints], Ints]] = {
 
 
 @dataclass(frozen=True)
-class UpdatingRank(Operator):
+class RankKernel(Operator):
     """The rows of the input with their numbers, down to ``limit``.
 
     Parameters
@@ -135,8 +135,8 @@ class UpdatingRank(Operator):
     input: pa.Schema
     keys: tuple[str, ...]
     order: tuple[Order, ...]
-    numbers: tuple[Number, ...] = ()
-    limit: Limit | None = None
+    numbers: tuple[NumberColumn, ...] = ()
+    limit: RankLimit | None = None
     retracts: bool = True
 
     @cached_property
@@ -175,7 +175,7 @@ class UpdatingRank(Operator):
         touch = Touch.of(self._keys, state[KEYS], delta[KEYS])
         keys = touch.renewed(self._keys, state[KEYS], delta[KEYS], now_us)
         names = [f.name for f in self._values]
-        side = Side.of(touch, state[RANKED], delta[RANKED], names)
+        side = StoredSide.of(touch, state[RANKED], delta[RANKED], names)
         ranked = self._ranked(side)
         moves, weight = self._moves(ranked)
         if not self.retracts:
@@ -213,7 +213,7 @@ class UpdatingRank(Operator):
         if self.limit is None or self.retracts:
             return np.arange(len(rows))
         values = rows.select([f.name for f in self._values])
-        side = Side(values, slots, np.zeros_like(weight), weight)
+        side = StoredSide(values, slots, np.zeros_like(weight), weight)
         reached, *_ = self._numbered(self._ranked(side), side.after)
         return np.unique(reached)
 
@@ -250,7 +250,7 @@ class UpdatingRank(Operator):
         within = _NUMBERINGS[limit.function](*runs) <= limit.last
         return [column[within] for column in columns]
 
-    def _ranked(self, side: Side) -> Ranked:
+    def _ranked(self, side: StoredSide) -> Ranked:
         decided = {*self.keys, *(o.column for o in self.order)}
         ties = [n for n in value_columns(side.rows) if n not in decided]
         by_order = [whole(side.rows[o.column]) for o in self.order]

@@ -36,7 +36,7 @@ from arroyo_nb.jobs.runner.log import LOGS
 from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.registry import nearest_name
 from arroyo_nb.run.stopping import StopMode
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
@@ -266,7 +266,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    parser.add_argument(
+        "--version", action=_VersionAction, nargs=0, help="print the version"
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands)
     _script_command(commands, "explain", "print the plan of a script", _explain)
@@ -284,7 +286,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _Version(argparse.Action):
+class _VersionAction(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from arroyo_nb.jobs.versions import installed
 
@@ -508,14 +510,14 @@ def _command(
     return command
 
 
-def _read(file: str) -> Source:
+def _read(file: str) -> ScriptText:
     try:
         read = sys.stdin.buffer.read if file == STDIN else Path(file).read_bytes
         text = read().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageProblem(f"cannot read '{file}': {reason}") from error
-    return Source(text, STDIN_NAME if file == STDIN else file)
+    return ScriptText(text, STDIN_NAME if file == STDIN else file)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -572,7 +574,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     return FINISHED
 
 
-def _planned(arguments: argparse.Namespace, script: Source) -> Plan:
+def _planned(arguments: argparse.Namespace, script: ScriptText) -> Plan:
     from arroyo_nb.plan.planner import plan_script
 
     if _is_spec(arguments.file):

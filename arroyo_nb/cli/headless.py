@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.allowed_roots import given
+from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.engine.config import CORES
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.jobs import owner, registry
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from arroyo_nb.jobs.spec_file import JobFile
     from arroyo_nb.plan import Plan
     from arroyo_nb.run.run import Run
-    from arroyo_nb.source import Source
+    from arroyo_nb.source import ScriptText
 
 STATUS_S = 0.2
 """How often a terminal is told where a run is."""
 
 
 def run_script(
-    script: Source, *, name: str | None, state_dir: str | None, strict: bool
+    script: ScriptText, *, name: str | None, state_dir: str | None, strict: bool
 ) -> None:
     """Run a script to its end, and say what its rows do not.
 
@@ -92,7 +92,7 @@ class JobRun:
         How a signal stops it, where ``arroyo-nb stop`` says nothing else.
     changed
         What becomes of its state where the job was changed since: a value of
-        :class:`arroyo_nb.jobs.resume.Wish`.
+        :class:`arroyo_nb.jobs.resume.OnIncompatible`.
     submitted
         Run it on the Spark of the spark-submit that started this process.
     """
@@ -127,7 +127,7 @@ def run_job(job: JobFile, how: JobRun) -> Ended:
     folder = state / safe_name(name)
     # The file first: a terminal that is stopped holds up who writes to it.
     events = Logs(FileLog(name, log_path(folder)), LOGS[how.log](name, sys.stderr))
-    job.check_inside(plan, given(), folder)
+    job.check_inside(plan, current_roots(), folder)
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
     how_run = {
@@ -169,13 +169,15 @@ def _prepared(
     job: JobFile, plan: Plan, folder: Path, changed: str, events: Logs
 ) -> Prepared:
     """Have the folder of a job's run ready, and tell what a person should know."""
-    from arroyo_nb.jobs.compatibility import Version
-    from arroyo_nb.jobs.resume import Wish, prepare
+    from arroyo_nb.jobs.compatibility import JobVersion
+    from arroyo_nb.jobs.resume import OnIncompatible, prepare
     from arroyo_nb.jobs.versions import other_versions
 
     for note in other_versions(job.spec.packages):
         events.note(note)
-    prepared = prepare(folder, Version(job.spec, plan), Wish(changed), job.command)
+    prepared = prepare(
+        folder, JobVersion(job.spec, plan), OnIncompatible(changed), job.command
+    )
     for note in prepared.notes:
         events.note(note)
     return prepared

@@ -21,7 +21,7 @@ from arroyo_nb.cli.notebook_file import PlannedCell
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, folder, owner, spec_file, transfer
-from arroyo_nb.jobs.compatibility import Outcome, Version, judge
+from arroyo_nb.jobs.compatibility import JobVersion, Outcome, judge
 from arroyo_nb.jobs.promotion import promoted
 from arroyo_nb.jobs.review import review
 from arroyo_nb.jobs.runner.counts import read_progress
@@ -274,10 +274,10 @@ def _is_of(notebook: Path, path: Path) -> bool:
     return found is not None and found.exists() and found.samefile(notebook)
 
 
-def _version(file: str) -> Version:
+def _version(file: str) -> JobVersion:
     if Path(file).suffix in SUFFIXES:
         job = spec_file.load(Path(file))
-        return Version(job.spec, job.plan())
+        return JobVersion(job.spec, job.plan())
     text = spec_file.read_text(Path(file))
     plan = plan_script(text, Catalog(), name=file)
-    return Version(JobSpec(Path(file).stem, text), plan)
+    return JobVersion(JobSpec(Path(file).stem, text), plan)

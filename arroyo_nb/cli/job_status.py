@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, registry, spec_file
-from arroyo_nb.jobs.owner import Job, holder, job_in
+from arroyo_nb.jobs.owner import JobProcess, holder, job_in
 from arroyo_nb.jobs.runner.counts import read_progress
 from arroyo_nb.jobs.runner.log import log_path, read_events, sentence
 from arroyo_nb.jobs.runner.supervisor import JobState
@@ -92,7 +92,7 @@ def _rows(here: Path) -> Iterator[dict[str, Any]]:
     going = registry.running()
     for job in going:
         folder = Path(job.folder)
-        noted, counts = Job.of(folder), _counts(folder)
+        noted, counts = JobProcess.of(folder), _counts(folder)
         is_its = noted is not None and noted.pid == job.pid
         state = noted.state if noted is not None and is_its else "starting"
         since = noted.state_since if noted is not None and is_its else ""

@@ -20,7 +20,7 @@ from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.options import duration
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
@@ -72,7 +72,7 @@ def streaming_cells(
     PromoteProblem
         When the file is no notebook.
     """
-    reader = _Reader(path.name, dict(values or {}), strict)
+    reader = _CellReader(path.name, dict(values or {}), strict)
     for number, cell in enumerate(_code_cells(path), 1):
         reader.read(cell, number)
     return reader.planned
@@ -97,7 +97,7 @@ def find(cells: list[PlannedCell], name: str) -> PlannedCell:
     return found[-1]
 
 
-class _Reader:
+class _CellReader:
     """The state of a notebook whose cells are read one after the other."""
 
     def __init__(self, file: str, values: dict[str, Any], strict: bool) -> None:
@@ -149,7 +149,7 @@ class _Reader:
         try:
             sql = bind(body, {**self._assigned, **self._given})
         except ArroyoError as error:
-            raise error.at(Source(body, place)) from None
+            raise error.at(ScriptText(body, place)) from None
         ttl = duration(line.get("ttl"))
         strict = self._strict or line.get("strict", False)
         plan = plan_script(sql, self._catalog, strict=strict, name=place)

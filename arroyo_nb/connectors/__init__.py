@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_check
 from arroyo_nb.connectors._notes import ResumePoint as ResumePoint
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.formats import FORMATS, payload_format
-from arroyo_nb.options import Kind as Kind
 from arroyo_nb.options import Option as Option
+from arroyo_nb.options import OptionKind as OptionKind
 from arroyo_nb.options import OptionValue as OptionValue
 from arroyo_nb.options import resolved
 from arroyo_nb.registry import Registry
@@ -174,7 +174,7 @@ class Watching(Protocol):
         """Look no more; waits for nobody."""
 
 
-class Asker(Protocol):
+class LookupClient(Protocol):
     """Asks a store for the records of keys, where a lookup join runs.
 
     It is sent to Spark's Python workers, so it is pickled; what it connects to, each
@@ -382,7 +382,7 @@ class Connector(Protocol):
             When it can be told at once that the source cannot be read.
         """
 
-    def asker(self, spec: TableSpec) -> Asker | None:
+    def asker(self, spec: TableSpec) -> LookupClient | None:
         """How rows are found by key; None: a lookup table is read whole, as the
         recorder gives it, when a run first starts.
 
@@ -397,7 +397,7 @@ class Connector(Protocol):
 
 
 @runtime_checkable
-class Checking(Protocol):
+class ValidatesOptions(Protocol):
     """A connector whose options depend on each other, or on the columns."""
 
     def check(
@@ -429,7 +429,7 @@ class Streaming(Protocol):
 
 
 @runtime_checkable
-class Reaching(Protocol):
+class ProbesSink(Protocol):
     """A connector that can find out, before a run starts, whether a sink is there."""
 
     def reach(self, spec: TableSpec, look: Callable[[], None]) -> None:
@@ -468,7 +468,7 @@ class OnDisk(Protocol):
         """
 
 
-class Unasked:
+class ConnectorBase:
     """A connector without keys, metadata and event time of its own, that is never
     asked."""
 
@@ -485,12 +485,12 @@ class Unasked:
         """None: the table declares its own."""
         return ()
 
-    def asker(self, spec: TableSpec) -> Asker | None:  # noqa: ARG002
+    def asker(self, spec: TableSpec) -> LookupClient | None:  # noqa: ARG002
         """None: what it has is read whole."""
         return None
 
 
-class SourceOnly(Unasked):
+class SourceOnly(ConnectorBase):
     """A connector that is only read; the planner refuses an INSERT before."""
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
@@ -498,7 +498,7 @@ class SourceOnly(Unasked):
         raise RunProblem(f"'{spec.name}' is a source: it cannot be written")
 
 
-class SinkOnly(Unasked):
+class SinkOnly(ConnectorBase):
     """A connector that is only written; the planner refuses a SELECT before."""
 
     def columns(

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from arroyo_nb.allowed_roots import given
+from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.changelog import SEQUENCE
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import Decoded
@@ -31,7 +31,7 @@ LARGEST_CHUNK_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedFile:
     """A file, and what messages and places call it."""
 
     path: Path
@@ -71,7 +71,7 @@ class FileReader(Protocol):
     """Reads files of one kind."""
 
     def open(
-        self, file: Listed, place: Position | None
+        self, file: ListedFile, place: Position | None
     ) -> AbstractContextManager[Reading]:
         """A file from a place on; None is its beginning.
 
@@ -99,13 +99,13 @@ class Files:
     live = False
 
     def __init__(
-        self, files: Sequence[Listed], reader: FileReader, event_time: str | None
+        self, files: Sequence[ListedFile], reader: FileReader, event_time: str | None
     ) -> None:
         self._files = files
         self._reader = reader
         self._event_time = event_time
         self._clock = EvenClock()
-        self._allowed = given()
+        self._allowed = current_roots()
         # Whatever can be is said before the run starts, not in its middle.
         for file in files:
             self._allowed.check(file.path, file.name)

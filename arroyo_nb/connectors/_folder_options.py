@@ -15,7 +15,7 @@ from arroyo_nb.connectors._partitions import FIELDS, TIME_PATTERN, Partitioning
 from arroyo_nb.connectors._parts import JSON_COMPRESSION
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.formats.parquet import FORMAT as PARQUET
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import TIMESTAMP, ListOf, Primitive, Schema, StructOf, Type
 
 PATTERN, PACKED = "source.regex_pattern", "source.compression"
@@ -31,61 +31,65 @@ _NO_FOLDERS = frozenset(("BYTEA", "JSON", "NULL"))
 
 
 _SHARED = (
-    Option("path", Kind.STRING, "folder of the files, or file://", required=True),
+    Option("path", OptionKind.STRING, "folder of the files, or file://", required=True),
 )
 _SOURCE = (
-    Option(PATTERN, Kind.STRING, "which files are read, by their path below"),
+    Option(PATTERN, OptionKind.STRING, "which files are read, by their path below"),
     Option(
         PACKED,
-        Kind.ENUM,
+        OptionKind.ENUM,
         "how files of lines are packed",
         default="none",
         choices=("none", "gzip", "zstd"),
     ),
 )
 _SINK = (
-    Option(FILE_SIZE, Kind.SIZE, "a file is whole at this size"),
-    Option(INTERVAL, Kind.DURATION, "a file is whole this long after its begin"),
-    Option(INACTIVITY, Kind.DURATION, "a file is whole this long after its last row"),
-    Option("filename.prefix", Kind.STRING, "what the names of files begin with"),
-    Option("filename.suffix", Kind.STRING, "what they end with, after a dot"),
+    Option(FILE_SIZE, OptionKind.SIZE, "a file is whole at this size"),
+    Option(INTERVAL, OptionKind.DURATION, "a file is whole this long after its begin"),
+    Option(
+        INACTIVITY, OptionKind.DURATION, "a file is whole this long after its last row"
+    ),
+    Option("filename.prefix", OptionKind.STRING, "what the names of files begin with"),
+    Option("filename.suffix", OptionKind.STRING, "what they end with, after a dot"),
     Option(
         "filename.strategy",
-        Kind.ENUM,
+        OptionKind.ENUM,
         "what stands between",
         default="uuid_v7",
         choices=tuple(STRATEGIES),
     ),
-    Option(TIME_PATTERN, Kind.STRING, "folders by event time, as strftime has it"),
-    Option(FIELDS, Kind.ARRAY, "folders by the values of these columns"),
+    Option(
+        TIME_PATTERN, OptionKind.STRING, "folders by event time, as strftime has it"
+    ),
+    Option(FIELDS, OptionKind.ARRAY, "folders by the values of these columns"),
     Option(
         JSON_COMPRESSION,
-        Kind.ENUM,
+        OptionKind.ENUM,
         "how files of lines are packed",
         default="uncompressed",
         choices=("uncompressed", "gzip"),
     ),
     Option(
         "shuffle_by_partition.enabled",
-        Kind.BOOL,
+        OptionKind.BOOL,
         "accepted for Arroyo's sake; the rows of a folder always come together",
         in_identity=False,
     ),
     Option(
         "sink.version",
-        Kind.ENUM,
+        OptionKind.ENUM,
         "accepted for Arroyo's sake; there is one",
         choices=("v1", "v2"),
         in_identity=False,
     ),
     Option(
         "rolling_policy.watermark_expiration",
-        Kind.BOOL,
+        OptionKind.BOOL,
         "not supported: closes the files of a time that is past",
     ),
-    Option("multipart.target_part_size", Kind.SIZE, "not supported"),
-    Option("multipart.max_parts", Kind.UINT, "not supported"),
-    Option("multipart.minimum_multipart_size", Kind.SIZE, "not supported"),
+    Option("multipart.target_part_size", OptionKind.SIZE, "not supported"),
+    Option("multipart.max_parts", OptionKind.UINT, "not supported"),
+    Option("multipart.minimum_multipart_size", OptionKind.SIZE, "not supported"),
 )
 OPTIONS = (
     *_SHARED,

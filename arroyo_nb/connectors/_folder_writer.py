@@ -23,13 +23,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arroyo_nb.allowed_roots import given
+from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.connectors._file_names import FileNames
 from arroyo_nb.connectors._folder_state import FolderState, PartFile, Rolling
 from arroyo_nb.connectors._line_writers import claim
 from arroyo_nb.connectors._notes import Notes, ResumePoint
 from arroyo_nb.connectors._partitions import Partitioning
-from arroyo_nb.connectors._parts import Parts, split
+from arroyo_nb.connectors._parts import PartFormat, split
 from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import RunProblem
 
@@ -70,7 +70,7 @@ class FolderWriter:
         root: Path,
         name: str,
         state: Path,
-        parts: Parts,
+        parts: PartFormat,
         partitioning: Partitioning,
         rolling: Rolling,
         names: FileNames,
@@ -84,7 +84,7 @@ class FolderWriter:
         self._rolling = rolling
         self._names = names
         self.timed = partitioning.timed
-        self._allowed = given()
+        self._allowed = current_roots()
         with ExitStack() as undo, refusals("write", name):
             self._notes = Notes(state / "files.json")
             found = self._notes.read()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
-from arroyo_nb.connectors._files import Listed, Piece
+from arroyo_nb.connectors._files import ListedFile, Piece
 from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import Decoder
@@ -37,7 +37,7 @@ class LineReader:
         self._compression = compression
 
     @contextmanager
-    def open(self, file: Listed, place: Position | None) -> Iterator[ReadLines]:
+    def open(self, file: ListedFile, place: Position | None) -> Iterator[ReadLines]:
         """A file from a place on.
 
         Raises

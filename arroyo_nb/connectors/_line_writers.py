@@ -212,7 +212,7 @@ def claim(file: int, name: str, user: str) -> Callable[[], None]:
     return let_go
 
 
-class StreamWriter:
+class TextStreamWriter:
     """Writes lines to a text stream; after a crash a batch may come twice.
 
     Parameters

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors._files import Listed, Piece
+from arroyo_nb.connectors._files import ListedFile, Piece
 from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats._columns import ColumnDecoder
@@ -29,7 +29,7 @@ class ParquetReader:
         self._decoder = decoder
 
     @contextmanager
-    def open(self, file: Listed, place: Position | None) -> Iterator[ReadRows]:
+    def open(self, file: ListedFile, place: Position | None) -> Iterator[ReadRows]:
         """A file from a place on.
 
         Raises

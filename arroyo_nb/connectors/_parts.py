@@ -31,7 +31,7 @@ KEY = "/partition"
 Pieces = Iterator["pa.Table"]
 
 
-class Parts(Protocol):
+class PartFormat(Protocol):
     """A kind of file."""
 
     extension: str
@@ -55,7 +55,7 @@ class Parts(Protocol):
         """Write the rows of all parts into one new file."""
 
 
-def parts_of(schema: Schema, options: Mapping[str, OptionValue]) -> Parts:
+def parts_of(schema: Schema, options: Mapping[str, OptionValue]) -> PartFormat:
     """The kind of file that a table's options ask for."""
     if options["format"] == "parquet":
         return ParquetParts(schema, options)

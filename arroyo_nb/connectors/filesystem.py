@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
+from arroyo_nb.connectors import ConnectorBase, Direction, TableSpec, Writer
 from arroyo_nb.connectors._file_names import FileNames
-from arroyo_nb.connectors._files import FileReader, Files, Listed
+from arroyo_nb.connectors._files import FileReader, Files, ListedFile
 from arroyo_nb.connectors._folder_options import (
     OPTIONS,
     PACKED,
@@ -38,7 +38,7 @@ from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
 
 
-class FileSystem(Unasked):
+class FileSystem(ConnectorBase):
     """The connector."""
 
     name = "filesystem"
@@ -109,7 +109,7 @@ class FileSystem(Unasked):
         )
 
 
-def listed(root: Path, shown: str, pattern: str) -> Iterator[Listed]:
+def listed(root: Path, shown: str, pattern: str) -> Iterator[ListedFile]:
     """The files below a folder, in the order of their paths; a file is itself.
 
     Parameters
@@ -122,7 +122,7 @@ def listed(root: Path, shown: str, pattern: str) -> Iterator[Listed]:
         What is to be found in a path below it.
     """
     if root.is_file():
-        yield Listed(root, shown)
+        yield ListedFile(root, shown)
         return
     found = []
     for folder, folders, files in os.walk(root, onerror=_refuse):
@@ -131,7 +131,7 @@ def listed(root: Path, shown: str, pattern: str) -> Iterator[Listed]:
         found += [(below / name).as_posix() for name in files if not _is_hidden(name)]
     for name in sorted(found):
         if re.search(pattern, name) and (root / name).is_file():
-            yield Listed(root / name, f"{shown.rstrip('/')}/{name}")
+            yield ListedFile(root / name, f"{shown.rstrip('/')}/{name}")
 
 
 def _refuse(problem: OSError) -> None:

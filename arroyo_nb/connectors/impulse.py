@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import BIGINT, TIMESTAMP, Field, Schema
 from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US, Chunk, Position, Recorder
 
@@ -129,14 +129,16 @@ class ImpulseConnector(SourceOnly):
     has_event_time = True
     formats: tuple[str, ...] = ()
     options = (
-        Option("event_rate", Kind.DOUBLE, "rows per second", required=True),
+        Option("event_rate", OptionKind.DOUBLE, "rows per second", required=True),
         Option(
             "event_time_interval",
-            Kind.INT,
+            OptionKind.INT,
             "microseconds of event time between two rows; without it event time is "
             "the moment of release",
         ),
-        Option("message_count", Kind.UINT, "rows in all; without it there is no end"),
+        Option(
+            "message_count", OptionKind.UINT, "rows in all; without it there is no end"
+        ),
     )
 
     def columns(self, options: Mapping[str, OptionValue]) -> Schema:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors import Direction, TableSpec, Writer
 from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import TEXT, Schema, Type
 from arroyo_nb.tape import Clock, Recorder
 
@@ -150,16 +150,18 @@ class Redis:
     formats = ("json",)
     metadata: Mapping[str, Type] = MappingProxyType({"key": TEXT})
     options = (
-        Option("address", Kind.STRING, "URL of a server: redis://host:port/database"),
+        Option(
+            "address", OptionKind.STRING, "URL of a server: redis://host:port/database"
+        ),
         Option(
             "cluster.addresses",
-            Kind.STRING,
+            OptionKind.STRING,
             "URLs of nodes of a cluster, with commas between",
         ),
-        Option("username", Kind.STRING, "who connects", in_identity=False),
+        Option("username", OptionKind.STRING, "who connects", in_identity=False),
         Option(
             "password",
-            Kind.STRING,
+            OptionKind.STRING,
             "the password, best as '{{ VARIABLE }}'",
             in_identity=False,
         ),

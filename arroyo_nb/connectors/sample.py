@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import DOUBLE, INT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.tape import Recorder
@@ -102,7 +102,7 @@ class Sample(SourceOnly):
     options = (
         Option(
             "dataset",
-            Kind.STRING,
+            OptionKind.STRING,
             "which one: " + ", ".join(DATASETS),
             required=True,
         ),

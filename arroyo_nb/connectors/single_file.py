@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
-from arroyo_nb.connectors._files import Files, Listed
+from arroyo_nb.connectors import ConnectorBase, Direction, TableSpec, Writer
+from arroyo_nb.connectors._files import Files, ListedFile
 from arroyo_nb.connectors._line_files import LineReader
 from arroyo_nb.connectors._line_writers import FileWriter
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import line_format
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
 
 
-class SingleFile(Unasked):
+class SingleFile(ConnectorBase):
     """The connector."""
 
     name = "single_file"
@@ -30,10 +30,10 @@ class SingleFile(Unasked):
     typed = True
     formats = ("json", "debezium_json")
     options = (
-        Option("path", Kind.STRING, "path of the file", required=True),
+        Option("path", OptionKind.STRING, "path of the file", required=True),
         Option(
             "wait_for_control",
-            Kind.BOOL,
+            OptionKind.BOOL,
             "accepted for Arroyo's sake; no line waits for a control message",
             default=False,
             in_identity=False,
@@ -65,7 +65,7 @@ class SingleFile(Unasked):
         decoder = format_.decoder(
             spec.physical, spec.options, spec.event_time, spec.primary_key
         )
-        file = Listed(Path(str(spec.options["path"])), spec.shown("path"))
+        file = ListedFile(Path(str(spec.options["path"])), spec.shown("path"))
         return Files([file], LineReader(decoder), spec.event_time)
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:

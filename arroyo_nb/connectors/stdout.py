@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, SinkOnly, TableSpec, Writer
-from arroyo_nb.connectors._line_writers import StreamWriter
+from arroyo_nb.connectors._line_writers import TextStreamWriter
 from arroyo_nb.options import Option
 
 
@@ -30,7 +30,7 @@ class Stdout(SinkOnly):
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
         """Writes to whatever ``sys.stdout`` is when a batch is written."""
-        return StreamWriter(spec.physical, spec.options)
+        return TextStreamWriter(spec.physical, spec.options)
 
 
 CONNECTOR = Stdout()

@@ -72,7 +72,7 @@ Found: TypeAlias = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Place:
+class CursorPlace:
     """Where the cursor is in a cell's body.
 
     Parameters
@@ -162,7 +162,7 @@ def _command(session: Session, line: str) -> Iterator[tuple[str, str]]:
 
 
 def _body(catalog: Catalog, raw: str, whole: str) -> SimpleMatcherResult:
-    place = Place(_blanked(raw), raw, whole)
+    place = CursorPlace(_blanked(raw), raw, whole)
     if (inside := WITH.search(_without_comments(raw))) is not None:
         return _with(inside["options"])
     if _in_string_or_comment(raw):
@@ -173,7 +173,7 @@ def _body(catalog: Catalog, raw: str, whole: str) -> SimpleMatcherResult:
     return _sql(place, _anything(catalog, place))
 
 
-def _sql(place: Place, found: Found) -> SimpleMatcherResult:
+def _sql(place: CursorPlace, found: Found) -> SimpleMatcherResult:
     return _result(place.word, ((_like(place.word, t, k), k) for t, k in found))
 
 
@@ -186,13 +186,15 @@ def _like(word: str, text: str, kind: str) -> str:
     return text
 
 
-def _tables_only(catalog: Catalog, place: Place) -> Iterator[tuple[str, str]]:
+def _tables_only(catalog: Catalog, place: CursorPlace) -> Iterator[tuple[str, str]]:
     yield from ((table.name, "table") for table in catalog.tables.values())
     for match in DECLARED.finditer(_blanked(place.whole)):
         yield match[1] or match[2], "table"
 
 
-def _columns_of_owner(catalog: Catalog, place: Place) -> Iterator[tuple[str, str]]:
+def _columns_of_owner(
+    catalog: Catalog, place: CursorPlace
+) -> Iterator[tuple[str, str]]:
     found = QUALIFIED.search(place.before)
     owner = found["owner"].lower() if found else ""
     alias = {a[2].lower(): a[1].lower() for a in ALIAS.finditer(_blanked(place.whole))}
@@ -201,7 +203,7 @@ def _columns_of_owner(catalog: Catalog, place: Place) -> Iterator[tuple[str, str
     yield from _columns(_named(catalog, {owner, alias.get(owner, "")}))
 
 
-def _anything(catalog: Catalog, place: Place) -> Iterator[tuple[str, str]]:
+def _anything(catalog: Catalog, place: CursorPlace) -> Iterator[tuple[str, str]]:
     words = set(re.findall(r"\w+", _blanked(place.whole).lower()))
     named = _named(catalog, words) or list(catalog.tables.values())
     yield from _columns(named)
@@ -227,7 +229,7 @@ def _scalars() -> tuple[str, ...]:
     return functions.names()
 
 
-RULES: tuple[tuple[re.Pattern[str], Callable[[Catalog, Place], Found]], ...] = (
+RULES: tuple[tuple[re.Pattern[str], Callable[[Catalog, CursorPlace], Found]], ...] = (
     (AFTER_TABLE, _tables_only),
     (QUALIFIED, _columns_of_owner),
 )
@@ -260,17 +262,17 @@ def _choices(key: str, connector: str) -> Sequence[str]:
 def _options(given: dict[str, str]) -> Iterator[Option]:
     """The WITH options that the connector and the format that are given take."""
     from arroyo_nb.connectors import CONNECTORS, format_options
-    from arroyo_nb.options import Kind, Option
+    from arroyo_nb.options import Option, OptionKind
 
     connector = _plugin(CONNECTORS, given.get("connector", ""))
     if connector is None:
         return
     yield from connector.options
     if connector.typed:
-        yield Option("type", Kind.ENUM, "source or sink")
+        yield Option("type", OptionKind.ENUM, "source or sink")
     if connector.formats:
-        yield Option("format", Kind.ENUM, "how records are written")
-        yield Option("bad_data", Kind.ENUM, "fail or drop")
+        yield Option("format", OptionKind.ENUM, "how records are written")
+        yield Option("bad_data", OptionKind.ENUM, "fail or drop")
         if (name := given.get("format")) in connector.formats:
             yield from format_options(connector, str(name))
 

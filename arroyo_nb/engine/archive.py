@@ -25,10 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Make the archive if it is missing; the exit status is 0 if it is there now."""
     java = find_java()
     given = sys.argv[1:] if arguments is None else arguments
-    return making.make(archive_for(java), partial(_Stream, java), given)
+    return making.make(archive_for(java), partial(_ArchivedStream, java), given)
 
 
-class _Stream:
+class _ArchivedStream:
     """Spark, and a small stream on it."""
 
     def __init__(self, java: Java, flags: Sequence[str], work: Path) -> None:

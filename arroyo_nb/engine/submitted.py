@@ -101,7 +101,7 @@ class _Hook:
                 os.kill(os.getpid(), signal.SIGTERM)
                 told = True
 
-    class Java:
+    class _JavaCallback:
         """Read by py4j."""
 
         implements = ("java.lang.Runnable",)

@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.changelog import SEQUENCE
 from arroyo_nb.formats import Decoded, DecodedPayloads
 from arroyo_nb.formats._json_blocks import BlockReader, first_record
-from arroyo_nb.formats._json_records import BadRecord, Number, RecordReader, mismatch
+from arroyo_nb.formats._json_records import (
+    BadRecord,
+    JsonNumber,
+    RecordReader,
+    mismatch,
+)
 from arroyo_nb.formats._lines import LineDecoder
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, Timestamp, Type
 
@@ -33,7 +38,7 @@ _TOMBSTONE = re.compile(rb"\nnull(?=[ \t\r]*(?:\n|\Z))")
 
 
 @dataclass(frozen=True)
-class Rows:
+class DocumentRows:
     """The rows that documents speak of, and how their values are written.
 
     Parameters
@@ -76,7 +81,7 @@ class DocumentDecoder:
     """Reads the changes that documents tell: a row for each, with its weight and its
     place in the sequence."""
 
-    def __init__(self, rows: Rows, *, drop: bool) -> None:
+    def __init__(self, rows: DocumentRows, *, drop: bool) -> None:
         self._lines = LineDecoder(DocumentBlocks(rows), DocumentReader(rows), drop=drop)
 
     def decode(self, block: bytes, origin: str, first_line: int) -> Decoded:
@@ -103,7 +108,7 @@ class DocumentPayloads:
     """Reads the changes that documents tell which come each by itself: a row for each,
     with its weight."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: DocumentRows) -> None:
         from arroyo_nb.formats._payloads import JsonPayloads
 
         self._documents = JsonPayloads(DocumentBlocks(rows), DocumentReader(rows))
@@ -129,7 +134,7 @@ def _without_tombstones(block: bytes) -> bytes:
 class DocumentBlocks:
     """Reads blocks of documents, or refuses."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: DocumentRows) -> None:
         self._rows = rows
         document = rows.document
         payload = Field(PAYLOAD, StructOf(document.fields))
@@ -186,8 +191,8 @@ class DocumentBlocks:
         return True
 
 
-def _number(type_: Type) -> Number | None:
-    return Number("0") if isinstance(type_, Timestamp) else None
+def _number(type_: Type) -> JsonNumber | None:
+    return JsonNumber("0") if isinstance(type_, Timestamp) else None
 
 
 def _payload(document: dict[str, Any]) -> Any:
@@ -211,7 +216,7 @@ def _unwrapped(found: pa.Table | None) -> pa.Table | None:
 class DocumentReader(RecordReader):
     """Reads documents one by one, and says why one is bad."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: DocumentRows) -> None:
         super().__init__(rows.document, None, rows.decimals)
         self._rows = rows
 

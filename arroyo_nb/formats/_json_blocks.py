@@ -20,7 +20,7 @@ from arroyo_nb.formats._json_records import (
     LAST_US,
     UNIT_NS,
     BadRecord,
-    Number,
+    JsonNumber,
     parse,
 )
 from arroyo_nb.schema import (
@@ -69,7 +69,7 @@ _LONGEST_ZULU = len("2023-01-02T03:04:05.123456Z")
 _NO_ZONE = r"^(.{10}[T ][0-9:]{8}(?:\.[0-9]+)?)$"
 
 
-class Refused(Exception):
+class BlockRefused(Exception):
     """The block must be read record by record."""
 
 
@@ -107,7 +107,7 @@ class BlockReader:
             block.decode("utf-8")  # Arrow does not check the text that it skips
             rows = self._read(block, first)
             return self._converted(rows) if _is_complete(rows, block) else None
-        except (Refused, UnicodeDecodeError):
+        except (BlockRefused, UnicodeDecodeError):
             return None
 
     def _read(self, block: bytes, first: Mapping[str, Any]) -> pa.Table:
@@ -129,7 +129,7 @@ class BlockReader:
                 ),
             )
         except pa.ArrowInvalid as problem:
-            raise Refused from problem
+            raise BlockRefused from problem
 
     def _converted(self, rows: pa.Table) -> pa.Table:
         import pyarrow as pa
@@ -139,14 +139,14 @@ class BlockReader:
             column = _convert(field.type, rows[field.name], self._bytes)
             required = not field.nullable or field.name == self._event_time
             if required and column.null_count:
-                raise Refused
+                raise BlockRefused
             if field.name == self._event_time:
                 _check_range(column, FIRST_US, END_OF_TIME_US - 1)
             columns.append(column)
         try:
             return pa.Table.from_arrays(columns, schema=arrow_schema(self._schema))
         except pa.ArrowInvalid as problem:
-            raise Refused from problem
+            raise BlockRefused from problem
 
 
 def first_record(block: bytes) -> Any:
@@ -220,9 +220,9 @@ def _read_type(type_: Type, first: Any, of_bytes: bool) -> pa.DataType:
 
     match type_:
         case Timestamp():
-            return pa.int64() if isinstance(first, Number) else pa.string()
+            return pa.int64() if isinstance(first, JsonNumber) else pa.string()
         case Primitive("DATE"):
-            return pa.int32() if isinstance(first, Number) else pa.string()
+            return pa.int32() if isinstance(first, JsonNumber) else pa.string()
         case Primitive(name) if name in _NUMERIC and _is_quoted(first):
             return pa.string()
         case Decimal() if of_bytes:
@@ -241,7 +241,7 @@ def _read_type(type_: Type, first: Any, of_bytes: bool) -> pa.DataType:
 
 
 def _is_quoted(first: Any) -> bool:
-    return isinstance(first, str) and not isinstance(first, Number)
+    return isinstance(first, str) and not isinstance(first, JsonNumber)
 
 
 def _convert(
@@ -273,7 +273,7 @@ def _convert(
                     column.validate(full=True)
                 return column
     except pa.ArrowInvalid as problem:
-        raise Refused from problem
+        raise BlockRefused from problem
 
 
 def _struct(
@@ -310,7 +310,7 @@ def _finite(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow.compute as pc
 
     if pc.all(pc.is_finite(column)).as_py() is False:
-        raise Refused
+        raise BlockRefused
     return column
 
 
@@ -347,7 +347,7 @@ def _check_form(column: pa.ChunkedArray, form: str) -> None:
     import pyarrow.compute as pc
 
     if pc.all(pc.match_substring_regex(column, form)).as_py() is False:
-        raise Refused
+        raise BlockRefused
 
 
 def _check_range(column: pa.ChunkedArray, low: int, high: int) -> None:
@@ -356,7 +356,7 @@ def _check_range(column: pa.ChunkedArray, low: int, high: int) -> None:
 
     found = pc.min_max(column.cast(pa.int64())).as_py()
     if found["min"] is not None and not low <= found["min"] <= found["max"] <= high:
-        raise Refused
+        raise BlockRefused
 
 
 def _is_complete(rows: pa.Table, block: bytes) -> bool:

@@ -66,7 +66,7 @@ class BadRecord(Exception):
     """A record that is not JSON, or not of the schema; says why."""
 
 
-class Number(str):
+class JsonNumber(str):
     """A JSON number as it was written."""
 
     __slots__ = ()
@@ -77,7 +77,7 @@ def _no_constant(text: str) -> Any:
 
 
 _parse = json.JSONDecoder(
-    parse_float=Number, parse_int=Number, parse_constant=_no_constant
+    parse_float=JsonNumber, parse_int=JsonNumber, parse_constant=_no_constant
 ).decode
 
 
@@ -245,7 +245,11 @@ def _boolean(found: Any) -> bool | None:
 
 
 def _text(found: Any) -> str | None:
-    if isinstance(found, str) and not isinstance(found, Number) and _encodable(found):
+    if (
+        isinstance(found, str)
+        and not isinstance(found, JsonNumber)
+        and _encodable(found)
+    ):
         return found
     return None
 
@@ -257,7 +261,7 @@ def _double(found: Any) -> float | None:
 
 def _day(found: Any) -> date | None:
     """Days after the epoch where it is a number, which is what Debezium has for it."""
-    if isinstance(found, Number):
+    if isinstance(found, JsonNumber):
         days = _whole(found)
         if days is None or not FIRST_DAY <= days <= LAST_DAY:
             return None
@@ -331,7 +335,7 @@ def _exact(text: str) -> Number10 | None:
 
 
 def _decimal_of_bytes(type_: pa.DataType, found: Any) -> Number10 | None:
-    if isinstance(found, Number):
+    if isinstance(found, JsonNumber):
         return _decimal(type_, found)
     text = _text(found)
     return None if text is None else decimal_of(text, type_)
@@ -348,7 +352,7 @@ def _through_arrow(text: str, type_: pa.DataType) -> Any:
 
 def _instant(digits: int, found: Any) -> int | None:
     """Microseconds after the epoch."""
-    if isinstance(found, Number):
+    if isinstance(found, JsonNumber):
         number = _whole(found)
         us = None if number is None else number * UNIT_NS[digits] // 1000
         return us if us is not None and FIRST_US <= us <= LAST_US else None
@@ -366,7 +370,7 @@ def _instant(digits: int, found: Any) -> int | None:
 
 
 def _is_number(found: Any) -> bool:
-    return isinstance(found, Number) or (
+    return isinstance(found, JsonNumber) or (
         isinstance(found, str) and _NUMBER.match(found) is not None
     )
 
@@ -383,7 +387,7 @@ def _encodable(text: str) -> bool:
 def compact(document: Any) -> str:
     """A document as JSON text without blanks; its numbers as they were written."""
     match document:
-        case Number():
+        case JsonNumber():
             return str(document)
         case dict():
             inner = (f"{compact(k)}:{compact(v)}" for k, v in document.items())

@@ -78,7 +78,7 @@ def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
     event_time
         The column that may not be NULL because it is the event time.
     """
-    columns = [_Column(number, field) for number, field in enumerate(schema)]
+    columns = [_JsonColumn(number, field) for number, field in enumerate(schema)]
     numbers = [column for column in columns if column.is_number]
     exact = [column for column in numbers if not column.is_real]
     reals = _in_brackets(column for column in columns if column.is_real)
@@ -108,7 +108,7 @@ def json_decoder(schema: Schema, event_time: str | None) -> SqlDecoder:
     )
 
 
-def _in_brackets(columns: Iterable[_Column]) -> str:
+def _in_brackets(columns: Iterable[_JsonColumn]) -> str:
     """The numbers of some columns, read as their own types."""
     parts = ", ".join(f"{quoted(c.field.name)}: {c.raw_type}" for c in columns)
     type_ = quoted_text(f"array<struct<{parts or '_: string'}>>")
@@ -136,7 +136,7 @@ def _bits(kind: str) -> int | None:
     return INTEGER_BITS.get(kind.removesuffix(" UNSIGNED"))
 
 
-class _Column:
+class _JsonColumn:
     """A column of a record, and what is made on the way to it."""
 
     def __init__(self, number: int, field: Field) -> None:
@@ -289,11 +289,11 @@ class _Column:
 
 
 _KINDS = {
-    "BOOLEAN": _Column._boolean,
-    "TEXT": _Column._string,
-    "DOUBLE": _Column._real,
-    "FLOAT": _Column._real,
-    "DATE": _Column._day,
+    "BOOLEAN": _JsonColumn._boolean,
+    "TEXT": _JsonColumn._string,
+    "DOUBLE": _JsonColumn._real,
+    "FLOAT": _JsonColumn._real,
+    "DATE": _JsonColumn._day,
 }
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.formats import Decoder, PayloadDecoder
-from arroyo_nb.formats._documents import DocumentDecoder, DocumentPayloads, Rows
+from arroyo_nb.formats._documents import DocumentDecoder, DocumentPayloads, DocumentRows
 from arroyo_nb.formats._encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT, json_sql
 from arroyo_nb.formats.json import JsonFormat, decimals, unframed
 from arroyo_nb.options import OptionValue
@@ -88,10 +88,10 @@ class DebeziumJsonFormat:
 
 def _rows(
     schema: Schema, options: Mapping[str, OptionValue], primary_key: tuple[str, ...]
-) -> Rows:
+) -> DocumentRows:
     options = {**_DEFAULTS, **options}
     counted = options[TIMESTAMP_FORMAT] != "RFC3339"
-    return Rows(schema, primary_key, decimals(options), counted)
+    return DocumentRows(schema, primary_key, decimals(options), counted)
 
 
 def created_sql(schema: Schema, options: Mapping[str, object]) -> str:

@@ -11,7 +11,7 @@ from arroyo_nb.formats._json_blocks import BlockReader
 from arroyo_nb.formats._json_records import RecordReader
 from arroyo_nb.formats._lines import LineDecoder
 from arroyo_nb.formats._wrapped import WrappedBlocks, WrappedReader
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import Schema
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ class JsonFormat:
     options = (
         Option(
             "json.timestamp_format",
-            Kind.ENUM,
+            OptionKind.ENUM,
             "how a sink writes timestamps: RFC 3339 text, or milliseconds",
             default="RFC3339",
             choices=("RFC3339", "unix_millis", "UnixMillis"),
         ),
         Option(
             "json.decimal_encoding",
-            Kind.ENUM,
+            OptionKind.ENUM,
             "how DECIMAL is written, and what a text of it is that is read: a number, "
             "the same as text, or base64 of its bytes",
             default="number",
@@ -50,14 +50,14 @@ class JsonFormat:
     payload_options = (
         Option(
             REGISTRY,
-            Kind.BOOL,
+            OptionKind.BOOL,
             "whether a record begins with the number of its schema in Confluent's "
             "registry: five bytes, which are passed over",
             default=False,
         ),
         Option(
             INCLUDE_SCHEMA,
-            Kind.BOOL,
+            OptionKind.BOOL,
             "whether a record is a document of a schema and a payload, the row",
             default=False,
         ),

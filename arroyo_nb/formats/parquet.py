@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from arroyo_nb.formats._columns import ColumnDecoder
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import Schema
 
 COMPRESSION, ROW_GROUP_SIZE = "parquet.compression", "parquet.row_group_size"
@@ -21,14 +21,14 @@ class ParquetFormat:
     options = (
         Option(
             COMPRESSION,
-            Kind.ENUM,
+            OptionKind.ENUM,
             "how a sink packs columns; both kinds of lz4 are lz4_raw",
             default="zstd",
             choices=("uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw"),
         ),
         Option(
             ROW_GROUP_SIZE,
-            Kind.SIZE,
+            OptionKind.SIZE,
             "how much of a table, before it is packed, a sink puts into a row group",
             default=128 * 2**20,
         ),

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.signature import (
     Argument,
-    Kind,
     Nulls,
+    ParameterKind,
     Result,
     ScalarFunction,
     Signature,
@@ -25,7 +25,7 @@ def element(array: str, index: str) -> str:
 
 def _row(
     name: str,
-    parameters: tuple[Type | Kind, ...],
+    parameters: tuple[Type | ParameterKind, ...],
     result: Type | Result,
     template: Template,
     doc: str,
@@ -54,16 +54,22 @@ _LENGTH = "CAST(size({0}) AS DECIMAL(20, 0))"
 FUNCTIONS = (
     _row(
         "array_length",
-        (Kind.LIST,),
+        (ParameterKind.LIST,),
         BIGINT_UNSIGNED,
         _LENGTH,
         "number of elements",
         aliases=("list_length",),
     ),
-    _row("cardinality", (Kind.LIST,), BIGINT_UNSIGNED, _LENGTH, "number of elements"),
+    _row(
+        "cardinality",
+        (ParameterKind.LIST,),
+        BIGINT_UNSIGNED,
+        _LENGTH,
+        "number of elements",
+    ),
     _row(
         "array_has",
-        (Kind.LIST, Kind.ELEMENT),
+        (ParameterKind.LIST, ParameterKind.ELEMENT),
         BOOLEAN,
         # Beside a NULL, what is not there is NULL to Spark.
         "IF({0} IS NULL OR {1} IS NULL, NULL, "
@@ -73,7 +79,7 @@ FUNCTIONS = (
     ),
     _row(
         "array_element",
-        (Kind.LIST, BIGINT),
+        (ParameterKind.LIST, BIGINT),
         Result.ELEMENT,
         _element,
         "the n-th element, NULL where there is none",
@@ -82,7 +88,7 @@ FUNCTIONS = (
     ),
     _row(
         "array_distinct",
-        (Kind.LIST,),
+        (ParameterKind.LIST,),
         Result.FIRST,
         "array_distinct({0})",
         "each element once",
@@ -90,7 +96,7 @@ FUNCTIONS = (
     ),
     _row(
         "array_reverse",
-        (Kind.LIST,),
+        (ParameterKind.LIST,),
         Result.FIRST,
         "reverse({0})",
         "back to front",
@@ -98,7 +104,7 @@ FUNCTIONS = (
     ),
     _row(
         "array_max",
-        (Kind.LIST,),
+        (ParameterKind.LIST,),
         Result.ELEMENT,
         "array_max({0})",
         "the greatest element",
@@ -107,7 +113,7 @@ FUNCTIONS = (
     ),
     _row(
         "array_append",
-        (Kind.LIST, Kind.ELEMENT),
+        (ParameterKind.LIST, ParameterKind.ELEMENT),
         Result.LIST_OF_COMMON,
         "array_append({0}, {1})",
         "with the value as last element",
@@ -115,7 +121,7 @@ FUNCTIONS = (
     ),
     _row(
         "array_position",
-        (Kind.LIST, Kind.ELEMENT),
+        (ParameterKind.LIST, ParameterKind.ELEMENT),
         BIGINT_UNSIGNED,
         "CAST(nullif(array_position({0}, {1}), 0) AS DECIMAL(20, 0))",
         "place of the first such element, NULL where there is none",
@@ -124,7 +130,7 @@ FUNCTIONS = (
     ),
     _row(
         "array_to_string",
-        (Kind.LIST, TEXT, TEXT),
+        (ParameterKind.LIST, TEXT, TEXT),
         TEXT,
         _joined,
         "joined with a separator; NULLs left out, or shown as the third",
@@ -142,7 +148,7 @@ FUNCTIONS = (
     ),
     _row(
         "empty",
-        (Kind.LIST,),
+        (ParameterKind.LIST,),
         BOOLEAN,
         "(size({0}) = 0)",
         "has it no element?",
@@ -150,7 +156,7 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "make_array",
-        (Signature((Kind.ANY,), Result.LIST_OF_COMMON, repeats=True),),
+        (Signature((ParameterKind.ANY,), Result.LIST_OF_COMMON, repeats=True),),
         "array({all})",
         "a list of the arguments",
         Nulls.NEVER,

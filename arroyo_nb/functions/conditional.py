@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 
 from arroyo_nb.functions.signature import (
     Argument,
-    Kind,
     Nulls,
+    ParameterKind,
     Result,
     ScalarFunction,
     Signature,
 )
 
-_ANY_NUMBER = (Signature((Kind.ANY,), Result.COMMON, repeats=True),)
-_TWO = (Signature((Kind.ANY, Kind.ANY), Result.COMMON),)
+_ANY_NUMBER = (Signature((ParameterKind.ANY,), Result.COMMON, repeats=True),)
+_TWO = (Signature((ParameterKind.ANY, ParameterKind.ANY), Result.COMMON),)
 
 
 def _extreme(function: str) -> Callable[[Sequence[Argument]], str]:
@@ -52,7 +52,12 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "nvl2",
-        (Signature((Kind.ANY, Kind.ANY, Kind.ANY), Result.COMMON_OF_REST),),
+        (
+            Signature(
+                (ParameterKind.ANY, ParameterKind.ANY, ParameterKind.ANY),
+                Result.COMMON_OF_REST,
+            ),
+        ),
         "IF({0} IS NOT NULL, {1}, {2})",
         "the second where the first is not NULL, else the third",
         Nulls.ALWAYS,

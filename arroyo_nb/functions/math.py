@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.signature import (
     Argument,
-    Kind,
     Nulls,
+    ParameterKind,
     Result,
     ScalarFunction,
     Signature,
@@ -84,7 +84,12 @@ def _same(name: str, doc: str) -> ScalarFunction:
 
 
 FUNCTIONS = (
-    _row("abs", "abs({0})", "absolute value", Signature((Kind.NUMBER,), Result.FIRST)),
+    _row(
+        "abs",
+        "abs({0})",
+        "absolute value",
+        Signature((ParameterKind.NUMBER,), Result.FIRST),
+    ),
     _same("acos", "arc cosine, in radians"),
     _same("acosh", "inverse hyperbolic cosine"),
     _same("asin", "arc sine, in radians"),

@@ -27,7 +27,7 @@ class SignatureProblem(CatalogProblem):
     """A function called with arguments that it does not take."""
 
 
-class Kind(Enum):
+class ParameterKind(Enum):
     """A parameter that takes several types. It keeps the argument's own; but a list and
     the value for it, ``(LIST, ELEMENT)``, are both cast to what is common to them."""
 
@@ -50,7 +50,7 @@ class Result(Enum):
 Literals: TypeAlias = "Sequence[str | None]"
 """The values of those arguments that are text literals, None for the others."""
 
-Parameter: TypeAlias = "Type | Kind"
+Parameter: TypeAlias = "Type | ParameterKind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Signature:
         """What each argument is cast to."""
         wanted = self._parameters(len(types))
         own = [
-            given if isinstance(want, Kind) else want
+            given if isinstance(want, ParameterKind) else want
             for given, want in zip(types, wanted, strict=True)
         ]
         if self._takes_element:
@@ -148,7 +148,7 @@ class Signature:
 
     @property
     def _takes_element(self) -> bool:
-        return Kind.ELEMENT in self.parameters
+        return ParameterKind.ELEMENT in self.parameters
 
     def _unified(self, types: Sequence[Type]) -> Sequence[Type]:
         """The types that must be one: of arguments, or of a list's elements."""
@@ -172,7 +172,9 @@ class Signature:
 
     def __str__(self) -> str:
         required = len(self.parameters) - self.optional
-        words = [str(p.value if isinstance(p, Kind) else p) for p in self.parameters]
+        words = [
+            str(p.value if isinstance(p, ParameterKind) else p) for p in self.parameters
+        ]
         words[required:] = [f"[{word}]" for word in words[required:]]
         return ", ".join(words + (["..."] if self.repeats else []))
 
@@ -181,11 +183,11 @@ def _fits(given: Type, wanted: Parameter) -> bool:
     if given == NULL:
         return True
     match wanted:
-        case Kind.ANY | Kind.ELEMENT:
+        case ParameterKind.ANY | ParameterKind.ELEMENT:
             return True
-        case Kind.NUMBER:
+        case ParameterKind.NUMBER:
             return is_number(given)
-        case Kind.LIST:
+        case ParameterKind.LIST:
             return isinstance(given, ListOf)
         case _:
             return fits(given, wanted)

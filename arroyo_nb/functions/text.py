@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.signature import (
     Argument,
-    Kind,
     Nulls,
+    ParameterKind,
     ScalarFunction,
     Signature,
     Template,
@@ -104,14 +104,14 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "concat",
-        (Signature((Kind.ANY,), TEXT, repeats=True),),
+        (Signature((ParameterKind.ANY,), TEXT, repeats=True),),
         _concat,
         "one after the other; NULL counts as nothing",
         Nulls.NEVER,
     ),
     ScalarFunction(
         "concat_ws",
-        (Signature((TEXT, Kind.ANY), TEXT, repeats=True),),
+        (Signature((TEXT, ParameterKind.ANY), TEXT, repeats=True),),
         _concat_ws,
         "joined with a separator; NULLs are left out",
     ),

@@ -163,14 +163,14 @@ class Verdict:
         return Outcome.COMPATIBLE if worst is None else worst.outcome
 
 
-class Version(NamedTuple):
+class JobVersion(NamedTuple):
     """A job as it was or is: its spec, and the plan of that."""
 
     spec: JobSpec
     plan: Plan
 
 
-def judge(old: Version, new: Version) -> Verdict:
+def judge(old: JobVersion, new: JobVersion) -> Verdict:
     """What becomes of the checkpoint of a job that is changed.
 
     Two jobs of one plan are compatible, and no others: the folder of a run refuses the

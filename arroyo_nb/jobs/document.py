@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.source import Source, Span
+from arroyo_nb.source import ScriptText, Span
 
 Scalar: TypeAlias = str | int | float | bool | None
 Value: TypeAlias = "Scalar | Mapping[str, Item] | tuple[Item, ...]"
@@ -71,7 +71,7 @@ class Item:
         return self.value
 
 
-def read(source: Source) -> Item:
+def read(source: ScriptText) -> Item:
     """The one value of a document.
 
     Raises
@@ -100,7 +100,7 @@ def write(value: Any) -> str:
     return text
 
 
-def place(source: Source, item: Item, span: Span) -> Span:
+def place(source: ScriptText, item: Item, span: Span) -> Span:
     """Where a part of a text stands in the document.
 
     Parameters
@@ -123,7 +123,7 @@ def place(source: Source, item: Item, span: Span) -> Span:
     return Span(start + span.start, start + span.end)
 
 
-def _in_block(source: Source, item: Item, at: int) -> int:
+def _in_block(source: ScriptText, item: Item, at: int) -> int:
     """A literal block has the lines of its text, each further in."""
     value = str(item.value)
     before = value.rfind("\n", 0, at) + 1

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arroyo_nb.errors import ArroyoError, PromoteProblem, raise_all
-from arroyo_nb.jobs.rules import RULES, Job, Rule, Severity
+from arroyo_nb.jobs.rules import RULES, LintedJob, LintRule, Severity
 from arroyo_nb.jobs.spec_file import JobFile
 from arroyo_nb.plan import Plan
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.source import Source, Span
+from arroyo_nb.source import ScriptText, Span
 
 ALL = "all"
 """What denies every finding, whatever its code."""
@@ -36,9 +36,9 @@ class Finding:
         The spec, and the place in it where there is one.
     """
 
-    rule: Rule
+    rule: LintRule
     message: str
-    source: Source
+    source: ScriptText
     span: Span | None
 
     @property
@@ -78,7 +78,7 @@ def lint(file: JobFile, plan: Plan) -> list[Finding]:
     plan
         That of the file.
     """
-    job = Job(file.spec, plan)
+    job = LintedJob(file.spec, plan)
     found = (
         Finding(rule, hit.message, file.source, hit.span and file.place(hit.span))
         for rule in RULES

@@ -35,7 +35,7 @@ _GOING = (_STARTING, "running", "waiting", _STOPPING)
 
 
 @dataclass(frozen=True)
-class Job:
+class JobProcess:
     """A process that is a job, as it told last.
 
     Parameters
@@ -92,21 +92,21 @@ class Job:
         return self.state in _GOING
 
     @classmethod
-    def of(cls, folder: Path) -> Job | None:
+    def of(cls, folder: Path) -> JobProcess | None:
         """What the last job in a folder told; None where there was none."""
         with suppress(OSError, ValueError, TypeError):
             return cls(**json.loads((folder / JOB_NOTES).read_text("utf-8")))
         return None
 
 
-def job_in(folder: Path) -> Job | None:
+def job_in(folder: Path) -> JobProcess | None:
     """The job in a folder: one that runs or starts there, or else the last one; None
     where there was none.
 
     A job that starts has noted nothing in the folder as yet, which may turn out to be
     another process's: the list of the jobs of this machine names it.
     """
-    job = Job.of(folder)
+    job = JobProcess.of(folder)
     if job is None or not job.is_going:
         for starts in registry.running_in(folder):
             # One that has noted its end is listed until its process is gone.
@@ -116,7 +116,7 @@ def job_in(folder: Path) -> Job | None:
             ):
                 continue
             since = starts.since or datetime.now(UTC).isoformat(timespec="seconds")
-            return Job(
+            return JobProcess(
                 starts.name, _STARTING,
                 pid=starts.pid, started=starts.started, since=since,
             )  # fmt: skip
@@ -162,7 +162,7 @@ def stop_job(
     folder: Path,
     check: Callable[[], None] = lambda: None,
     mode: StopMode | None = StopMode.CHECKPOINT,
-) -> Job | None:
+) -> JobProcess | None:
     """Stop the job that runs in a folder, and wait until its state is at rest.
 
     Parameters
@@ -220,12 +220,12 @@ def _leave_request(folder: Path, mode: StopMode) -> None:
     draft.replace(folder / STOP_REQUEST)
 
 
-def _await_end(folder: Path, job: Job, check: Callable[[], None]) -> None:
+def _await_end(folder: Path, job: JobProcess, check: Callable[[], None]) -> None:
     deadline = time.monotonic() + STOP_S
     mine = f"process {job.pid}"
     # The notes of one that starts are those of the job before it.
     is_starting = job.state == _STARTING
-    while (job if is_starting else Job.of(folder) or job).is_going or (
+    while (job if is_starting else JobProcess.of(folder) or job).is_going or (
         holder(folder) or ""
     ).endswith(mine):
         check()

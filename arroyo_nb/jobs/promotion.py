@@ -9,11 +9,11 @@ from datetime import timedelta
 from arroyo_nb.catalog import LookupTable, Relation
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.jobs.lint import lint, refuse
-from arroyo_nb.jobs.spec import JobSpec, Origin, Table
+from arroyo_nb.jobs.spec import JobSpec, Origin, TableDefinition
 from arroyo_nb.jobs.spec_file import JobFile, read
 from arroyo_nb.jobs.versions import packages
 from arroyo_nb.plan import Plan
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 from arroyo_nb.sql.asides import ARROYO_SAYS
 from arroyo_nb.sql.parse import deep_stack, semicolons
 from arroyo_nb.sql.statements import CreateTable, CreateView
@@ -76,14 +76,14 @@ def promoted(
         ),
         packages=packages(plan),
     )
-    made = read(Source(spec.text, file))
+    made = read(ScriptText(spec.text, file))
     again = made.plan()
     _check(made, again, plan)
     # What the script does not SET is an option: of the cell, or else of before.
     is_set = again.updating_ttl == plan.updating_ttl
     ttl = kept.options.ttl if is_set else plan.updating_ttl
     spec = replace(spec, options=replace(spec.options, ttl=ttl))
-    return read(Source(spec.text, file))
+    return read(ScriptText(spec.text, file))
 
 
 def _check(made: JobFile, again: Plan, plan: Plan) -> None:
@@ -99,7 +99,7 @@ def _check(made: JobFile, again: Plan, plan: Plan) -> None:
     refuse(lint(made, again))
 
 
-def earlier_tables(plan: Plan) -> Iterable[Table]:
+def earlier_tables(plan: Plan) -> Iterable[TableDefinition]:
     """The tables and views of earlier cells that a script uses, directly or not, each
     after those that it reads.
 
@@ -123,7 +123,9 @@ def earlier_tables(plan: Plan) -> Iterable[Table]:
                 hint=_AGAIN,
             )
         ordered[name] = table
-    return [Table(table.name, _statement(table)) for table in ordered.values()]
+    return [
+        TableDefinition(table.name, _statement(table)) for table in ordered.values()
+    ]
 
 
 def _inputs_first(tables: Iterable[Relation]) -> Iterable[Relation]:

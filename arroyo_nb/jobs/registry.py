@@ -22,7 +22,7 @@ from arroyo_nb.engine.folders import pid_namespace, process_start
 
 
 @dataclass(frozen=True)
-class Listed:
+class RegisteredJob:
     """A job that runs.
 
     Parameters
@@ -60,7 +60,7 @@ def listed(spec: Path, folder: Path, name: str) -> Iterator[None]:
     me = os.getpid()
     since = datetime.now(UTC).isoformat(timespec="seconds")
     at, start = str(folder.absolute()), process_start(me) or 0
-    job = Listed(name, str(spec.absolute()), at, me, start, _here(), since)
+    job = RegisteredJob(name, str(spec.absolute()), at, me, start, _here(), since)
     path = _folder() / f"{me}-{secrets.token_hex(4)}.json"
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -74,12 +74,12 @@ def listed(spec: Path, folder: Path, name: str) -> Iterator[None]:
             path.unlink()
 
 
-def running() -> list[Listed]:
+def running() -> list[RegisteredJob]:
     """The jobs that run here, by their names."""
     found, here = [], _here()
     for path in sorted(_folder().glob("*.json")):
         with suppress(OSError, ValueError, TypeError):
-            job = Listed(**json.loads(path.read_text("utf-8")))
+            job = RegisteredJob(**json.loads(path.read_text("utf-8")))
             if job.place != here:
                 continue
             if job.is_going:
@@ -89,7 +89,7 @@ def running() -> list[Listed]:
     return sorted(found, key=lambda job: (job.name, job.spec))
 
 
-def running_in(folder: Path) -> list[Listed]:
+def running_in(folder: Path) -> list[RegisteredJob]:
     """Those of other processes whose runs are in a folder."""
     here, me = str(folder.absolute()), os.getpid()
     return [job for job in running() if job.folder == here and job.pid != me]

@@ -18,16 +18,16 @@ from arroyo_nb.jobs import spec_file
 from arroyo_nb.jobs.compatibility import (
     Difference,
     Edit,
+    JobVersion,
     Outcome,
     Verdict,
-    Version,
     judge,
 )
 from arroyo_nb.jobs.promotion import promoted
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.plan.nodes import LookupJoin, Sink
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 from arroyo_nb.state import copies, header
 from arroyo_nb.state.identity import fingerprint, plan_identity
 
@@ -39,7 +39,7 @@ _PLACE = ("path", "topic", "bootstrap_servers")
 _LOOKUPS = "lookups"
 
 
-class Wish(Enum):
+class OnIncompatible(Enum):
     """What is to become of the state of a job that was changed."""
 
     GO_ON = ""
@@ -61,7 +61,7 @@ def kept(plan: Plan, options: RunOptions) -> str:
         return ""
 
 
-def differences(plan: Plan, spec: str, found: header.Stamp) -> str:
+def differences(plan: Plan, spec: str, found: header.StateHeader) -> str:
     """How a plan is another one than that whose state was found, in lines; empty where
     one of them is not known.
 
@@ -73,12 +73,12 @@ def differences(plan: Plan, spec: str, found: header.Stamp) -> str:
     old = _version(found) if spec else None
     if old is None:
         return ""
-    new = spec_file.read(Source(spec)).spec
-    verdict = judge(old, Version(_found_as(old.spec, new), plan))
+    new = spec_file.read(ScriptText(spec)).spec
+    verdict = judge(old, JobVersion(_found_as(old.spec, new), plan))
     return "\n".join(map(str, verdict.differences))
 
 
-def judged(folder: Path, new: Version) -> Verdict | None:
+def judged(folder: Path, new: JobVersion) -> Verdict | None:
     """What becomes of the state in a folder.
 
     Parameters
@@ -103,7 +103,7 @@ def judged(folder: Path, new: Version) -> Verdict | None:
         return None
     old = _version(found)
     if old is not None:
-        return judge(old, Version(_found_as(old.spec, new.spec), new.plan))
+        return judge(old, JobVersion(_found_as(old.spec, new.spec), new.plan))
     same = found.query == fingerprint(plan_identity(new.plan))
     return Verdict(() if same else (Difference(Edit.UNKNOWN, "what was run before"),))
 
@@ -123,7 +123,9 @@ class Prepared(NamedTuple):
     aside: Path | None = None
 
 
-def prepare(folder: Path, new: Version, wish: Wish, command: str) -> Prepared:
+def prepare(
+    folder: Path, new: JobVersion, wish: OnIncompatible, command: str
+) -> Prepared:
     """Have a folder ready for the start of a job.
 
     Parameters
@@ -141,7 +143,7 @@ def prepare(folder: Path, new: Version, wish: Wish, command: str) -> Prepared:
         When the job cannot go on as is wished; nothing was done.
     """
     name = new.spec.name
-    if wish is Wish.FRESH:
+    if wish is OnIncompatible.FRESH:
         # Not judged: also what this version cannot read is set aside.
         if header.is_there(folder):
             aside = copies.set_aside(folder, name)
@@ -172,7 +174,7 @@ def _found_as(old: JobSpec, new: JobSpec) -> JobSpec:
     return replace(new, name=old.name, state=old.state, options=options)
 
 
-def refuse(verdict: Verdict, name: str, wish: Wish, command: str) -> None:
+def refuse(verdict: Verdict, name: str, wish: OnIncompatible, command: str) -> None:
     """Refuse what is not as is wished (see :func:`prepare`).
 
     Raises
@@ -183,7 +185,7 @@ def refuse(verdict: Verdict, name: str, wish: Wish, command: str) -> None:
     if verdict.outcome is Outcome.COMPATIBLE:
         return
     can_fork = verdict.outcome is Outcome.FORK
-    if can_fork and wish is Wish.FORK:
+    if can_fork and wish is OnIncompatible.FORK:
         return
     ways = f"'{command} --fork' goes on from a copy of it, " * can_fork
     reasons = "\n".join(map(str, verdict.differences))
@@ -194,17 +196,17 @@ def refuse(verdict: Verdict, name: str, wish: Wish, command: str) -> None:
     )
 
 
-def _version(found: header.Stamp) -> Version | None:
+def _version(found: header.StateHeader) -> JobVersion | None:
     """What was run, where the stamp says so and it is indeed whose state this is."""
     if not found.spec:
         return None
     try:
-        file = spec_file.read(Source(found.spec, "the spec of before"))
+        file = spec_file.read(ScriptText(found.spec, "the spec of before"))
         plan = file.plan()
     except ArroyoError:  # that of another version
         return None
     same = fingerprint(plan_identity(plan)) == found.query
-    return Version(file.spec, plan) if same else None
+    return JobVersion(file.spec, plan) if same else None
 
 
 def _begun_anew(folder: Path, new: Plan) -> Iterator[str]:

@@ -26,7 +26,7 @@ SEPARATOR = "\n;\n"
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 
 
-class Table(NamedTuple):
+class TableDefinition(NamedTuple):
     """A table or view of an earlier cell, and the one statement that makes it."""
 
     name: str
@@ -118,7 +118,7 @@ class JobSpec:
 
     name: str
     sql: str
-    tables: tuple[Table, ...] = ()
+    tables: tuple[TableDefinition, ...] = ()
     origin: Origin | None = None
     options: JobOptions = field(default_factory=JobOptions)
     state: str = STATE

@@ -21,13 +21,13 @@ from arroyo_nb.jobs.spec import (
     JobOptions,
     JobSpec,
     Origin,
-    Table,
+    TableDefinition,
     Udf,
 )
 from arroyo_nb.jobs.validation import job_schema, problems
 from arroyo_nb.options import REFERENCE
 from arroyo_nb.run.options import checkpoint_interval, duration, state_folder
-from arroyo_nb.source import Source, Span
+from arroyo_nb.source import ScriptText, Span
 
 if TYPE_CHECKING:
     from arroyo_nb.allowed_roots import Roots
@@ -47,7 +47,7 @@ class JobFile:
     """
 
     spec: JobSpec
-    source: Source
+    source: ScriptText
     item: Item
 
     def plan(self, *, strict: bool = False) -> Plan:
@@ -202,7 +202,7 @@ def load(path: Path) -> JobFile:
     PromoteProblem
         When it cannot be read, or is not a spec.
     """
-    return read(Source(read_text(path), str(path)))
+    return read(ScriptText(read_text(path), str(path)))
 
 
 def read_text(path: Path) -> str:
@@ -220,7 +220,7 @@ def read_text(path: Path) -> str:
         raise PromoteProblem(f"cannot read '{path}': {reason}") from None
 
 
-def read(source: Source) -> JobFile:
+def read(source: ScriptText) -> JobFile:
     """The spec in a text.
 
     Raises
@@ -257,7 +257,7 @@ def _spec(item: Item) -> JobSpec:
     return JobSpec(
         name=data["name"],
         sql=data["sql"],
-        tables=tuple(Table(**table) for table in data.get("tables", ())),
+        tables=tuple(TableDefinition(**table) for table in data.get("tables", ())),
         origin=Origin(**data["origin"]) if "origin" in data else None,
         options=_options(item.entries["options"].entries if "options" in data else {}),
         state=data.get("state", STATE),

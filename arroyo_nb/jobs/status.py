@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.jobs.owner import Job, holder, job_in
+from arroyo_nb.jobs.owner import JobProcess, holder, job_in
 from arroyo_nb.jobs.spec_file import load
 from arroyo_nb.jobs.transfer import state_of
 from arroyo_nb.state.header import found
@@ -67,7 +67,7 @@ def status(spec: Path) -> Status:
     return Status(job.spec.name, state, spec.parent, since=since)
 
 
-def _at_rest(told: Job | None, held: str | None, *, is_new: bool) -> str:
+def _at_rest(told: JobProcess | None, held: str | None, *, is_new: bool) -> str:
     """The state of a job that no process of a job runs, as far as is known."""
     if held is not None:
         return f"in use by {held}"

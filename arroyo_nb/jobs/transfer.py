@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import SPEC, owner, spec_file
-from arroyo_nb.jobs.compatibility import Version
+from arroyo_nb.jobs.compatibility import JobVersion
 from arroyo_nb.jobs.folder import before
-from arroyo_nb.jobs.resume import Wish, judged, kept, refuse
+from arroyo_nb.jobs.resume import OnIncompatible, judged, kept, refuse
 from arroyo_nb.jobs.spec import STATE
 from arroyo_nb.jobs.targets import LOCAL
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.copies import hand_over
-from arroyo_nb.state.header import Stamp, found
+from arroyo_nb.state.header import StateHeader, found
 from arroyo_nb.state.identity import fingerprint, plan_identity
 
 if TYPE_CHECKING:
-    from arroyo_nb.jobs.owner import Job
+    from arroyo_nb.jobs.owner import JobProcess
     from arroyo_nb.jobs.spec_file import JobFile
     from arroyo_nb.run.run import Run
 
@@ -110,11 +110,11 @@ def give(run: Run, there: Path, check: Callable[[], None]) -> None:
     folder = state_of(job)
     if folder != run.folder:
         spec = kept(run.plan, run.options)
-        stamp = Stamp(fingerprint(plan_identity(job.plan())), run.name, spec=spec)
+        stamp = StateHeader(fingerprint(plan_identity(job.plan())), run.name, spec=spec)
         hand_over(run.folder, folder, run.name, stamp)
 
 
-def take(job: JobFile, check: Callable[[], None] = lambda: None) -> Job | None:
+def take(job: JobFile, check: Callable[[], None] = lambda: None) -> JobProcess | None:
     """Have a job stopped, and its state ready to be gone on with here.
 
     Parameters
@@ -134,7 +134,7 @@ def take(job: JobFile, check: Callable[[], None] = lambda: None) -> Job | None:
     """
     plan = job.check_runs_here()
     folder = state_of(job)
-    verdict = judged(folder, Version(job.spec, plan))
+    verdict = judged(folder, JobVersion(job.spec, plan))
     if verdict is None:
         raise RunProblem(
             f"'{job.spec.name}' has no state in '{folder}': it was never run, or with "
@@ -147,7 +147,7 @@ def take(job: JobFile, check: Callable[[], None] = lambda: None) -> Job | None:
             f"'{job.spec.name}' cannot go on here: {', '.join(unset)} is not set",
             hint="set it as it is where the job runs; the job was left alone",
         )
-    refuse(verdict, job.spec.name, Wish.GO_ON, job.command)
+    refuse(verdict, job.spec.name, OnIncompatible.GO_ON, job.command)
     return owner.stop_job(folder, check)
 
 
@@ -158,6 +158,6 @@ def state_of(job: JobFile) -> Path:
 
 def _has_own(folder: Path, run: Run) -> bool:
     """Whether the state in a job's folder is not that of a run."""
-    here = Stamp.of(run.folder)
+    here = StateHeader.of(run.folder)
     is_given = here is not None and here.moved_to == str(folder)
     return folder != run.folder and not is_given and found(folder) is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.kafka.client import LOOK_S, library
 from arroyo_nb.kafka.config import FETCH_WAIT_MS
-from arroyo_nb.tape.records import NO_TIME, Record
+from arroyo_nb.tape.records import NO_TIME, TapeRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,10 +94,10 @@ def time_ms(message: Any) -> int | None:
     return int(timestamp_ms) if known else None
 
 
-def record_of(message: Any) -> Record:
+def record_of(message: Any) -> TapeRecord:
     """A message of the client, as a tape has it."""
     at_ms = time_ms(message)
-    return Record(
+    return TapeRecord(
         message.partition(),
         message.offset(),
         NO_TIME if at_ms is None else at_ms,

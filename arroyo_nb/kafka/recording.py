@@ -21,7 +21,7 @@ from arroyo_nb.kafka.peek.guess import guess, tape_table, tape_table_like
 from arroyo_nb.kafka.peek.topics import SAMPLE
 from arroyo_nb.kafka.reading import Additions, assigned, record_of
 from arroyo_nb.kafka.sending import AWAY
-from arroyo_nb.tape.records import Record, RecordWriter, Unwritten
+from arroyo_nb.tape.records import RecordWriter, TapeRecord, Unwritten
 from arroyo_nb.tape.redaction import EMPTIED, Redactor
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ TELL_S = 0.25
 
 
 @dataclass(frozen=True)
-class Limits:
+class RecordingLimits:
     """When a recording ends, whichever comes first.
 
     Parameters
@@ -107,7 +107,7 @@ class Recording:
         return said
 
 
-class Recorder:
+class TopicRecorder:
     """Records one topic, once.
 
     Parameters
@@ -126,14 +126,14 @@ class Recorder:
         self,
         stream: KafkaStream,
         path: Path,
-        limits: Limits,
+        limits: RecordingLimits,
         redact: Redactor | None = None,
     ) -> None:
         self._stream = stream
         self._path = path
         self._limits = limits
         self._redact = redact
-        self._sample: list[Record] = []
+        self._sample: list[TapeRecord] = []
 
     def record(
         self, *, tell: Tell, check: Check, table: ConnectorTable | None = None
@@ -219,7 +219,7 @@ class Recorder:
                 )
             yield
 
-    def _heard(self, message: Any) -> Record | None:
+    def _heard(self, message: Any) -> TapeRecord | None:
         """What a message is; None: nothing that is kept.
 
         Raises
@@ -284,7 +284,7 @@ class Arrivals:
         no record, as a transaction does, is not known to be."""
         return not self._left
 
-    def __call__(self, record: Record) -> int:
+    def __call__(self, record: TapeRecord) -> int:
         """When a record arrived that is here now."""
         end = self._ends.get(record.partition, 0)
         if record.offset >= end - 1:

@@ -51,7 +51,7 @@ _WINDOWS = (0, (LAST_WINDOW - EPOCH) // MICROSECOND)
 """The event times that a row may have, and one that gets a window: from, and before."""
 
 
-class Rows(NamedTuple):
+class DecodedRows(NamedTuple):
     """What was made of a batch.
 
     Attributes
@@ -145,7 +145,7 @@ class Records:
         bad = (self._told(records, *one) for one in sorted(found.bad))
         return self._rows(records, found), len(found.bad), bad
 
-    def _decoded(self, records: pa.Table, decoder: PayloadDecoder) -> Rows:
+    def _decoded(self, records: pa.Table, decoder: PayloadDecoder) -> DecodedRows:
         decoded = decoder.decode(whole(records[VALUE]))
         rows, numbers = decoded.rows, decoded.numbers
         if self.event_time is None:
@@ -156,21 +156,21 @@ class Records:
         us = times.cast(pa.int64())
         held = pc.and_(pc.greater_equal(us, first), pc.less(us, after))
         if pc.all(held, min_count=0).as_py():
-            return Rows(rows, numbers, times, decoded.bad)
+            return DecodedRows(rows, numbers, times, decoded.bad)
         others = pc.invert(held)
         wrong = zip(
             numbers.filter(others).to_pylist(),
             map(_out_of_range, us.filter(others).to_pylist()),
             strict=True,
         )
-        return Rows(
+        return DecodedRows(
             rows.filter(held),
             numbers.filter(held),
             times.filter(held),
             (*decoded.bad, *dict(wrong).items()),
         )
 
-    def _rows(self, records: pa.Table, found: Rows) -> pa.Table:
+    def _rows(self, records: pa.Table, found: DecodedRows) -> pa.Table:
         columns = []
         for field in self.held:
             if (given := self.metadata.get(field.name)) is not None:
@@ -182,7 +182,9 @@ class Records:
         columns += (self._beside(name, records, found, seen) for name in self.beside)
         return pa.table(columns, names=list(self.names))
 
-    def _beside(self, name: str, records: pa.Table, found: Rows, seen: int) -> pa.Array:
+    def _beside(
+        self, name: str, records: pa.Table, found: DecodedRows, seen: int
+    ) -> pa.Array:
         match name:
             case str() if name == SEEN:
                 return pa.repeat(pa.scalar(seen, pa.int64()), found.rows.num_rows)
@@ -219,7 +221,7 @@ def _out_of_range(us: int) -> str:
     return f"its event time lies {where}, where windows cannot be"
 
 
-def _sequence(records: pa.Table, found: Rows) -> pa.Array:
+def _sequence(records: pa.Table, found: DecodedRows) -> pa.Array:
     """The order in which changes were told: a document tells two at most, and those of
     one key are in one partition."""
     offsets = whole(records[OFFSET]).take(found.numbers).to_numpy()

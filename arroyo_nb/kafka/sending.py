@@ -47,7 +47,7 @@ Sent: TypeAlias = "tuple[bytes | None, Any, int, int]"
 """The value, key, partition and time in milliseconds of a record."""
 
 
-class Words(NamedTuple):
+class ErrorMessage(NamedTuple):
     """What is told of errors of the client, by their names. The sentence may name what
     it is filled with."""
 
@@ -57,7 +57,7 @@ class Words(NamedTuple):
 
 
 def told(
-    words: Iterable[Words], error: Any, otherwise: str, **filled: str
+    words: Iterable[ErrorMessage], error: Any, otherwise: str, **filled: str
 ) -> RunProblem:
     """An error of the client, in our words: its own may have what is secret, or change.
 

@@ -50,7 +50,7 @@ from arroyo_nb.kafka.sink_records import (
 from arroyo_nb.kafka.sink_task import PATIENCE_S, SENT, Sender, Transaction
 from arroyo_nb.kafka.sink_watch import Watch, Watched
 from arroyo_nb.kafka.table_options import COMMIT_MODE, TIMESTAMP_FIELD
-from arroyo_nb.kafka.topic_client import PATIENT_S, Refused, broker_of
+from arroyo_nb.kafka.topic_client import PATIENT_S, AccessRefused, broker_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,7 +188,7 @@ class ProducerWriter:
 
 
 @dataclass(frozen=True)
-class Begun:
+class SinkManifest:
     """What is noted of a sink when it is begun, and of one that is written exactly once
     before each batch.
 
@@ -224,7 +224,7 @@ class Begun:
         notes: Notes,
         topic: Described,
         ends: Callable[[tuple[int, ...]], Offsets],
-    ) -> Begun:
+    ) -> SinkManifest:
         """What the notes say; of a sink that is new it is noted, with the ends that the
         topic has now."""
         found = notes.read()
@@ -238,7 +238,7 @@ class Begun:
         notes.write(asdict(begun))
         return begun
 
-    def with_batch(self, batch_id: int, slots: int, now_s: float) -> Begun:
+    def with_batch(self, batch_id: int, slots: int, now_s: float) -> SinkManifest:
         """With a batch that is about to be written; one that was is as it was."""
         if batch_id <= self.batch_id:
             return self
@@ -265,7 +265,7 @@ class TransactionWriter(ProducerWriter):
         rows: SinkRows,
         sender: Sender,
         watch: Watch,
-        begun: Begun,
+        begun: SinkManifest,
         notes: Notes,
         past: Past,
     ) -> None:
@@ -298,7 +298,7 @@ class TransactionWriter(ProducerWriter):
         """Whether nothing of this sink was ever written: there is nothing to forget."""
         return self._past.is_empty(self._begun.ends)
 
-    def _check_newest(self, begun: Begun) -> None:
+    def _check_newest(self, begun: SinkManifest) -> None:
         """Before the first new batch: those after it are of this very process."""
         if not self._is_newest:
             names = Transaction(begun.prefix, begun.batch_id)
@@ -335,7 +335,7 @@ def topic_writer(
         raise _deleted(topic, spec.name)
     _check_resume(spec, notes)
     broker = broker_of(spec, reached, PATIENT_S)
-    begun = Begun.noted(notes, found, broker.ends)
+    begun = SinkManifest.noted(notes, found, broker.ends)
     if begun.topic_id != found.topic_id:
         raise _deleted(topic, spec.name)
     rows = SinkRows(spec, _envelope(spec), begun.partitions)
@@ -366,7 +366,7 @@ def _lost(
     :data:`arroyo_nb.kafka.sink_watch.Ask`)."""
     try:
         found = broker_of(spec, reached).described(look)
-    except Refused as problem:
+    except AccessRefused as problem:
         return problem
     except RunProblem:  # it is away, and may come back
         return None

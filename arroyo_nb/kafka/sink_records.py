@@ -9,7 +9,7 @@ its key, would lose that.
 
 Where a batch is dealt out to tasks, a row must come to the same task whenever the batch
 is computed: its place is made of what is settled
-(:func:`arroyo_nb.plan.determinism.settled`), and never of a random key.
+(:func:`arroyo_nb.plan.determinism.deterministic_columns`), and never of a random key.
 
 A worker loads this module, so it loads no planner.
 """

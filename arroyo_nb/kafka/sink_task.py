@@ -32,7 +32,7 @@ from arroyo_nb.kafka.sending import (
     AWAY,
     NOW,
     PRODUCER,
-    Words,
+    ErrorMessage,
     producer,
     put,
     told,
@@ -421,44 +421,44 @@ def _raise(failed: Sequence[Any]) -> None:
 _FENCED = ("_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "FENCED_INSTANCE_ID")
 _AWAY = ("_MSG_TIMED_OUT", *sorted(_PASSING))
 _TOLD = (
-    Words(
+    ErrorMessage(
         _FENCED,
         "another process writes to the topic '{topic}' in the name of this run",
         "it goes on from a copy of the state folder, or a transaction was open for "
         "longer than the broker waits; go on from the checkpoint once it has ended",
     ),
-    Words(
+    ErrorMessage(
         ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED"),
         "the broker at {shown} does not let the user of '{table}' write in "
         "transactions",
         "have the user allowed to write with transactional ids, and to read groups, "
         "that begin with 'arroyo-'; or leave 'sink.commit_mode' = 'exactly_once' out",
     ),
-    Words(
+    ErrorMessage(
         ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"),
         "the broker at {shown} does not let the user of '{table}' write to the topic "
         "'{topic}'",
         "have the user allowed to write to it",
     ),
-    Words(
+    ErrorMessage(
         ("INVALID_TRANSACTION_TIMEOUT",),
         "the broker at {shown} does not allow a transaction of '{table}' to be open "
         "for so long",
         "write client_configs = 'transaction.timeout.ms=...', what the broker has as "
         "transaction.max.timeout.ms; a batch must not take longer",
     ),
-    Words(
+    ErrorMessage(
         ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"),
         "a record of '{table}' is larger than the topic '{topic}' takes",
         "write client_configs = 'message.max.bytes=...', if the topic takes more",
     ),
-    Words(
+    ErrorMessage(
         ("_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION"),
         "the topic '{topic}' of '{table}' is gone, or has lost partitions",
         "one of the same name is another topic: start afresh, with another state "
         "folder",
     ),
-    Words(
+    ErrorMessage(
         _AWAY,
         "the broker at {shown} did not take the records of '{table}' in time",
         "it may be down; go on from the checkpoint once it is up",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from arroyo_nb.connectors import Direction, TableSpec, Unasked, Writer
+from arroyo_nb.connectors import ConnectorBase, Direction, TableSpec, Writer
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.kafka.config import Access, Login, access, parsed_configs
 from arroyo_nb.kafka.source import KafkaStream
@@ -37,7 +37,7 @@ METADATA: Mapping[str, Type] = MappingProxyType(
 """What METADATA FROM may name of a record."""
 
 
-class KafkaTable(Unasked):
+class KafkaTable(ConnectorBase):
     """A connector of Kafka; what differs is how a client says who it is.
 
     Parameters

@@ -26,7 +26,7 @@ from arroyo_nb.kafka.source import (
     start_timestamp_ms,
     timestamp_of_millis,
 )
-from arroyo_nb.options import REFERENCE, Kind, Option, OptionValue
+from arroyo_nb.options import REFERENCE, Option, OptionKind, OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Timestamp
 
@@ -38,7 +38,7 @@ COMMIT_MODE, KEY_FIELD, TIMESTAMP_FIELD = (
 
 SERVERS = Option(
     "bootstrap_servers",
-    Kind.STRING,
+    OptionKind.STRING,
     "host:port of brokers, with commas between",
     required=True,
     elsewhere=(
@@ -53,13 +53,15 @@ SERVERS = Option(
 _SCHEMA_REGISTRY = (
     Option(
         ENDPOINT,
-        Kind.STRING,
+        OptionKind.STRING,
         "URL of the schema registry; to read JSON it is not asked",
     ),
-    Option("schema_registry.api_key", Kind.STRING, "who asks the schema registry"),
+    Option(
+        "schema_registry.api_key", OptionKind.STRING, "who asks the schema registry"
+    ),
     Option(
         "schema_registry.api_secret",
-        Kind.STRING,
+        OptionKind.STRING,
         "the password, best as '{{ VARIABLE }}'",
     ),
 )
@@ -67,23 +69,27 @@ _SCHEMA_REGISTRY = (
 _AUTH = (
     Option(
         "auth.type",
-        Kind.ENUM,
+        OptionKind.ENUM,
         "how a client says who it is",
         default="none",
         choices=("none", "sasl", "aws_msk_iam"),
     ),
-    Option("auth.mechanism", Kind.ENUM, "of SASL: how", choices=tuple(JAVA_LOGINS)),
+    Option(
+        "auth.mechanism", OptionKind.ENUM, "of SASL: how", choices=tuple(JAVA_LOGINS)
+    ),
     Option(
         "auth.protocol",
-        Kind.ENUM,
+        OptionKind.ENUM,
         "of SASL: with TLS or without",
         choices=("SASL_PLAINTEXT", "SASL_SSL"),
     ),
-    Option("auth.username", Kind.STRING, "of SASL: who"),
+    Option("auth.username", OptionKind.STRING, "of SASL: who"),
     Option(
-        "auth.password", Kind.STRING, "of SASL: the password, best as '{{ VARIABLE }}'"
+        "auth.password",
+        OptionKind.STRING,
+        "of SASL: the password, best as '{{ VARIABLE }}'",
     ),
-    Option("auth.region", Kind.STRING, "of aws_msk_iam: the region"),
+    Option("auth.region", OptionKind.STRING, "of aws_msk_iam: the region"),
 )
 
 # Who asks, and how, decides nothing about the records.
@@ -93,14 +99,14 @@ AUTH = tuple(replace(each, in_identity=False) for each in _AUTH)
 TABLE = (
     Option(
         "topic",
-        Kind.STRING,
+        OptionKind.STRING,
         "the topic that is read or written",
         required=True,
         elsewhere=("kafka_topic", "KAFKA_TOPIC", "subscribe", "topics"),
     ),
     Option(
         OFFSET,
-        Kind.ENUM,
+        OptionKind.ENUM,
         "where a new run begins: at the end, which is the default, at the beginning, "
         "or where source.group_id stands",
         choices=("latest", "earliest", "group"),
@@ -115,7 +121,7 @@ TABLE = (
     ),
     Option(
         TIMESTAMP,
-        Kind.STRING,
+        OptionKind.STRING,
         "where a new run begins: at the first records that are no older, such as "
         "'2024-02-08T12:00:00Z'; not in Arroyo",
         only="source",
@@ -132,7 +138,7 @@ TABLE = (
     ),
     Option(
         OFFSETS,
-        Kind.STRING,
+        OptionKind.STRING,
         "where a new run begins in some partitions, such as '0:1200, 1:900'; in the "
         "others it is as source.offset says; not in Arroyo",
         only="source",
@@ -145,7 +151,7 @@ TABLE = (
     ),
     Option(
         "source.read_mode",
-        Kind.ENUM,
+        OptionKind.ENUM,
         "whether records of open and aborted transactions are read",
         default="read_uncommitted",
         choices=("read_uncommitted", "read_committed"),
@@ -153,20 +159,20 @@ TABLE = (
     ),
     Option(
         "source.group_id",
-        Kind.STRING,
+        OptionKind.STRING,
         "the group that the client names; a run keeps its offsets itself",
         only="source",
         elsewhere=("properties.group.id", "group.id", "group_id"),
     ),
     Option(
         "source.group_id_prefix",
-        Kind.STRING,
+        OptionKind.STRING,
         "what the name of a group that is made up begins with",
         only="source",
     ),
     Option(
         COMMIT_MODE,
-        Kind.ENUM,
+        OptionKind.ENUM,
         "whether records are written in transactions",
         default="at_least_once",
         choices=("at_least_once", "exactly_once"),
@@ -175,25 +181,25 @@ TABLE = (
     ),
     Option(
         TIMESTAMP_FIELD,
-        Kind.FIELD,
+        OptionKind.FIELD,
         "TIMESTAMP column that is the time of a record",
         only="sink",
     ),
     Option(
         KEY_FIELD,
-        Kind.FIELD,
+        OptionKind.FIELD,
         "TEXT column that is the key of a record; one of another type is none",
         only="sink",
         elsewhere=("key.fields", "KEY"),
     ),
     Option(
         "client_configs",
-        Kind.STRING,
+        OptionKind.STRING,
         "further settings of the client by librdkafka's names: 'k=v,k2=v2'",
     ),
     Option(
         "value.subject",
-        Kind.STRING,
+        OptionKind.STRING,
         "what the schema registry calls the schema of a record, to write it",
     ),
 )

@@ -71,7 +71,7 @@ class Described(NamedTuple):
     partitions: tuple[int, ...]
 
 
-class Refused(RunProblem):
+class AccessRefused(RunProblem):
     """That the brokers are there and refuse: who waits is refused again."""
 
 
@@ -187,12 +187,12 @@ class Broker:
 
         start, said = f"the table '{self._table}'", self._said
         if "handshake failed" in said.get(KafkaError._AUTHENTICATION, ""):
-            return Refused(
+            return AccessRefused(
                 f"{start} logs in, which the broker at {self._shown} does not expect",
                 hint="look at its port, at 'auth.type' and at 'auth.mechanism'",
             )
         if KafkaError._AUTHENTICATION in said:
-            return Refused(
+            return AccessRefused(
                 f"{start} is refused by the broker at {self._shown}: wrong credentials",
                 hint="look at the user's name and the password",
             )
@@ -400,7 +400,7 @@ class Broker:
             what = f"the topic '{self._topic}'"
             if error.name() == "GROUP_AUTHORIZATION_FAILED":
                 what = "the group that it reads or writes by"
-            return Refused(
+            return AccessRefused(
                 f"the broker at {self._shown} does not let the user of "
                 f"'{self._table}' see {what}",
                 hint="have the user allowed to describe it",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.nodes import Sink
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 if TYPE_CHECKING:
     from arroyo_nb.catalog import Relation
-    from arroyo_nb.plan.answers import Answer
+    from arroyo_nb.plan.answers import StatementAnswer
     from arroyo_nb.sql.statements import Statement
 
 UPDATING_TTL = "updating_ttl"
@@ -24,7 +24,7 @@ DEFAULT_TTL = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
-class Stage:
+class PlanStage:
     """The sinks after one pass; ``reason`` says what the pass is for."""
 
     name: str
@@ -60,16 +60,16 @@ class Plan:
         What its SHOW TABLES, DESCRIBE and EXPLAIN answer, in order.
     """
 
-    source: Source
+    source: ScriptText
     statements: tuple[Statement, ...]
     sinks: tuple[Sink, ...]
     catalog: Catalog
     options: Mapping[str, timedelta]
     notes: tuple[str, ...]
-    stages: tuple[Stage, ...]
+    stages: tuple[PlanStage, ...]
     read_before: tuple[Relation, ...] = ()
     strict: bool = False
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[StatementAnswer, ...] = ()
 
     def __repr__(self) -> str:
         # All of it would be pages, and have the options of its tables in it.

@@ -8,7 +8,7 @@ from arroyo_nb.catalog import Catalog, ConnectorTable, LookupTable, Relation
 
 
 @dataclass(frozen=True)
-class Answer:
+class StatementAnswer:
     """The answer to one statement.
 
     Parameters
@@ -34,22 +34,22 @@ class Answer:
         )
 
 
-def tables(catalog: Catalog) -> Answer:
+def tables(catalog: Catalog) -> StatementAnswer:
     """The tables and views by name, what each is, and its columns."""
     rows = [
         (table.name, kind(table), str(table.schema))
         for _, table in sorted(catalog.tables.items())
     ]
-    return Answer(("table", "kind", "columns"), tuple(rows))
+    return StatementAnswer(("table", "kind", "columns"), tuple(rows))
 
 
-def description(table: Relation) -> Answer:
+def description(table: Relation) -> StatementAnswer:
     """The columns of a table: name, type, and what else holds of each."""
     rows = [
         (f.name, str(f.type), "" if f.nullable else "NOT NULL", _role(table, f.name))
         for f in table.schema
     ]
-    return Answer(("column", "type", "null", "role"), tuple(rows))
+    return StatementAnswer(("column", "type", "null", "role"), tuple(rows))
 
 
 def kind(table: Relation) -> str:

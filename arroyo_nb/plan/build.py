@@ -27,11 +27,11 @@ from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.options import substituted
 from arroyo_nb.plan import UPDATING_TTL, answers
-from arroyo_nb.plan.answers import Answer
-from arroyo_nb.plan.names.scope import Cascade, Collected
+from arroyo_nb.plan.answers import StatementAnswer
+from arroyo_nb.plan.names.scope import ErrorCollector, SuppressedError
 from arroyo_nb.plan.names.typing import cast, is_nullable, place_of, typed
 from arroyo_nb.plan.nodes import Lookup, Named, Node, Project, Scan, Sink
-from arroyo_nb.plan.queries.ordering import Ordering, sort_keys, split_ordering
+from arroyo_nb.plan.queries.ordering import OrderByClause, sort_keys, split_ordering
 from arroyo_nb.plan.queries.select import Relations, plan_query, selected
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.tables.create_table import check_inferred, create_table
@@ -98,8 +98,8 @@ class Script:
     options: dict[str, timedelta] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     read_before: list[Relation] = field(default_factory=list)
-    asked: list[Answer | list[Sink]] = field(default_factory=list)
-    problems: Collected = field(default_factory=Collected)
+    asked: list[StatementAnswer | list[Sink]] = field(default_factory=list)
+    problems: ErrorCollector = field(default_factory=ErrorCollector)
     _files_read: set[str] = field(default_factory=set)
     _files_written: set[str] = field(default_factory=set)
     _declared: set[str] = field(default_factory=set)
@@ -228,7 +228,7 @@ class Script:
     def _about(self, statement: Describe | Drop) -> None:
         name = statement.name
         if name.lower() in self.broken:
-            raise Cascade(f"Table {name} failed to be created")
+            raise SuppressedError(f"Table {name} failed to be created")
         if isinstance(statement, Drop):
             self._drop(statement)
             return
@@ -264,7 +264,7 @@ class Script:
 
     def _query(self, statement: Query) -> None:
         # In strict mode they stay, and are refused as anywhere else.
-        whole = Ordering(statement.expression)
+        whole = OrderByClause(statement.expression)
         ordering = whole if self.strict else split_ordering(statement.expression)
         node, read = self._planned(ordering.query)
         order = sort_keys(ordering.keys, node.schema)
@@ -290,7 +290,7 @@ class Script:
 
     def _target(self, name: str, span: Span | None) -> ConnectorTable:
         if name.lower() in self.broken:
-            raise Cascade(f"Table {name} failed to be created")
+            raise SuppressedError(f"Table {name} failed to be created")
         if name not in self.catalog:
             raise CatalogProblem(
                 f"Connection {name} not found",

@@ -11,7 +11,7 @@ from arroyo_nb.connectors import CONNECTORS, OnDisk
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.frames import FRAME
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.names.scope import Collected
+from arroyo_nb.plan.names.scope import ErrorCollector
 from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
 from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.plan.tree import walk
@@ -32,7 +32,7 @@ def option(plan: Plan, table: str, name: str) -> Span | None:
     if statement is None:
         return None
     properties = statement.expression.args["properties"].expressions
-    span = Options.read(properties, Collected()).span(name)
+    span = Options.read(properties, ErrorCollector()).span(name)
     return span or name_span(statement.expression)
 
 

@@ -17,16 +17,16 @@ from typing import TypeVar, cast
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported, raise_all
-from arroyo_nb.plan import DEFAULT_TTL, UPDATING_TTL, Plan, Stage
-from arroyo_nb.plan.answers import Answer
+from arroyo_nb.plan import DEFAULT_TTL, UPDATING_TTL, Plan, PlanStage
+from arroyo_nb.plan.answers import StatementAnswer
 from arroyo_nb.plan.build import Script, file_of
-from arroyo_nb.plan.names.scope import Collected
+from arroyo_nb.plan.names.scope import ErrorCollector
 from arroyo_nb.plan.nodes import Node, Sink, Union, is_updating
 from arroyo_nb.plan.rewrites import PASSES
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
 from arroyo_nb.plan.tree import NodeMap, size
 from arroyo_nb.plan.verify import SoundParts, verify
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 from arroyo_nb.sql.asides import ARROYO_SAYS
 from arroyo_nb.sql.parse import deep_stack, parse_all
 from arroyo_nb.sql.statements import Statement
@@ -64,7 +64,7 @@ def plan_script(
     ArroyoError
         Every independent error of the script, with its place.
     """
-    source = Source(text, name)
+    source = ScriptText(text, name)
     try:
         with deep_stack(), _no_collector():
             return _planned(source, catalog, strict=strict)
@@ -88,7 +88,7 @@ def _no_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
+def _planned(source: ScriptText, catalog: Catalog, *, strict: bool) -> Plan:
     parsed = parse_all(source)
     statements = parsed.statements
     script = Script(
@@ -108,8 +108,8 @@ def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
     _check_files(plan.sinks)
     answers = [
         asked
-        if isinstance(asked, Answer)
-        else Answer(text=_explained(asked, source, script, strict=strict))
+        if isinstance(asked, StatementAnswer)
+        else StatementAnswer(text=_explained(asked, source, script, strict=strict))
         for asked in script.asked
     ]
     return replace(plan, answers=tuple(answers))
@@ -117,7 +117,7 @@ def _planned(source: Source, catalog: Catalog, *, strict: bool) -> Plan:
 
 def _plan_of(
     sinks: Sequence[Sink],
-    source: Source,
+    source: ScriptText,
     statements: tuple[Statement, ...],
     script: Script,
     *,
@@ -142,7 +142,7 @@ def _plan_of(
 
 
 def _explained(
-    sinks: Sequence[Sink], source: Source, script: Script, *, strict: bool
+    sinks: Sequence[Sink], source: ScriptText, script: Script, *, strict: bool
 ) -> str:
     """The text of EXPLAIN."""
     return _plan_of(sinks, source, (), script, strict=strict).explain()
@@ -203,9 +203,9 @@ def _check_files(sinks: Sequence[Sink]) -> None:
             written[path] = sink.name
 
 
-def _stages(sinks: Sequence[Sink], *, strict: bool) -> tuple[Stage, ...]:
+def _stages(sinks: Sequence[Sink], *, strict: bool) -> tuple[PlanStage, ...]:
     """The sinks after each pass; a sink that breaks a rule does not hide the next."""
-    problems = Collected()
+    problems = ErrorCollector()
     histories = []
     for sink in sinks:
         # Each sink is a query by itself: it shares no source with another.
@@ -216,7 +216,7 @@ def _stages(sinks: Sequence[Sink], *, strict: bool) -> tuple[Stage, ...]:
     columns = zip(*histories, strict=True) if histories else [()] * (len(PASSES) + 1)
     names = [("build", ""), *((p.name, p.reason) for p in PASSES)]
     return tuple(
-        Stage(name, reason, tuple(column))
+        PlanStage(name, reason, tuple(column))
         for (name, reason), column in zip(names, columns, strict=True)
     )
 

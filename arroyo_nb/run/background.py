@@ -14,7 +14,7 @@ LOOK_S = 0.02
 """How often who waits looks."""
 
 
-class Awaited(ABC):
+class BackgroundTask(ABC):
     """Something that ends."""
 
     _told = False

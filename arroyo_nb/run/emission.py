@@ -18,9 +18,9 @@ from types import TracebackType
 from typing import Any
 
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.kafka.emit.destination import Outgoing, Target
+from arroyo_nb.kafka.emit.destination import EmitDestination, Outgoing
 from arroyo_nb.kafka.emit.rows import Made
-from arroyo_nb.run.background import Awaited
+from arroyo_nb.run.background import BackgroundTask
 from arroyo_nb.run.interrupts import LOOK_S, STOP_S, Interrupted
 from arroyo_nb.run.observe.snapshot import RunState
 
@@ -41,7 +41,7 @@ LATE_S = 1.0
 """Rows that are due for longer are sent as if they were due now."""
 
 
-class Pulled:
+class PrefetchingIterator:
     """The rows of an iterator, asked for on a thread of their own."""
 
     def __init__(self, rows: Iterable[Any]) -> None:
@@ -121,7 +121,7 @@ class Pulled:
 
 
 @dataclass(frozen=True)
-class Pace:
+class EmissionPace:
     """When the rows of an emission are due, and when a tape says that they came.
 
     Parameters
@@ -171,7 +171,7 @@ class Pace:
         return 0 if self.together else int(elapsed_s * 1e6)
 
 
-class Emission(Awaited):
+class Emission(BackgroundTask):
     """Rows on their way: what :meth:`arroyo_nb.session.Session.emit` gives.
 
     A context manager that stops it.
@@ -195,8 +195,8 @@ class Emission(Awaited):
         name: str,
         rows: Iterable[Any],
         made: Callable[[Sequence[Any]], Sequence[Made]],
-        target: Target,
-        pace: Pace,
+        target: EmitDestination,
+        pace: EmissionPace,
     ) -> None:
         self.name = name
         self._rows = rows
@@ -281,7 +281,7 @@ class Emission(Awaited):
 
     def _run(self) -> None:
         self._state = RunState.RUNNING
-        pulled = Pulled(self._rows)
+        pulled = PrefetchingIterator(self._rows)
         try:
             with ExitStack() as entered:
                 entered.push(self._target)
@@ -301,7 +301,7 @@ class Emission(Awaited):
         else:
             self._state = RunState.STOPPED if self._stopping else RunState.FINISHED
 
-    def _send(self, pulled: Pulled) -> None:
+    def _send(self, pulled: PrefetchingIterator) -> None:
         """Send all; in a topic, what came before a bad row arrives too."""
         try:
             for records in self._records(pulled):
@@ -315,7 +315,7 @@ class Emission(Awaited):
     def _is_stopped(self) -> bool:
         return self._stopping
 
-    def _records(self, pulled: Pulled) -> Iterator[list[Outgoing]]:
+    def _records(self, pulled: PrefetchingIterator) -> Iterator[list[Outgoing]]:
         began_us, began_s = time.time_ns() // 1000, time.monotonic()
         while not self._stopping:
             elapsed_s = time.monotonic() - began_s

@@ -36,7 +36,7 @@ from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.observe.snapshot import RunState, before_end, naive
 from arroyo_nb.run.options import END, RunOptions
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.sources.sources import Feeds
+from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.spark.failures import (
     FULL,
@@ -48,8 +48,8 @@ from arroyo_nb.spark.failures import (
 )
 from arroyo_nb.spark.lower import Read
 from arroyo_nb.spark.slots import Slots
-from arroyo_nb.spark.state_config import Keeping, query_settings
-from arroyo_nb.state.folder import RunFolder
+from arroyo_nb.spark.state_config import StateConfig, query_settings
+from arroyo_nb.state.folder import StateFolder
 from arroyo_nb.state.identity import plan_identity
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Execution:
         self._name = name
         with _placed(plan):
             self.outputs = outputs or tuple(_output(s, options) for s in plan.sinks)
-            self.feeds = Feeds(
+            self.feeds = Sources(
                 plan.sinks,
                 speed=options.speed,
                 tick=options.trigger or options.flush,
@@ -150,7 +150,7 @@ class Execution:
         self._stopping: tuple[StopMode, str] | None = None
         # Why what winds down cannot come to its end: a server does not answer.
         self._hindrance = ""
-        self._claim: RunFolder | None = None
+        self._claim: StateFolder | None = None
         self._slots: Slots | None = None
         self._repeated: list[Callable[[], None]] = []
         # The newest batch of each query at the last heartbeat.
@@ -284,7 +284,7 @@ class Execution:
             return
         try:
             check_spare()
-            self._claim = claim = RunFolder(
+            self._claim = claim = StateFolder(
                 self._folder,
                 identity=self._identity,
                 name=self._name,
@@ -320,15 +320,15 @@ class Execution:
     def _starter(
         self,
         spark: SparkSession,
-        claim: RunFolder,
+        claim: StateFolder,
         heartbeat: Heartbeat | None,
         context: Context,
     ) -> Callable[[int], None]:
         """What starts the query of an output, by its number."""
-        keeping = Keeping(claim.buckets)
+        keeping = StateConfig(claim.buckets)
         if heartbeat is not None:
             beats = partial(heartbeat.read_stream, spark)
-            keeping = Keeping(claim.buckets, self._plan.updating_ttl, beats)
+            keeping = StateConfig(claim.buckets, self._plan.updating_ttl, beats)
         read: Read = partial(self.feeds.read_stream, spark)
         if self._options.real_time:
             read = partial(self.feeds.read_in_real_time, spark)
@@ -406,7 +406,7 @@ class Execution:
             heartbeat.beat()
             self._beaten = done
 
-    def _heartbeat(self, claim: RunFolder) -> Heartbeat | None:
+    def _heartbeat(self, claim: StateFolder) -> Heartbeat | None:
         """What finds idle state, where there is any."""
         if not any(output.is_stateful for output in self.outputs):
             return None

@@ -55,7 +55,7 @@ class Interrupts:
 
 
 @contextmanager
-def held() -> Iterator[Interrupts]:
+def defer_interrupts() -> Iterator[Interrupts]:
     """Hold the interrupts of the main thread; on any other there are none.
 
     One that was not looked at is raised at the end.

@@ -11,7 +11,7 @@ from typing import Literal
 
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.state.header import Stamp, untold
+from arroyo_nb.state.header import StateHeader, untold
 
 DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -97,7 +97,7 @@ class RunOptions:
     printed: bool = False
     budget_bytes: int = BUDGET_BYTES
     spec: str = ""
-    differs: Callable[[Stamp], str] = untold
+    differs: Callable[[StateHeader], str] = untold
 
     @property
     def ends(self) -> str:

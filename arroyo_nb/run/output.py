@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import (
     CONNECTORS,
-    Reaching,
+    ProbesSink,
     ResumePoint,
     StreamWriter,
     TableSpec,
@@ -40,7 +40,7 @@ from arroyo_nb.run.gate import BatchGate
 from arroyo_nb.run.observe.history import History
 from arroyo_nb.run.observe.progress import (
     LoggedBatch,
-    Progress,
+    TriggerProgress,
     in_real_time,
     logged_watermark,
     new_batches,
@@ -53,7 +53,7 @@ from arroyo_nb.run.results.changes import ChangesPreview
 from arroyo_nb.run.results.preview import Preview, Tee
 from arroyo_nb.run.results.preview_state import PreviewState
 from arroyo_nb.run.sources.batch_size import BatchSize
-from arroyo_nb.run.sources.reader import Places, Reach, Stretches
+from arroyo_nb.run.sources.reader import OffsetRanges, SourceOffsets, SourcePosition
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.bad_rows import DROPPED, read_bad_rows
 from arroyo_nb.spark.boundary import (
@@ -79,8 +79,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-    from arroyo_nb.run.sources.stream import TopicFeed
-    from arroyo_nb.spark.state_config import Keeping
+    from arroyo_nb.run.sources.stream import StreamReader
+    from arroyo_nb.spark.state_config import StateConfig
 
 _log = logging.getLogger(__name__)
 
@@ -181,9 +181,9 @@ class Output:
         self.traces = tuple(
             Trace(node.assign) for node in self.aggregates if node.assign is not None
         )
-        self.progress: Progress | None = None
+        self.progress: TriggerProgress | None = None
         self.resumed_after: LoggedBatch | None = None
-        self.places: Places | None = None
+        self.places: SourceOffsets | None = None
         self.max_event_time: datetime | None = None
         self.history = History()
         self.error: BaseException | None = None
@@ -232,27 +232,29 @@ class Output:
         return self.source_rows.total()
 
     @property
-    def reaches(self) -> Mapping[str, Reach] | None:
+    def reaches(self) -> Mapping[str, SourcePosition] | None:
         """How far it has come in each source; None before its first trigger."""
         return self._reaches(self.places)
 
     @property
-    def reaches_of_batch(self) -> Mapping[str, Reach] | None:
+    def reaches_of_batch(self) -> Mapping[str, SourcePosition] | None:
         """How far it had come with its newest batch, which may be of an earlier run;
         None before that."""
         newest = self.newest_batch
         return self._reaches(newest.places if newest else None)
 
     @property
-    def newest_batch(self) -> Progress | LoggedBatch | None:
+    def newest_batch(self) -> TriggerProgress | LoggedBatch | None:
         """Its newest batch, of this run or else of an earlier one."""
         return self.progress or self.resumed_after
 
-    def _reaches(self, places: Places | None) -> Mapping[str, Reach] | None:
+    def _reaches(
+        self, places: SourceOffsets | None
+    ) -> Mapping[str, SourcePosition] | None:
         if places is None:
             return None
         rows = self.source_rows
-        return {key: Reach(place, rows[key]) for key, place in places.items()}
+        return {key: SourcePosition(place, rows[key]) for key, place in places.items()}
 
     @property
     def streamed(self) -> bool:
@@ -288,7 +290,7 @@ class Output:
         """Whether its table is at a server that :meth:`check` asks."""
         if self._table is None:
             return False
-        return isinstance(CONNECTORS.get(self._table.connector), Reaching)
+        return isinstance(CONNECTORS.get(self._table.connector), ProbesSink)
 
     def check(self, look: Callable[[], None]) -> None:
         """Find out whether its table can be written; asks for seconds.
@@ -301,7 +303,7 @@ class Output:
         if self._table is None:
             return
         connector, span = CONNECTORS.get(self._table.connector), self.sink.span
-        if isinstance(connector, Reaching):
+        if isinstance(connector, ProbesSink):
             try:
                 connector.reach(self._table.spec.resolved(span), look)
             except RunProblem as problem:
@@ -323,7 +325,7 @@ class Output:
         rows: Path,
         budget_bytes: int,
         trigger: timedelta | None,
-        keeping: Keeping,
+        keeping: StateConfig,
         context: Context,
         resume: ResumePoint | None = None,
         mend: Callable[[], None] = lambda: None,
@@ -426,7 +428,7 @@ class Output:
         self._look_whether_busy()
         return bool(news)
 
-    def size_batches(self, topics: Sequence[TopicFeed]) -> None:
+    def size_batches(self, topics: Sequence[StreamReader]) -> None:
         """Have batches read as many records of topics as they can in a bounded time; on
         the worker, after each :meth:`poll`."""
         progress = self.progress
@@ -443,7 +445,7 @@ class Output:
             for topic in topics:
                 topic.limit(self._query, size.records)
 
-    def end_topics(self, topics: Sequence[TopicFeed]) -> None:
+    def end_topics(self, topics: Sequence[StreamReader]) -> None:
         """Have it read topics to their ends and no further; on the worker, with each
         :meth:`poll`, until it has come to that.
 
@@ -490,7 +492,7 @@ class Output:
         worker."""
         return self._query is None or has_ended(self._query)
 
-    def stop(self, topics: Sequence[TopicFeed] = ()) -> None:
+    def stop(self, topics: Sequence[StreamReader] = ()) -> None:
         """End the query and its writer; on the worker, harmless twice.
 
         Parameters
@@ -600,7 +602,7 @@ class Output:
             if self.preview is not None:
                 self._written.append((batch_id, self.preview.state()))
 
-    def _new_progress(self) -> list[Progress]:
+    def _new_progress(self) -> list[TriggerProgress]:
         query = self._query
         last = query.lastProgress if query is not None else None
         if query is None or last is None:
@@ -614,7 +616,7 @@ class Output:
             first=self.progress.batch_id + 1 if self.progress else 0,
         )
 
-    def _take(self, progress: Progress) -> None:
+    def _take(self, progress: TriggerProgress) -> None:
         held_ms = 1000 * self._held_s.pop(progress.batch_id, 0.0)
         progress = replace(progress, batch_ms=max(0.0, progress.batch_ms - held_ms))
         late_watermark = self._watermark_before(progress)
@@ -662,7 +664,7 @@ class Output:
             _, self.shown = self._written.popleft()
         self.progress = progress
 
-    def _rows_written(self, progress: Progress) -> int:
+    def _rows_written(self, progress: TriggerProgress) -> int:
         """As the writer of a batch says, else Spark, on their way or in its sink."""
         observed = progress.observed.get(WRITTEN)
         counts = (
@@ -672,7 +674,7 @@ class Output:
         )
         return int(next((count for count in counts if count is not None), 0))
 
-    def _watermark_before(self, progress: Progress) -> datetime:
+    def _watermark_before(self, progress: TriggerProgress) -> datetime:
         """The watermark of the batch before, which decides what is late in this one."""
         before = self.progress
         if before is not None and before.batch_id == progress.batch_id - 1:
@@ -687,7 +689,7 @@ class Output:
             self.max_event_time = max(self.max_event_time or seen, seen)
 
 
-def _release(query: StreamingQuery, topics: Sequence[TopicFeed]) -> None:
+def _release(query: StreamingQuery, topics: Sequence[StreamReader]) -> None:
     for topic in topics:
         topic.release(query)
 
@@ -709,10 +711,10 @@ def window_assigners(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:
             yield node
 
 
-def _progress(reported: StreamingQueryProgress) -> Progress:
+def _progress(reported: StreamingQueryProgress) -> TriggerProgress:
     return read_progress(json.loads(reported.json))
 
 
-def _read_in(progress: Progress) -> Stretches:
+def _read_in(progress: TriggerProgress) -> OffsetRanges:
     first = progress.first_places
     return {name: (first[name], end) for name, end in progress.places.items()}

@@ -19,11 +19,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.run.background import Awaited
+from arroyo_nb.run.background import BackgroundTask
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.observe import late_rows
 from arroyo_nb.run.observe.bad_records import dropped_records
-from arroyo_nb.run.observe.build_snapshot import data_notes, draw
+from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.options import RunOptions, playing_speed
 from arroyo_nb.run.output import Output
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from arroyo_nb.engine import Engine
     from arroyo_nb.plan import Plan
-    from arroyo_nb.run.observe.progress import Progress
+    from arroyo_nb.run.observe.progress import TriggerProgress
     from arroyo_nb.run.results.preview import OnRows, Preview
-    from arroyo_nb.run.sources.sources import Feeds
+    from arroyo_nb.run.sources.sources import Sources
 
 
 REPR_ROWS = 10
@@ -58,7 +58,7 @@ class RunViews(Protocol):
         """A chart of the rows."""
 
 
-class Run(Awaited):
+class Run(BackgroundTask):
     """A started script; a context manager that stops it.
 
     Its rows are Arrow data: what takes the Arrow PyCapsule interface takes a run, as
@@ -149,12 +149,12 @@ class Run(Awaited):
         return self._execution.outputs
 
     @property
-    def feeds(self) -> Feeds:
+    def feeds(self) -> Sources:
         """What feeds them."""
         return self._execution.feeds
 
     @property
-    def progress(self) -> Progress | None:
+    def progress(self) -> TriggerProgress | None:
         """The newest micro-batch of the first output, as plain numbers."""
         return self.outputs[0].progress
 
@@ -473,7 +473,7 @@ class Run(Awaited):
         whose progress is known.
         """
         with self._execution.lock, self.outputs[0].lock:
-            return draw(self, rows)
+            return build_snapshot(self, rows)
 
     def discard(self) -> Run:
         """Stop it and remove its folder where no user named it; returns at once."""

@@ -11,10 +11,10 @@ from typing import Any
 from arroyo_nb.engine.jars import Tell
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.kafka.emit.rows import incoming
-from arroyo_nb.kafka.emit.targets import Names, Wish
-from arroyo_nb.kafka.recording import Limits, Recorder, Recording
-from arroyo_nb.run.emission import Emission, Pace
-from arroyo_nb.run.interrupts import Interrupted, held
+from arroyo_nb.kafka.emit.targets import EmitOptions, Names
+from arroyo_nb.kafka.recording import Recording, RecordingLimits, TopicRecorder
+from arroyo_nb.run.emission import Emission, EmissionPace
+from arroyo_nb.run.interrupts import Interrupted, defer_interrupts
 from arroyo_nb.run.options import duration
 from arroyo_nb.tape.redaction import Redactor
 
@@ -27,7 +27,7 @@ def record(
     path: Path,
     *,
     begin: str | None,
-    limits: Limits,
+    limits: RecordingLimits,
     redact: Sequence[str],
     tell: Tell,
 ) -> Recording:
@@ -43,9 +43,9 @@ def record(
     if begin not in BEGINNINGS:
         raise RunProblem(f"begin is neither 'latest' nor 'earliest': '{begin}'")
     fields = Redactor(redact) if redact else None
-    with held() as interrupts:
+    with defer_interrupts() as interrupts:
         table, stream = names.source(topic, begin, interrupts.check)
-        recorder = Recorder(stream, path, limits, fields)
+        recorder = TopicRecorder(stream, path, limits, fields)
         made = recorder.record(tell=tell, check=interrupts.check, table=table)
     if isinstance(made.error, KeyboardInterrupt):
         raise Interrupted(f"stopped by interrupt; recorded {made}")
@@ -56,7 +56,7 @@ def record(
     return made
 
 
-def limits(stop_after: str | timedelta, most: int) -> Limits:
+def limits(stop_after: str | timedelta, most: int) -> RecordingLimits:
     """After what a recording ends.
 
     Raises
@@ -68,12 +68,12 @@ def limits(stop_after: str | timedelta, most: int) -> Limits:
         raise RunProblem(f"most must be a number of records, from 1 on: {most}")
     length = duration(stop_after)
     assert length is not None, "it is given"
-    return Limits(length, most)
+    return RecordingLimits(length, most)
 
 
 @contextmanager
 def emit(
-    names: Names, target: str | Path, rows: Any, wish: Wish, *, wait: bool | None
+    names: Names, target: str | Path, rows: Any, wish: EmitOptions, *, wait: bool | None
 ) -> Iterator[Emission]:
     """Send rows, as :meth:`arroyo_nb.session.Session.emit` does: what has begun is
     given, and waited for at the end where that is asked for.
@@ -84,9 +84,9 @@ def emit(
         When nothing can be sent; where it is waited for also when a row could not be.
     """
     source, there = incoming(rows)
-    with held() as interrupts:
+    with defer_interrupts() as interrupts:
         place = names.destination(target, wish, interrupts.check)
-        pace = Pace(wish.rate, there, held_back=not (there and place.is_tape))
+        pace = EmissionPace(wish.rate, there, held_back=not (there and place.is_tape))
         emission = Emission(place.name, source, place.made, place.target, pace)
         yield emission.start()
         if (there and wish.rate is None) if wait is None else wait:
@@ -95,7 +95,7 @@ def emit(
 
 def wish(
     rate: float | None, key: str | None, timestamp: str | None, columns: Sequence[str]
-) -> Wish:
+) -> EmitOptions:
     """How rows are to be sent.
 
     Raises
@@ -109,4 +109,4 @@ def wish(
             f"the rate {rate!r} is not a positive number of rows a second",
             hint="leave it out to send as fast as can be",
         )
-    return Wish(rate, key, timestamp, tuple(columns))
+    return EmitOptions(rate, key, timestamp, tuple(columns))

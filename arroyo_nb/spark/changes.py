@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
-from arroyo_nb.changelog.latest import LatestRow
+from arroyo_nb.changelog.latest import LatestRowKernel
 from arroyo_nb.schema import TIMESTAMP, quoted
-from arroyo_nb.spark.state_config import Keeping
+from arroyo_nb.spark.state_config import StateConfig
 from arroyo_nb.spark.stateful import (
     arrow_schema,
     row_id,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import nodes
 
 
-def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFrame:
+def latest(frame: DataFrame, node: nodes.LatestRow, keeping: StateConfig) -> DataFrame:
     """The changes of a table: its columns, ``_timestamp``, weight and id.
 
     Parameters
@@ -38,7 +38,7 @@ def latest(frame: DataFrame, node: nodes.LatestRow, keeping: Keeping) -> DataFra
     items = [f"{quoted(name)} AS {word}" for name, word in names.items()]
     items += timed(node, TIMESTAMP)
     schema = arrow_schema(frame.selectExpr(*items))
-    operator = LatestRow(schema, tuple(names[key] for key in node.keys))
+    operator = LatestRowKernel(schema, tuple(names[key] for key in node.keys))
     changes = updated(frame.selectExpr(*items, WEIGHT, SEQUENCE), operator, keeping)
     return changes.selectExpr(
         *(f"{word} AS {quoted(name)}" for name, word in names.items()),

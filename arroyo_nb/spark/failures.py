@@ -49,7 +49,7 @@ class SparkDataProblem(SparkProblem, DataProblem):
     """A value that Spark cannot read, convert or write."""
 
 
-class _Rule(NamedTuple):
+class _FailureRule(NamedTuple):
     """What a user is told of an error class.
 
     ``sentence`` is filled with the named groups of ``pattern`` in Spark's text. What is
@@ -83,12 +83,12 @@ _STATE = "start with another state folder, or run the query as it was before"
 _GO_ON = "the next cell starts a new one; a run with a state folder resumes there"
 _RAISED = "USER_RAISED_EXCEPTION"
 _RULES = (
-    _Rule(
+    _FailureRule(
         "DIVIDE_BY_ZERO|REMAINDER_BY_ZERO",
         "an integer was divided by zero",
         "write x / nullif(y, 0) to get NULL instead",
     ),
-    _Rule(
+    _FailureRule(
         "CAST_INVALID_INPUT",
         "the value {value} is no {target}",
         _TRY_CAST,
@@ -97,7 +97,7 @@ _RULES = (
         r'"(?P<target>[^"]+)"',
         of_data=True,
     ),
-    _Rule(
+    _FailureRule(
         "CAST_OVERFLOW|CAST_OVERFLOW_IN_TABLE_INSERT",
         "the value {value} is out of the range of {target}",
         _TRY_CAST,
@@ -106,38 +106,38 @@ _RULES = (
         r'cannot be cast to "(?P<target>[^"]+)"',
         of_data=True,
     ),
-    _Rule(
+    _FailureRule(
         "NUMERIC_VALUE_OUT_OF_RANGE",
         "the number {value} does not fit into {target}",
         "declare more digits, or cast to DOUBLE",
         r"(?P<value>-?[\d.E+-]+) cannot be represented as (?P<target>Decimal\([^)]*\))",
         of_data=True,
     ),
-    _Rule(
+    _FailureRule(
         "ARITHMETIC_OVERFLOW|BINARY_ARITHMETIC_OVERFLOW|INTERVAL_ARITHMETIC_OVERFLOW",
         "a number became too large for its type",
         "cast to a wider type first, such as x::DOUBLE",
     ),
-    _Rule(
+    _FailureRule(
         "DATETIME_OVERFLOW",
         "a date or time is out of the range that can be stored",
         "years 0001 to 9999 can be",
         of_data=True,
     ),
-    _Rule(
+    _FailureRule(
         "CANNOT_PARSE_TIMESTAMP|CANNOT_PARSE_TIME",
         "a text is no timestamp of that pattern: {reason}",
         _TRY_CAST,
         r"(?P<reason>Text '.*?' could not be parsed[^.]*)",
         of_data=True,
     ),
-    _Rule(
+    _FailureRule(
         "INVALID_PARAMETER_VALUE",
         "{problem}",
         None,
         r"(?P<problem>The value of parameter\(s\) .*?)\. SQLSTATE",
     ),
-    _Rule(
+    _FailureRule(
         _RAISED,
         "{said}",
         None,
@@ -146,38 +146,38 @@ _RULES = (
         rf"{re.escape(DROP_HINT)}|{re.escape(MISMATCH_HINT)}))?(?: SQLSTATE|\n|$)",
         of_data=True,
     ),
-    _Rule(
+    _FailureRule(
         "FAILED_READ_FILE|FILE_NOT_EXIST|PATH_NOT_FOUND",
         "a file that the run was reading is gone or cannot be read",
         "files of a run's state folder must not be touched while it runs",
         lasting=False,
     ),
-    _Rule(
+    _FailureRule(
         "STATE_STORE_(KEY|VALUE)_SCHEMA_NOT_COMPATIBLE"
         "|STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
         "|STATE_STORE_INVALID_PROVIDER",
         "the state of this run was kept by another query",
         _STATE,
     ),
-    _Rule(
+    _FailureRule(
         "STREAMING_CHECKPOINT_MISSING_METADATA_FILE|CANNOT_LOAD_CHECKPOINT_FILE_MANAGER"
         "|CANNOT_LOAD_STATE_STORE|CHECKPOINT_FILE|INVALID_LOG_VERSION"
         "|MALFORMED_LOG_FILE",
         UNREADABLE,
         RESTORE,
     ),
-    _Rule(
+    _FailureRule(
         "CONCURRENT_STREAM_LOG_UPDATE|CONCURRENT_QUERY",
         "another run uses the same state folder",
         "stop it, or give this run a folder of its own",
         lasting=False,
     ),
-    _Rule(
+    _FailureRule(
         "EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE",
         "the event time is not a TIMESTAMP",
         "cast it in a generated column and name that in WATERMARK FOR",
     ),
-    _Rule(
+    _FailureRule(
         "PYTHON_EXCEPTION",
         "a Python function failed: {said}",
         None,
@@ -186,7 +186,7 @@ _RULES = (
     ),
 )
 _WORDLESS = (
-    _Rule(
+    _FailureRule(
         "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
         "records of partition {partition} of the topic '{topic}' were deleted before "
         "they were read: the offsets from {first} up to {after} are not all there",
@@ -196,21 +196,21 @@ _WORDLESS = (
         r"Could not read records in offset \[(?P<first>\d+), (?P<after>\d+)\)"
         r" for topic partition (?P<topic>\S+)-(?P<partition>\d+)",
     ),
-    _Rule(
+    _FailureRule(
         "KAFKA_DATA_LOSS",
         "records of a topic were deleted before they were read: {reason}",
         _LOST,
         r"Some data may have been lost(?s:.*?)Reason:\s*"
         r"(?P<reason>[^\n]+?)\.?\s*(?:\n|$)",
     ),
-    _Rule(
+    _FailureRule(
         "partition added",
         PARTITION_ADDED,
         "run it again",
         r"you must specify all TopicPartitions",
         lasting=False,
     ),
-    _Rule(
+    _FailureRule(
         "kafka away",
         "the broker did not take records in time: {reason}",
         "it may be down, or the topic gone; go on from the checkpoint once it is there",
@@ -218,7 +218,7 @@ _WORDLESS = (
         r"(?P<reason>(?:Expiring|Topic) [^\n]+?)\.?\s*(?:\n|$)",
         lasting=False,
     ),
-    _Rule(
+    _FailureRule(
         "kafka refuses",
         "the broker does not take a record: {reason}",
         "look at the topic's settings, and at what its user may do",
@@ -226,40 +226,40 @@ _WORDLESS = (
         r"|ClusterAuthorization|InvalidTopic)Exception: "
         r"(?P<reason>[^\n]+?)\.?\s*(?:\n|$)",
     ),
-    _Rule(
+    _FailureRule(
         "no kafka",
         "Spark has no Kafka connector",
         "hand in a SparkSession that has the package spark-sql-kafka-0-10",
         r"Failed to find (?:the )?data source: kafka",
     ),
-    _Rule(
+    _FailureRule(
         "python worker",
         "a Python worker of Spark ended by itself",
         "a UDF may have crashed its process or run out of memory",
         r"Python worker (exited unexpectedly|failed to connect)",
         lasting=False,
     ),
-    _Rule(
+    _FailureRule(
         "spark is stopped",
         GONE,
         _GO_ON,
         r"SparkContext was (?:shut down|stopped)|stopped SparkContext",
         lasting=False,
     ),
-    _Rule(
+    _FailureRule(
         "memory",
         "the Spark process ran out of memory",
         "ARROYO_NB_HEAP=4g gives it more",
         r"OutOfMemoryError",
         lasting=False,
     ),
-    _Rule(
+    _FailureRule(
         "regex",
         "a text is no regular expression: {problem}",
         None,
         r"PatternSyntaxException: (?P<problem>[^\n]+)",
     ),
-    _Rule(
+    _FailureRule(
         "disk",
         FULL,
         "make space and run again",
@@ -267,7 +267,7 @@ _WORDLESS = (
         lasting=False,
     ),
 )
-_UNANSWERED = _Rule(
+_UNANSWERED = _FailureRule(
     "java is gone",
     GONE,
     _GO_ON,
@@ -422,7 +422,9 @@ def _first_cause(text: str) -> re.Match[str] | None:
     return next(causes, None)
 
 
-def _by_words(rules: Sequence[_Rule], text: str, whole: str) -> SparkProblem | None:
+def _by_words(
+    rules: Sequence[_FailureRule], text: str, whole: str
+) -> SparkProblem | None:
     cause = _first_cause(text)
     if cause is not None and cause[1] == _OF_PYTHON:
         refused = _REFUSED.search(text)
@@ -444,7 +446,9 @@ def _of_system(said: str, whole: str) -> SparkProblem:
     return SparkProblem(said, hint=RAISE, error_class=None, detail=whole)
 
 
-def _told(rule: _Rule, found: re.Match[str], text: str, whole: str) -> SparkProblem:
+def _told(
+    rule: _FailureRule, found: re.Match[str], text: str, whole: str
+) -> SparkProblem:
     words = re.compile(rule.pattern).search(text, found.end()) if rule.pattern else None
     values = words.groupdict() if words else {}
     try:
@@ -458,7 +462,7 @@ def _told(rule: _Rule, found: re.Match[str], text: str, whole: str) -> SparkProb
 
 
 def _problem(
-    rule: _Rule, sentence: str, error_class: str | None, whole: str
+    rule: _FailureRule, sentence: str, error_class: str | None, whole: str
 ) -> SparkProblem:
     return (SparkDataProblem if rule.of_data else SparkProblem)(
         sentence,

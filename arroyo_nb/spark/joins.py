@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
-from arroyo_nb.changelog.join import UpdatingJoin
+from arroyo_nb.changelog.join import JoinKernel
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.names.typing import column
 from arroyo_nb.plan.queries.join_conditions import is_one_sided
 from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.join_conditions import pair_condition
-from arroyo_nb.spark.state_config import Keeping
+from arroyo_nb.spark.state_config import StateConfig
 from arroyo_nb.spark.stateful import (
-    Columns,
+    OperatorColumns,
     arrow_schema,
     hashed,
     row_id,
@@ -45,7 +45,7 @@ def joined(
     right: DataFrame,
     node: nodes.UpdatingJoin,
     row_times: tuple[str, str],
-    keeping: Keeping,
+    keeping: StateConfig,
 ) -> DataFrame:
     """The pairs: both sides' columns and ``_timestamp``; weight and id of changes.
 
@@ -62,8 +62,8 @@ def joined(
     """
     timed = node.timed or not nodes.is_updating(node)
     sides = (
-        _Side(left, node.left, row_times[0], "l_", timed),
-        _Side(right, node.right, row_times[1], "r_", timed),
+        _JoinInput(left, node.left, row_times[0], "l_", timed),
+        _JoinInput(right, node.right, row_times[1], "r_", timed),
     )
     pairs = (
         tuple(side.columns.add(key) for side, key in zip(sides, pair, strict=True))
@@ -73,7 +73,7 @@ def joined(
     condition = None
     if node.condition is not None:
         condition = pair_condition(node.condition, lambda e: _one_sided(e, sides))
-    operator = UpdatingJoin(
+    operator = JoinKernel(
         sides[0].held(),
         sides[1].held(),
         tuple(left for left, _ in keys),
@@ -99,7 +99,7 @@ def joined(
     return changes.selectExpr(*names, time_of(node, time), WEIGHT, named_by)
 
 
-class _Side:
+class _JoinInput:
     """What a join reads of one input.
 
     Of rows that only come, each pair has its event time; of those that may be taken
@@ -114,7 +114,7 @@ class _Side:
         prefix: str,
         timed: bool,
     ) -> None:
-        self.columns = Columns(node.schema.names, row_time, prefix)
+        self.columns = OperatorColumns(node.schema.names, row_time, prefix)
         self.time = f"{prefix}time"
         self.id = f"{prefix}id"
         self.updating = nodes.is_updating(node)
@@ -152,7 +152,9 @@ class _Side:
         return items
 
 
-def _one_sided(expression: exp.Expr, sides: tuple[_Side, _Side]) -> str | None:
+def _one_sided(
+    expression: exp.Expr, sides: tuple[_JoinInput, _JoinInput]
+) -> str | None:
     """The column of the side that an expression reads; a constant is the left one's."""
     for side in sides:
         if is_one_sided(expression, side.schema):

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from arroyo_nb.connectors import CONNECTORS, Asker
+from arroyo_nb.connectors import CONNECTORS, LookupClient
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS, Decoder, line_format
 from arroyo_nb.options import OptionValue
@@ -138,7 +138,7 @@ def asked(frame: DataFrame, node: nodes.LookupJoin, row_time: str) -> DataFrame:
     return made.selectExpr(*named, UNREAD)
 
 
-def _worker(node: nodes.LookupJoin, names: Sequence[str]) -> Lookup:
+def _worker(node: nodes.LookupJoin, names: Sequence[str]) -> BatchLookup:
     table = node.table
     spec = table.spec.resolved(node.span)
     asker = CONNECTORS.get(table.connector).asker(spec)
@@ -146,7 +146,7 @@ def _worker(node: nodes.LookupJoin, names: Sequence[str]) -> Lookup:
     format_ = FORMATS.get(str(spec.options["format"]))
     wanted = {"bad_data", *(option.name for option in format_.options)}
     apart = {field.name for field in table.metadata}
-    return Lookup(
+    return BatchLookup(
         uuid.uuid4().hex,
         asker,
         table.name,
@@ -165,7 +165,7 @@ def _worker(node: nodes.LookupJoin, names: Sequence[str]) -> Lookup:
 
 
 @dataclass(frozen=True)
-class Lookup:
+class BatchLookup:
     """What a worker does to the rows of a batch; pickled.
 
     Parameters
@@ -189,7 +189,7 @@ class Lookup:
     """
 
     name: str
-    asker: Asker
+    asker: LookupClient
     table: str
     format: str
     physical: Schema

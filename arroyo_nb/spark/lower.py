@@ -29,7 +29,7 @@ from arroyo_nb.spark.aggregates import measure_sql
 from arroyo_nb.spark.bad_rows import BadRows
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.observe import observed_input, observed_sessions
-from arroyo_nb.spark.state_config import KEPT, Keeping
+from arroyo_nb.spark.state_config import KEPT, StateConfig
 from arroyo_nb.spark.windows import END_OF_TIME, WINDOW, assigned, finished, marked
 from arroyo_nb.tape import END_OF_TIME_US
 
@@ -62,7 +62,7 @@ class _Lowering:
     windowed: bool
     watermarked: bool
     numbers: dict[int, int]
-    keeping: Keeping
+    keeping: StateConfig
     bad_rows: BadRows
 
 
@@ -72,7 +72,7 @@ def lower(
     *,
     observed: bool = False,
     again: bool = False,
-    keeping: Keeping = KEPT,
+    keeping: StateConfig = KEPT,
 ) -> DataFrame:
     """A plan as a DataFrame: its visible columns and the hidden ones.
 
@@ -297,7 +297,7 @@ def lower_window_aggregate(
     window, *others = assigned(node.assign, alone=not keys)
     groups = frame.groupBy(window, *others, *keys)
     # The window twice: the column that one sees, and the one that has the watermark.
-    if not isinstance(node.assign, nodes.Session):
+    if not isinstance(node.assign, nodes.SessionWindow):
         return groups.agg(window.alias(node.window_name), *_measures(node))
     # agg() must be given something; Spark prunes what is not selected.
     rows = groups.agg(*_measures(node) or [F.count(F.lit(1))])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.plan.nodes import (
     Hop,
-    Session,
+    SessionWindow,
     Tumble,
     Window,
     WindowAggregate,
@@ -84,7 +84,7 @@ def pane(window: Window) -> timedelta:
             return width
         case Hop(slide, width):
             return gcd(slide // MICROSECOND, width // MICROSECOND) * MICROSECOND
-        case Session(gap):
+        case SessionWindow(gap):
             return max(gap // SESSION_PIECES, MICROSECOND)
         case _:
             assert_never(window)

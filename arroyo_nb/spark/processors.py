@@ -17,9 +17,9 @@ from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 if TYPE_CHECKING:
-    from arroyo_nb.changelog.aggregate import UpdatingAggregate
+    from arroyo_nb.changelog.aggregate import AggregateKernel
     from arroyo_nb.changelog.state import State
-    from arroyo_nb.spark.stateful_operators import Stepping
+    from arroyo_nb.spark.stateful_operators import StatefulOperator
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -30,7 +30,7 @@ _STATE = StructType([StructField("tables", BinaryType())])
 class Bucket(StatefulProcessor):  # type: ignore[misc]
     """A processor whose state is that of an operator, for each bucket of keys."""
 
-    def __init__(self, operator: Stepping) -> None:
+    def __init__(self, operator: StatefulOperator) -> None:
         self._packed = Packed(operator)
 
     def init(self, handle: Any) -> None:
@@ -50,7 +50,7 @@ class Bucket(StatefulProcessor):  # type: ignore[misc]
 class Step(Bucket):
     """A bucket's state, taken one batch further."""
 
-    def __init__(self, operator: Stepping, ttl_us: int | None) -> None:
+    def __init__(self, operator: StatefulOperator, ttl_us: int | None) -> None:
         super().__init__(operator)
         self._ttl_us = ttl_us
 
@@ -80,7 +80,7 @@ class Step(Bucket):
 class Close(Bucket):
     """A bucket's state of open windows."""
 
-    _packed: Packed[UpdatingAggregate]
+    _packed: Packed[AggregateKernel]
 
     def handleInputRows(self, _key: Any, rows: Any, timers: Any) -> Any:  # noqa: N802
         layout = self._packed.value.partial_layout

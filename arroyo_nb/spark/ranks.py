@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, cast
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.measures import Order
-from arroyo_nb.changelog.rank import Limit, Number, Numbering, UpdatingRank
+from arroyo_nb.changelog.rank import NumberColumn, Numbering, RankKernel, RankLimit
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.names.typing import column
 from arroyo_nb.schema import quoted, spark_type
-from arroyo_nb.spark.state_config import Keeping
-from arroyo_nb.spark.stateful import Columns, row_id, time_of, timed, updated
+from arroyo_nb.spark.state_config import StateConfig
+from arroyo_nb.spark.stateful import OperatorColumns, row_id, time_of, timed, updated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,7 +29,7 @@ _FIRST = nodes.Limit("row_number", 1)
 
 
 def ranked(
-    frame: DataFrame, node: nodes.UpdatingRank, row_time: str, keeping: Keeping
+    frame: DataFrame, node: nodes.UpdatingRank, row_time: str, keeping: StateConfig
 ) -> DataFrame:
     """The changes of the numbered rows: columns, ``_timestamp``, weight and id.
 
@@ -44,7 +44,7 @@ def ranked(
     keeping
         How the state is kept.
     """
-    columns = Columns(node.input.schema.names, row_time)
+    columns = OperatorColumns(node.input.schema.names, row_time)
     values = {field.name: columns.add(column(field)) for field in node.input.schema}
     keys = dict.fromkeys(columns.add(key) for key in node.keys)
     order = tuple(
@@ -53,7 +53,7 @@ def ranked(
     )
     retracts = nodes.is_updating(node.input)
     rows, schema = columns.read(frame, retracts, timed(node, row_time))
-    operator = UpdatingRank(
+    operator = RankKernel(
         schema, tuple(keys), order, _numbers(node), _limit(node), retracts
     )
     named = [f"{name} AS {quoted(visible)}" for visible, name in values.items()]
@@ -67,22 +67,22 @@ def ranked(
     )
 
 
-def _numbers(node: nodes.UpdatingRank) -> tuple[Number, ...]:
+def _numbers(node: nodes.UpdatingRank) -> tuple[NumberColumn, ...]:
     """Under plain names, as all that is handed to Python."""
     return tuple(
-        Number(f"n_{place}", cast(Numbering, number.function))
+        NumberColumn(f"n_{place}", cast(Numbering, number.function))
         for place, number in enumerate(node.numbers)
     )
 
 
-def _limit(node: nodes.UpdatingRank) -> Limit | None:
+def _limit(node: nodes.UpdatingRank) -> RankLimit | None:
     if node.limit is None:
         return None
-    return Limit(cast(Numbering, node.limit.function), node.limit.last)
+    return RankLimit(cast(Numbering, node.limit.function), node.limit.last)
 
 
 def _identity(
-    operator: UpdatingRank, node: nodes.UpdatingRank, values: list[str]
+    operator: RankKernel, node: nodes.UpdatingRank, values: list[str]
 ) -> tuple[str, ...]:
     """The columns that name a row."""
     places = [n.name for n in operator.numbers if n.function == "row_number"]

@@ -58,7 +58,7 @@ def _set(spark: SparkSession, settings: Mapping[str, str]) -> None:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class StateConfig:
     """How state is cut, and when it is forgotten.
 
     Parameters
@@ -85,5 +85,5 @@ class Keeping:
         return None if self.ttl is None else self.ttl // timedelta(microseconds=1)
 
 
-KEPT = Keeping()
+KEPT = StateConfig()
 """For as long as the query lives, in as many buckets as is usual."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
-from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall, Order
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import (
@@ -33,14 +33,14 @@ from arroyo_nb.schema import (
 from arroyo_nb.spark.bucket_numbers import placed
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.processors import Step
-from arroyo_nb.spark.state_config import Keeping
+from arroyo_nb.spark.state_config import StateConfig
 from arroyo_nb.spark.stateful_operators import (
     BUCKET,
     NOW,
     PARTS,
-    OneInput,
     Partials,
-    Stepping,
+    StatefulOperator,
+    UnaryOperator,
     decoded,
 )
 from arroyo_nb.state.canonical import Canonical
@@ -58,7 +58,7 @@ _WIDEST = "decimal(38,0)"
 
 
 def aggregated(
-    frame: DataFrame, node: nodes.UpdatingAggregate, row_time: str, keeping: Keeping
+    frame: DataFrame, node: nodes.UpdatingAggregate, row_time: str, keeping: StateConfig
 ) -> DataFrame:
     """The changes of one row per key: its columns, ``_timestamp``, weight and id.
 
@@ -74,14 +74,14 @@ def aggregated(
         How the state is kept.
     """
     retracts = nodes.is_updating(node.input)
-    columns = Columns(node.input.schema.names, row_time)
+    columns = OperatorColumns(node.input.schema.names, row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
     calls = calls_of(node.measures, columns)
     rows, schema = columns.read(frame, retracts, timed(node, row_time))
     # Two columns of a DISTINCT may be one expression.
     distinct = tuple(dict.fromkeys(keys))
     time = ROW_TIME if node.timed else None
-    operator = UpdatingAggregate(schema, distinct, calls, retracts, time)
+    operator = AggregateKernel(schema, distinct, calls, retracts, time)
     changes = updated(rows, operator, keeping)
     named = (
         f"{name} AS {quoted(key.name)}"
@@ -96,7 +96,7 @@ def aggregated(
     )
 
 
-class Columns:
+class OperatorColumns:
     """What an operator reads: each expression once, named by its place.
 
     A saved state has these names. They are made of nothing else than the plan says:
@@ -172,7 +172,7 @@ def hashed(values: Sequence[str]) -> str:
 
 
 def calls_of(
-    measures: Sequence[nodes.Measure], columns: Columns
+    measures: Sequence[nodes.Measure], columns: OperatorColumns
 ) -> tuple[AggregateCall, ...]:
     """The aggregates that an operator computes, over columns that it reads; each is
     named by its place, as a saved state has it."""
@@ -180,7 +180,7 @@ def calls_of(
     return tuple(_call(f"agg_{n}", measure, columns) for n, measure in named)
 
 
-def _call(name: str, measure: nodes.Measure, columns: Columns) -> AggregateCall:
+def _call(name: str, measure: nodes.Measure, columns: OperatorColumns) -> AggregateCall:
     from pyspark.sql.pandas.types import to_arrow_type
     from pyspark.sql.types import DataType
 
@@ -223,7 +223,9 @@ def _is_unsigned_sum(measure: nodes.Measure) -> bool:
     return measure.function == "sum" and measure.type == BIGINT_UNSIGNED
 
 
-def updated(frame: DataFrame, operator: OneInput, keeping: Keeping) -> DataFrame:
+def updated(
+    frame: DataFrame, operator: UnaryOperator, keeping: StateConfig
+) -> DataFrame:
     """The changes of an operator's output.
 
     Parameters
@@ -239,7 +241,9 @@ def updated(frame: DataFrame, operator: OneInput, keeping: Keeping) -> DataFrame
     return stepped(parts, operator, keeping)
 
 
-def stepped(parts: DataFrame, operator: Stepping, keeping: Keeping) -> DataFrame:
+def stepped(
+    parts: DataFrame, operator: StatefulOperator, keeping: StateConfig
+) -> DataFrame:
     """The changes of an operator's output, from the partial states of its input.
 
     Parameters

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.changelog.aggregate import GROUPS, UpdatingAggregate
-from arroyo_nb.changelog.join import UpdatingJoin
+from arroyo_nb.changelog.aggregate import GROUPS, AggregateKernel
+from arroyo_nb.changelog.join import JoinKernel
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, whole
 from arroyo_nb.changelog.state import Layout, State, put_stream, split
 from arroyo_nb.changelog.zset import consolidate, weights
@@ -35,7 +35,7 @@ PARTIAL_ROWS = 100_000
 one batch, so that the next one is made while these are added up."""
 
 
-class Stepping(Protocol):
+class StatefulOperator(Protocol):
     """What an operator of :mod:`arroyo_nb.changelog` is to its bucket."""
 
     @property
@@ -63,7 +63,7 @@ class Stepping(Protocol):
         """The bucket of each row of a state's first table, of so many buckets."""
 
 
-class OneInput(Stepping, Protocol):
+class UnaryOperator(StatefulOperator, Protocol):
     """An operator of one input."""
 
     def partial(self, rows: pa.Table) -> State:
@@ -74,7 +74,7 @@ class OneInput(Stepping, Protocol):
 class Partials:
     """Rows as partial states, one per bucket that they touch."""
 
-    operator: OneInput
+    operator: UnaryOperator
     buckets: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -86,7 +86,7 @@ class Partials:
 class SidePartials:
     """Rows of one side as partial states, one per bucket that they touch."""
 
-    operator: UpdatingJoin
+    operator: JoinKernel
     number: int
     buckets: int
 
@@ -105,7 +105,7 @@ class WindowPartials:
     The window's edges are the operator's first two keys.
     """
 
-    operator: UpdatingAggregate
+    operator: AggregateKernel
     buckets: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -123,7 +123,7 @@ class WindowPartials:
             yield pa.record_batch(made, names=[BUCKET, START, END, "part"])
 
 
-def sent(part: State, operator: Stepping, buckets: int) -> pa.RecordBatch:
+def sent(part: State, operator: StatefulOperator, buckets: int) -> pa.RecordBatch:
     """A partial state as rows of :data:`PARTS`."""
     layout = operator.partial_layout
     pieces = split(part, operator.buckets(part, buckets))
@@ -136,7 +136,7 @@ def sent(part: State, operator: Stepping, buckets: int) -> pa.RecordBatch:
 
 
 def taken_further(
-    operator: Stepping,
+    operator: StatefulOperator,
     state: State,
     parts: Sequence[State],
     now_us: int,

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import quoted
 from arroyo_nb.spark.bucket_numbers import placed
 from arroyo_nb.spark.processors import Close
-from arroyo_nb.spark.state_config import Keeping
-from arroyo_nb.spark.stateful import Columns, calls_of, measured, told
+from arroyo_nb.spark.state_config import StateConfig
+from arroyo_nb.spark.stateful import OperatorColumns, calls_of, measured, told
 from arroyo_nb.spark.stateful_operators import BUCKET, END, START, WindowPartials
 from arroyo_nb.spark.windows import WINDOW, assigned, marked
 
@@ -35,7 +35,7 @@ _BOTH = f"named_struct('start', {START}, 'end', {END})"
 
 
 def closed(
-    frame: DataFrame, node: nodes.WindowAggregate, row_time: str, keeping: Keeping
+    frame: DataFrame, node: nodes.WindowAggregate, row_time: str, keeping: StateConfig
 ) -> DataFrame:
     """One final row per key and window: the window, the keys, the measures, `_window`.
 
@@ -50,13 +50,13 @@ def closed(
     keeping
         Into how many buckets state is cut.
     """
-    columns = Columns(node.input.schema.names, row_time)
+    columns = OperatorColumns(node.input.schema.names, row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
     calls = calls_of(node.measures, columns)
     edges = [f"{WINDOW}.start AS {START}", f"{WINDOW}.end AS {END}"]
     in_windows = frame.select("*", *assigned(node.assign, alone=False))
     rows, schema = columns.read(in_windows, retracts=True, also=edges)
-    operator = UpdatingAggregate(schema, (START, END, *dict.fromkeys(keys)), calls)
+    operator = AggregateKernel(schema, (START, END, *dict.fromkeys(keys)), calls)
     parts = rows.mapInArrow(WindowPartials(operator, keeping.buckets), _PARTS)
     steps = (
         parts.selectExpr(placed(keeping.buckets), START, END, "part")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
-from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window
+from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble, Window
 from arroyo_nb.schema import MICROSECOND, TIMESTAMP, quoted
 from arroyo_nb.tape import END_OF_TIME_US
 
@@ -45,7 +45,7 @@ def assigned(window: Window | None, *, alone: bool) -> list[Column]:
             return [F.window(TIMESTAMP, _text(width)).alias(WINDOW)]
         case Hop(slide, width):
             return [F.window(TIMESTAMP, _text(width), _text(slide)).alias(WINDOW)]
-        case Session(gap):
+        case SessionWindow(gap):
             # Spark refuses a session without another key on a stream, and drops a
             # constant one: this one is the same for all rows, but not a constant.
             same = F.expr(f"{quoted(TIMESTAMP)} > {END_OF_TIME}")
@@ -60,7 +60,7 @@ def finished(window: Window | None) -> Column:
     """``_window`` as it leaves an aggregate, marked with the watermark."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    if not isinstance(window, Session):
+    if not isinstance(window, SessionWindow):
         return F.col(WINDOW)
     start, end = (f"{quoted(WINDOW)}.{quoted(edge)}" for edge in ("start", "end"))
     one = "INTERVAL '0.000001' SECOND"

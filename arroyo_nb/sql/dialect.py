@@ -67,8 +67,9 @@ def name_span(statement: exp.Expr) -> Span | None:
     return None if table is None else span_of(table)
 
 
-class Arroyo(Postgres):
-    """The dialect; ``Arroyo().tokenize`` and ``Arroyo().parser`` are what is used."""
+class ArroyoDialect(Postgres):
+    """The dialect; ``ArroyoDialect().tokenize`` and ``ArroyoDialect().parser`` are what
+    is used."""
 
     INDEX_OFFSET = 0
     NORMALIZE_NOT_NULL = True

@@ -20,11 +20,11 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported
-from arroyo_nb.source import Source, Span
+from arroyo_nb.source import ScriptText, Span
 from arroyo_nb.sql.asides import ASIDES, is_explain, parse_aside
 from arroyo_nb.sql.commas import CLOSING, OPENING, missing_comma
 from arroyo_nb.sql.comments import blanked
-from arroyo_nb.sql.dialect import Arroyo, span_of
+from arroyo_nb.sql.dialect import ArroyoDialect, span_of
 from arroyo_nb.sql.grammar import GrammarError
 from arroyo_nb.sql.other_dialects import hint_of
 from arroyo_nb.sql.statements import (
@@ -46,7 +46,7 @@ MAX_DEPTH = 250
 _BYTE_ORDER_MARK = "\ufeff"
 _FRAMES = 20_000
 _LOCK = RLock()
-_DIALECT = Arroyo()
+_DIALECT = ArroyoDialect()
 
 _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.RLIKE}
 _NUMBER = re.compile(r"\d+\.?\d*(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
@@ -108,7 +108,7 @@ class Parsed:
     unread: frozenset[str]
 
 
-def parse_all(source: Source) -> Parsed:
+def parse_all(source: ScriptText) -> Parsed:
     """Each statement of a script, or what is wrong with it.
 
     Raises
@@ -147,7 +147,7 @@ def _made(tokens: list[Token]) -> list[str]:
     return []
 
 
-def _tokens(source: Source) -> list[Token]:
+def _tokens(source: ScriptText) -> list[Token]:
     text = source.text
     if text.startswith(_BYTE_ORDER_MARK):
         text = " " + text[1:]
@@ -169,7 +169,7 @@ def _unreadable(error: TokenError, text: str) -> SyntaxProblem:
     )
 
 
-def semicolons(source: Source) -> tuple[int, ...]:
+def semicolons(source: ScriptText) -> tuple[int, ...]:
     """The places of the semicolons that end statements: none of a comment or a text.
 
     Raises

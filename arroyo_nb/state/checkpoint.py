@@ -142,10 +142,12 @@ def inspect_checkpoint(path: Path, manifest: Manifest) -> Checkpoint:
         if batch >= 0:
             log = {batch: offsets.get(batch, path / "offsets" / str(batch))}
             _check_log(log, manifest, _PLAN)
-    return _Reader(path, manifest, next_batch, done != planned).checkpoint(removed)
+    return _CheckpointReader(path, manifest, next_batch, done != planned).checkpoint(
+        removed
+    )
 
 
-class _Reader:
+class _CheckpointReader:
     """Looks at what the next batch of a query needs."""
 
     def __init__(

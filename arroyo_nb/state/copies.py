@@ -25,7 +25,7 @@ from arroyo_nb.state.files import (
     STOP_REQUEST,
 )
 from arroyo_nb.state.folder import Lock, settle
-from arroyo_nb.state.header import STAMP, Stamp, beside
+from arroyo_nb.state.header import STAMP, StateHeader, beside
 from arroyo_nb.state.identity import fingerprint
 from arroyo_nb.state.manifest import Manifest
 
@@ -129,7 +129,7 @@ def put_back(aside: Path, folder: Path, name: str) -> None:
         shutil.rmtree(refused, ignore_errors=True)
 
 
-def hand_over(old: Path, new: Path, name: str, stamp: Stamp) -> None:
+def hand_over(old: Path, new: Path, name: str, stamp: StateHeader) -> None:
     """Let a run go on in another folder, and never again in its own.
 
     Parameters
@@ -150,11 +150,11 @@ def hand_over(old: Path, new: Path, name: str, stamp: Stamp) -> None:
     with _held(old, name), _held(new, name):
         settle(new)
         before = _known(old)
-        if before.moved_to == str(new) and Stamp.of(new) is not None:
+        if before.moved_to == str(new) and StateHeader.of(new) is not None:
             return
         if before.moved_to == str(new):
             raise RunProblem(f"the state was handed over to '{new}', and is gone there")
-        if before.moved_to or Stamp.of(new) is not None:
+        if before.moved_to or StateHeader.of(new) is not None:
             raise RunProblem(f"'{before.moved_to or new}' has state already")
         with _copied(old, new) as copy:
             at, buckets = before.at or str(old), before.buckets
@@ -169,8 +169,8 @@ def hand_over(old: Path, new: Path, name: str, stamp: Stamp) -> None:
         settle(new)
 
 
-def _known(folder: Path) -> Stamp:
-    stamp = Stamp.of(folder)
+def _known(folder: Path) -> StateHeader:
+    stamp = StateHeader.of(folder)
     if stamp is None:
         raise RunProblem(f"'{folder}' has no state of a run")
     return stamp

@@ -38,7 +38,7 @@ from arroyo_nb.state.files import HEARTBEAT, LOCK, OUTPUTS, ROWS
 from arroyo_nb.state.header import (
     AFRESH,
     STAMP,
-    Stamp,
+    StateHeader,
     beside,
     untold,
     waiting,
@@ -108,7 +108,7 @@ class Lock:
                 self._file.close()
 
 
-class RunFolder:
+class StateFolder:
     """A run's folder, locked by this process from construction to :meth:`release`.
 
     Attributes
@@ -116,7 +116,7 @@ class RunFolder:
     resumed
         Whether there was state in it.
     buckets
-        See :class:`Stamp`.
+        See :class:`StateHeader`.
     checkpoints
         Where each query goes on, after :meth:`inspect`.
 
@@ -129,7 +129,7 @@ class RunFolder:
     name
         The run's name, told to whoever meets the lock.
     spec
-        See :class:`Stamp`.
+        See :class:`StateHeader`.
     differs
         Tells how the query whose state was found is another one, in lines.
 
@@ -147,7 +147,7 @@ class RunFolder:
         identity: str,
         name: str,
         spec: str = "",
-        differs: Callable[[Stamp], str] = untold,
+        differs: Callable[[StateHeader], str] = untold,
     ) -> None:
         self.path = path
         self.checkpoints: tuple[Checkpoint, ...] = ()
@@ -170,7 +170,7 @@ class RunFolder:
                 hint="name a folder that this user may write",
             ) from error
         try:
-            stamp = Stamp(fingerprint(identity), name, at=str(path), spec=spec)
+            stamp = StateHeader(fingerprint(identity), name, at=str(path), spec=spec)
             self.resumed, self.buckets = self._claim(stamp, differs)
         except BaseException:
             self.release()
@@ -305,10 +305,12 @@ class RunFolder:
             rest.write()
         relocate(self.path, old, sound.__contains__)
 
-    def _claim(self, stamp: Stamp, differs: Callable[[Stamp], str]) -> tuple[bool, int]:
+    def _claim(
+        self, stamp: StateHeader, differs: Callable[[StateHeader], str]
+    ) -> tuple[bool, int]:
         """Whether there is state, and into how many buckets it is cut."""
         settle(self.path)
-        before = Stamp.of(self.path)
+        before = StateHeader.of(self.path)
         if before is None:
             if (self.path / OUTPUTS).exists():
                 raise StateProblem(
@@ -360,7 +362,7 @@ def settle(folder: Path) -> None:
     doing so is gone on with: the stamp comes last. A copy of what is here after all is
     older than that, and is removed."""
     copy = beside(folder)
-    if Stamp.of(folder) is not None:
+    if StateHeader.of(folder) is not None:
         shutil.rmtree(copy, ignore_errors=True)
         return
     if waiting(folder) is None:

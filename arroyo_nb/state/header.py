@@ -25,7 +25,7 @@ AFRESH = "name another state folder, or remove this one to start afresh"
 
 
 @dataclass(frozen=True)
-class Stamp:
+class StateHeader:
     """Whose state a folder has.
 
     Parameters
@@ -70,7 +70,7 @@ class Stamp:
             write_checked(folder / STAMP, asdict(self))
 
     @classmethod
-    def of(cls, folder: Path) -> Stamp | None:
+    def of(cls, folder: Path) -> StateHeader | None:
         """The stamp of a folder; None where it has none.
 
         Raises
@@ -97,12 +97,12 @@ class Stamp:
         return stamp
 
 
-def untold(_: Stamp) -> str:
+def untold(_: StateHeader) -> str:
     """Nothing is known of how queries differ."""
     return ""
 
 
-def found(folder: Path) -> Stamp | None:
+def found(folder: Path) -> StateHeader | None:
     """The stamp of the state that a run would find in a folder; None: it begins anew.
 
     Raises
@@ -110,7 +110,7 @@ def found(folder: Path) -> Stamp | None:
     RunProblem
         When it cannot be used.
     """
-    return Stamp.of(folder) or waiting(folder)
+    return StateHeader.of(folder) or waiting(folder)
 
 
 def is_there(folder: Path) -> bool:
@@ -123,7 +123,7 @@ def beside(folder: Path) -> Path:
     return folder.with_name(folder.name + _NEXT)
 
 
-def waiting(folder: Path) -> Stamp | None:
+def waiting(folder: Path) -> StateHeader | None:
     """The stamp of the copy beside a folder, where it is whole and nobody uses what it
     was made of any more.
 
@@ -133,10 +133,10 @@ def waiting(folder: Path) -> Stamp | None:
         When that cannot be told.
     """
     copy = beside(folder)
-    stamp = Stamp.of(copy)
+    stamp = StateHeader.of(copy)
     if stamp is None or not stamp.came_from:
         return stamp
-    left = Stamp.of(Path(stamp.came_from))
+    left = StateHeader.of(Path(stamp.came_from))
     if left is None:
         raise RunProblem(
             f"'{copy}' is a copy of the state in '{stamp.came_from}', which is gone: "

@@ -29,7 +29,7 @@ from arroyo_nb.plan.nodes import (
     LookupJoin,
     Node,
     Project,
-    Session,
+    SessionWindow,
     Sink,
     Source,
     Stateful,
@@ -189,7 +189,7 @@ def _window(window: Window | None) -> Json:
             return ["tumble", canonical_value(width)]
         case Hop(slide, width):
             return ["hop", canonical_value(slide), canonical_value(width)]
-        case Session(gap):
+        case SessionWindow(gap):
             return ["session", canonical_value(gap)]
         case None:
             return None

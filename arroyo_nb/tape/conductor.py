@@ -35,7 +35,7 @@ from arroyo_nb.tape.writer import TapeWriter
 
 
 @dataclass(frozen=True)
-class Limits:
+class ConductorLimits:
     """What the conductor may hold.
 
     Of the chunks that Spark has read the newest stay, for the trace: as many as both
@@ -116,7 +116,7 @@ class Conductor:
         schema: Schema,
         source: str,
         pace: Pace = MAX,
-        limits: Limits | None = None,
+        limits: ConductorLimits | None = None,
         paused: bool = False,
         read: int | None = None,
         logged: int = 0,
@@ -130,7 +130,7 @@ class Conductor:
         self._pace = pace
         # A live or paced source shows the present: far ahead means far behind.
         live = pace.clock is not None or recorder.live
-        self._limits = limits or Limits(lookahead_chunks=2 if live else 8)
+        self._limits = limits or ConductorLimits(lookahead_chunks=2 if live else 8)
         self._on_change = on_change or (lambda: None)
         self._schedule = Schedule(pace)
         self._repaced = False

@@ -85,7 +85,7 @@ NO_TIME = -1
 _Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
 
 
-class Record(NamedTuple):
+class TapeRecord(NamedTuple):
     """A record as a topic has it.
 
     Attributes
@@ -156,7 +156,7 @@ class RecordWriter:
         """Of which partitions those are that are written."""
         header = Header(str(RECORDS), topic, bounded=True, redacted=(*redacted,))
         self._header = replace(header, made_by=EMITTED) if emitted else header
-        self._kept: list[tuple[Record, int]] = []
+        self._kept: list[tuple[TapeRecord, int]] = []
         self._kept_bytes = 0
         if path.exists():
             raise RunProblem(
@@ -187,7 +187,7 @@ class RecordWriter:
         """Leave nothing behind of a tape that was not finished."""
         shutil.rmtree(self._draft, ignore_errors=True)
 
-    def append(self, record: Record, arrival_us: int) -> None:
+    def append(self, record: TapeRecord, arrival_us: int) -> None:
         """Take a record that arrived then; instants never go back.
 
         Raises
@@ -268,7 +268,7 @@ class RecordWriter:
         )
 
 
-def record_table(kept: Sequence[tuple[Record, int]]) -> pa.Table:
+def record_table(kept: Sequence[tuple[TapeRecord, int]]) -> pa.Table:
     """Records, each with when it arrived in microseconds, as a chunk has them."""
     import pyarrow as pa
 

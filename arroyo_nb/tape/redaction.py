@@ -28,7 +28,7 @@ import secrets
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from arroyo_nb.tape.records import Record
+from arroyo_nb.tape.records import TapeRecord
 
 REGISTRY_BYTES = 5
 """A zero, and the number of a schema: before a document, where there is a registry."""
@@ -64,7 +64,7 @@ class Redactor:
         """The names that no record had so far: they may be misspelt."""
         return tuple(sorted(self.fields - self._met))
 
-    def __call__(self, record: Record) -> Record:
+    def __call__(self, record: TapeRecord) -> TapeRecord:
         """The record as it may be kept."""
         value = record.value
         if value is not None:

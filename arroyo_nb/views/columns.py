@@ -51,7 +51,7 @@ LEGEND = (
 
 
 @dataclass(frozen=True)
-class Column:
+class WindowColumn:
     """A bar, and where it stands."""
 
     left: datetime
@@ -61,13 +61,13 @@ class Column:
 
 def hop_columns(
     windows: Sequence[WindowBar], watermark: datetime | None
-) -> tuple[Column, ...]:
+) -> tuple[WindowColumn, ...]:
     """The newest windows, each where it ends; among them some that have closed, where
     there are any."""
     ordered = sorted(windows, key=lambda bar: (bar.end, bar.start))
     steps = [b.end - a.end for a, b in pairwise(ordered) if b.end > a.end]
     step = min((*steps, ordered[0].end - ordered[0].start))
-    made = [Column(bar.end - step, bar.end, bar) for bar in ordered]
+    made = [WindowColumn(bar.end - step, bar.end, bar) for bar in ordered]
     # No more than can be told apart, where windows without rows lie between them.
     span = step * ((WIDTH - 2 * MARGIN) / LEAST_PIXELS)
     newest = [c for c in made[-MOST_COLUMNS:] if c.right > made[-1].right - span]
@@ -81,13 +81,13 @@ def hop_columns(
     return tuple(newest)
 
 
-def density_columns(bins: Sequence[WindowBar]) -> tuple[Column, ...]:
+def density_columns(bins: Sequence[WindowBar]) -> tuple[WindowColumn, ...]:
     """Rows by event time."""
-    return tuple(Column(bar.start, bar.end, bar) for bar in bins)
+    return tuple(WindowColumn(bar.start, bar.end, bar) for bar in bins)
 
 
 def column_picture(
-    snapshot: Snapshot, columns: Sequence[Column], *, sessions: bool
+    snapshot: Snapshot, columns: Sequence[WindowColumn], *, sessions: bool
 ) -> str:
     """The picture as one ``<svg>`` element."""
     axis = _axis(columns, snapshot)
@@ -107,7 +107,7 @@ def column_picture(
     return svg(bottom + 42, _in_words(columns), parts)
 
 
-def _axis(columns: Sequence[Column], snapshot: Snapshot) -> Axis:
+def _axis(columns: Sequence[WindowColumn], snapshot: Snapshot) -> Axis:
     low, high = columns[0].left, max(column.right for column in columns)
     step = columns[0].right - columns[0].left
     if not snapshot.state.ended:
@@ -119,7 +119,7 @@ def _axis(columns: Sequence[Column], snapshot: Snapshot) -> Axis:
     return Axis(low, high, MARGIN, WIDTH - MARGIN)
 
 
-def _column(axis: Axis, column: Column, most: int, top: int) -> str:
+def _column(axis: Axis, column: WindowColumn, most: int, top: int) -> str:
     bar = column.bar
     height = round(max(HEIGHT * bar.rows / max(most, 1), 2.0 if bar.rows else 0.0), 1)
     x, width = axis.at(column.left), _width(axis, column)
@@ -138,7 +138,7 @@ def _column(axis: Axis, column: Column, most: int, top: int) -> str:
 
 
 def _labels(
-    axis: Axis, columns: Sequence[Column], most: int, top: int
+    axis: Axis, columns: Sequence[WindowColumn], most: int, top: int
 ) -> Iterator[str]:
     """Counts above the columns: of each where they fit, else of those far enough from
     the one before, and always of the highest."""
@@ -167,7 +167,7 @@ def _labels(
         )
 
 
-def _width(axis: Axis, column: Column) -> float:
+def _width(axis: Axis, column: WindowColumn) -> float:
     return max(axis.at(column.right) - axis.at(column.left) - 1, 1.0)
 
 
@@ -176,7 +176,7 @@ def _key(bar: WindowBar) -> str:
     return f"{start}-{end}"
 
 
-def _in_words(columns: Sequence[Column]) -> str:
+def _in_words(columns: Sequence[WindowColumn]) -> str:
     states = [column.bar.state for column in columns]
     open_ = states.count(WindowState.OPEN)
     return f"{count(len(states), 'column')} of rows, {open_} of them open"

@@ -76,7 +76,7 @@ def tables(catalog: Catalog) -> dict[str, str]:
     return answer(answers.tables(catalog))
 
 
-def answer(given: answers.Answer) -> dict[str, str]:
+def answer(given: answers.StatementAnswer) -> dict[str, str]:
     """The answer to SHOW TABLES, DESCRIBE or EXPLAIN as a MIME bundle."""
     if not given.columns:
         return {"text/plain": given.text}

@@ -23,7 +23,7 @@ from uuid import uuid4
 
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views import static_html
-from arroyo_nb.views.panel import MOST_ROWS, TABS, View, body
+from arroyo_nb.views.panel import MOST_ROWS, TABS, PanelView, body
 
 LOG = logging.getLogger("arroyo_nb")
 LOG.addHandler(logging.NullHandler())
@@ -96,7 +96,7 @@ class Screen(Protocol):
         """Take it off the page."""
 
 
-class Stage(Protocol):
+class Display(Protocol):
     """Where panels are displayed: the notebook, or a test's stand-in."""
 
     def show(self, data: Data) -> Slot:
@@ -111,10 +111,10 @@ class Stage(Protocol):
 
 
 @dataclass(frozen=True)
-class Wish:
+class PanelOptions:
     """What the cell asked to see: a view, how many rows, the plan's text."""
 
-    view: View | None = None
+    view: PanelView | None = None
     rows: int = MOST_ROWS
     plan: str = ""
 
@@ -130,8 +130,10 @@ class Panel:
         How many messages it has sent while its run went on.
     """
 
-    def __init__(self, run: Showable, stage: Stage, wish: Wish | None = None) -> None:
-        self._run, self._stage, self._wish = run, stage, wish or Wish()
+    def __init__(
+        self, run: Showable, stage: Display, wish: PanelOptions | None = None
+    ) -> None:
+        self._run, self._stage, self._wish = run, stage, wish or PanelOptions()
         self._marker = f"arroyo-still-{uuid4().hex[:12]}"
         self._lock = RLock()
         self._seen_s = self._still_s = self._beat_s = time.monotonic()
@@ -291,7 +293,7 @@ REFRESHER = Refresher()
 atexit.register(REFRESHER.close)
 
 
-def show(run: Showable, stage: Stage, wish: Wish | None = None) -> Panel:
+def show(run: Showable, stage: Display, wish: PanelOptions | None = None) -> Panel:
     """Show a run live below the cell that is being executed; returns at once."""
     panel = Panel(run, stage, wish)
     REFRESHER.add(panel)

@@ -60,7 +60,7 @@ GLYPHS = {
 }
 
 
-class View(Enum):
+class PanelView(Enum):
     """What a panel shows between its head and its last sentence."""
 
     TABLE = "table"
@@ -74,7 +74,7 @@ class View(Enum):
 def frame(
     snapshot: Snapshot,
     *,
-    view: View | None = None,
+    view: PanelView | None = None,
     plan: str = "",
     rows: int = MOST_ROWS,
 ) -> str:
@@ -106,7 +106,7 @@ def style() -> str:
 def body(
     snapshot: Snapshot,
     *,
-    view: View | None = None,
+    view: PanelView | None = None,
     plan: str = "",
     rows: int = MOST_ROWS,
     keys: bool = False,
@@ -123,23 +123,32 @@ def body(
         )
         drawn = _tabs(views, snapshot) if keys else ""
         drawn += "".join(SECTIONS[v](cut, plan) for v in views)
-        made = _wrapped(cut, drawn, keys=keys, with_table=View.TABLE in views)
+        made = _wrapped(cut, drawn, keys=keys, with_table=PanelView.TABLE in views)
         if len(made.encode()) <= MOST_BYTES or rows == 0:
             return made
         rows //= 2
 
 
-def _views(view: View | None, snapshot: Snapshot) -> tuple[View, ...]:
-    if view is View.ALL:
-        return (View.WINDOWS, View.WATERMARK, View.TABLE, View.CHANGELOG, View.PLAN)
+def _views(view: PanelView | None, snapshot: Snapshot) -> tuple[PanelView, ...]:
+    if view is PanelView.ALL:
+        return (
+            PanelView.WINDOWS,
+            PanelView.WATERMARK,
+            PanelView.TABLE,
+            PanelView.CHANGELOG,
+            PanelView.PLAN,
+        )
     if view is not None:
         return (view,)
     if snapshot.updating:
-        return (View.TABLE,)
-    return (View.WINDOWS if snapshot.windowed else View.WATERMARK, View.TABLE)
+        return (PanelView.TABLE,)
+    return (
+        PanelView.WINDOWS if snapshot.windowed else PanelView.WATERMARK,
+        PanelView.TABLE,
+    )
 
 
-def _tabs(views: tuple[View, ...], snapshot: Snapshot) -> str:
+def _tabs(views: tuple[PanelView, ...], snapshot: Snapshot) -> str:
     """The two sides of an updating result; the page says which one it wants."""
     if not snapshot.updating or len(views) != 1 or views[0] not in TABS:
         return ""
@@ -290,12 +299,12 @@ def _plan(_: Snapshot, plan: str) -> str:
     return f'<pre class="plan">{lines(plan, PLAN_CHARS)}</pre>' if plan else ""
 
 
-TABS = (View.TABLE, View.CHANGELOG)
+TABS = (PanelView.TABLE, PanelView.CHANGELOG)
 
-SECTIONS: dict[View, Callable[[Snapshot, str], Any]] = {
-    View.TABLE: table,
-    View.CHANGELOG: changelog,
-    View.WINDOWS: _windows,
-    View.WATERMARK: _watermark,
-    View.PLAN: _plan,
+SECTIONS: dict[PanelView, Callable[[Snapshot, str], Any]] = {
+    PanelView.TABLE: table,
+    PanelView.CHANGELOG: changelog,
+    PanelView.WINDOWS: _windows,
+    PanelView.WATERMARK: _watermark,
+    PanelView.PLAN: _plan,
 }

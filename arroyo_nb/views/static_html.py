@@ -24,7 +24,7 @@ from arroyo_nb.views.panel import (
     ERROR_CHARS,
     NOTE_CHARS,
     PLAN_CHARS,
-    View,
+    PanelView,
     came_out,
     glyph,
     told,
@@ -72,7 +72,11 @@ SOFT = "opacity:.75;margin:4px 0"
 
 
 def bundle(
-    snapshot: Snapshot, *, marker: str = "", view: View | None = None, plan: str = ""
+    snapshot: Snapshot,
+    *,
+    marker: str = "",
+    view: PanelView | None = None,
+    plan: str = "",
 ) -> dict[str, str]:
     """The MIME bundle to display: ``text/html`` and ``text/plain``.
 
@@ -112,8 +116,8 @@ def text(snapshot: Snapshot) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _left_out(snapshot: Snapshot, view: View | None = None) -> list[str]:
-    listed = view in (None, View.TABLE, View.ALL)
+def _left_out(snapshot: Snapshot, view: PanelView | None = None) -> list[str]:
+    listed = view in (None, PanelView.TABLE, PanelView.ALL)
     rows = rows_left_out if listed else rows_not_listed
     told = (not_written, rows, outputs_left_out, trace_left_out)
     said = [said for tell in told if (said := tell(snapshot))]
@@ -163,8 +167,8 @@ def _why(snapshot: Snapshot) -> str:
     return plain("; ".join(parts), NOTE_CHARS + 120)
 
 
-def _html(snapshot: Snapshot, marker: str, view: View | None, plan: str) -> str:
-    listed = view in (None, View.TABLE, View.ALL)
+def _html(snapshot: Snapshot, marker: str, view: PanelView | None, plan: str) -> str:
+    listed = view in (None, PanelView.TABLE, PanelView.ALL)
     said = lesson(snapshot, beside_table=listed)
     parts = (
         _head(snapshot),
@@ -184,24 +188,24 @@ def _html(snapshot: Snapshot, marker: str, view: View | None, plan: str) -> str:
     return f'<div{name} style="{BOX}">{style}{"".join(parts)}</div>'
 
 
-def _views(snapshot: Snapshot, view: View | None, plan: str) -> tuple[str, ...]:
+def _views(snapshot: Snapshot, view: PanelView | None, plan: str) -> tuple[str, ...]:
     """The parts between the head and the last sentences."""
     listed = _changes(snapshot, unfolded=view is not None)
     shown = f'<pre style="white-space:pre-wrap">{lines(plan, PLAN_CHARS)}</pre>' * bool(
         plan
     )
     match view:
-        case View.TABLE:
+        case PanelView.TABLE:
             return (_table(snapshot),)
-        case View.CHANGELOG:
+        case PanelView.CHANGELOG:
             return (listed,)
-        case View.WINDOWS:
+        case PanelView.WINDOWS:
             return (_windows(snapshot),)
-        case View.WATERMARK:
+        case PanelView.WATERMARK:
             return (_watermark(snapshot),)
-        case View.PLAN:
+        case PanelView.PLAN:
             return (shown,)
-        case View.ALL:
+        case PanelView.ALL:
             both = (_windows(snapshot), _watermark(snapshot))
             return (*both, _table(snapshot), listed, shown)
         case None:

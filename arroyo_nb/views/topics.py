@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.peek.guess import Guess
-from arroyo_nb.kafka.peek.topics import Record, Topic
+from arroyo_nb.kafka.peek.topics import Topic, TopicRecord
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.views.formatting import count, escaped, lines, plain
 from arroyo_nb.views.listing import listing
@@ -51,7 +51,7 @@ class Peek(NamedTuple):
     """
 
     topic: Topic
-    records: Sequence[Record]
+    records: Sequence[TopicRecord]
     guessed: Guess
     statement: str
     rows: int = RECORDS
@@ -157,7 +157,7 @@ def _partitions(topic: Topic) -> dict[str, str]:
     return listing(columns, rows, nothing="no partition")
 
 
-def _records(records: Sequence[Record]) -> dict[str, str]:
+def _records(records: Sequence[TopicRecord]) -> dict[str, str]:
     rows = [
         (f"{r.partition}:{r.offset}", _time(r), _words(r.key), _words(r.value))
         for r in records
@@ -165,7 +165,7 @@ def _records(records: Sequence[Record]) -> dict[str, str]:
     return listing(("record", "time (UTC)", "key", "value"), rows, nothing="no record")
 
 
-def _time(record: Record) -> str:
+def _time(record: TopicRecord) -> str:
     if record.timestamp_ms is None:
         return ""
     try:

@@ -21,7 +21,7 @@ import yaml
 from arroyo_nb import flags
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.jobs.compatibility import RULINGS, Outcome, Version, judge
+from arroyo_nb.jobs.compatibility import RULINGS, JobVersion, Outcome, judge
 from arroyo_nb.jobs.lint import lint, pages
 from arroyo_nb.jobs.promotion import earlier_tables, promoted
 from arroyo_nb.jobs.rules import RULES
@@ -29,7 +29,7 @@ from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.jobs.validation import job_schema
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 from arroyo_nb.state.identity import plan_identity
 
 HERE = Path(__file__).parent
@@ -65,15 +65,15 @@ def refused(script: str) -> str:
 def findings(script: str) -> str:
     plan = plan_script(script, tables())
     spec = JobSpec("job", script, tuple(earlier_tables(plan)))
-    file = read(Source(spec.text, "job.yaml"))
+    file = read(ScriptText(spec.text, "job.yaml"))
     found = lint(file, file.plan())
     return "".join(f"{finding}\n" for finding in found) or "nothing\n"
 
 
-def version(script: str) -> Version:
+def version(script: str) -> JobVersion:
     plan = plan_script(script, tables())
     spec = JobSpec("job", script, tuple(earlier_tables(plan)))
-    return Version(spec, plan)
+    return JobVersion(spec, plan)
 
 
 def judged(old: str, new: str) -> str:
@@ -204,7 +204,7 @@ def test_plan_is_promoted(path: Path) -> None:
         return
     file = promoted(plan, "job")
     jsonschema.validate(yaml.safe_load(file.source.text), dict(job_schema()))
-    assert read(Source(file.spec.text)).spec.text == file.source.text
+    assert read(ScriptText(file.spec.text)).spec.text == file.source.text
     assert plan_identity(file.plan()) == plan_identity(plan)
 
 

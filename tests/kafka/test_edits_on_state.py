@@ -22,9 +22,9 @@ from topics import Topic
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.jobs.compatibility import Version
+from arroyo_nb.jobs.compatibility import JobVersion
 from arroyo_nb.jobs.promotion import earlier_tables
-from arroyo_nb.jobs.resume import Wish, prepare
+from arroyo_nb.jobs.resume import OnIncompatible, prepare
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.session import Session
@@ -165,7 +165,7 @@ class World:
     def version(self, script, data="data"):
         plan = plan_script(self.placed(script, data), self._tables)
         tables = tuple(earlier_tables(plan))
-        return Version(JobSpec("job", plan.source.text, tables), plan)
+        return JobVersion(JobSpec("job", plan.source.text, tables), plan)
 
 
 class Told(NamedTuple):
@@ -233,10 +233,10 @@ def goes_on(engine, place, edit, before):
     if edit.outcome == "needs fork":
         refused(engine, place, new)
         with pytest.raises(ArroyoError, match="--fork"):
-            place.prepare(new, Wish.GO_ON)
-        place.prepare(new, Wish.FORK)
+            place.prepare(new, OnIncompatible.GO_ON)
+        place.prepare(new, OnIncompatible.FORK)
     else:
-        place.prepare(new, Wish.GO_ON)
+        place.prepare(new, OnIncompatible.GO_ON)
     told = run(engine, new, place.state)
     wanted = run(engine, place.world.version(edit.new, edit.name), before)
     assert told.resumed
@@ -248,12 +248,12 @@ def begins_anew(engine, place, edit, before):
     """An edit whose job does not."""
     new = place.world.version(edit.new)
     refused(engine, place, new)
-    for wish in (Wish.GO_ON, Wish.FORK):
+    for wish in (OnIncompatible.GO_ON, OnIncompatible.FORK):
         with pytest.raises(ArroyoError) as told:
             place.prepare(new, wish)
         assert "--fork" not in str(told.value)
         assert "--fresh" in str(told.value)
-    place.prepare(new, Wish.FRESH)
+    place.prepare(new, OnIncompatible.FRESH)
     told = run(engine, new, place.state)
     wanted = run(engine, place.world.version(edit.new, edit.name), before)
     assert not told.resumed

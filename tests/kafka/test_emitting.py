@@ -120,9 +120,9 @@ def test_a_topic_is_sent_to_as_its_table_says_who_it_is(
 def test_an_emission_to_a_broker_that_is_away_is_stopped(topic, session, monkeypatch):
     monkeypatch.setattr(destination, "FLUSH_S", 0.2)
     target = destination.TopicTarget(topic, {"bootstrap.servers": "127.0.0.1:1"})
-    from arroyo_nb.run.emission import Emission, Pace
+    from arroyo_nb.run.emission import Emission, EmissionPace
 
     made = Emission("gone", [1, 2], lambda rows: [(b"x", None, None)] * len(rows),
-                    target, Pace()).start()  # fmt: skip
+                    target, EmissionPace()).start()  # fmt: skip
     assert made.stop().wait(20)
     assert (made.state, made.rows) == (RunState.STOPPED, 0)

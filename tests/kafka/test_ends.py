@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from machine import allowed
 
 from arroyo_nb.run.observe.snapshot import RunState
-from arroyo_nb.run.sources.stream import TopicFeed
+from arroyo_nb.run.sources.stream import StreamReader
 
 COLUMNS = """n INT, part INT METADATA FROM 'partition',
     at BIGINT METADATA FROM 'offset_id'"""
@@ -75,7 +75,7 @@ def partition_added(monkeypatch):
             topic.add_partitions(count)
             _wait_for_partitions(topic, count)
 
-        monkeypatch.setattr(TopicFeed, "start", start)
+        monkeypatch.setattr(StreamReader, "start", start)
 
     return add
 

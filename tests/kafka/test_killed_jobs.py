@@ -15,7 +15,7 @@ from functools import partial
 import pytest
 from topic_queries import COLUMNS, FIRST, MINUTE, QUERIES, answer, told
 
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, Table
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, TableDefinition
 
 FLIGHTS = """
 CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '30 minutes')
@@ -59,7 +59,10 @@ class Job:
             for name, made in sinks.items()
         )
         declared = source.declared(COLUMNS).strip().rstrip(";")
-        tables = (Table("flights", FLIGHTS.strip()), Table("t", declared))
+        tables = (
+            TableDefinition("flights", FLIGHTS.strip()),
+            TableDefinition("t", declared),
+        )
         options = JobOptions(trigger=TRIGGER)
         spec = JobSpec("job", script, tables, options=options)
         self._path = folder / "job.yaml"

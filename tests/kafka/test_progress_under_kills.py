@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Producer
 from machine import allowed
 
-from arroyo_nb.jobs.spec import JobSpec, Table
+from arroyo_nb.jobs.spec import JobSpec, TableDefinition
 
 RECORDS, PARTITIONS = 3_000_000, 2
 KILLS, BURNERS = 8, 2
@@ -67,7 +67,7 @@ class Job:
         self._state, self._path = folder / "state/job", folder / "job.yaml"
         columns = """n BIGINT, k BIGINT, at TIMESTAMP(3) NOT NULL,
             WATERMARK FOR at AS at - INTERVAL '1 second'"""
-        table = Table("t", source.declared(columns).strip().rstrip(";"))
+        table = TableDefinition("t", source.declared(columns).strip().rstrip(";"))
         spec = JobSpec("job", f"{sink}INSERT INTO out {query};\n", (table,))
         self._path.write_text(spec.text)
 

@@ -12,10 +12,10 @@ import pytest
 
 from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
 from arroyo_nb.jobs import spec_file
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, Table
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, TableDefinition
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import CHECKPOINT, LEAST_CHECKPOINT, duration
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 COLUMNS = "id BIGINT NOT NULL, town TEXT, price DECIMAL(8, 2), at TIMESTAMP(3)"
 QUERY = """INSERT INTO out
@@ -266,18 +266,18 @@ def test_a_job_asks_for_it(source, made, script, tmp_path, eventually):
 
 def test_a_job_that_cannot_run_so_is_refused_with_the_line(source, made):
     spec = spec_of(source, made, query=WINDOWED)
-    file = spec_file.read(Source(spec.text, "job.yaml"))
+    file = spec_file.read(ScriptText(spec.text, "job.yaml"))
     with pytest.raises(ArroyoError, match="cannot run in Spark's real-time mode") as it:
         file.check_runs_here()
     assert it.value.span is not None
     spec = spec_of(source, made, trigger="1s")
-    file = spec_file.read(Source(spec.text, "job.yaml"))
+    file = spec_file.read(ScriptText(spec.text, "job.yaml"))
     with pytest.raises(ArroyoError, match="from 5s to 100s") as it:
         file.check_runs_here()
     assert spec.text[it.value.span.start :].startswith("1s")
 
 
 def spec_of(source, made, trigger=None, query=QUERY):
-    table = Table("t", source.declared(COLUMNS).strip().rstrip(";"))
+    table = TableDefinition("t", source.declared(COLUMNS).strip().rstrip(";"))
     options = JobOptions(real_time=True, trigger=duration(trigger))
     return JobSpec("job", made.sink("") + query, (table,), options=options)

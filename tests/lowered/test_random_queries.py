@@ -19,7 +19,7 @@ from arroyo_nb.plan.nodes import Sink, is_updating
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.results.changes import RELATION_ROWS, ChangesPreview
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import Keeping
+from arroyo_nb.spark.state_config import StateConfig
 
 CASES, MANY = 300, 10_000
 _OPS = {(False, True): "c", (True, True): "u", (True, False): "d"}
@@ -41,7 +41,7 @@ class Running:
         self._plan = plan
         self._schemas = {name: stored(name) for name in case.history[0]}
         self._query = Query(Random(case.seed))
-        self._keeping = Keeping(buckets=1 + case.seed % 3)
+        self._keeping = StateConfig(buckets=1 + case.seed % 3)
         self._lower()
 
     def restart(self) -> None:

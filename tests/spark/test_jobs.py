@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from arroyo_nb.cli import main
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, Table, Udf
-from arroyo_nb.source import Source
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, TableDefinition, Udf
+from arroyo_nb.source import ScriptText
 
 FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights')"
 VIEW = (
@@ -25,7 +25,7 @@ SINK = (
 SPEC = JobSpec(
     "honolulu",
     SINK + "INSERT INTO answers SELECT flight, dest FROM far;\n",
-    (Table("flights", FLIGHTS), Table("far", VIEW)),
+    (TableDefinition("flights", FLIGHTS), TableDefinition("far", VIEW)),
     options=JobOptions(parallelism=1, trigger=timedelta(milliseconds=100)),
     packages={"pyspark": "1.0", "not-there-at-all": "2"},
 )
@@ -57,7 +57,7 @@ def run(path, answers, *arguments):
 
 def at(path, text):
     """Where a text stands in a file, as an error says it."""
-    source = Source(Path(path).read_text(), path)
+    source = ScriptText(Path(path).read_text(), path)
     line, column = source.line_and_column(source.text.index(text))
     return f"{path}:{line}:{column}"
 

@@ -161,7 +161,7 @@ def test_windows_close_by_a_watermark_expression(stream):
 def test_a_window_of_windows_closes_by_a_watermark_expression(stream):
     inner = nodes.WindowAggregate(
         watermark(expression=call("to_timestamp", V)),
-        nodes.Session(s(5)),
+        nodes.SessionWindow(s(5)),
         "w",
         (named("k", K),),
         (count(),),
@@ -177,7 +177,7 @@ def test_a_window_of_windows_closes_by_a_watermark_expression(stream):
 
 
 def test_rows_a_gap_apart_are_two_sessions(stream):
-    gap = counted(watermark(), nodes.Session(s(5)))
+    gap = counted(watermark(), nodes.SessionWindow(s(5)))
     rows = stream(gap, [[("a", 1, 0), ("a", 1, 5 * S), ("b", 1, 10 * S - 1)]])
     # e.3: spacing < gap is one session; a microsecond decides.
     assert [(w["start"], w["end"], n) for _, w, n in sorted(rows, key=str)] == [

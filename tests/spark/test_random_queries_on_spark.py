@@ -18,7 +18,7 @@ from arroyo_nb.plan.nodes import is_updating
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import quoted
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import IN_ROCKSDB, Keeping, query_settings
+from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
@@ -72,7 +72,7 @@ def run(engine, folder, queries, batches, partitions):
         def source(node):
             return reader(spark, folder / node.table.name)(node)
 
-        keeping = Keeping(buckets=2)
+        keeping = StateConfig(buckets=2)
         with query_settings(spark, IN_ROCKSDB), shuffled(spark, partitions):
             frames = [visible(lower(p, source, keeping=keeping), p) for p in plans]
             return run_to_end(united(frames), folder / "state")

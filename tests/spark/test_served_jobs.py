@@ -13,7 +13,7 @@ from pathlib import Path
 
 from arroyo_nb.cli import main
 from arroyo_nb.cli.command import STOPPED as BY_SIGNAL
-from arroyo_nb.jobs.spec import JobSpec, Table
+from arroyo_nb.jobs.spec import JobSpec, TableDefinition
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '200')"
 SPEC = JobSpec(
@@ -21,7 +21,7 @@ SPEC = JobSpec(
     "CREATE TABLE answers WITH (connector = 'single_file', path = '{{ ANSWERS }}', "
     "type = 'sink', format = 'json');\n"
     "INSERT INTO answers SELECT counter FROM ticks;\n",
-    (Table("ticks", TICKS),),
+    (TableDefinition("ticks", TICKS),),
 )
 WITHIN_S = 120
 STOPPED = BY_SIGNAL + signal.SIGTERM

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec
-from arroyo_nb.connectors._line_writers import StreamWriter
+from arroyo_nb.connectors._line_writers import TextStreamWriter
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
 
@@ -139,7 +139,7 @@ def test_stdout_is_the_one_of_the_moment(rows, write, capsys, monkeypatch):
     write(writer, rows(0, 2), 0)
     assert [json.loads(line)["n"] for line in later.getvalue().splitlines()] == [0, 1]
     given = io.StringIO()
-    write(StreamWriter(SCHEMA, {}, given), rows(7, 8), 0)
+    write(TextStreamWriter(SCHEMA, {}, given), rows(7, 8), 0)
     assert json.loads(given.getvalue())["n"] == 7
     assert capsys.readouterr().out == ""
 

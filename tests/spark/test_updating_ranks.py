@@ -15,7 +15,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import IN_ROCKSDB, Keeping, query_settings
+from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
 
 TABLE = """CREATE TABLE t (k TEXT, v BIGINT, s TEXT) WITH (
     connector = 'single_file', path = '{}', type = 'source', format = 'json');"""
@@ -89,7 +89,7 @@ def changes(engine, tmp_path):
         def work():
             with query_settings(engine.session, IN_ROCKSDB):
                 frame = lower(
-                    plan, reader(engine.session, folder), keeping=Keeping(buckets=2)
+                    plan, reader(engine.session, folder), keeping=StateConfig(buckets=2)
                 )
                 return run_to_end(visible(frame, plan), tmp_path / "state")
 

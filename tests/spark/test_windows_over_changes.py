@@ -17,7 +17,7 @@ from arroyo_nb.run.output import window_assigners
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.spark.observe import observed_input, read_observed
-from arroyo_nb.spark.state_config import IN_ROCKSDB, Keeping, query_settings
+from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
 
 INSTANT = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema({"k": pa.string(), "v": pa.int64(), "at": INSTANT})
@@ -62,7 +62,7 @@ def sent(engine, tmp_path):
                 return reader(spark, tmp_path / source.table.name)(source)
 
             with query_settings(spark, IN_ROCKSDB):
-                frame = lower(plan, read, observed=True, keeping=Keeping(buckets=2))
+                frame = lower(plan, read, observed=True, keeping=StateConfig(buckets=2))
                 return run_to_end(visible(frame, plan), tmp_path / "state")
 
         return engine.worker.call(work)

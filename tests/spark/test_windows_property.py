@@ -50,8 +50,8 @@ def over(window, keys=KEY):
 
 TUMBLE = over(nodes.Tumble(us(WIDTH)))
 HOP = over(nodes.Hop(us(SLIDE), us(HOP_WIDTH)))
-SESSION = over(nodes.Session(us(GAP)))
-GLOBAL = over(nodes.Session(us(GAP)), keys=())
+SESSION = over(nodes.SessionWindow(us(GAP)))
+GLOBAL = over(nodes.SessionWindow(us(GAP)), keys=())
 # The most of a key in each hop: rows of one window, from all keys, once more grouped.
 TOP = nodes.WindowAggregate(
     HOP,

@@ -7,9 +7,9 @@ import pytest
 
 from arroyo_nb.allowed_roots import VARIABLE
 from arroyo_nb.cli import main
-from arroyo_nb.jobs.spec import JobSpec, Table
+from arroyo_nb.jobs.spec import JobSpec, TableDefinition
 from arroyo_nb.session import Session
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 FILE = "CREATE TABLE {} (n BIGINT) WITH (connector = 'single_file', path = '{}', "
 FILE += "type = '{}', format = 'json')"
@@ -65,7 +65,7 @@ def run(here, monkeypatch, capsys):
 
 
 def job(source, sink, *tables, **options):
-    made = (Table(name, sql) for name, sql in (("a", source), *tables))
+    made = (TableDefinition(name, sql) for name, sql in (("a", source), *tables))
     insert = "INSERT INTO b SELECT a.n FROM a"
     join = " JOIN known ON a.n = known.n" if tables else ""
     return JobSpec("j", f"{sink};\n{insert}{join}", tuple(made), **options)
@@ -79,7 +79,7 @@ def places(said, spec):
         if "leads out" in line:
             start = lines[n + 2].index("^")
             found.append(lines[n + 1][start : lines[n + 2].rindex("^") + 1])
-            place = Source(spec.text).line_and_column(spec.text.index(found[-1]))
+            place = ScriptText(spec.text).line_and_column(spec.text.index(found[-1]))
             assert f"job.yaml:{place[0]}:{place[1]}: the " in line
     return found
 

@@ -6,13 +6,13 @@ import pytest
 
 from arroyo_nb.cli import main
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.jobs.compatibility import Outcome, Version
+from arroyo_nb.jobs.compatibility import JobVersion, Outcome
 from arroyo_nb.jobs.resume import judged, kept
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.source import Source, Span
-from arroyo_nb.state.folder import RunFolder
+from arroyo_nb.source import ScriptText, Span
+from arroyo_nb.state.folder import StateFolder
 from arroyo_nb.state.identity import plan_identity
 
 SPEC = JobSpec(
@@ -36,9 +36,9 @@ def folder(tmp_path, monkeypatch):
         raise Started
 
     monkeypatch.setattr("arroyo_nb.cli.headless.Session", started)
-    plan = read(Source(SPEC.text)).plan()
+    plan = read(ScriptText(SPEC.text)).plan()
     state = tmp_path / "state" / "busy"
-    RunFolder(
+    StateFolder(
         state, identity=plan_identity(plan), name="busy", spec=kept(plan, RunOptions())
     ).release()
     return tmp_path
@@ -109,7 +109,7 @@ class Refusing:
     def run(self, *_, **__):
         raise RunProblem(
             "the folder of 'made' cannot be written", span=Span(60, 66)
-        ).at(Source(ROWS.script, "<cell>"))
+        ).at(ScriptText(ROWS.script, "<cell>"))
 
 
 @pytest.mark.parametrize(("spec", "option"), [(ROWS, "--fork"), (OTHER, "--fresh")])
@@ -128,8 +128,8 @@ def test_a_start_that_is_refused_leaves_the_state_where_it_was(
     assert "<cell>" not in told
     assert f"{folder}/job.yaml:" in told
     assert states(folder) == ["", ".events.jsonl"]
-    plan = read(Source(SPEC.text)).plan()
-    verdict = judged(folder / "state" / "busy", Version(SPEC, plan))
+    plan = read(ScriptText(SPEC.text)).plan()
+    verdict = judged(folder / "state" / "busy", JobVersion(SPEC, plan))
     assert verdict.outcome is Outcome.COMPATIBLE
 
 

@@ -19,7 +19,7 @@ from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.flags import COMMANDS, FLAGS
 from arroyo_nb.magics import ArroyoMagics, Interrupted, load, unload
-from arroyo_nb.plan.answers import Answer
+from arroyo_nb.plan.answers import StatementAnswer
 from arroyo_nb.run.observe.snapshot import Change, RunState, Snapshot, SourceProgress
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
@@ -94,7 +94,7 @@ class FakeSession:
             name, RUNNING, FINISHED
         )
         self.defines: tuple[ConnectorTable, ...] = ()
-        self.answers: tuple[Answer, ...] = ()
+        self.answers: tuple[StatementAnswer, ...] = ()
         self.background: list[tuple[str, str]] = []
 
     lookup = Session.lookup
@@ -395,7 +395,10 @@ def test_what_was_overlooked_is_told(cells: Cells) -> None:
 
 def test_answers_are_shown_and_who_still_uses_what_was_dropped(cells: Cells) -> None:
     cells.session.next = lambda name: None
-    cells.session.answers = (Answer(("table",), (("flights",),)), Answer(text="plan"))
+    cells.session.answers = (
+        StatementAnswer(("table",), (("flights",),)),
+        StatementAnswer(text="plan"),
+    )
     assert cells.run("%%arroyo\nSHOW TABLES") == "table\nflights\nplan"
     cells.session.answers = ()
     cells.session.catalog = Catalog().define(table("flights", Field("a", TEXT)))

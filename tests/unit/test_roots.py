@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from arroyo_nb.allowed_roots import VARIABLE, Roots, given, narrowed
+from arroyo_nb.allowed_roots import VARIABLE, Roots, current_roots, narrowed
 from arroyo_nb.errors import RunProblem
 
 
@@ -38,18 +38,18 @@ def test_what_counts_is_where_a_path_leads(at):
 
 
 def test_where_no_root_is_named_everything_is_allowed(at):
-    assert given() == Roots()
-    assert given().allow(at / "anywhere")
+    assert current_roots() == Roots()
+    assert current_roots().allow(at / "anywhere")
     with narrowed([]):
-        assert given() == Roots()
+        assert current_roots() == Roots()
 
 
 def test_the_variable_and_the_flag_both_count(at, monkeypatch):
     both = os.pathsep.join((str(at / "a"), "", str(at / "b/x")))
     monkeypatch.setenv(VARIABLE, both)
-    assert given() == Roots((at / "a", at / "b/x"))
+    assert current_roots() == Roots((at / "a", at / "b/x"))
     with narrowed(["b", "a/x"]):
-        assert given() == Roots((at / "b/x", at / "a/x"))
+        assert current_roots() == Roots((at / "b/x", at / "a/x"))
     assert os.environ[VARIABLE] == both
     monkeypatch.setenv(VARIABLE, str(at / "a/x"))
     with (
@@ -62,7 +62,7 @@ def test_the_variable_and_the_flag_both_count(at, monkeypatch):
 def test_the_flag_alone_ends_with_what_it_was_given_to(at):
     (at / "link").symlink_to("a")
     with narrowed(["link"]):
-        assert given() == Roots((at / "a",))
+        assert current_roots() == Roots((at / "a",))
     assert VARIABLE not in os.environ
 
 
@@ -72,7 +72,7 @@ def test_a_variable_that_names_no_folder_does_not_allow_everything(
 ):
     monkeypatch.setenv(VARIABLE, text)
     with pytest.raises(RunProblem, match=f"^{VARIABLE} names "):
-        given()
+        current_roots()
 
 
 @pytest.mark.parametrize("name", ["", "nowhere", "file", f"with{os.pathsep}in it"])

@@ -7,7 +7,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.source import Source, Span
+from arroyo_nb.source import ScriptText, Span
 
 SECRET = "canary-9f3"
 KAFKA = """CREATE TABLE t (a INT) WITH (connector = 'kafka', topic = 't',
@@ -20,7 +20,7 @@ LOGIN = (
 
 
 def excerpt(text):
-    return Source(text).excerpt(Span(0, len(text))).split("\n")[0].strip()
+    return ScriptText(text).excerpt(Span(0, len(text))).split("\n")[0].strip()
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_is_no_secret_is_shown(text):
 
 def test_a_secret_of_several_lines_is_hidden_on_each():
     text = f"'ssl.key.pem' = 'a\n{SECRET}\nb'"
-    source = Source(text)
+    source = ScriptText(text)
     at = text.index(SECRET)
     assert source.excerpt(Span(at, at + 1)).split("\n")[0] == "  " + "*" * len(SECRET)
 

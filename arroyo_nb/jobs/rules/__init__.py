@@ -12,7 +12,7 @@ from arroyo_nb.jobs.rules.queries import (
     udf_package,
     unbounded_state,
 )
-from arroyo_nb.jobs.rules.rule import Job, Rule, Severity
+from arroyo_nb.jobs.rules.rule import LintedJob, LintRule, Severity
 from arroyo_nb.jobs.rules.tables import (
     append_only_sink,
     inline_secret,
@@ -29,22 +29,22 @@ from arroyo_nb.jobs.rules.times import (
     time_zone,
 )
 
-__all__ = ["RULES", "Job", "Rule", "Severity"]
+__all__ = ["RULES", "LintRule", "LintedJob", "Severity"]
 
 RULES = (
-    Rule(inline_secret, Severity.ERROR),
-    Rule(sample_source, Severity.WARNING),
-    Rule(local_address, Severity.WARNING),
-    Rule(relative_path, Severity.WARNING),
-    Rule(no_sink, Severity.WARNING),
-    Rule(append_only_sink, Severity.WARNING),
-    Rule(no_watermark, Severity.WARNING),
-    Rule(idle_partitions, Severity.INFO),
-    Rule(micro_batch_lateness, Severity.INFO),
-    Rule(flushed_at_end, Severity.WARNING),
-    Rule(time_zone, Severity.INFO),
-    Rule(unbounded_state, Severity.WARNING),
-    Rule(non_deterministic, Severity.WARNING),
-    Rule(udf_package, Severity.WARNING),
-    Rule(arroyo_refuses, Severity.INFO),
+    LintRule(inline_secret, Severity.ERROR),
+    LintRule(sample_source, Severity.WARNING),
+    LintRule(local_address, Severity.WARNING),
+    LintRule(relative_path, Severity.WARNING),
+    LintRule(no_sink, Severity.WARNING),
+    LintRule(append_only_sink, Severity.WARNING),
+    LintRule(no_watermark, Severity.WARNING),
+    LintRule(idle_partitions, Severity.INFO),
+    LintRule(micro_batch_lateness, Severity.INFO),
+    LintRule(flushed_at_end, Severity.WARNING),
+    LintRule(time_zone, Severity.INFO),
+    LintRule(unbounded_state, Severity.WARNING),
+    LintRule(non_deterministic, Severity.WARNING),
+    LintRule(udf_package, Severity.WARNING),
+    LintRule(arroyo_refuses, Severity.INFO),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from arroyo_nb.jobs.rules.rule import Hit, Job
+from arroyo_nb.jobs.rules.rule import Hit, LintedJob
 from arroyo_nb.jobs.spec import written
 from arroyo_nb.plan import DEFAULT_TTL
 from arroyo_nb.plan.nodes import (
@@ -23,7 +23,7 @@ from arroyo_nb.sql.statements import SetOption
 _RANDOM = frozenset(("random", "uuid"))
 
 
-def unbounded_state(job: Job) -> Iterator[Hit]:
+def unbounded_state(job: LintedJob) -> Iterator[Hit]:
     """State grows with the keys that come.
 
     A query without windows keeps something for every key: the aggregate, the rows of
@@ -48,14 +48,14 @@ def unbounded_state(job: Job) -> Iterator[Hit]:
         yield Hit(said, node.span)
 
 
-def _is_chosen(job: Job) -> bool:
+def _is_chosen(job: LintedJob) -> bool:
     said = any(isinstance(s, SetOption) for s in job.plan.statements)
     return (
         said or job.plan.updating_ttl != DEFAULT_TTL or job.spec.options.ttl is not None
     )
 
 
-def non_deterministic(job: Job) -> Iterator[Hit]:
+def non_deterministic(job: LintedJob) -> Iterator[Hit]:
     """A value is another one each time it is computed.
 
     After a failure a micro-batch is computed again. `random()` and `uuid()` then give
@@ -70,7 +70,7 @@ def non_deterministic(job: Job) -> Iterator[Hit]:
             yield Hit(said, part.meta.get("span"))
 
 
-def arroyo_refuses(job: Job) -> Iterator[Hit]:
+def arroyo_refuses(job: LintedJob) -> Iterator[Hit]:
     """Arroyo itself would not run this.
 
     It has one clear meaning, and is run here and on Spark; Arroyo refuses it with the
@@ -84,7 +84,7 @@ def arroyo_refuses(job: Job) -> Iterator[Hit]:
             yield Hit(f"Arroyo would say: {message}", node.span)
 
 
-def udf_package(job: Job) -> Iterator[Hit]:
+def udf_package(job: LintedJob) -> Iterator[Hit]:
     """A function imports a package that the spec does not list.
 
     Where the job runs there is what its spec lists under `packages`, and no more. The

@@ -39,7 +39,7 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Job:
+class LintedJob:
     """What rules look at: a spec, and its plan over no other tables."""
 
     spec: JobSpec
@@ -84,11 +84,11 @@ def texts(
     yield from ((name, v) for name, v in options.items() if isinstance(v, str))
 
 
-Check: TypeAlias = Callable[[Job], Iterator[Hit]]
+Check: TypeAlias = Callable[[LintedJob], Iterator[Hit]]
 
 
 @dataclass(frozen=True)
-class Rule:
+class LintRule:
     """One thing that production would do differently.
 
     Parameters

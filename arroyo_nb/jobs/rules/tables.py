@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from arroyo_nb.jobs.rules.rule import Hit, Job, texts
+from arroyo_nb.jobs.rules.rule import Hit, LintedJob, texts
 from arroyo_nb.options import REFERENCE
 from arroyo_nb.plan.nodes import is_updating
 from arroyo_nb.source import is_secret, secrets
@@ -21,7 +21,7 @@ _LOCAL = re.compile(
 )
 
 
-def inline_secret(job: Job) -> Iterator[Hit]:
+def inline_secret(job: LintedJob) -> Iterator[Hit]:
     """A password stands in the script.
 
     A job spec is text that is reviewed, copied and kept in a repository. No secret may
@@ -40,7 +40,7 @@ def inline_secret(job: Job) -> Iterator[Hit]:
                 )
 
 
-def sample_source(job: Job) -> Iterator[Hit]:
+def sample_source(job: LintedJob) -> Iterator[Hit]:
     """A source is made up.
 
     The connectors `sample`, `impulse` and `tape` are for exploring: they play what was
@@ -55,7 +55,7 @@ def sample_source(job: Job) -> Iterator[Hit]:
             yield Hit(said, job.option(table, "connector"))
 
 
-def local_address(job: Job) -> Iterator[Hit]:
+def local_address(job: LintedJob) -> Iterator[Hit]:
     """A table is at an address of this machine.
 
     `localhost` is another machine wherever the job runs, one for each executor of a
@@ -74,7 +74,7 @@ def local_address(job: Job) -> Iterator[Hit]:
                 )
 
 
-def relative_path(job: Job) -> Iterator[Hit]:
+def relative_path(job: LintedJob) -> Iterator[Hit]:
     """A path depends on the folder that the job is started in.
 
     A notebook runs in its own folder; a job runs in the folder that whoever starts it
@@ -93,7 +93,7 @@ def relative_path(job: Job) -> Iterator[Hit]:
             )
 
 
-def no_sink(job: Job) -> Iterator[Hit]:
+def no_sink(job: LintedJob) -> Iterator[Hit]:
     """Rows go nowhere.
 
     A bare SELECT is for looking at. A job prints its rows to standard output, as JSON
@@ -106,7 +106,7 @@ def no_sink(job: Job) -> Iterator[Hit]:
             yield Hit("the rows of this SELECT are printed, and go nowhere", sink.span)
 
 
-def append_only_sink(job: Job) -> Iterator[Hit]:
+def append_only_sink(job: LintedJob) -> Iterator[Hit]:
     """Changes go to a sink that cannot tell them.
 
     An updating query takes rows back. A sink whose format cannot say so is refused by

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from arroyo_nb.catalog import DEFAULT_DELAY, ConnectorTable
 from arroyo_nb.connectors import CONNECTORS, is_streamed
-from arroyo_nb.jobs.rules.rule import Hit, Job
+from arroyo_nb.jobs.rules.rule import Hit, LintedJob
 from arroyo_nb.plan.names.intervals import in_words
 from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.plan.nodes import Hop, Node, Source, Tumble, WindowAggregate
@@ -21,7 +21,7 @@ _OF_DAYS = frozenset(("date_part", "date_trunc", "to_char", "to_date"))
 _BOUNDED = frozenset(("filesystem", "sample", "single_file", "tape"))
 
 
-def no_watermark(job: Job) -> Iterator[Hit]:
+def no_watermark(job: LintedJob) -> Iterator[Hit]:
     """Windows go by a time that nobody chose.
 
     Without `WATERMARK FOR` a source has the time that its connector gives: that of the
@@ -44,7 +44,7 @@ def no_watermark(job: Job) -> Iterator[Hit]:
             )
 
 
-def idle_partitions(job: Job) -> Iterator[Hit]:
+def idle_partitions(job: LintedJob) -> Iterator[Hit]:
     """A source that falls silent can hold all windows back.
 
     Windows close when the watermark has passed their end, and the watermark is that of
@@ -68,7 +68,7 @@ def idle_partitions(job: Job) -> Iterator[Hit]:
             )
 
 
-def micro_batch_lateness(job: Job) -> Iterator[Hit]:
+def micro_batch_lateness(job: LintedJob) -> Iterator[Hit]:
     """Which rows are late depends on how rows are batched.
 
     Here the watermark moves between two micro-batches, so a row is never late for what
@@ -84,7 +84,7 @@ def micro_batch_lateness(job: Job) -> Iterator[Hit]:
             yield Hit("rows near the delay are late in some batches only", window.span)
 
 
-def flushed_at_end(job: Job) -> Iterator[Hit]:
+def flushed_at_end(job: LintedJob) -> Iterator[Hit]:
     """The last windows are there only because the source ends.
 
     When a bounded source ends, every open window is sent. A stream does not end: there
@@ -100,7 +100,7 @@ def flushed_at_end(job: Job) -> Iterator[Hit]:
             yield Hit("its last windows are sent as the source ends", window.span)
 
 
-def time_zone(job: Job) -> Iterator[Hit]:
+def time_zone(job: LintedJob) -> Iterator[Hit]:
     """Days and hours are those of UTC.
 
     Timestamps have no zone, here and on Arroyo: a day begins at midnight UTC, whatever
@@ -120,7 +120,7 @@ def time_zone(job: Job) -> Iterator[Hit]:
             yield Hit("this goes by UTC", part.meta.get("span"))
 
 
-def _windowed(job: Job) -> list[ConnectorTable]:
+def _windowed(job: LintedJob) -> list[ConnectorTable]:
     """The tables whose rows are put into windows."""
     sources = (s for window in job.of(WindowAggregate) for s in _sources(window))
     return list({source.table.name: source.table for source in sources}.values())

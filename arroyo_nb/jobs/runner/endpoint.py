@@ -19,7 +19,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.jobs.runner.server import Answer, serving
+from arroyo_nb.jobs.runner.server import HttpAnswer, serving
 from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.run.observe.snapshot import before_end
 from arroyo_nb.run.observe.vitals import BOUNDS_S
@@ -43,7 +43,7 @@ HEALTHY = (JobState.STARTING, JobState.RUNNING)
 _QUERY = ["job", "query", "sink"]
 
 
-class Told:
+class JobCollector:
     """What the endpoint says: looked at anew at each question, from its threads.
 
     Parameters
@@ -180,7 +180,7 @@ def _levels(picture: Snapshot) -> Iterator[tuple[str, str, float | None]]:
     yield "watermark_lag_seconds", "How far the watermark is behind the clock.", lag
 
 
-def served(told: Told, port: int) -> AbstractContextManager[int]:
+def served(told: JobCollector, port: int) -> AbstractContextManager[int]:
     """Answer while it is held; gives the port, also where 0 asked for a free one.
 
     Raises
@@ -201,11 +201,11 @@ def served(told: Told, port: int) -> AbstractContextManager[int]:
     pages = {
         "/healthz": lambda: _probed(*told.health()),
         "/readyz": lambda: _probed(*told.readiness()),
-        "/metrics": lambda: Answer(HTTPStatus.OK, generate_latest(registry), kind),
+        "/metrics": lambda: HttpAnswer(HTTPStatus.OK, generate_latest(registry), kind),
     }
     return serving(pages, port)
 
 
-def _probed(is_well: bool, said: dict[str, object]) -> Answer:
+def _probed(is_well: bool, said: dict[str, object]) -> HttpAnswer:
     status = HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE
-    return Answer.of_json(status, said)
+    return HttpAnswer.of_json(status, said)

@@ -254,7 +254,7 @@ class Monitor:
         asked_s = time.monotonic()
         try:
             check(self._give_up)
-        except _OverError:
+        except _MonitorEndedError:
             return
         except ArroyoError:
             if self._asked.get(name) is None:
@@ -264,10 +264,10 @@ class Monitor:
 
     def _give_up(self) -> None:
         if self._over.is_set():
-            raise _OverError
+            raise _MonitorEndedError
 
 
-class _OverError(Exception):
+class _MonitorEndedError(Exception):
     """That the job has ended."""
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from arroyo_nb.jobs.owner import Job, asked_mode
+from arroyo_nb.jobs.owner import JobProcess, asked_mode
 from arroyo_nb.jobs.runner.supervisor import JobState, Tell
 
 _STATES = {
@@ -17,7 +17,7 @@ _STATES = {
 }
 
 
-class Record:
+class JobRecord:
     """Hears the events of a job, notes them, and passes them on.
 
     Parameters
@@ -32,7 +32,7 @@ class Record:
     """
 
     def __init__(self, name: str, folder: Path, tell: Tell) -> None:
-        self._job = Job(name, JobState.STARTING.value)
+        self._job = JobProcess(name, JobState.STARTING.value)
         self._folder = folder
         self._tell = tell
         self._is_ours = False
@@ -61,7 +61,9 @@ class Record:
     def _write(self) -> None:
         if not self._is_ours:
             asked_mode(self._folder)  # that of a process before this one
-        elif (noted := Job.of(self._folder)) is None or noted.pid != self._job.pid:
+        elif (
+            noted := JobProcess.of(self._folder)
+        ) is None or noted.pid != self._job.pid:
             return  # while this one waited, another has taken the folder
         self._job.write(self._folder)
         self._is_ours = True

@@ -34,7 +34,7 @@ _METHODS = ("GET", "HEAD")
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """What is answered."""
 
     status: HTTPStatus
@@ -42,7 +42,7 @@ class Answer:
     kind: str = "text/plain; charset=utf-8"
 
     @classmethod
-    def of_json(cls, status: HTTPStatus, value: object) -> Answer:
+    def of_json(cls, status: HTTPStatus, value: object) -> HttpAnswer:
         """An answer that is a JSON document."""
         return cls(status, json.dumps(value, default=str).encode(), "application/json")
 
@@ -63,7 +63,7 @@ class Answer:
         return start if head else start + self.body
 
 
-Page = Callable[[], Answer]
+Page = Callable[[], HttpAnswer]
 
 
 @contextmanager
@@ -141,7 +141,7 @@ class _Server:
         finally:
             self._free.release()
 
-    def _answered(self, head: bytes | None) -> tuple[str, Answer]:
+    def _answered(self, head: bytes | None) -> tuple[str, HttpAnswer]:
         if head is None:
             status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
             return "GET", _refused(status, f"at most {MOST_BYTES} bytes")
@@ -207,5 +207,5 @@ def _is_local(fields: list[bytes]) -> bool:
     return not named or (len(named) == 1 and bool(_LOCAL.match(named[0])))
 
 
-def _refused(status: HTTPStatus, why: str) -> Answer:
-    return Answer(status, f"{status.phrase}: {why}\n".encode())
+def _refused(status: HTTPStatus, why: str) -> HttpAnswer:
+    return HttpAnswer(status, f"{status.phrase}: {why}\n".encode())

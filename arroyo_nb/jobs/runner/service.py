@@ -11,9 +11,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 from arroyo_nb.jobs.owner import asked_mode
-from arroyo_nb.jobs.runner.endpoint import Told, served
+from arroyo_nb.jobs.runner.endpoint import JobCollector, served
 from arroyo_nb.jobs.runner.monitor import Monitor
-from arroyo_nb.jobs.runner.record import Record
+from arroyo_nb.jobs.runner.record import JobRecord
 from arroyo_nb.jobs.runner.resume_point import resume_point
 from arroyo_nb.jobs.runner.supervisor import JobState, Restarts, Supervisor, Tell
 from arroyo_nb.run.stopping import StopMode
@@ -107,7 +107,7 @@ def serve(
             facts["where"] = where
         record.tell(event, level=level, **facts)
 
-    record = Record(name, folder, log.tell)
+    record = JobRecord(name, folder, log.tell)
     supervisor = Supervisor(
         begin_told,
         lambda error: not error.lasting,
@@ -161,6 +161,6 @@ def _endpoint(
         yield
         return
 
-    with served(Told(name, supervisor, monitor), port) as taken:
+    with served(JobCollector(name, supervisor, monitor), port) as taken:
         tell("serving", port=taken)
         yield

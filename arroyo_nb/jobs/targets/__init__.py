@@ -38,7 +38,7 @@ class Delivery:
     notes: tuple[str, ...] = ()
 
 
-class Target(Protocol):
+class JobTarget(Protocol):
     """A place where jobs run."""
 
     name: str
@@ -68,6 +68,6 @@ ALIASES: Mapping[str, str] = {
 }  # fmt: skip
 """The target that is meant by a name that people try."""
 
-TARGETS: Registry[Target] = Registry(
+TARGETS: Registry[JobTarget] = Registry(
     "target", (__name__,), "TARGET", dashed=True, aliases=ALIASES
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from arroyo_nb.errors import ArroyoError, Unsupported, raise_all
-from arroyo_nb.jobs.rules import Job
+from arroyo_nb.jobs.rules import LintedJob
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import JobFile
 from arroyo_nb.jobs.targets import Delivery
@@ -35,7 +35,7 @@ _OUR_OPTIONS = ("source.start_timestamp", "source.start_offsets")
 _MICROSECOND = timedelta(microseconds=1)
 
 
-class Arroyo:
+class ArroyoTarget:
     """``arroyo run query.sql``, or ``POST /api/v1/pipelines`` with pipeline.json."""
 
     name = "arroyo"
@@ -44,7 +44,7 @@ class Arroyo:
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:
         """The script, and the body of the API."""
         try:
-            raise_all(_refusals(Job(job.spec, plan)))
+            raise_all(_refusals(LintedJob(job.spec, plan)))
         except ArroyoError as error:
             raise job.located(error) from None
         query = _query(job.spec, plan)
@@ -54,7 +54,7 @@ class Arroyo:
         )
 
 
-def _refusals(job: Job) -> Iterator[ArroyoError]:
+def _refusals(job: LintedJob) -> Iterator[ArroyoError]:
     found = (pair for sink in job.plan.sinks for pair in refused_by_arroyo(sink))
     # Several queries read one node of a view.
     for message, span in dict.fromkeys((said, node.span) for node, said in found):
@@ -108,4 +108,4 @@ def _command(spec: JobSpec, folder: Path) -> list[str]:
     return ["arroyo", "run", *options, str(folder / QUERY)]
 
 
-TARGET = Arroyo()
+TARGET = ArroyoTarget()

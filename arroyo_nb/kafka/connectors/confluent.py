@@ -14,7 +14,7 @@ from arroyo_nb.kafka.table_options import (
     TABLE,
     table_problems,
 )
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 
 _ENDPOINT, *_ASKED_BY = (option.name for option in SCHEMA_REGISTRY)
 
@@ -41,10 +41,12 @@ CONNECTOR = Confluent(
     "topics of Confluent Cloud",
     (
         SERVERS,
-        Option("key", Kind.STRING, "the API key", required=True, in_identity=False),
+        Option(
+            "key", OptionKind.STRING, "the API key", required=True, in_identity=False
+        ),
         Option(
             "secret",
-            Kind.STRING,
+            OptionKind.STRING,
             "the API secret, best as '{{ VARIABLE }}'",
             required=True,
             in_identity=False,

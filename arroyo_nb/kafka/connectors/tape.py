@@ -15,14 +15,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from arroyo_nb.allowed_roots import given
+from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.connectors import Direction, SourceOnly, TableSpec, format_options
 from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.table import METADATA
 from arroyo_nb.kafka.table_options import format_problems
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Clock, Position, Recorder
 from arroyo_nb.tape.records import RecordTape, record_times
@@ -62,10 +62,10 @@ class TapeConnector(SourceOnly):
     formats: tuple[str, ...] = ("json", "debezium_json", "raw_string", "raw_bytes")
     metadata = METADATA
     options: tuple[Option, ...] = (
-        Option("path", Kind.STRING, "folder of the tape", required=True),
+        Option("path", OptionKind.STRING, "folder of the tape", required=True),
         Option(
             "type",
-            Kind.ENUM,
+            OptionKind.ENUM,
             "a tape is only read; may be left out",
             default="source",
             choices=("source",),
@@ -99,7 +99,7 @@ class TapeConnector(SourceOnly):
         """
         name, folder = spec.shown("path"), Path(str(spec.options["path"]))
         with refusals("read", name):
-            allowed = given()
+            allowed = current_roots()
             for path in folder.glob("*"):
                 allowed.check(path, f"{name}/{path.name}")
             tape = RecordTape(folder, name)

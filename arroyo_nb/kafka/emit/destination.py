@@ -19,12 +19,12 @@ from arroyo_nb.kafka.sending import (
     AWAY,
     NOW,
     PRODUCER,
-    Words,
+    ErrorMessage,
     producer,
     put,
     told,
 )
-from arroyo_nb.tape.records import Record, RecordWriter
+from arroyo_nb.tape.records import RecordWriter, TapeRecord
 
 FLUSH_S = 5.0
 """How long one that is stopped waits for what it has handed on."""
@@ -37,23 +37,23 @@ SETTINGS: Mapping[str, Any] = {
 
 
 _TOLD = (
-    Words(
+    ErrorMessage(
         ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"),
         "the broker does not let you write to the topic '{topic}'",
         "have the user allowed to write to it, and emit to a table that logs in",
     ),
-    Words(
+    ErrorMessage(
         ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"),
         "a row is larger than the topic '{topic}' takes",
         "emit to a table with client_configs = 'message.max.bytes=...', if the topic "
         "takes more",
     ),
-    Words(
+    ErrorMessage(
         ("_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION"),
         "the topic '{topic}' is gone, or has lost partitions",
         "make it again, and emit again",
     ),
-    Words(
+    ErrorMessage(
         (*AWAY, "_MSG_TIMED_OUT", "REQUEST_TIMED_OUT"),
         "the broker did not take the rows for the topic '{topic}' in time",
         "it may be down; emit again once it is up",
@@ -78,14 +78,14 @@ class Outgoing(NamedTuple):
     arrival_us: int
 
 
-class Target(Protocol):
+class EmitDestination(Protocol):
     """Takes records; a context manager, entered by who sends them."""
 
     @property
     def rows(self) -> int:
         """How many have arrived."""
 
-    def __enter__(self) -> Target:
+    def __enter__(self) -> EmitDestination:
         """Begin.
 
         Raises
@@ -233,7 +233,7 @@ class TapeTarget:
             if stopped():
                 return
             at_ms = arrival_us // 1000 if timestamp_ms is None else timestamp_ms
-            record = Record(0, self._writer.records, at_ms, key, value)
+            record = TapeRecord(0, self._writer.records, at_ms, key, value)
             self._writer.append(record, arrival_us)
             self.rows += 1
 

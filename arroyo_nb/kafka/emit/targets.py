@@ -18,7 +18,7 @@ from arroyo_nb.engine.jars import Check
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats._payload_writer import DeclaredPayloads, plain_payload
-from arroyo_nb.kafka.emit.destination import TapeTarget, Target, TopicTarget
+from arroyo_nb.kafka.emit.destination import EmitDestination, TapeTarget, TopicTarget
 from arroyo_nb.kafka.emit.rows import RowRecords
 from arroyo_nb.kafka.peek.topics import missing, names, require
 from arroyo_nb.kafka.source import OFFSET, OFFSETS, TIMESTAMP
@@ -77,7 +77,9 @@ class Names:
         require(servers, name, check=check)
         return None, stream_of_topic(servers, name, begin)
 
-    def destination(self, target: str | Path, wish: Wish, check: Check) -> Destination:
+    def destination(
+        self, target: str | Path, wish: EmitOptions, check: Check
+    ) -> Destination:
         """Where rows go that are emitted to a name or a path.
 
         Raises
@@ -161,7 +163,7 @@ def stream_of_topic(servers: str, topic: str, begin: str | None = None) -> Kafka
 
 
 @dataclass(frozen=True)
-class Wish:
+class EmitOptions:
     """How rows are to be emitted.
 
     Parameters
@@ -189,7 +191,7 @@ class Destination:
     """Where emitted rows go, and what makes records of them."""
 
     name: str
-    target: Target
+    target: EmitDestination
     made: RowRecords
     is_tape: bool = False
 
@@ -207,14 +209,14 @@ def looks_like_path(target: str) -> bool:
     return "/" in target or os.sep in target or target.endswith(".tape")
 
 
-def to_tape(path: Path, wish: Wish) -> Destination:
+def to_tape(path: Path, wish: EmitOptions) -> Destination:
     """A tape that no table declares."""
     path = user_path(path)
     return Destination(str(path), TapeTarget(path), wish.plain(), is_tape=True)
 
 
 def to_topic(
-    servers: str, topic: str, wish: Wish, local: LocalBroker | None, check: Check
+    servers: str, topic: str, wish: EmitOptions, local: LocalBroker | None, check: Check
 ) -> Destination:
     """A topic that no table declares.
 
@@ -244,7 +246,7 @@ def to_topic(
     return Destination(topic, target, wish.plain())
 
 
-def to_table(relation: Relation, wish: Wish, check: Check) -> Destination:
+def to_table(relation: Relation, wish: EmitOptions, check: Check) -> Destination:
     """The topic, or the tape, of a table.
 
     Raises
@@ -269,7 +271,7 @@ def to_table(relation: Relation, wish: Wish, check: Check) -> Destination:
     )
 
 
-def _declared(table: ConnectorTable, wish: Wish) -> RowRecords:
+def _declared(table: ConnectorTable, wish: EmitOptions) -> RowRecords:
     """Makes records of the rows of a table."""
     spec = table.spec
     columns = spec.record

@@ -15,7 +15,7 @@ from arroyo_nb.engine import making
 from arroyo_nb.engine.jars import go_on, say_nothing
 from arroyo_nb.engine.java import find_java
 from arroyo_nb.engine.problem import EngineProblem
-from arroyo_nb.kafka.local.server import Kit, Place, kit
+from arroyo_nb.kafka.local.server import BrokerPlace, Kit, kit
 from arroyo_nb.kafka.local.settings import free_ports
 
 
@@ -27,15 +27,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EngineProblem as problem:
         making.say(f"no archive: {problem}")
         return 1
-    return making.make(parts.archive, partial(_Broker, parts), given)
+    return making.make(parts.archive, partial(_ArchivedBroker, parts), given)
 
 
-class _Broker:
+class _ArchivedBroker:
     """A broker that starts and ends: most of what it loads it loads then."""
 
     def __init__(self, parts: Kit, flags: Sequence[str], work: Path) -> None:
         making.say(f"starting Java {parts.java.version} to record what Kafka loads")
-        self._place = Place(work, free_ports())
+        self._place = BrokerPlace(work, free_ports())
         self._place.fill(parts, {}, go_on)
         self._program = self._place.launch(parts, flags)
         self.pid = self._program.pid

@@ -25,7 +25,7 @@ from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Program
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import client
-from arroyo_nb.kafka.local.server import Kit, Place, kit
+from arroyo_nb.kafka.local.server import BrokerPlace, Kit, kit
 from arroyo_nb.kafka.local.settings import free_ports
 
 STOP_S = 10.0
@@ -57,7 +57,7 @@ class LocalBroker:
 
     def __init__(self, users: Mapping[str, str] | None = None) -> None:
         self._users = dict(users or {})
-        self._place: Place | None = None
+        self._place: BrokerPlace | None = None
         self._program: Program | None = None
         self._builder = _Builder()
         self._pid = os.getpid()
@@ -174,7 +174,7 @@ class LocalBroker:
         """The first start: in a new folder, on ports that are free."""
         for left in reversed(range(TRIES)):
             try:
-                self._place = Place(make_work_folder(), free_ports())
+                self._place = BrokerPlace(make_work_folder(), free_ports())
                 atexit.register(self.close)
                 self._place.fill(parts, self._users, check)
                 self._launch(self._place, parts, check)
@@ -184,7 +184,7 @@ class LocalBroker:
                 if not left or not _is_taken(error):
                     raise
 
-    def _launch(self, place: Place, parts: Kit, check: Check) -> None:
+    def _launch(self, place: BrokerPlace, parts: Kit, check: Check) -> None:
         archive = parts.archive
         try:
             self._try(place, parts, archive.use(), check)
@@ -195,7 +195,9 @@ class LocalBroker:
             self._try(place, parts, [], check)
             archive.discard()
 
-    def _try(self, place: Place, parts: Kit, flags: list[str], check: Check) -> None:
+    def _try(
+        self, place: BrokerPlace, parts: Kit, flags: list[str], check: Check
+    ) -> None:
         self._program = place.launch(parts, flags)
         try:
             place.wait_until_up(self._program, check)

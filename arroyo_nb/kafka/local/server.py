@@ -60,7 +60,7 @@ def kit(java: Java, *, tell: Tell, check: Check) -> Kit:
     return Kit(java, (*logging, *resolve(BROKER, tell=tell, check=check)))
 
 
-class Place(NamedTuple):
+class BrokerPlace(NamedTuple):
     """What stays of a broker while it is down: a private folder, and its ports."""
 
     work: Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.kafka.client import ANSWER_S, LOOK_S, library
 from arroyo_nb.kafka.connectors.tape import TapeRecorder
 from arroyo_nb.kafka.reading import assigned, record_of
-from arroyo_nb.tape.records import Record, record_table
+from arroyo_nb.tape.records import TapeRecord, record_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,7 +61,7 @@ def first_rows(
     return TapeRecorder(tape, lenient).chunks(None)
 
 
-def first_records(stream: KafkaStream, count: int, check: Check) -> list[Record]:
+def first_records(stream: KafkaStream, count: int, check: Check) -> list[TapeRecord]:
     """The oldest records that a topic has, tombstones left out.
 
     Raises
@@ -80,7 +80,7 @@ def first_records(stream: KafkaStream, count: int, check: Check) -> list[Record]
 
 def _read(
     stream: KafkaStream, there: dict[int, tuple[int, int]], count: int, check: Check
-) -> Iterator[Record]:
+) -> Iterator[TapeRecord]:
     if not there:
         return
     begin: Offsets = {number: first for number, (first, _) in there.items()}

@@ -69,7 +69,7 @@ _WIDER: Mapping[frozenset[Type | None], Type] = {
 Document: TypeAlias = dict[str, Any]
 
 
-class Column(NamedTuple):
+class GuessedColumn(NamedTuple):
     """What a sample has of one field.
 
     Attributes
@@ -126,8 +126,8 @@ class Guess(NamedTuple):
     fields: tuple[Field, ...]
     options: Mapping[str, str] = {}
     key: frozenset[str] = frozenset()
-    event_time: Column | None = None
-    columns: tuple[Column, ...] = ()
+    event_time: GuessedColumn | None = None
+    columns: tuple[GuessedColumn, ...] = ()
     records: int = 0
     odd: tuple[int, ...] = ()
 
@@ -262,7 +262,7 @@ def _of_changes(
     )
 
 
-def _likely_key(columns: Iterable[Column], changes: Numbered) -> set[str]:
+def _likely_key(columns: Iterable[GuessedColumn], changes: Numbered) -> set[str]:
     """The first column that tells the rows of the sample apart that were created."""
     created = [
         document["after"]
@@ -291,7 +291,7 @@ def _is_change(document: Document) -> bool:
     return "op" in document and bool({"before", "after"} & set(document))
 
 
-def _columns(documents: Numbered) -> tuple[tuple[Column, ...], tuple[int, ...]]:
+def _columns(documents: Numbered) -> tuple[tuple[GuessedColumn, ...], tuple[int, ...]]:
     """The columns, in the order in which they were first seen, and the places of the
     documents whose values are all of their types."""
     values: dict[str, dict[int, Any]] = {}
@@ -335,9 +335,9 @@ def _majority(values: Mapping[int, Any]) -> tuple[Type, set[int]]:
     return (joined, odd) if joined is not None and whole else (JSON, set())
 
 
-def _described(name: str, type_: Type, values: Sequence[Any]) -> Column:
+def _described(name: str, type_: Type, values: Sequence[Any]) -> GuessedColumn:
     there = [value for value in values if value is not None]
-    found = Column(name, type_, len(values) - len(there))
+    found = GuessedColumn(name, type_, len(values) - len(there))
     if not there or isinstance(type_, ListOf | StructOf) or type_ == JSON:
         return found
     found = found._replace(least=min(there), most=max(there))
@@ -431,20 +431,20 @@ def rows_of_records(values: Iterable[bytes]) -> Iterator[Document]:
                     yield row
 
 
-def likely_event_time(columns: Iterable[Column]) -> Column | None:
+def likely_event_time(columns: Iterable[GuessedColumn]) -> GuessedColumn | None:
     """The column that most likely says when something happened: always there, and by
     its name a time where it is a number."""
     there = [c for c in columns if not c.nulls and _may_be_time(c)]
     return max(there, key=_time_rank, default=None)
 
 
-def _may_be_time(column: Column) -> bool:
+def _may_be_time(column: GuessedColumn) -> bool:
     named = _TIME_NAME.search(column.name) or _TIME_NAME.search(column.name.lower())
     is_time = isinstance(column.type, Timestamp) or bool(column.times and named)
     return is_time and column.disorder <= LONGEST_DISORDER
 
 
-def _time_rank(column: Column) -> tuple[bool, bool, bool]:
+def _time_rank(column: GuessedColumn) -> tuple[bool, bool, bool]:
     name = column.name.lower()
     is_text = isinstance(column.type, Timestamp)
     return not _LATER.search(name), bool(_HAPPENED.search(name)), is_text

@@ -54,7 +54,7 @@ class Topic(NamedTuple):
         return sum(partition.records for partition in self.partitions)
 
 
-class Record(NamedTuple):
+class TopicRecord(NamedTuple):
     """A record as the broker has it; ``timestamp_ms`` is since 1970, or None."""
 
     partition: int
@@ -115,7 +115,7 @@ def missing(name: str, known: Iterable[str]) -> RunProblem:
 
 def sample(
     servers: str, name: str, *, check: Check, most: int = SAMPLE
-) -> tuple[Topic, list[Record]]:
+) -> tuple[Topic, list[TopicRecord]]:
     """A topic and its newest records, the oldest of them first.
 
     Parameters
@@ -135,7 +135,7 @@ def sample(
     return topic, sorted(_newest(servers, topic, share, check), key=_age)
 
 
-def _age(record: Record) -> tuple[int, int, int]:
+def _age(record: TopicRecord) -> tuple[int, int, int]:
     return record.timestamp_ms or 0, record.partition, record.offset
 
 
@@ -178,7 +178,9 @@ def _with_offsets(asker: Any, names: dict[str, list[int]], check: Check) -> list
     return [Topic(name, tuple(partitions)) for name, partitions in made.items()]
 
 
-def _newest(servers: str, topic: Topic, share: int, check: Check) -> Iterator[Record]:
+def _newest(
+    servers: str, topic: Topic, share: int, check: Check
+) -> Iterator[TopicRecord]:
     """The last records of each partition that has any."""
     places = library().TopicPartition
     begins = {
@@ -193,7 +195,7 @@ def _newest(servers: str, topic: Topic, share: int, check: Check) -> Iterator[Re
 
 def _read(
     consumer: Any, topic: Topic, left: set[int], check: Check
-) -> Iterator[Record]:
+) -> Iterator[TopicRecord]:
     """Read partitions up to the ends that they had."""
     ends = {part.number: part.next for part in topic.partitions}
     deadline = time.monotonic() + ANSWER_S
@@ -208,8 +210,8 @@ def _read(
                 left.discard(number)
 
 
-def _record(message: Any) -> Record:
-    return Record(
+def _record(message: Any) -> TopicRecord:
+    return TopicRecord(
         message.partition(),
         message.offset(),
         time_ms(message),

@@ -27,7 +27,7 @@ from arroyo_nb.plan.nodes import (
     Ordering,
     Project,
     Scan,
-    Session,
+    SessionWindow,
     Sink,
     Source,
     Stateful,
@@ -40,7 +40,7 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     is_updating,
 )
-from arroyo_nb.sql.dialect import Arroyo
+from arroyo_nb.sql.dialect import ArroyoDialect
 
 # Texts are an alternative, so that a quoted name inside one stays as it is.
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"([a-z_][a-z0-9_]*)\"""")
@@ -113,7 +113,7 @@ def window_text(window: Window | None) -> str:
             return f"tumble({in_words(width)})"
         case Hop(slide, width):
             return f"hop({in_words(slide)}, {in_words(width)})"
-        case Session(gap):
+        case SessionWindow(gap):
             return f"session({in_words(gap)})"
         case None:
             return "no window"
@@ -179,7 +179,7 @@ def _ordering(item: Ordering) -> str:
 
 def sql_text(expression: exp.Expr) -> str:
     """A bound expression as one would write it."""
-    text = _bracketed(expression).sql(dialect=Arroyo, normalize_functions=False)
+    text = _bracketed(expression).sql(dialect=ArroyoDialect, normalize_functions=False)
     return _QUOTED.sub(lambda found: found[1] or found[0], text)
 
 

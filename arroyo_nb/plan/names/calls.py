@@ -11,7 +11,7 @@ from sqlglot import exp
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.plan.names.intervals import Interval, parse_interval
 from arroyo_nb.plan.names.typing import duration, place_of, type_of, typed
-from arroyo_nb.plan.nodes import Hop, Session, Tumble, Window
+from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble, Window
 from arroyo_nb.schema import TEXT, WINDOW_STRUCT
 
 NUMBERINGS = frozenset(("dense_rank", "rank", "row_number"))
@@ -105,7 +105,7 @@ def _window(name: str, sizes: Sequence[timedelta]) -> Window:
         case "hop":
             return Hop(sizes[0], sizes[1])
         case _:
-            return Session(sizes[0])
+            return SessionWindow(sizes[0])
 
 
 def _window_duration(argument: exp.Expr) -> timedelta:

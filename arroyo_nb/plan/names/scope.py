@@ -24,16 +24,16 @@ from arroyo_nb.sql.dialect import span_of
 T = TypeVar("T")
 
 
-class Collected(list[ArroyoError]):
+class ErrorCollector(list[ArroyoError]):
     """The independent errors of a statement; go on after each, raise at the end."""
 
-    _cascade: Cascade | None = None
+    _cascade: SuppressedError | None = None
 
     def attempt(self, build: Callable[[], T]) -> T | None:
         """What ``build`` returns; None, with the error kept, when it fails."""
         try:
             return build()
-        except Cascade as error:
+        except SuppressedError as error:
             self._cascade = error
         except ArroyoError as error:
             self.extend(error.problems)
@@ -54,7 +54,7 @@ class Collected(list[ArroyoError]):
             raise self._cascade
 
 
-class Cascade(ArroyoError):
+class SuppressedError(ArroyoError):
     """Something failed because of an error that is already reported."""
 
     @property

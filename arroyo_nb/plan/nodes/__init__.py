@@ -36,7 +36,7 @@ from arroyo_nb.plan.nodes.streaming import (
     Watermark,
     WindowAggregate,
 )
-from arroyo_nb.plan.nodes.windows import Hop, Session, Tumble, Window
+from arroyo_nb.plan.nodes.windows import Hop, SessionWindow, Tumble, Window
 
 __all__ = [
     "Aggregate",
@@ -59,7 +59,7 @@ __all__ = [
     "Project",
     "Rank",
     "Scan",
-    "Session",
+    "SessionWindow",
     "Sink",
     "SortKey",
     "Source",

@@ -23,10 +23,10 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionWindow:
     """Per key, runs of rows less than ``gap`` apart; end = last event time + gap."""
 
     gap: timedelta
 
 
-Window: TypeAlias = Tumble | Hop | Session
+Window: TypeAlias = Tumble | Hop | SessionWindow

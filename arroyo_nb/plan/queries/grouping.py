@@ -13,7 +13,13 @@ from arroyo_nb.errors import PlanProblem
 from arroyo_nb.plan.names import calls
 from arroyo_nb.plan.names.binding import bind, bind_condition
 from arroyo_nb.plan.names.naming import free, output_name, shown
-from arroyo_nb.plan.names.scope import Cascade, Collected, Relation, Scope, spelled
+from arroyo_nb.plan.names.scope import (
+    ErrorCollector,
+    Relation,
+    Scope,
+    SuppressedError,
+    spelled,
+)
 from arroyo_nb.plan.names.typing import column, is_nullable, place_of, replaced, type_of
 from arroyo_nb.plan.nodes import Aggregate, Filter, Measure, Named, Node
 from arroyo_nb.plan.queries import aggregate_calls, over
@@ -73,7 +79,7 @@ def group(
 def _keys(
     expressions: Sequence[exp.Expr], scope: Scope, items: tuple[Named, ...]
 ) -> tuple[Named, ...]:
-    problems = Collected()
+    problems = ErrorCollector()
     keys: list[Named] = []
     for expression in expressions:
         bound = problems.attempt(partial(_key, expression, scope, items))
@@ -110,7 +116,7 @@ def _meant(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.
             return aliased[0].expression
     # Told already, at its place in the select list.
     if any(item.expression.meta.get("failed") == expression for item in items):
-        raise Cascade(f"{expression} failed in the select list")
+        raise SuppressedError(f"{expression} failed in the select list")
     return bind(expression, scope)
 
 

@@ -62,7 +62,7 @@ def _join(left: Joined, join: exp.Join, right: Joined) -> Joined:
     _check_names(left.scope, right.scope, join)
     right = _renamed(right, left.node)
     both = Scope((*left.scope.relations, *right.scope.relations))
-    parts = _Parts()
+    parts = _OnParts()
     if join.args.get("on") is not None:
         parts = _parts(join.args["on"], both, left.node)
     ours, theirs, rest = left.node, right.node, parts.of_both
@@ -143,7 +143,7 @@ def _renamed(right: Joined, left: Node) -> Joined:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _OnParts:
     """ON, taken apart at its ANDs."""
 
     keys: tuple[tuple[exp.Expr, exp.Expr], ...] = ()
@@ -152,7 +152,7 @@ class _Parts:
     of_both: tuple[exp.Expr, ...] = ()
 
 
-def _parts(on: exp.Expr, both: Scope, left: Node) -> _Parts:
+def _parts(on: exp.Expr, both: Scope, left: Node) -> _OnParts:
     keys: list[tuple[exp.Expr, exp.Expr]] = []
     others: dict[frozenset[str], list[exp.Expr]] = {}
     for part in conjuncts(_condition(on, both)):
@@ -163,7 +163,7 @@ def _parts(on: exp.Expr, both: Scope, left: Node) -> _Parts:
             others.setdefault(sides_read(part, left), []).append(part)
     one, other = (tuple(others.pop(only(side), ())) for side in ("left", "right"))
     rest = [part for parts in others.values() for part in parts]
-    return _Parts(tuple(keys), one, other, tuple(rest))
+    return _OnParts(tuple(keys), one, other, tuple(rest))
 
 
 def _condition(on: exp.Expr, both: Scope) -> exp.Expr:

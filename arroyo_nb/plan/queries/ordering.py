@@ -18,7 +18,7 @@ from arroyo_nb.schema import WINDOW_STRUCT, Field, ListOf, Schema, StructOf
 from arroyo_nb.sql.dialect import span_of
 
 
-class Ordering(NamedTuple):
+class OrderByClause(NamedTuple):
     """What a query says of its result as a whole.
 
     Attributes
@@ -36,7 +36,7 @@ class Ordering(NamedTuple):
     limit: int | None = None
 
 
-def split_ordering(query: exp.Expr) -> Ordering:
+def split_ordering(query: exp.Expr) -> OrderByClause:
     """Take ORDER BY and LIMIT off a query.
 
     Raises
@@ -48,12 +48,14 @@ def split_ordering(query: exp.Expr) -> Ordering:
     if not isinstance(limit, exp.Limit):  # FETCH is refused as it is
         limit = None
     if order is None and limit is None:
-        return Ordering(query)
+        return OrderByClause(query)
     query = query.copy()
     query.set("order", None)
     if limit is not None:
         query.set("limit", None)
-    return Ordering(query, tuple(order.expressions) if order else (), _count(limit))
+    return OrderByClause(
+        query, tuple(order.expressions) if order else (), _count(limit)
+    )
 
 
 def sort_keys(keys: tuple[exp.Ordered, ...], schema: Schema) -> tuple[SortKey, ...]:

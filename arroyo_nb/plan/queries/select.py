@@ -24,7 +24,13 @@ from arroyo_nb.functions.types import common_type
 from arroyo_nb.plan.names import calls
 from arroyo_nb.plan.names.binding import bind, bind_row_condition
 from arroyo_nb.plan.names.naming import output_name
-from arroyo_nb.plan.names.scope import Cascade, Collected, Scope, spelled, unique
+from arroyo_nb.plan.names.scope import (
+    ErrorCollector,
+    Scope,
+    SuppressedError,
+    spelled,
+    unique,
+)
 from arroyo_nb.plan.names.typing import (
     cast,
     column,
@@ -93,7 +99,7 @@ class Relations:
         if lowered in self.ctes:
             return self.ctes[lowered]
         if lowered in self.broken:
-            raise Cascade(f"Table {name} failed to be created")
+            raise SuppressedError(f"Table {name} failed to be created")
         table = self.catalog.get(name, span=span)
         self.found.append(table)
         if isinstance(table, View):
@@ -169,7 +175,7 @@ def _select(select: exp.Select, relations: Relations) -> Node:
     read = partial(_relation, relations=relations)
     found = joined(read(source.this), select.args.get("joins") or [], read)
     node, scope = found.node, found.scope
-    problems = Collected()
+    problems = ErrorCollector()
     where = select.args.get("where")
     if where is not None:
         predicate = problems.attempt(
@@ -216,7 +222,7 @@ def _ungrouped_window(call: exp.Anonymous, grouping: Grouping) -> ArroyoError:
 
 
 def _items(
-    select: exp.Select, scope: Scope, problems: Collected, headers: dict[str, str]
+    select: exp.Select, scope: Scope, problems: ErrorCollector, headers: dict[str, str]
 ) -> tuple[Named, ...]:
     """The select list, bound over the input; each item's error is its own, and a NULL
     keeps its place, so that an ordinal of GROUP BY still means the same item."""
@@ -322,7 +328,7 @@ def _union(query: exp.SetOperation, relations: Relations) -> Node:
 
     UNION makes a set of all that stands before it, so of several only the last counts.
     """
-    problems = Collected()
+    problems = ErrorCollector()
     branches = _branches(query)
     made = [problems.attempt(partial(plan_query, b, relations)) for b, _ in branches]
     problems.raise_all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arroyo_nb.errors import PlanProblem, Unsupported
-from arroyo_nb.plan.nodes import Join, Node, Session, UpdatingJoin
+from arroyo_nb.plan.nodes import Join, Node, SessionWindow, UpdatingJoin
 from arroyo_nb.plan.queries.join_conditions import check_pairs
 from arroyo_nb.plan.rewrites.updating import check_repeatable
 from arroyo_nb.plan.tree import NodeMap, transform
@@ -72,6 +72,6 @@ def _check_windows(node: Join) -> None:
         raise PlanProblem(
             "can't handle mixed windowing between left and right", span=node.span
         )
-    if isinstance(left, Session):
+    if isinstance(left, SessionWindow):
         raise PlanProblem("can't handle session windows in joins", span=node.span)
     raise Unsupported("joins of windowed rows are not supported yet", span=node.span)

@@ -91,7 +91,7 @@ def check_found_again(node: LookupJoin) -> None:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _LookupSide:
     """A lookup table as a join reads it.
 
     Parameters
@@ -109,7 +109,7 @@ class _Side:
     condition: exp.Expr | None = None
 
 
-def _side(node: Node) -> _Side | None:
+def _side(node: Node) -> _LookupSide | None:
     """The lookup table that a relation is, renamed and filtered at most.
 
     Raises
@@ -119,7 +119,7 @@ def _side(node: Node) -> _Side | None:
     """
     match node:
         case Lookup():
-            return _Side(node, {name: name for name in node.schema.names})
+            return _LookupSide(node, {name: name for name in node.schema.names})
         case Filter():
             below = _side(node.input)
             if below is None:
@@ -183,7 +183,7 @@ def _looked_up(node: Join) -> Node:
     return made if side.condition is None else _conditioned(made, side, node)
 
 
-def _key(expression: exp.Expr, side: _Side) -> str:
+def _key(expression: exp.Expr, side: _LookupSide) -> str:
     """The key column that is compared."""
     table, found = side.lookup.table, expression
     # Where numbers are compared as wider ones, each is there once still.
@@ -211,7 +211,7 @@ def _widens(found: exp.Cast) -> bool:
     return is_integer(type_of(found.this)) and is_integer(type_of(found))
 
 
-def _check_keys(node: Join, side: _Side, keys: list[str]) -> None:
+def _check_keys(node: Join, side: _LookupSide, keys: list[str]) -> None:
     table = side.lookup.table
     if not keys or node.condition is not None:
         rest = node.condition
@@ -231,7 +231,7 @@ def _check_keys(node: Join, side: _Side, keys: list[str]) -> None:
         )
 
 
-def _columns(node: Join, side: _Side) -> tuple[tuple[str, str], ...]:
+def _columns(node: Join, side: _LookupSide) -> tuple[tuple[str, str], ...]:
     """What the join reads of the table: its own columns, and those of a condition."""
     columns = [(name, side.names[name]) for name in node.right.schema.names]
     taken = {*node.left.schema.names, *side.names}
@@ -248,7 +248,7 @@ def _read(condition: exp.Expr | None) -> list[str]:
     return list(dict.fromkeys(c.name for c in condition.find_all(exp.Column)))
 
 
-def _conditioned(made: LookupJoin, side: _Side, node: Join) -> Node:
+def _conditioned(made: LookupJoin, side: _LookupSide, node: Join) -> Node:
     """What was found and does not meet the condition is not found."""
     assert side.condition is not None
     names = {column: name for name, column in reversed(made.columns)}

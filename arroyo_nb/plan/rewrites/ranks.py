@@ -15,7 +15,7 @@ from arroyo_nb.plan.nodes import (
     Node,
     Project,
     Rank,
-    Session,
+    SessionWindow,
     UpdatingAggregate,
     UpdatingRank,
 )
@@ -122,7 +122,7 @@ def _check_keys(node: Rank) -> None:
     windows = node.input.window_columns
     for key in node.keys:
         if isinstance(key, exp.Column) and key.name in windows:
-            if isinstance(node.input.window, Session):
+            if isinstance(node.input.window, SessionWindow):
                 raise PlanProblem(SESSIONS, span=node.span)
             raise Unsupported(
                 "OVER partitioned by a window is not supported yet",

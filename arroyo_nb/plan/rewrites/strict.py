@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from arroyo_nb.plan.nodes import (
     LookupJoin,
     Node,
-    Session,
+    SessionWindow,
     Sink,
     Union,
     UpdatingAggregate,
@@ -66,7 +66,7 @@ def _over(node: UpdatingRank) -> str:
     match node.input.window:
         case None:
             return NOT_WINDOWED
-        case Session():
+        case SessionWindow():
             return SESSIONS
         case _:
             return NO_WINDOW_KEY

@@ -12,7 +12,7 @@ from arroyo_nb.plan.nodes import (
     Aggregate,
     LookupJoin,
     Node,
-    Session,
+    SessionWindow,
     Sink,
     Stateful,
     Union,
@@ -136,7 +136,7 @@ def check_repeatable(node: Node, where: str, when: str) -> None:
 
 
 def _check_sessions(node: Node) -> None:
-    if isinstance(node, WindowAggregate) and isinstance(node.assign, Session):
+    if isinstance(node, WindowAggregate) and isinstance(node.assign, SessionWindow):
         raise Unsupported(
             "session() over an updating input is not supported: a row that is taken "
             "back may split a session",

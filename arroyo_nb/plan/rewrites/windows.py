@@ -17,7 +17,7 @@ from arroyo_nb.plan.nodes import (
     Measure,
     Named,
     Node,
-    Session,
+    SessionWindow,
     Tumble,
     Union,
     Window,
@@ -128,7 +128,7 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
     """The window to assign; None where the input's own is the one that is called."""
     span = place_of(key.expression)
     called = _as_tumble(called, span)
-    if isinstance(called, Session) and called.gap <= MICROSECOND:
+    if isinstance(called, SessionWindow) and called.gap <= MICROSECOND:
         raise Unsupported(
             "the gap of a session is a microsecond or less",
             span=span,
@@ -148,7 +148,7 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
             span=span,
             hint=f"the input is windowed by {window_text(below.window)}",
         )
-    if isinstance(called, Session) and not below.window_columns:
+    if isinstance(called, SessionWindow) and not below.window_columns:
         raise PlanProblem(
             "can't reinvoke session window in nested aggregates. Need to pass the "
             "window struct up from the source query.",
@@ -158,7 +158,7 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
 
 
 def _length(window: Window) -> timedelta:
-    return window.gap if isinstance(window, Session) else window.width
+    return window.gap if isinstance(window, SessionWindow) else window.width
 
 
 def _as_tumble(window: Window, span: Span | None) -> Window:

@@ -15,7 +15,7 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.functions.types import fits
 from arroyo_nb.plan.names import calls
 from arroyo_nb.plan.names.binding import bind
-from arroyo_nb.plan.names.scope import Collected, Scope, unique
+from arroyo_nb.plan.names.scope import ErrorCollector, Scope, unique
 from arroyo_nb.plan.names.types import is_internal, type_from_sql
 from arroyo_nb.plan.names.typing import cast, is_nullable, type_of
 from arroyo_nb.plan.queries import aggregate_calls
@@ -70,7 +70,7 @@ def definitions(create: exp.Expr) -> Mapping[str, exp.ColumnDef]:
 def declared_columns(
     entries: Sequence[exp.Expr],
     table: str,
-    problems: Collected,
+    problems: ErrorCollector,
     metadata: Mapping[str, Type] = NO_METADATA,
 ) -> Declared | None:
     """The column list of a CREATE TABLE; every bad column is reported.

@@ -10,17 +10,17 @@ from sqlglot import exp
 from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import (
     CONNECTORS,
-    Checking,
     Connector,
     Direction,
     TableSpec,
+    ValidatesOptions,
     elsewhere_hint,
     format_options,
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS, foreign_format_hint, tells_changes
-from arroyo_nb.options import Kind, Option, OptionValue
-from arroyo_nb.plan.names.scope import Collected
+from arroyo_nb.options import Option, OptionKind, OptionValue
+from arroyo_nb.plan.names.scope import ErrorCollector
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.tables.change_tables import changes_problems
 from arroyo_nb.plan.tables.columns import Declared, declared_columns
@@ -40,7 +40,7 @@ from arroyo_nb.sql.statements import CreateTable
 
 BAD_DATA = Option(
     "bad_data",
-    Kind.ENUM,
+    OptionKind.ENUM,
     "what becomes of a record that cannot be read",
     default="fail",
     choices=("drop", "fail"),
@@ -67,14 +67,16 @@ def create_table(statement: CreateTable) -> ConnectorTable | LookupTable:
     """
     create = statement.expression
     _check_kind(create)
-    options_problems, problems = Collected(), Collected()
+    options_problems, problems = ErrorCollector(), ErrorCollector()
     properties = create.args["properties"].expressions
     options = Options.read(properties, options_problems)
     _check_memory(options, create)
     connector = options_problems.attempt(partial(_connector, options))
     if connector is None:
         raise _wrapped(statement, options_problems)
-    table = _Table(statement, options, connector, problems, options_problems).made()
+    table = _DeclaredTable(
+        statement, options, connector, problems, options_problems
+    ).made()
     if options_problems:
         problems.extend(_wrapped(statement, options_problems).problems)
     problems.raise_all()
@@ -114,7 +116,7 @@ def _connector_hint(options: Options) -> str:
     return "set the 'connector' option in WITH (...)"
 
 
-def _wrapped(statement: CreateTable, problems: Collected) -> ArroyoError:
+def _wrapped(statement: CreateTable, problems: ErrorCollector) -> ArroyoError:
     """Arroyo names the table in front of each error of its options."""
     for problem in problems:
         _name_table(problem, statement.name)
@@ -148,7 +150,7 @@ def _connector(options: Options) -> Connector:
         raise
 
 
-class _Table:
+class _DeclaredTable:
     """One CREATE TABLE while it is read; errors go into two lists."""
 
     def __init__(
@@ -156,8 +158,8 @@ class _Table:
         statement: CreateTable,
         options: Options,
         connector: Connector,
-        problems: Collected,
-        option_problems: Collected,
+        problems: ErrorCollector,
+        option_problems: ErrorCollector,
     ) -> None:
         self._statement = statement
         self._options = options
@@ -207,7 +209,7 @@ class _Table:
             declared.primary_key,
             metadata=declared.metadata,
         )
-        if isinstance(self._connector, Checking):
+        if isinstance(self._connector, ValidatesOptions):
             for option, problem in self._connector.check(spec, direction):
                 problem.span = self._options.span(option)
                 self._option_problems.append(problem)
@@ -395,7 +397,7 @@ def check_inferred(table: ConnectorTable, span: Span | None) -> None:
         For what does not, all of it; ``span`` is where the query is inserted.
     """
     connector = CONNECTORS.get(table.connector)
-    if isinstance(connector, Checking):
+    if isinstance(connector, ValidatesOptions):
         problems = [p for _, p in connector.check(table.spec, table.direction)]
         for problem in problems:
             _name_table(problem, table.name)

@@ -15,7 +15,7 @@ from arroyo_nb.catalog import LOOKUP_CACHE_BYTES, LOOKUP_CACHE_TTL, LookupTable
 from arroyo_nb.connectors import Connector, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import tells_changes
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.plan.tables.columns import Declared, definitions
 from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.plan.tables.watermarks import EVENT_TIME_OPTIONS
@@ -25,14 +25,14 @@ from arroyo_nb.sql.dialect import name_span, span_of
 CACHE_OPTIONS = (
     Option(
         LOOKUP_CACHE_BYTES,
-        Kind.UINT,
+        OptionKind.UINT,
         "how much of what was found is kept, in bytes; 0 keeps nothing",
         default=8 * 2**20,
         in_identity=False,
     ),
     Option(
         LOOKUP_CACHE_TTL,
-        Kind.DURATION,
+        OptionKind.DURATION,
         "how long what was found holds",
         in_identity=False,
     ),

@@ -12,9 +12,9 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem
-from arroyo_nb.options import Kind, Option, OptionValue
+from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.plan.names.intervals import Interval, parse_interval
-from arroyo_nb.plan.names.scope import Collected, spelled
+from arroyo_nb.plan.names.scope import ErrorCollector, spelled
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.source import Span, is_secret
 from arroyo_nb.sql.dialect import span_of
@@ -66,7 +66,7 @@ class Options:
     malformed: set[str] = field(default_factory=set)
 
     @classmethod
-    def read(cls, properties: Iterable[exp.Expr], problems: Collected) -> Options:
+    def read(cls, properties: Iterable[exp.Expr], problems: ErrorCollector) -> Options:
         """The pairs of a WITH clause; of two with one key the last counts."""
         options = cls()
         for item in properties:
@@ -90,7 +90,7 @@ class Options:
 
     def text(self, name: str, *, required: bool = False) -> str | None:
         """Take a string option."""
-        value = self.take(Option(name, Kind.STRING, "", required=required))
+        value = self.take(Option(name, OptionKind.STRING, "", required=required))
         return None if value is None else str(value)
 
     def take(self, option: Option) -> OptionValue | None:
@@ -111,7 +111,7 @@ class Options:
         return _READERS[option.kind](option, item.args["value"])
 
     def take_all(
-        self, options: Iterable[Option], problems: Collected
+        self, options: Iterable[Option], problems: ErrorCollector
     ) -> dict[str, OptionValue]:
         """The values of a table of options; None stands for not given, and is left
         out."""
@@ -259,15 +259,15 @@ def _not_a(option: Option, words: str, value: exp.Expr) -> CatalogProblem:
     )
 
 
-_READERS: Mapping[Kind, Callable[[Option, exp.Expr], OptionValue]] = {
-    Kind.STRING: _string,
-    Kind.BOOL: _bool,
-    Kind.UINT: _number("an unsigned integer", int, 0),
-    Kind.INT: _number("an integer", int, float("-inf")),
-    Kind.DOUBLE: _number("a double", float, float("-inf")),
-    Kind.DURATION: _duration,
-    Kind.SIZE: _size,
-    Kind.FIELD: _field,
-    Kind.ARRAY: _array,
-    Kind.ENUM: _enum,
+_READERS: Mapping[OptionKind, Callable[[Option, exp.Expr], OptionValue]] = {
+    OptionKind.STRING: _string,
+    OptionKind.BOOL: _bool,
+    OptionKind.UINT: _number("an unsigned integer", int, 0),
+    OptionKind.INT: _number("an integer", int, float("-inf")),
+    OptionKind.DOUBLE: _number("a double", float, float("-inf")),
+    OptionKind.DURATION: _duration,
+    OptionKind.SIZE: _size,
+    OptionKind.FIELD: _field,
+    OptionKind.ARRAY: _array,
+    OptionKind.ENUM: _enum,
 }

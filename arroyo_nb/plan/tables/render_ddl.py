@@ -29,11 +29,11 @@ def written_event_time(table: ConnectorTable) -> Mapping[str, str]:
 def written_name(name: str) -> str:
     """An identifier, quoted where it would be read as something else."""
     from arroyo_nb.sql.ddl import StatementParser
-    from arroyo_nb.sql.dialect import Arroyo
+    from arroyo_nb.sql.dialect import ArroyoDialect
 
     begins = StatementParser.SCHEMA_UNNAMED_CONSTRAINTS
     words = {word for phrase in begins for word in phrase.split()}
-    words.update(Arroyo.Tokenizer.KEYWORDS)
+    words.update(ArroyoDialect.Tokenizer.KEYWORDS)
     if PLAIN_NAME.fullmatch(name) and name.upper() not in words:
         return name
     return '"' + name.replace('"', '""') + '"'
@@ -45,12 +45,12 @@ def written_text(text: str) -> str:
 
 
 def _columns(table: ConnectorTable) -> Iterator[str]:
-    from arroyo_nb.sql.dialect import Arroyo
+    from arroyo_nb.sql.dialect import ArroyoDialect
 
     made = {generated.column.name: generated for generated in table.generated}
     for name in table.order:
         if (generated := made.get(name)) is not None:
-            computed = generated.expression.sql(Arroyo)
+            computed = generated.expression.sql(ArroyoDialect)
             column = f"{written_name(name)} {generated.column.type}"
             yield f"{column} GENERATED ALWAYS AS ({computed}) STORED"
             continue
@@ -69,7 +69,7 @@ def _physical(table: ConnectorTable, field: Field) -> str:
 
 
 def _watermark(table: ConnectorTable) -> Iterator[str]:
-    from arroyo_nb.sql.dialect import Arroyo
+    from arroyo_nb.sql.dialect import ArroyoDialect
 
     mark = table.watermark
     if mark.column is None or written_event_time(table):
@@ -77,7 +77,7 @@ def _watermark(table: ConnectorTable) -> Iterator[str]:
     name = written_name(mark.column)
     follows = ""
     if mark.expression is not None:
-        follows = f" AS {mark.expression.sql(Arroyo)}"
+        follows = f" AS {mark.expression.sql(ArroyoDialect)}"
     elif mark.delay > timedelta():
         follows = f" AS {name} - INTERVAL '{mark.delay // MICROSECOND} microseconds'"
     yield f"WATERMARK FOR {name}{follows}"

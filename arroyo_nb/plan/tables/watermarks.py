@@ -10,7 +10,7 @@ from sqlglot import exp
 from arroyo_nb.catalog import Generated, WatermarkClause
 from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.options import Kind, Option
+from arroyo_nb.options import Option, OptionKind
 from arroyo_nb.plan.names.binding import bind
 from arroyo_nb.plan.names.intervals import bounded
 from arroyo_nb.plan.names.scope import Scope
@@ -21,13 +21,13 @@ from arroyo_nb.schema import TEXT, Field, Schema, Timestamp
 from arroyo_nb.sql.dialect import span_of
 from arroyo_nb.tape import LONGEST_WAIT
 
-_EVENT_TIME = Option("event_time_field", Kind.FIELD, "column of the event time")
-_WATERMARK = Option("watermark_field", Kind.FIELD, "column of the watermark")
+_EVENT_TIME = Option("event_time_field", OptionKind.FIELD, "column of the event time")
+_WATERMARK = Option("watermark_field", OptionKind.FIELD, "column of the watermark")
 EVENT_TIME_OPTIONS = (_EVENT_TIME, _WATERMARK)
 """What WATERMARK FOR replaces; still read."""
 
 
-class Columns(Protocol):
+class TableColumns(Protocol):
     """The columns of a table, as far as they are read."""
 
     @property
@@ -40,7 +40,7 @@ class Columns(Protocol):
 
 
 def watermark_clause(
-    entries: list[exp.Expr], columns: Columns, options: Options
+    entries: list[exp.Expr], columns: TableColumns, options: Options
 ) -> WatermarkClause:
     """The event time and the watermark that a CREATE TABLE asks for.
 
@@ -61,7 +61,7 @@ def watermark_clause(
     return _from_options(event_time, marks, columns, options)
 
 
-def _declared(clause: exp.Expr, columns: Columns) -> WatermarkClause:
+def _declared(clause: exp.Expr, columns: TableColumns) -> WatermarkClause:
     if not isinstance(clause.this, exp.Column):
         raise CatalogProblem(
             "WATERMARK FOR takes a column",
@@ -91,7 +91,7 @@ def _declared(clause: exp.Expr, columns: Columns) -> WatermarkClause:
 
 
 def _with_expression(
-    field: Field, expression: exp.Expr, columns: Columns
+    field: Field, expression: exp.Expr, columns: TableColumns
 ) -> WatermarkClause:
     try:
         made = {g.column.name: g.expression for g in columns.generated}
@@ -145,7 +145,7 @@ def _generated_hint(field: Field) -> str | None:
     )
 
 
-def _not_null_hint(bound: exp.Expr, columns: Columns) -> str:
+def _not_null_hint(bound: exp.Expr, columns: TableColumns) -> str:
     """The lines of CREATE TABLE to write anew: a generated column cannot be NULL where
     what it is computed from cannot."""
     made = {g.column.name: g for g in columns.generated}
@@ -161,7 +161,7 @@ def _not_null_hint(bound: exp.Expr, columns: Columns) -> str:
     return f"write {', '.join(lines)}"
 
 
-def _times(columns: Columns) -> list[str]:
+def _times(columns: TableColumns) -> list[str]:
     made = [g.column for g in columns.generated]
     return [f.name for f in (*columns.physical, *made) if isinstance(f.type, Timestamp)]
 
@@ -197,7 +197,7 @@ def _same(generated: exp.Expr) -> tuple[exp.Expr, ...]:
 
 
 def _from_options(
-    event_time: object, marks: object, columns: Columns, options: Options
+    event_time: object, marks: object, columns: TableColumns, options: Options
 ) -> WatermarkClause:
     if event_time is not None:
         field = _find(columns, str(event_time))
@@ -212,7 +212,7 @@ def _from_options(
     return WatermarkClause(name, timedelta(), _marks(str(marks), columns, options))
 
 
-def _marks(name: str, columns: Columns, options: Options) -> exp.Expr:
+def _marks(name: str, columns: TableColumns, options: Options) -> exp.Expr:
     """The watermark column; a generated one is what it is computed from."""
     field = _find(columns, name)
     if field is None or not isinstance(field.type, Timestamp):
@@ -226,6 +226,6 @@ def _marks(name: str, columns: Columns, options: Options) -> exp.Expr:
     return column(field)
 
 
-def _find(columns: Columns, name: str) -> Field | None:
+def _find(columns: TableColumns, name: str) -> Field | None:
     made = {g.column.name: g.column for g in columns.generated}
     return made.get(name) or columns.physical.get(name)

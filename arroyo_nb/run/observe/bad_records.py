@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from arroyo_nb.run.output import Output
-    from arroyo_nb.run.sources.sources import Feeds
+    from arroyo_nb.run.sources.sources import Sources
     from arroyo_nb.tape import BadRow
 
 
-def dropped_records(feeds: Feeds, output: Output) -> pa.Table:
+def dropped_records(feeds: Sources, output: Output) -> pa.Table:
     """A row for each bad record of the tables that an output reads; a warning says how
     many there were when not all of them are kept."""
     import pyarrow as pa

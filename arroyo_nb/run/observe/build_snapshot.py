@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arroyo_nb.run.run import Run
 
 
-def draw(run: Run, rows: int) -> Snapshot:
+def build_snapshot(run: Run, rows: int) -> Snapshot:
     """The picture of a run's first output.
 
     Parameters
@@ -55,7 +55,7 @@ def draw(run: Run, rows: int) -> Snapshot:
         max_event_time=naive(output.max_event_time),
         windowed=output.sink.window is not None,
         window_text=window_text(output.sink.window),
-        sessions=trace is not None and isinstance(trace.window, nodes.Session),
+        sessions=trace is not None and isinstance(trace.window, nodes.SessionWindow),
         density=trace.density() if trace and output.aggregates[0].keys else (),
         open_sessions=progress.open_sessions if progress else None,
         closed_sessions=trace.closed_sessions if trace else 0,
@@ -95,7 +95,7 @@ def window_text(window: nodes.Window | None) -> str:
             return f"tumble {duration_text(width)}"
         case nodes.Hop(slide, width):
             return f"hop {duration_text(slide)}, {duration_text(width)}"
-        case nodes.Session(gap):
+        case nodes.SessionWindow(gap):
             return f"session {duration_text(gap)}"
         case None:
             return ""

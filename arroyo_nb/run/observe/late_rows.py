@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from arroyo_nb.engine import Engine
     from arroyo_nb.run.output import Output
-    from arroyo_nb.run.sources.sources import Feeds
+    from arroyo_nb.run.sources.sources import Sources
 
 NOTHING = TracedBatch(
     batch_id=-1,
@@ -43,7 +43,7 @@ UNION_BATCHES = 16
 """Batches asked for in one Spark job: few jobs, and plans that stay small."""
 
 
-def late_rows(engine: Engine, output: Output, feeds: Feeds, what: str) -> pa.Table:
+def late_rows(engine: Engine, output: Output, feeds: Sources, what: str) -> pa.Table:
     """Each late row of an output, in the order of arrival. Spark is asked on the
     worker, which is free for others in between.
 
@@ -134,7 +134,7 @@ def _late_table(
     engine: Engine,
     aggregate: nodes.WindowAggregate,
     batches: Sequence[TracedBatch],
-    feeds: Feeds,
+    feeds: Sources,
 ) -> tuple[pa.Table, int]:
     """The late rows of some batches, and how many of them have no rows any more."""
     spark = engine.session
@@ -148,7 +148,7 @@ def _late_frame(
     spark: SparkSession,
     aggregate: nodes.WindowAggregate,
     batch: TracedBatch,
-    feeds: Feeds,
+    feeds: Sources,
 ) -> DataFrame:
     read = partial(feeds.read_again, spark, batch.stretches)
     frame = late_frame(aggregate, read, batch.late_watermark)

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from arroyo_nb.connectors import topic_of
-from arroyo_nb.run.sources.reader import Place, Places, topic_key
+from arroyo_nb.run.sources.reader import SourceOffset, SourceOffsets, topic_key
 from arroyo_nb.state.files import HEARTBEAT
 from arroyo_nb.state.manifest import numbered, read_places
 
@@ -32,7 +32,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Progress:
+class TriggerProgress:
     """What one micro-batch did.
 
     Parameters
@@ -74,8 +74,8 @@ class Progress:
     batch_ms: float
     watermark: datetime | None
     max_event_time: datetime | None = None
-    places: Places = field(default_factory=dict)
-    first_places: Places = field(default_factory=dict)
+    places: SourceOffsets = field(default_factory=dict)
+    first_places: SourceOffsets = field(default_factory=dict)
     source_rows: Mapping[str, int] = field(default_factory=dict)
     state_rows: int = 0
     state_bytes: int = 0
@@ -91,7 +91,7 @@ class Progress:
         return sum(self.source_rows.values())
 
 
-def read_progress(raw: Mapping[str, Any]) -> Progress:
+def read_progress(raw: Mapping[str, Any]) -> TriggerProgress:
     """Read Spark's dictionary of one trigger.
 
     >>> read_progress({"batchId": 3, "numInputRows": 7, "sources": []}).batch_id
@@ -99,7 +99,7 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
     """
     every = raw.get("sources", ())
     sources = [source for source in every if _key(source) != HEARTBEAT]
-    return Progress(
+    return TriggerProgress(
         batch_id=int(raw["batchId"]),
         batch_ms=float(raw.get("durationMs", NOTHING).get("triggerExecution", 0)),
         watermark=_instant(raw.get("eventTime", NOTHING).get("watermark")),
@@ -121,7 +121,7 @@ SEEN_S = 2.0
 """How late the end of a batch may be seen."""
 
 
-def in_real_time(progress: Progress, elapsed_s: float) -> Progress:
+def in_real_time(progress: TriggerProgress, elapsed_s: float) -> TriggerProgress:
     """A progress whose batch took no longer than there was time for it: Spark takes it
     by the time of day, which may be set meanwhile.
 
@@ -139,8 +139,8 @@ def in_real_time(progress: Progress, elapsed_s: float) -> Progress:
 
 
 def new_batches(
-    newest: Progress, recent: Callable[[], Iterable[Progress]], first: int
-) -> list[Progress]:
+    newest: TriggerProgress, recent: Callable[[], Iterable[TriggerProgress]], first: int
+) -> list[TriggerProgress]:
     """The batches that have run since, oldest first.
 
     Parameters
@@ -180,7 +180,7 @@ class LoggedBatch:
     batch_id
         Its number.
     watermark
-        As :attr:`Progress.watermark`.
+        As :attr:`TriggerProgress.watermark`.
     places
         Per topic, by its key: how far it had been read. Of a folder the log has a
         number, and not which folder it is.
@@ -188,7 +188,7 @@ class LoggedBatch:
 
     batch_id: int
     watermark: datetime | None = None
-    places: Places = field(default_factory=dict)
+    places: SourceOffsets = field(default_factory=dict)
 
     @classmethod
     def newest(cls, checkpoint: Path) -> LoggedBatch | None:
@@ -201,7 +201,7 @@ class LoggedBatch:
             logged = read_places(checkpoint / "offsets" / str(batch))
         except (OSError, ValueError):
             return None
-        places: dict[str, Place] = {}
+        places: dict[str, SourceOffset] = {}
         for source in logged:
             if not isinstance(source, dict):
                 continue
@@ -248,7 +248,7 @@ def _rows_read(source: Mapping[str, Any]) -> int:
     return int(source.get("numInputRows", 0))
 
 
-def _place(offset: str, source: Mapping[str, Any]) -> Place:
+def _place(offset: str, source: Mapping[str, Any]) -> SourceOffset:
     found = source.get(offset) or NOTHING
     if topic := topic_of(str(source["description"])):
         return {int(number): at for number, at in found.get(topic, NOTHING).items()}
@@ -256,7 +256,7 @@ def _place(offset: str, source: Mapping[str, Any]) -> Place:
     return int(found.get("logOffset", -1)) + 1
 
 
-def slower(one: Place, other: Place) -> Place:
+def slower(one: SourceOffset, other: SourceOffset) -> SourceOffset:
     """The place of the slower of two readers of a source."""
     if isinstance(one, int) or isinstance(other, int):
         assert isinstance(one, int)

@@ -19,7 +19,7 @@ from threading import Lock
 from arroyo_nb.plan import nodes
 from arroyo_nb.run.observe.snapshot import WindowBar
 from arroyo_nb.run.observe.window_counts import tally
-from arroyo_nb.run.sources.reader import Stretches
+from arroyo_nb.run.sources.reader import OffsetRanges
 from arroyo_nb.schema import EPOCH, MICROSECOND
 
 TRACE_BATCHES = 10_000
@@ -61,7 +61,7 @@ class TracedBatch:
     elapsed_s: float
     watermark: datetime | None
     late_watermark: datetime
-    stretches: Stretches
+    stretches: OffsetRanges
     max_event_time: datetime | None
     pane_rows: Mapping[datetime, int] = field(default_factory=dict)
     exact: bool = True

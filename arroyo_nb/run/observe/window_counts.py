@@ -97,7 +97,7 @@ def tally(window: nodes.Window) -> Tally:
             return FixedWindows(width, width)
         case nodes.Hop(slide, width):
             return FixedWindows(slide, width)
-        case nodes.Session(gap):
+        case nodes.SessionWindow(gap):
             return Sessions(gap, pane(window))
 
 
@@ -218,7 +218,7 @@ class FixedWindows:
         del self._marks[:first], self._batches[:first]
 
 
-class Span(NamedTuple):
+class PieceRange(NamedTuple):
     """Rows of the pieces from first to last."""
 
     first: int
@@ -239,8 +239,8 @@ class Sessions:
     def __init__(self, gap: timedelta, piece: timedelta) -> None:
         self.forgotten = 0
         self._gap, self._piece = gap // MICROSECOND, piece // MICROSECOND
-        self._open: dict[int, Span] = {}
-        self._late: dict[int, Span] = {}
+        self._open: dict[int, PieceRange] = {}
+        self._late: dict[int, PieceRange] = {}
         self._closed: list[WindowBar] = []
         # Rows by piece of time: (in time, late).
         self._pieces: dict[int, tuple[int, int]] = {}
@@ -252,7 +252,7 @@ class Sessions:
         newest_late = watermark - self._gap + 1
         late = start <= newest_late
         spans = self._late if late else self._open
-        before = spans.get(start, Span(start, start, 0))
+        before = spans.get(start, PieceRange(start, start, 0))
         spans[start] = before._replace(rows=before.rows + rows)
         taken, missed = self._pieces.get(start, (0, 0))
         self._pieces[start] = (taken, missed + rows) if late else (taken + rows, missed)
@@ -337,25 +337,25 @@ class Sessions:
         state = WindowState.CLOSED if closed else WindowState.OPEN
         return WindowBar(_instant(start), _instant(end), rows, late, state)
 
-    def _joined(self, spans: Iterable[Span]) -> list[Span]:
+    def _joined(self, spans: Iterable[PieceRange]) -> list[PieceRange]:
         """Spans with rows that may be less than the gap apart, as one each."""
-        made: list[Span] = []
+        made: list[PieceRange] = []
         for span in sorted(spans):
             if made and span.first - made[-1].last < self._piece + self._gap - 1:
                 first, _, rows = made.pop()
-                made.append(Span(first, span.last, rows + span.rows))
+                made.append(PieceRange(first, span.last, rows + span.rows))
             else:
                 made.append(span)
         return made
 
-    def _end(self, span: Span) -> int:
+    def _end(self, span: PieceRange) -> int:
         return span.last + self._piece + self._gap
 
-    def _bar(self, span: Span) -> WindowBar:
+    def _bar(self, span: PieceRange) -> WindowBar:
         start, end = _instant(span.first), _instant(self._end(span))
         return WindowBar(start, end, span.rows, 0, WindowState.OPEN)
 
-    def _missed(self, span: Span) -> WindowBar:
+    def _missed(self, span: PieceRange) -> WindowBar:
         bar = self._bar(span)
         return replace(bar, rows=0, late_rows=span.rows, state=WindowState.CLOSED)
 

@@ -72,14 +72,14 @@ class ChangesPreview(Preview):
         self._relation = self._nothing
         self._count = 0
         # The relation and its count before the newest batch; None: not known.
-        self._settled: tuple[_Relation, int] | None = None
+        self._settled: tuple[_ChangedRows, int] | None = None
         self._batch_id = -1
 
     @property
-    def _nothing(self) -> _Relation:
+    def _nothing(self) -> _ChangedRows:
         import pyarrow as pa
 
-        return _Relation(
+        return _ChangedRows(
             self._changes.append(pa.field(_SEEN, pa.int64())).empty_table()
         )
 
@@ -130,7 +130,7 @@ class ChangesPreview(Preview):
         self._tell(rows, batch_id)
         return count
 
-    def _before(self, batch_id: int) -> tuple[_Relation, int]:
+    def _before(self, batch_id: int) -> tuple[_ChangedRows, int]:
         """The relation and its count before a batch, which may come again."""
         if batch_id == self._batch_id + 1:
             return self._relation, self._count
@@ -143,7 +143,7 @@ class ChangesPreview(Preview):
         relation = self._rebuilt(batch_id)
         return relation, counts.get(batch_id, relation.count)
 
-    def _rebuilt(self, batch_id: int) -> _Relation:
+    def _rebuilt(self, batch_id: int) -> _ChangedRows:
         """The relation before a batch, of the kept changes; none where it is large, or
         where they are not all kept."""
         store = self._store
@@ -160,10 +160,10 @@ class ChangesPreview(Preview):
         return self._unknown if relation.is_too_large else relation
 
     @property
-    def _unknown(self) -> _Relation:
-        return _Relation(self._nothing.rows, is_large=True)
+    def _unknown(self) -> _ChangedRows:
+        return _ChangedRows(self._nothing.rows, is_large=True)
 
-    def _folded(self, changes: Changes) -> _Relation:
+    def _folded(self, changes: Changes) -> _ChangedRows:
         """The relation that changes make."""
         import pyarrow as pa
 
@@ -278,7 +278,7 @@ class ChangesPreview(Preview):
 
 
 @dataclass(frozen=True)
-class _Relation:
+class _ChangedRows:
     """The rows that changes leave, those that changed last behind the others.
 
     Parameters
@@ -300,13 +300,13 @@ class _Relation:
 
         return int(weights(self.rows).clip(0).sum())
 
-    def after(self, changes: pa.Table) -> _Relation:
+    def after(self, changes: pa.Table) -> _ChangedRows:
         """With the changes of one more batch."""
         if self.is_large:  # it stays so
             return self
         after = self.with_changes(changes)
         if after.is_too_large:
-            return _Relation(after.rows.slice(0, 0), is_large=True)
+            return _ChangedRows(after.rows.slice(0, 0), is_large=True)
         return after
 
     @property
@@ -314,7 +314,7 @@ class _Relation:
         """Whether it has more rows than are held."""
         return max(self.count, int(self.rows.num_rows)) > RELATION_ROWS
 
-    def with_changes(self, changes: pa.Table) -> _Relation:
+    def with_changes(self, changes: pa.Table) -> _ChangedRows:
         """With more changes, however many rows they leave."""
         import pyarrow as pa
 
@@ -322,7 +322,7 @@ class _Relation:
 
         known = self.rows.drop_columns([_SEEN])
         rows = consolidate(pa.concat_tables([known, changes]))
-        return _Relation(rows.append_column(_SEEN, self._places(rows)))
+        return _ChangedRows(rows.append_column(_SEEN, self._places(rows)))
 
     def in_place(self) -> pa.Table:
         """The rows in the order in which they first came, each with its weight."""
@@ -333,7 +333,7 @@ class _Relation:
         came; None: they are not held."""
         return None if self.is_large else self.rows.sort_by(_SEEN).drop_columns([_SEEN])
 
-    def last(self, count: int) -> _Relation:
+    def last(self, count: int) -> _ChangedRows:
         """Those that changed last, each as often as it is among them."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -342,7 +342,7 @@ class _Relation:
 
         copies = pa.array(newest_copies(weights(self.rows), count))
         there = with_column(self.rows, WEIGHT, copies)
-        return _Relation(there.filter(pc.greater(copies, 0)))
+        return _ChangedRows(there.filter(pc.greater(copies, 0)))
 
     def _places(self, rows: pa.Table) -> pa.ChunkedArray:
         """The place that a row's id has had; behind all others for one that is new."""
@@ -362,7 +362,7 @@ class _Relation:
 class _ChangesState(PreviewState):
     """Changes of an output, and the rows that they leave."""
 
-    relation: _Relation | None = None
+    relation: _ChangedRows | None = None
     columns: tuple[str, ...] = ()
 
     def newest(self, count: int) -> list[tuple[Any, ...]]:

@@ -1,8 +1,8 @@
 """One source of a run, however its rows come.
 
-There are two kinds. A :class:`~arroyo_nb.run.sources.tape.TapeFeed` plays a tape into a
-folder that Spark watches; a :class:`~arroyo_nb.run.sources.stream.TopicFeed` lets Spark
-read, and looks on. What a run asks of either is here.
+There are two kinds. A :class:`~arroyo_nb.run.sources.tape.TapeReader` plays a tape into
+a folder that Spark watches; a :class:`~arroyo_nb.run.sources.stream.StreamReader` lets
+Spark read, and looks on. What a run asks of either is here.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.plan import nodes
     from arroyo_nb.run.observe.snapshot import SourceProgress
-    from arroyo_nb.state.folder import RunFolder
+    from arroyo_nb.state.folder import StateFolder
     from arroyo_nb.tape import BadRow
     from arroyo_nb.tape.fit import Fit
 
-Place: TypeAlias = "int | Offsets"
+SourceOffset: TypeAlias = "int | Offsets"
 """How far a source has been read: of a tape its chunks, of a topic its offsets."""
 
-Places: TypeAlias = Mapping[str, Place]
-"""The same of each source, by :attr:`Feed.key`."""
+SourceOffsets: TypeAlias = Mapping[str, SourceOffset]
+"""The same of each source, by :attr:`SourceReader.key`."""
 
-Stretches: TypeAlias = Mapping[str, tuple[Place, Place]]
+OffsetRanges: TypeAlias = Mapping[str, tuple[SourceOffset, SourceOffset]]
 """What a batch has read of each source: from where, up to where."""
 
 
@@ -49,15 +49,15 @@ def not_begun() -> RunProblem:
 
 
 @dataclass(frozen=True)
-class Reach:
+class SourcePosition:
     """How far one query has read a source, and how many rows of it; None before it
     has begun."""
 
-    place: Place | None = None
+    place: SourceOffset | None = None
     rows: int = 0
 
 
-class Feed(Protocol):
+class SourceReader(Protocol):
     """One source table of a run.
 
     Every method but those that are given a session may be called from any thread.
@@ -79,7 +79,7 @@ class Feed(Protocol):
     def fit(self) -> Fit:
         """What is known here of its rows and their columns."""
 
-    def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:
+    def open(self, folder: StateFolder, *, paused: bool, steps: int) -> None:
         """Take its place in a run's folder; nothing is released yet.
 
         Raises
@@ -98,7 +98,7 @@ class Feed(Protocol):
         self,
         spark: SparkSession,
         source: nodes.Source,
-        stretch: tuple[Place, Place] | None,
+        stretch: tuple[SourceOffset, SourceOffset] | None,
     ) -> DataFrame:
         """Its rows of a stretch that was read before; None has none.
 
@@ -108,16 +108,16 @@ class Feed(Protocol):
             When some of them are gone.
         """
 
-    def has(self, stretch: tuple[Place, Place]) -> bool:
+    def has(self, stretch: tuple[SourceOffset, SourceOffset]) -> bool:
         """Whether they are all there, for :meth:`read_again`."""
 
-    def consumed(self, reaches: Sequence[Reach]) -> None:
+    def consumed(self, reaches: Sequence[SourcePosition]) -> None:
         """Take note of how far each query that reads it has come."""
 
-    def is_read(self, place: Place | None) -> bool:
+    def is_read(self, place: SourceOffset | None) -> bool:
         """Whether a query that stands there has read all there will ever be."""
 
-    def ends_read(self, place: Place) -> int:
+    def ends_read(self, place: SourceOffset) -> int:
         """How many of the rows up to there only end the stream."""
 
     def pause(self) -> None:
@@ -151,5 +151,5 @@ class Feed(Protocol):
     def dropped_rows(self) -> int:
         """How many bad records it dropped before Spark read them."""
 
-    def progress(self, reach: Reach) -> SourceProgress | None:
+    def progress(self, reach: SourcePosition) -> SourceProgress | None:
         """Where a query stands that has come so far; None before it is open."""

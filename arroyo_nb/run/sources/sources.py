@@ -23,9 +23,14 @@ from arroyo_nb.run.observe.snapshot import SourceProgress
 from arroyo_nb.run.sources.fit_notes import FitNotes, fitted
 from arroyo_nb.run.sources.generated_times import GeneratedTimes, event_time_of
 from arroyo_nb.run.sources.lookups import StaticTables
-from arroyo_nb.run.sources.reader import Feed, Places, Reach, Stretches
-from arroyo_nb.run.sources.stream import TopicFeed
-from arroyo_nb.run.sources.tape import TapeFeed, generated_time
+from arroyo_nb.run.sources.reader import (
+    OffsetRanges,
+    SourceOffsets,
+    SourcePosition,
+    SourceReader,
+)
+from arroyo_nb.run.sources.stream import StreamReader
+from arroyo_nb.run.sources.tape import TapeReader, generated_time
 from arroyo_nb.tape import Clock, Recorded, Recorder
 from arroyo_nb.tape.pace import MAX, Pace
 from arroyo_nb.tape.quiet import Quiet
@@ -37,12 +42,12 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.source import Span
-    from arroyo_nb.state.folder import RunFolder
+    from arroyo_nb.state.folder import StateFolder
     from arroyo_nb.tape import BadRow
     from arroyo_nb.tape.fit import Fit
 
 
-class Feeds:
+class Sources:
     """The sources of a run.
 
     Parameters
@@ -102,11 +107,11 @@ class Feeds:
             When something cannot be read.
         """
         for feed, span in zip(self._feeds, self._spans, strict=True):
-            if isinstance(feed, TopicFeed):
+            if isinstance(feed, StreamReader):
                 with _used_at(span):
                     feed.check(look)
 
-    def start(self, folder: RunFolder) -> None:
+    def start(self, folder: StateFolder) -> None:
         """Start to feed every source, in the run's folder.
 
         Raises
@@ -140,7 +145,7 @@ class Feeds:
     def read_again(
         self,
         spark: SparkSession,
-        stretches: Stretches,
+        stretches: OffsetRanges,
         source: nodes.Source | nodes.LookupJoin,
     ) -> DataFrame:
         """A source's rows of what a batch has read; or the rows of a lookup table.
@@ -155,7 +160,7 @@ class Feeds:
         feed = self._feed(source)
         return feed.read_again(spark, source, stretches.get(feed.key))
 
-    def has(self, stretches: Stretches) -> bool:
+    def has(self, stretches: OffsetRanges) -> bool:
         """Whether all that a batch has read is still there, for :meth:`read_again`."""
         return all(
             feed.has(stretches[feed.key])
@@ -164,7 +169,7 @@ class Feeds:
         )
 
     def consumed(
-        self, reaches: Iterable[tuple[nodes.Sink, Mapping[str, Reach] | None]]
+        self, reaches: Iterable[tuple[nodes.Sink, Mapping[str, SourcePosition] | None]]
     ) -> None:
         """Tell every source how far its queries have come.
 
@@ -177,11 +182,11 @@ class Feeds:
         known = list(reaches)
         for feed in self._feeds:
             readers = (reach for sink, reach in known if feed in self._below(sink))
-            found = [(reach or {}).get(feed.key, Reach()) for reach in readers]
+            found = [(reach or {}).get(feed.key, SourcePosition()) for reach in readers]
             if found:
                 feed.consumed(found)
 
-    def is_read(self, places: Places, sink: nodes.Sink) -> bool:
+    def is_read(self, places: SourceOffsets, sink: nodes.Sink) -> bool:
         """Whether a query has read all there will ever be of its sources."""
         return all(feed.is_read(places.get(feed.key)) for feed in self._below(sink))
 
@@ -189,9 +194,9 @@ class Feeds:
         """Whether a source of a query never ends by itself."""
         return not all(feed.bounded for feed in self._below(sink))
 
-    def topics(self, sink: nodes.Sink) -> tuple[TopicFeed, ...]:
+    def topics(self, sink: nodes.Sink) -> tuple[StreamReader, ...]:
         """The topics below a sink."""
-        return tuple(f for f in self._below(sink) if isinstance(f, TopicFeed))
+        return tuple(f for f in self._below(sink) if isinstance(f, StreamReader))
 
     def fit_notes(
         self, fits: Callable[[str], Fit], wait_s: float = 0.0
@@ -210,11 +215,11 @@ class Feeds:
             for feed, notes in zip(self._feeds, self._fit_notes, strict=True)
         }
 
-    def ending_topics(self, sink: nodes.Sink) -> tuple[TopicFeed, ...]:
+    def ending_topics(self, sink: nodes.Sink) -> tuple[StreamReader, ...]:
         """The topics below a sink that are read to an end."""
         return tuple(feed for feed in self.topics(sink) if feed.bounded)
 
-    def ends_read(self, places: Places) -> int:
+    def ends_read(self, places: SourceOffsets) -> int:
         """How many of the end-of-stream rows a query has read."""
         return sum(
             feed.ends_read(places[feed.key])
@@ -222,16 +227,16 @@ class Feeds:
             if feed.key in places
         )
 
-    def _below(self, sink: nodes.Sink) -> tuple[Feed, ...]:
+    def _below(self, sink: nodes.Sink) -> tuple[SourceReader, ...]:
         tables = [source.table for source in sources(sink)]
         return tuple(feed for feed in self._feeds if feed.table in tables)
 
-    def _feed(self, source: nodes.Source) -> Feed:
+    def _feed(self, source: nodes.Source) -> SourceReader:
         return next(feed for feed in self._feeds if feed.table == source.table)
 
-    def _topic(self, source: nodes.Source) -> TopicFeed:
+    def _topic(self, source: nodes.Source) -> StreamReader:
         feed = self._feed(source)
-        assert isinstance(feed, TopicFeed), "checked by the planner"
+        assert isinstance(feed, StreamReader), "checked by the planner"
         return feed
 
     def pause(self) -> None:
@@ -265,7 +270,7 @@ class Feeds:
         RunProblem
             When it was started at no speed: its sources have no times to play by.
         """
-        played = [feed for feed in self._feeds if isinstance(feed, TapeFeed)]
+        played = [feed for feed in self._feeds if isinstance(feed, TapeReader)]
         if len(played) < len(self._feeds) or not all(f.has_pace for f in played):
             raise RunProblem(
                 "the speed of a run that was started without one cannot be set",
@@ -278,7 +283,7 @@ class Feeds:
     @property
     def streamed(self) -> bool:
         """Whether Spark itself reads one of them, and needs its connector."""
-        return any(isinstance(feed, TopicFeed) for feed in self._feeds)
+        return any(isinstance(feed, StreamReader) for feed in self._feeds)
 
     def drain(self) -> None:
         """End every source here: what has come by now is all there will ever be, as
@@ -321,21 +326,26 @@ class Feeds:
         found = (row for feed in feeds for row in feed.bad_rows)
         return (*found, *self._tables.bad_rows(name))
 
-    def sources(self, reaches: Mapping[str, Reach]) -> tuple[SourceProgress, ...]:
+    def sources(
+        self, reaches: Mapping[str, SourcePosition]
+    ) -> tuple[SourceProgress, ...]:
         """Where a query stands in each source, and then what is looked up.
 
         Parameters
         ----------
         reaches
-            How far the query has come in each source, by :attr:`Feed.key`.
+            How far the query has come in each source, by :attr:`SourceReader.key`.
         """
-        found = (feed.progress(reaches.get(feed.key, Reach())) for feed in self._feeds)
+        found = (
+            feed.progress(reaches.get(feed.key, SourcePosition()))
+            for feed in self._feeds
+        )
         return (*filter(None, found), *self._tables.sources())
 
 
 def _feeds(
     sinks: Sequence[nodes.Sink], pace: Pace, ends_after: timedelta | None
-) -> Iterator[tuple[Feed, Span | None]]:
+) -> Iterator[tuple[SourceReader, Span | None]]:
     """One feed a table, and where that is used first. A view may still read the table
     that its name meant before, so two tables can have one name."""
     first: list[nodes.Source] = []
@@ -377,7 +387,7 @@ def _feed(
     ends_after: timedelta | None,
     *,
     windowed: bool,
-) -> Feed:
+) -> SourceReader:
     table, spec = source.table, source.table.spec.resolved(source.span)
     connector = CONNECTORS.get(table.connector)
     if isinstance(connector, Streaming):
@@ -387,7 +397,7 @@ def _feed(
                 hint="leave the speed out",
             )
         stream = connector.stream(spec)
-        return TopicFeed(
+        return StreamReader(
             folder, table, stream, windowed=windowed, ends_after=ends_after
         )
     recorder = connector.recorder(spec)
@@ -399,7 +409,7 @@ def _feed(
         recorder = WindowTimes(recorder, table.name, drop=drop)
     if pace.clock is Clock.EVENT_TIME:
         recorder = _timed(recorder, table)
-    return TapeFeed(folder, table, fitted(recorder, table), pace)
+    return TapeReader(folder, table, fitted(recorder, table), pace)
 
 
 def _is_recorded(connector: Connector) -> bool:

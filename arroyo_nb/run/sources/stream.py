@@ -20,7 +20,12 @@ from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.durable_files import read_checked, state_disk, write_checked
 from arroyo_nb.errors import RunProblem, StateProblem
 from arroyo_nb.run.observe.snapshot import PartitionProgress, SourceProgress
-from arroyo_nb.run.sources.reader import Place, Reach, not_begun, topic_key
+from arroyo_nb.run.sources.reader import (
+    SourceOffset,
+    SourcePosition,
+    not_begun,
+    topic_key,
+)
 from arroyo_nb.tape import BadRow
 from arroyo_nb.tape.fit import Fit
 
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
     from arroyo_nb.connectors import Offsets, Stream
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.plan import nodes
-    from arroyo_nb.state.folder import RunFolder
+    from arroyo_nb.state.folder import StateFolder
 
 LOOK_S = 1.0
 """How often the broker is asked."""
@@ -92,7 +97,7 @@ class Looked:
         return replace(self, away_s=now_s if self.away_s is None else self.away_s)
 
 
-class TopicFeed:
+class StreamReader:
     """A topic that Spark reads.
 
     Parameters
@@ -129,7 +134,7 @@ class TopicFeed:
         self._news_s = time.monotonic()
         self._topic_id = ""
         self._begin: Offsets | None = None
-        self._reach = Reach()
+        self._reach = SourcePosition()
         self._rates: deque[tuple[float, int]] = deque()
         self._looked = Looked()
         self._error: RunProblem | None = None
@@ -156,7 +161,7 @@ class TopicFeed:
         """
         self._stream.check(look)
 
-    def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:  # noqa: ARG002
+    def open(self, folder: StateFolder, *, paused: bool, steps: int) -> None:  # noqa: ARG002
         """Find out where to begin; a run that is resumed began where it did before.
 
         Raises
@@ -236,7 +241,7 @@ class TopicFeed:
         self,
         spark: SparkSession,
         source: nodes.Source,
-        stretch: tuple[Place, Place] | None,
+        stretch: tuple[SourceOffset, SourceOffset] | None,
     ) -> DataFrame:
         """Its rows of a stretch of offsets.
 
@@ -274,7 +279,7 @@ class TopicFeed:
         """Free the thread of a query that is stopped, where it waits for the broker."""
         self._stream.release(query)
 
-    def has(self, stretch: tuple[Place, Place]) -> bool:
+    def has(self, stretch: tuple[SourceOffset, SourceOffset]) -> bool:
         """Whether the topic still keeps all these records."""
         first, after = self._stretch(stretch)
         topic_id, oldest = self._stream.beginnings()
@@ -283,22 +288,24 @@ class TopicFeed:
             for number, end in after.items()
         )
 
-    def _stretch(self, stretch: tuple[Place, Place]) -> tuple[Offsets, Offsets]:
+    def _stretch(
+        self, stretch: tuple[SourceOffset, SourceOffset]
+    ) -> tuple[Offsets, Offsets]:
         """The stretch, each partition with its first offset: of the first batch Spark
         does not tell it, nor of a partition that was added."""
         first, after = map(_offsets, stretch)
         begun = self._begun
         return {n: first.get(n, begun.get(n, 0)) for n in after}, after
 
-    def consumed(self, reaches: Sequence[Reach]) -> None:
+    def consumed(self, reaches: Sequence[SourcePosition]) -> None:
         """Take note of how far the slowest query has come."""
         places = [_offsets(reach.place) for reach in reaches]
         known = set.intersection(*(set(place) for place in places))
         least = {n: min(place[n] for place in places) for n in known}
-        self._reach = Reach(least, min(reach.rows for reach in reaches))
+        self._reach = SourcePosition(least, min(reach.rows for reach in reaches))
         self._news_s = time.monotonic()
 
-    def is_read(self, place: Place | None) -> bool:
+    def is_read(self, place: SourceOffset | None) -> bool:
         """Whether it has come to the end, where there is one."""
         if self._ends_after is None:
             return False
@@ -308,7 +315,7 @@ class TopicFeed:
             read.get(number, 0) >= end for number, end in self._ends.items()
         )
 
-    def ends_read(self, place: Place) -> int:  # noqa: ARG002
+    def ends_read(self, place: SourceOffset) -> int:  # noqa: ARG002
         """None: it has no end."""
         return 0
 
@@ -378,7 +385,7 @@ class TopicFeed:
         """None, as of :attr:`bad_rows`."""
         return 0
 
-    def progress(self, reach: Reach) -> SourceProgress | None:
+    def progress(self, reach: SourcePosition) -> SourceProgress | None:
         """Where a query stands that has come so far; None before it is open."""
         if self._begin is None:
             return None
@@ -397,7 +404,7 @@ class TopicFeed:
         )
 
     def _partitions(
-        self, reach: Reach, looked: Looked, now_s: float
+        self, reach: SourcePosition, looked: Looked, now_s: float
     ) -> Sequence[PartitionProgress]:
         # One that was added is read from its beginning.
         added = dict.fromkeys(looked.ends, 0)
@@ -425,7 +432,7 @@ class TopicFeed:
         return (self._reach.rows - first_rows) / max(now_s - first_s, 1e-3)
 
 
-def _offsets(place: Place | None) -> Offsets:
+def _offsets(place: SourceOffset | None) -> Offsets:
     assert not isinstance(place, int), "of a topic"
     return place or {}
 

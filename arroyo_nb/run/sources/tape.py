@@ -11,7 +11,7 @@ from arroyo_nb.engine.paths import spark_pattern
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.observe.snapshot import SourceProgress, naive
 from arroyo_nb.run.sources.fit_notes import fit_of
-from arroyo_nb.run.sources.reader import Place, Reach, not_begun
+from arroyo_nb.run.sources.reader import SourceOffset, SourcePosition, not_begun
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.spark.lower import told_columns
 from arroyo_nb.tape import SHOWN_BAD_ROWS
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.errors import ArroyoError
     from arroyo_nb.plan import nodes
-    from arroyo_nb.state.folder import RunFolder
+    from arroyo_nb.state.folder import StateFolder
     from arroyo_nb.tape import BadRow, Recorder
     from arroyo_nb.tape.fit import Fit
 
@@ -34,7 +34,7 @@ FILES_REMEMBERED = "1000s"
 times. Later ones are always newer, so none that is not read is ever passed over."""
 
 
-class TapeFeed:
+class TapeReader:
     """A source that is recorded; its chunks are let go when every query has read them.
 
     Parameters
@@ -70,7 +70,7 @@ class TapeFeed:
         """What is known of its rows, since this process has begun to read it."""
         return fit_of(self.recorder)
 
-    def open(self, folder: RunFolder, *, paused: bool, steps: int) -> None:
+    def open(self, folder: StateFolder, *, paused: bool, steps: int) -> None:
         """Take its place in the run's folder."""
         self._folder = folder.source(self.key)
         read, logged = folder.chunks(self.key)
@@ -108,7 +108,7 @@ class TapeFeed:
         self,
         spark: SparkSession,
         source: nodes.Source,
-        stretch: tuple[Place, Place] | None,
+        stretch: tuple[SourceOffset, SourceOffset] | None,
     ) -> DataFrame:
         """Its rows of the chunks [first, after last), counted from 0.
 
@@ -127,29 +127,29 @@ class TapeFeed:
             return spark.createDataFrame([], columns)
         return spark.read.schema(columns).parquet(*map(spark_pattern, paths))
 
-    def has(self, stretch: tuple[Place, Place]) -> bool:
+    def has(self, stretch: tuple[SourceOffset, SourceOffset]) -> bool:
         """Whether all these chunks are still there."""
         return all(path.exists() for path in self._paths(stretch))
 
-    def _paths(self, stretch: tuple[Place, Place]) -> tuple[Path, ...]:
+    def _paths(self, stretch: tuple[SourceOffset, SourceOffset]) -> tuple[Path, ...]:
         numbers = range(*map(_chunks, stretch))
         if numbers and self._folder is None:
             raise not_begun()
         return tuple(chunk_path(self._folder or Path(), n + 1) for n in numbers)
 
-    def consumed(self, reaches: Sequence[Reach]) -> None:
+    def consumed(self, reaches: Sequence[SourcePosition]) -> None:
         """Let chunks go that every query has read."""
         count = min(_chunks(reach.place) for reach in reaches)
         if count:
             self._playing.consumed(count)
 
-    def is_read(self, place: Place | None) -> bool:
+    def is_read(self, place: SourceOffset | None) -> bool:
         """Whether a query that stands there has read all there will ever be."""
         state = self._playing.state
         ended = state.ended or (self._drained and self.join(0))
         return ended and _chunks(place) >= state.chunks
 
-    def ends_read(self, place: Place) -> int:
+    def ends_read(self, place: SourceOffset) -> int:
         """How many of the end-of-stream rows have been read."""
         # A resumed run remembers what it read before its sources have started.
         if self._conductor is None:
@@ -217,7 +217,7 @@ class TapeFeed:
         """How many bad records it dropped before Spark read them."""
         return 0 if self._conductor is None else self._conductor.state.dropped_rows
 
-    def progress(self, reach: Reach) -> SourceProgress | None:
+    def progress(self, reach: SourcePosition) -> SourceProgress | None:
         """Where a query stands that has come so far; None before it is open."""
         if self._conductor is None:
             return None
@@ -243,7 +243,7 @@ def generated_time(table: ConnectorTable) -> str | None:
     return table.watermark.column if table.spec.event_time is None else None
 
 
-def _chunks(place: Place | None) -> int:
+def _chunks(place: SourceOffset | None) -> int:
     assert place is None or isinstance(place, int), "of a tape"
     return place or 0
 

@@ -13,7 +13,7 @@ from histories import Folded, Relation, duck, histories, pieces, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall, Order
 from arroyo_nb.errors import RunProblem, Unsupported
 
@@ -174,7 +174,7 @@ CUTS = st.lists(st.integers(0, 6), max_size=2)
 
 def check(history, keys, measures, cuts, retracts=True) -> None:
     calls, texts = [m[0] for m in measures], [m[1] for m in measures]
-    operator = UpdatingAggregate(INPUT, tuple(keys), renamed(calls), retracts)
+    operator = AggregateKernel(INPUT, tuple(keys), renamed(calls), retracts)
     state, relation, folded = operator.layout.empty(), Relation(INPUT), Folded()
     for batch in history:
         relation.take_in(batch)
@@ -212,7 +212,7 @@ def test_an_input_that_only_appends_keeps_extremes_only(history, measures):
 EXTREMES = [m for m in MEASURES if m[0].function in ("min", "max")]
 
 
-def changes(operator: UpdatingAggregate, *batches: pa.Table, every_us: int = 0) -> list:
+def changes(operator: AggregateKernel, *batches: pa.Table, every_us: int = 0) -> list:
     state, sent = operator.layout.empty(), []
     for n, batch in enumerate(batches):
         state, out = operator.step(state, [operator.partial(batch)], n * every_us)
@@ -222,7 +222,7 @@ def changes(operator: UpdatingAggregate, *batches: pa.Table, every_us: int = 0) 
 
 def test_the_state_of_an_extreme_that_only_falls_is_one_value():
     schema = pa.schema({"k": TEXT, "v": LONG})
-    operator = UpdatingAggregate(schema, ("k",), (call("max", LONG, "v"),), False)
+    operator = AggregateKernel(schema, ("k",), (call("max", LONG, "v"),), False)
     rows = pa.table({"k": ["a"] * 5 + ["b"], "v": [3, 9, 1, None, 9, 2]}, schema=schema)
     state, _ = operator.step(
         operator.layout.empty(),
@@ -237,7 +237,7 @@ def test_the_state_of_an_extreme_that_only_falls_is_one_value():
 
 def test_sums_of_integers_wrap_and_come_back():
     schema = pa.schema({"v": LONG, "_weight": LONG})
-    operator = UpdatingAggregate(schema, (), (call("sum", LONG, "v"),))
+    operator = AggregateKernel(schema, (), (call("sum", LONG, "v"),))
     most = 2**63 - 1
     sent = changes(
         operator,
@@ -256,15 +256,13 @@ def test_sums_of_unsigned_numbers_are_told_in_full():
     schema = pa.schema({"u": pa.decimal128(20, 0), "u4": LONG})
     calls = renamed([call("sum", widest, "u"), call("sum", widest, "u4")])
     rows = {"u": [Decimal(2**64 - 1)] * 9, "u4": [2**32 - 1] * 9}
-    [[row]] = changes(
-        UpdatingAggregate(schema, (), calls), pa.table(rows, schema=schema)
-    )
+    [[row]] = changes(AggregateKernel(schema, (), calls), pa.table(rows, schema=schema))
     assert row == {"m0": 9 * (2**64 - 1), "m1": 9 * (2**32 - 1), "_weight": 1}
 
 
 def test_a_float_that_is_retracted_leaves_no_trace():
     schema = pa.schema({"k": TEXT, "v": REAL, "_weight": LONG})
-    operator = UpdatingAggregate(schema, ("k",), (call("sum", REAL, "v"),))
+    operator = AggregateKernel(schema, ("k",), (call("sum", REAL, "v"),))
     values = [0.1, 1e300, -7e-310, math.inf, math.nan]
     there = pa.table({"k": ["a"], "v": [0.3], "_weight": [1]})
     come = pa.table({"k": ["a"] * 5, "v": values, "_weight": [1] * 5})
@@ -275,7 +273,7 @@ def test_a_float_that_is_retracted_leaves_no_trace():
 
 def test_a_decimal_sum_that_does_not_fit_is_an_error():
     schema = pa.schema({"v": pa.decimal128(38, 0)})
-    operator = UpdatingAggregate(schema, (), (call("sum", pa.decimal128(38, 0), "v"),))
+    operator = AggregateKernel(schema, (), (call("sum", pa.decimal128(38, 0), "v"),))
     rows = pa.table({"v": [Decimal("9" * 38)] * 2}, schema=schema)
     with pytest.raises(RunProblem, match="more than the 38 digits"):
         changes(operator, rows)
@@ -283,7 +281,7 @@ def test_a_decimal_sum_that_does_not_fit_is_an_error():
 
 def test_the_median_of_two_integers_is_truncated_and_does_not_overflow():
     schema = pa.schema({"k": TEXT, "v": LONG})
-    operator = UpdatingAggregate(schema, ("k",), (call("median", LONG, "v"),))
+    operator = AggregateKernel(schema, ("k",), (call("median", LONG, "v"),))
     rows = {"k": list("aabb"), "v": [2**63 - 1, 2**63 - 3, -3, 0]}
     [sent] = changes(operator, pa.table(rows, schema=schema))
     assert [row["m"] for row in sent] == [2**63 - 2, -1]
@@ -294,7 +292,7 @@ def test_a_weighted_percentile_is_where_the_weight_reaches_it():
     function = "approx_percentile_cont_with_weight"
     middle = call(function, LONG, "v", "w", parameter=0.5)
     rows = pa.table({"v": [3, 1, 2], "w": [8.0, 1.0, 1.0]}, schema=schema)
-    [[row]] = changes(UpdatingAggregate(schema, (), (middle,)), rows)
+    [[row]] = changes(AggregateKernel(schema, (), (middle,)), rows)
     assert row["m"] == 3
 
 
@@ -303,7 +301,7 @@ def test_a_weighted_percentile_does_not_depend_on_other_groups(fraction):
     schema = pa.schema({"k": LONG, "v": LONG, "w": REAL})
     function = "approx_percentile_cont_with_weight"
     asked = call(function, LONG, "v", "w", parameter=fraction)
-    operator = UpdatingAggregate(schema, ("k",), (asked,))
+    operator = AggregateKernel(schema, ("k",), (asked,))
     values, weight = list(range(20)), [0.1] * 20
     one = {"k": [0] * 20, "v": values, "w": weight}
     [[alone]] = changes(operator, pa.table(one, schema=schema))
@@ -318,7 +316,7 @@ def test_a_weighted_percentile_does_not_depend_on_other_groups(fraction):
 def test_more_values_than_lists_can_hold_are_refused(function):
     schema = pa.schema({"v": TEXT, "_weight": LONG})
     type_ = TEXT if function == "string_agg" else pa.list_(TEXT)
-    operator = UpdatingAggregate(schema, (), (call(function, type_, "v"),))
+    operator = AggregateKernel(schema, (), (call(function, type_, "v"),))
     rows = pa.table({"v": ["x"], "_weight": [1 << 31]}, schema=schema)
     with pytest.raises(RunProblem, match=f"{function} collects 2\\*\\*31 values"):
         changes(operator, rows)
@@ -327,7 +325,7 @@ def test_more_values_than_lists_can_hold_are_refused(function):
 def test_an_update_carries_the_latest_event_time_of_its_group():
     schema = pa.schema({"k": TEXT, "_timestamp": pa.timestamp("us")})
     count = (call("count", LONG),)
-    operator = UpdatingAggregate(schema, ("k",), count, time="_timestamp")
+    operator = AggregateKernel(schema, ("k",), count, time="_timestamp")
     late = pa.table({"k": ["a"], "_timestamp": [datetime(2024, 1, 1)]}, schema=schema)
     on_time = pa.table(
         {"k": ["a"], "_timestamp": [datetime(2024, 1, 2)]}, schema=schema
@@ -341,7 +339,7 @@ def test_an_update_carries_the_latest_event_time_of_its_group():
 
 def test_idle_groups_are_retracted_once_and_start_anew():
     schema = pa.schema({"k": TEXT, "_weight": LONG})
-    operator = UpdatingAggregate(schema, ("k",), (call("count", LONG),))
+    operator = AggregateKernel(schema, ("k",), (call("count", LONG),))
 
     def batch(k: str, weight: int) -> list:
         rows = pa.table({"k": [k], "_weight": [weight]}, schema=schema)
@@ -365,7 +363,7 @@ def test_a_group_of_which_too_much_is_taken_back_is_forgotten():
     """Retracts of rows from before the group expired, in whatever company."""
     schema = pa.schema({"v": LONG})
     calls = renamed([call("count", LONG, "v"), call("sum", LONG, "v")])
-    operator = UpdatingAggregate(schema, (), calls)
+    operator = AggregateKernel(schema, (), calls)
     too_much = [[(5, -1)], [(5, -2), (7, 1)], [(5, -1), (None, 2)]]
     fresh = operator.partial(pa.table({"v": [1]}, schema=schema))
     first = [{"m0": 1, "m1": 1, "_weight": 1}]
@@ -387,7 +385,7 @@ def test_windows_that_are_over_leave_with_their_rows():
     at = pa.timestamp("us")
     schema = pa.schema({"end": at, "k": pa.string(), "n": LONG})
     median = AggregateCall("m", "median", LONG, ("n",))
-    operator = UpdatingAggregate(schema, ("end", "k"), (median,))
+    operator = AggregateKernel(schema, ("end", "k"), (median,))
 
     def batch(*rows: tuple) -> list:
         columns = [list(column) for column in zip(*rows, strict=True)]
@@ -412,7 +410,7 @@ def test_windows_that_are_over_leave_with_their_rows():
 
 def test_a_later_time_alone_is_a_change_of_a_timed_row():
     schema = pa.schema({"k": pa.string(), "_timestamp": pa.timestamp("us")})
-    operator = UpdatingAggregate(schema, ("k",), (), time="_timestamp")
+    operator = AggregateKernel(schema, ("k",), (), time="_timestamp")
 
     def batch(moment: int, weight: int) -> pa.Table:
         columns = [["a"], pa.array([moment], pa.timestamp("us")), [weight]]
@@ -427,6 +425,6 @@ def test_a_later_time_alone_is_a_change_of_a_timed_row():
 
 
 def test_aggregates_that_do_not_exist_are_refused():
-    operator = UpdatingAggregate(INPUT, (), (call("sum", LONG, "t"),))
+    operator = AggregateKernel(INPUT, (), (call("sum", LONG, "t"),))
     with pytest.raises(Unsupported, match=r"no updating aggregate sum\(string\)"):
         _ = operator.layout

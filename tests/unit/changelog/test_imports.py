@@ -15,7 +15,7 @@ from arroyo_nb.changelog import aggregate, debezium, join, latest, rank
 from arroyo_nb.changelog.measures import AggregateCall
 schema = pa.schema({"k": pa.string(), "v": pa.float64()})
 calls = [AggregateCall(f, f, pa.float64(), ("v",)) for f in ("sum", "median", "max")]
-operator = aggregate.UpdatingAggregate(schema, ("k",), tuple(calls))
+operator = aggregate.AggregateKernel(schema, ("k",), tuple(calls))
 rows = pa.table({"k": ["a", None], "v": [1.5, None]}, schema=schema)
 state, _ = operator.step(operator.layout.empty(), [operator.partial(rows)], 0)
 operator.layout.from_bytes(operator.layout.to_bytes(state))

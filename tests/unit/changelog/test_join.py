@@ -12,7 +12,7 @@ from histories import Folded, Relation, duck, histories, pieces, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arroyo_nb.changelog.join import How, UpdatingJoin
+from arroyo_nb.changelog.join import How, JoinKernel
 from arroyo_nb.changelog.state import split
 
 LEFT = pa.schema({"k": pa.string(), "g": pa.float64(), "v": pa.int64()})
@@ -67,7 +67,7 @@ def without_a_key(relation: Relation, keys: tuple[str, ...]) -> pa.Table:
     st.integers(0, 4),
 )
 def test_a_join_follows_both_sides(lefts, rights, how, keys, condition, cut):
-    operator = UpdatingJoin(LEFT, RIGHT, keys, KEYS[keys], how, CONDITIONS[condition])
+    operator = JoinKernel(LEFT, RIGHT, keys, KEYS[keys], how, CONDITIONS[condition])
     state, folded = operator.layout.empty(), Folded()
     left, right = Relation(LEFT), Relation(RIGHT)
     equal = " AND ".join(f"{a} = {b}" for a, b in zip(keys, KEYS[keys], strict=True))
@@ -97,7 +97,7 @@ def test_a_join_follows_both_sides(lefts, rights, how, keys, condition, cut):
 @pytest.mark.parametrize("how", ["left", "full"])
 def test_a_padded_row_gives_way_to_the_first_match_and_returns_after_the_last(how: How):
     ours, theirs = (pa.schema({name: pa.int64()}) for name in "ab")
-    operator = UpdatingJoin(ours, theirs, ("a",), ("b",), how)
+    operator = JoinKernel(ours, theirs, ("a",), ("b",), how)
     none, match = theirs.empty_table(), pa.table({"b": [1]}, schema=theirs)
     state, sent = operator.layout.empty(), []
     for left, right in [
@@ -112,7 +112,7 @@ def test_a_padded_row_gives_way_to_the_first_match_and_returns_after_the_last(ho
 
 def test_rows_of_nulls_are_alike_whichever_side_they_are_from():
     ours, theirs = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
-    operator = UpdatingJoin(ours, theirs, ("a",), ("b",), "full")
+    operator = JoinKernel(ours, theirs, ("a",), ("b",), "full")
     null = pa.table({"a": [None]}, schema=ours)
     state = operator.layout.empty()
     batch = [operator.partial(null, theirs.empty_table())]
@@ -135,7 +135,7 @@ def nulls(*rows: tuple[int, int]) -> pa.Table:
 @pytest.mark.parametrize("keys", [("k",), ("g", "k")])
 @pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
 def test_a_row_without_a_key_is_sent_alone_and_not_kept(how: How, keys):
-    operator = UpdatingJoin(LEFT, RIGHT, keys, ("h", "l")[-len(keys) :], how)
+    operator = JoinKernel(LEFT, RIGHT, keys, ("h", "l")[-len(keys) :], how)
     state, sent = operator.layout.empty(), []
     batches = [nulls((1, 2), (2, 1)), nulls((1, -1)), nulls((2, -1), (2, 1), (1, -1))]
     for batch in batches:
@@ -149,7 +149,7 @@ def test_a_row_without_a_key_is_sent_alone_and_not_kept(how: How, keys):
 
 
 def test_rows_without_a_key_go_to_the_bucket_of_theirs():
-    operator = UpdatingJoin(LEFT, RIGHT, ("k",), ("l",), "inner")
+    operator = JoinKernel(LEFT, RIGHT, ("k",), ("l",), "inner")
     left = pa.table({"k": [None, "a", "b"], "g": [0.0] * 3, "v": [1, 2, 3]}, LEFT)
     right = pa.Table.from_pylist([{"l": "b"}, {"l": None}], RIGHT)
     partial = operator.partial(left, right)
@@ -161,7 +161,7 @@ def test_rows_without_a_key_go_to_the_bucket_of_theirs():
 
 
 def test_a_state_that_kept_rows_without_a_key_is_read_and_rid_of_them():
-    operator = UpdatingJoin(LEFT, RIGHT, ("k",), ("l",), "left")
+    operator = JoinKernel(LEFT, RIGHT, ("k",), ("l",), "left")
     row = pa.table({"k": ["a"], "g": [0.0], "v": [1]}, LEFT)
     partial = operator.partial(row, RIGHT.empty_table())
     state, _ = operator.step(operator.layout.empty(), [partial], 0)
@@ -179,7 +179,7 @@ def test_a_state_that_kept_rows_without_a_key_is_read_and_rid_of_them():
 
 def test_idle_keys_are_forgotten_and_others_stay():
     schema, other = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
-    operator = UpdatingJoin(schema, other, ("a",), ("b",))
+    operator = JoinKernel(schema, other, ("a",), ("b",))
     one, two = (pa.table({"a": [n]}) for n in (1, 2))
     both = pa.table({"b": [1, 2]})
     state, _ = operator.step(operator.layout.empty(), [operator.partial(one, both)], 1)
@@ -191,10 +191,10 @@ def test_idle_keys_are_forgotten_and_others_stay():
 
 def test_where_no_key_is_idle_nothing_is_computed(monkeypatch):
     schema, other = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
-    operator = UpdatingJoin(schema, other, ("a",), ("b",), "full")
+    operator = JoinKernel(schema, other, ("a",), ("b",), "full")
     partial = operator.partial(pa.table({"a": [1]}), other.empty_table())
     state, _ = operator.step(operator.layout.empty(), [partial], 1)
-    monkeypatch.setattr(UpdatingJoin, "step", pytest.fail)
+    monkeypatch.setattr(JoinKernel, "step", pytest.fail)
     kept, changes = operator.expire(state, 1)
     assert kept is state
     assert (changes.schema.names, len(changes)) == (["a", "b", "_weight"], 0)

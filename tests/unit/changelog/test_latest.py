@@ -11,7 +11,7 @@ from histories import pieces, plain
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arroyo_nb.changelog.latest import LatestRow
+from arroyo_nb.changelog.latest import LatestRowKernel
 from arroyo_nb.changelog.state import split
 from arroyo_nb.errors import RunProblem
 
@@ -59,7 +59,7 @@ def values(row: dict[str, Any]) -> Any:
     st.integers(1, 3),
 )
 def test_the_table_is_a_dictionary(batches, cut, random, buckets):
-    operator = LatestRow(INPUT, KEYS)
+    operator = LatestRowKernel(INPUT, KEYS)
     states: dict[int, Any] = {}
     table: dict[Any, Any] = {}
     sent: Counter = Counter()
@@ -92,7 +92,7 @@ def test_the_table_is_a_dictionary(batches, cut, random, buckets):
 
 
 def test_an_update_is_a_retract_right_before_its_append():
-    operator = LatestRow(INPUT, KEYS)
+    operator = LatestRowKernel(INPUT, KEYS)
     row = {"id": 1, "part": ["a"], "v": 1.0, "_weight": 1}
     other = row | {"id": 2}
     first, second = told([[row, other], [row | {"v": 2.0}, other | {"v": 3.0}]])
@@ -107,7 +107,7 @@ def test_an_update_is_a_retract_right_before_its_append():
 
 
 def test_what_is_told_again_is_not_sent_and_what_is_unknown_is_not_retracted():
-    operator = LatestRow(INPUT, KEYS)
+    operator = LatestRowKernel(INPUT, KEYS)
     row = {"id": 1, "part": ["a"], "v": 1.0, "_weight": 1}
     batches = told(
         [[row], [row | {"_weight": -1}, row], [row | {"id": 9, "_weight": -1}]]
@@ -123,7 +123,7 @@ def test_what_is_told_again_is_not_sent_and_what_is_unknown_is_not_retracted():
 
 
 def test_the_rows_of_a_table_do_not_age():
-    operator = LatestRow(INPUT, KEYS)
+    operator = LatestRowKernel(INPUT, KEYS)
     (batch,) = told([[{"id": 1, "part": ["a"], "v": 1.0, "_weight": 1}]])
     state, _ = operator.step(operator.layout.empty(), [operator.partial(batch)], 0)
     kept, changes = operator.expire(state, 2**60)
@@ -132,15 +132,15 @@ def test_the_rows_of_a_table_do_not_age():
 
 
 def test_the_state_of_other_columns_is_refused():
-    state = LatestRow(INPUT, KEYS).layout
-    fewer = LatestRow(INPUT.remove(INPUT.get_field_index("v")), KEYS).layout
+    state = LatestRowKernel(INPUT, KEYS).layout
+    fewer = LatestRowKernel(INPUT.remove(INPUT.get_field_index("v")), KEYS).layout
     with pytest.raises(RunProblem, match="does not belong to this query"):
         fewer.from_bytes(state.to_bytes(state.empty()))
 
 
 def test_floats_are_keys_by_their_value():
     schema = pa.schema({"k": pa.float64(), "v": pa.int64()})
-    operator = LatestRow(schema, ("k",))
+    operator = LatestRowKernel(schema, ("k",))
     rows = pa.table(
         {"k": [0.0, -0.0, None, None], "v": [1, 2, 3, 4], "_weight": [1] * 4}
         | {"_sequence": [1, 2, 3, 4]}

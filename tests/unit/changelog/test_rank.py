@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog.measures import Order
-from arroyo_nb.changelog.rank import Limit, Number, UpdatingRank
+from arroyo_nb.changelog.rank import NumberColumn, RankKernel, RankLimit
 
 INPUT = pa.schema({"k": pa.string(), "v": pa.float64(), "t": pa.string()})
 ROWS = st.fixed_dictionaries(
@@ -28,13 +28,13 @@ ORDERS = {
 }
 TIES = "k NULLS LAST, v NULLS LAST, t NULLS LAST"
 FUNCTIONS = st.sampled_from(["row_number", "rank", "dense_rank"])
-LIMITS = st.none() | st.builds(Limit, FUNCTIONS, st.integers(1, 3))
+LIMITS = st.none() | st.builds(RankLimit, FUNCTIONS, st.integers(1, 3))
 NUMBERS = st.lists(FUNCTIONS, max_size=3, unique=True).map(
-    lambda functions: tuple(Number(f"n_{f}", f) for f in functions)
+    lambda functions: tuple(NumberColumn(f"n_{f}", f) for f in functions)
 )
 
 
-def query(keys: tuple[str, ...], order: str, rank: UpdatingRank) -> str:
+def query(keys: tuple[str, ...], order: str, rank: RankKernel) -> str:
     def over(function: str) -> str:
         by = [order, TIES] if function == "row_number" else [order]
         given = f"ORDER BY {', '.join(filter(None, by))}" if any(by) else ""
@@ -59,7 +59,7 @@ def query(keys: tuple[str, ...], order: str, rank: UpdatingRank) -> str:
     st.integers(0, 4),
 )
 def test_ranks_follow_their_rows(retracts, history, keys, order, numbers, limit, cut):
-    operator = UpdatingRank(INPUT, keys, ORDERS[order], numbers, limit, retracts)
+    operator = RankKernel(INPUT, keys, ORDERS[order], numbers, limit, retracts)
     state, relation, folded = operator.layout.empty(), Relation(INPUT), Folded()
     for now, batch in enumerate(history):
         seen = [(row, w) for row, w in batch if retracts or w > 0]
@@ -79,8 +79,8 @@ def test_ranks_follow_their_rows(retracts, history, keys, order, numbers, limit,
 
 def test_rows_below_the_limit_are_forgotten_where_nothing_is_retracted():
     schema = pa.schema({"v": pa.int64()})
-    limit = Limit("row_number", 2)
-    operator = UpdatingRank(schema, (), (Order("v"),), limit=limit, retracts=False)
+    limit = RankLimit("row_number", 2)
+    operator = RankKernel(schema, (), (Order("v"),), limit=limit, retracts=False)
     rows = pa.table({"v": [5, 3, 9, 1]})
     partial = operator.partial(rows)
     assert sorted(partial["rows"]["v"].to_pylist()) == [1, 3]
@@ -89,11 +89,11 @@ def test_rows_below_the_limit_are_forgotten_where_nothing_is_retracted():
 
 
 def test_where_no_key_is_idle_nothing_is_computed(monkeypatch):
-    operator = UpdatingRank(INPUT, ("k",), (Order("v"),))
+    operator = RankKernel(INPUT, ("k",), (Order("v"),))
     rows = pa.table({"k": ["a"], "v": [1.0], "t": ["x"]}, schema=INPUT)
     partial = operator.partial(rows)
     state, _ = operator.step(operator.layout.empty(), [partial], 1)
-    monkeypatch.setattr(UpdatingRank, "step", pytest.fail)
+    monkeypatch.setattr(RankKernel, "step", pytest.fail)
     kept, changes = operator.expire(state, 1)
     assert kept is state
     assert (changes.schema.names, len(changes)) == (["k", "v", "t", "_weight"], 0)

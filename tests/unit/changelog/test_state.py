@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from arroyo_nb.changelog.aggregate import UpdatingAggregate
+from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.state import Layout, split
 from arroyo_nb.errors import RunProblem
@@ -18,9 +18,9 @@ LONGS = pa.schema({"k": pa.int64(), "v": pa.float64()})
 MEDIAN = AggregateCall("m", "median", pa.float64(), ("v",))
 
 
-def totals(function: str, type_: pa.DataType) -> UpdatingAggregate:
+def totals(function: str, type_: pa.DataType) -> AggregateKernel:
     call = AggregateCall("m", function, type_, ("v",))
-    return UpdatingAggregate(INPUT, ("k",), (call,))
+    return AggregateKernel(INPUT, ("k",), (call,))
 
 
 def test_bytes_are_the_state():
@@ -36,11 +36,11 @@ def test_bytes_are_the_state():
     ("blob", "reason"),
     [
         (
-            UpdatingAggregate(LONGS, ("k",), (MEDIAN,)).layout,
+            AggregateKernel(LONGS, ("k",), (MEDIAN,)).layout,
             "groups.value m is int64, not double|groups.key k is int64, not string",
         ),
         (
-            UpdatingAggregate(INPUT, ("k",), (MEDIAN,)).partial_layout,
+            AggregateKernel(INPUT, ("k",), (MEDIAN,)).partial_layout,
             "groups has no column '_touched_us'",
         ),
         (Layout((("left", INPUT),)), "its table is 'left', not 'groups'"),

@@ -16,7 +16,7 @@ from arroyo_nb.connectors._parts import KEY, LineParts
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import BIGINT, Field, Schema
-from arroyo_nb.tape.records import Record, RecordWriter
+from arroyo_nb.tape.records import RecordWriter, TapeRecord
 
 SCHEMA = Schema((Field("n", BIGINT),))
 
@@ -80,7 +80,7 @@ def test_without_roots_linked_files_are_read(inside, monkeypatch):
 
 def test_a_tape_is_not_read_through_a_link_out(inside):
     with RecordWriter(inside / "tape", "orders") as writer:
-        writer.append(Record(0, 0, 0, None, b'{"n": 1}'), 0)
+        writer.append(TapeRecord(0, 0, 0, None, b'{"n": 1}'), 0)
         writer.finish()
     connector = CONNECTORS.get("tape")
     connector.recorder(spec("tape"))

@@ -11,7 +11,7 @@ import pytest
 from arroyo_nb.connectors import CONNECTORS, TableSpec, _files, _line_files
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema, Timestamp
-from arroyo_nb.tape.conductor import Conductor, Limits
+from arroyo_nb.tape.conductor import Conductor, ConductorLimits
 from arroyo_nb.tape.format import chunk_numbers
 
 SCHEMA = Schema((Field("n", BIGINT), Field("s", TEXT)))
@@ -141,7 +141,7 @@ def test_a_large_file_needs_little_memory_and_little_disk(tmp_path, monkeypatch)
         for _ in range(64):
             file.write(block * 1_000)
     assert path.stat().st_size > 60 * 2**20
-    limits = Limits(lookahead_chunks=2, keep_rows=0)
+    limits = ConductorLimits(lookahead_chunks=2, keep_rows=0)
     conductor = Conductor(
         recorder(path), tmp_path / "tape", schema=SCHEMA, source="t", limits=limits
     )

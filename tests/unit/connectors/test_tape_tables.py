@@ -13,7 +13,7 @@ from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.session import Session
 from arroyo_nb.tape import ARRIVAL
 from arroyo_nb.tape.format import Header
-from arroyo_nb.tape.records import TOGETHER_US, Record, RecordWriter
+from arroyo_nb.tape.records import TOGETHER_US, RecordWriter, TapeRecord
 from arroyo_nb.tape.writer import TapeWriter
 
 NOON_MS = int(datetime(2024, 1, 1, 12, tzinfo=UTC).timestamp()) * 1000
@@ -32,7 +32,9 @@ def tape(tmp_path):
             for number, values in enumerate(chunks):
                 for value in values:
                     offset = writer.records
-                    record = Record(number % 2, offset, NOON_MS + offset, b"k", value)
+                    record = TapeRecord(
+                        number % 2, offset, NOON_MS + offset, b"k", value
+                    )
                     writer.append(record, number * TOGETHER_US)
             writer.finish()
         return read(columns, **options)

@@ -14,7 +14,7 @@ from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.folders import make_work_folder, owner_of, process_start, sweep
 from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.state.folder import RunFolder
+from arroyo_nb.state.folder import StateFolder
 
 
 def gone_pid() -> int:
@@ -159,7 +159,7 @@ def test_neither_state_nor_jars_are_kept_in_such_a_folder(
     (trap / "run" / "lock").symlink_to(precious)
     made_by_another(trap, monkeypatch)
     with pytest.raises(RunProblem, match=r"state' was made by another user") as told:
-        RunFolder(trap / "run", identity="plan", name="a")
+        StateFolder(trap / "run", identity="plan", name="a")
     assert "name a folder of your own" in str(told.value.hint)
     assert precious.read_text() == "mine"
     monkeypatch.setenv("ARROYO_NB_CACHE", str(trap))

@@ -25,7 +25,7 @@ from arroyo_nb.engine.paths import (
     user_path,
 )
 from arroyo_nb.engine.program import Program
-from arroyo_nb.kafka.emit.targets import Wish, to_tape
+from arroyo_nb.kafka.emit.targets import EmitOptions, to_tape
 from arroyo_nb.run.options import state_folder
 
 PRINT = """
@@ -130,7 +130,7 @@ def test_a_tilde_is_a_home_of_any_name(
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("ARROYO_NB_CACHE", raising=False)
     assert state_folder("~/state") == home / "state"
-    assert to_tape(Path("~/a.tape"), Wish()).name == f"{home}/a.tape"
+    assert to_tape(Path("~/a.tape"), EmitOptions()).name == f"{home}/a.tape"
     assert cache_folder() == home / ".cache" / "arroyo_nb"
     monkeypatch.setenv("ARROYO_NB_CACHE", "~/jars")
     assert cache_folder() == home / "jars"
@@ -141,7 +141,7 @@ def test_a_tilde_of_no_user_is_a_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert state_folder("~no-such-user") == tmp_path / "~no-such-user"
-    assert to_tape(Path("~no-such-user"), Wish()).name == "~no-such-user"
+    assert to_tape(Path("~no-such-user"), EmitOptions()).name == "~no-such-user"
     assert user_path("~no-such-user/jobs") == Path("~no-such-user/jobs")
 
 

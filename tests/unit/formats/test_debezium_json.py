@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.formats._base64 import decimal_of, decimals_of
-from arroyo_nb.formats._documents import DocumentBlocks, DocumentReader, Rows
+from arroyo_nb.formats._documents import DocumentBlocks, DocumentReader, DocumentRows
 from arroyo_nb.formats._json_records import BadRecord
 from arroyo_nb.formats.debezium_json import created_sql
 from arroyo_nb.schema import (
@@ -247,7 +247,7 @@ def test_values_come_in_every_encoding(row, options, first):
 
 
 def test_the_usual_documents_take_the_fast_reader():
-    fast = DocumentBlocks(Rows(TYPED, ("id",), "bytes", True))
+    fast = DocumentBlocks(DocumentRows(TYPED, ("id",), "bytes", True))
     row = {"id": 1} | NUMBERS | {"fee": "AA=="}
     null = {"id": 1, "day": 7}
     for wrap in (lambda d: d, lambda d: {"schema": {"type": "struct"}, "payload": d}):
@@ -259,7 +259,7 @@ def test_the_usual_documents_take_the_fast_reader():
         block = "\n".join(json.dumps(wrap(line)) for line in lines).encode()
         found = fast.read(block)
         assert found is not None
-        exact = DocumentReader(Rows(TYPED, ("id",), "bytes", True))
+        exact = DocumentReader(DocumentRows(TYPED, ("id",), "bytes", True))
         records = [exact.read(line) for line in block.split(b"\n")]
         assert found.equals(exact.table(records))
 
@@ -394,7 +394,7 @@ lines = st.lists(
 @example(found=[b'{"op":"c","after":{"id":1,"k":"a","d":0.0,"l":[10000]}}'])
 @given(found=lines)
 def test_both_readers_agree(decimals, found):
-    of = Rows(ODD, ("id",), decimals, True)
+    of = DocumentRows(ODD, ("id",), decimals, True)
     suited = replace(of, schema=Schema(tuple(f for f in ODD if f.name != "l")))
     for rows_ in (of, suited):
         block = b"\n".join(found)

@@ -25,7 +25,7 @@ from arroyo_nb.jobs.spec import JobOptions, JobSpec
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.session import Session
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10);\n"
 ORDERS = (
@@ -44,7 +44,7 @@ def with_options(spec, **options):
 
 
 def delivered(spec, target, folder=Path("jobs/x")):
-    file = read(Source(spec.text, "job.yaml"))
+    file = read(ScriptText(spec.text, "job.yaml"))
     return TARGETS.get(target).deliver(file, file.plan(), folder)
 
 
@@ -304,7 +304,7 @@ def test_what_is_applied_is_the_image_that_was_pushed(tmp_path):
 def test_state_at_an_address_is_refused_with_its_place(address, tmp_path):
     text = SPEC.text.replace("state: state", f"state: {address}")
     with pytest.raises(ArroyoError, match="state is kept in a folder") as caught:
-        read(Source(text, "job.yaml"))
+        read(ScriptText(text, "job.yaml"))
     line = text.splitlines().index(f"state: {address}") + 1
     assert str(caught.value).startswith(f"job.yaml:{line}:8: ")
     assert "mounted at the same path" in str(caught.value)

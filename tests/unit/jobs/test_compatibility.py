@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from arroyo_nb.jobs.compatibility import RULINGS, Edit, Outcome, Version, judge
+from arroyo_nb.jobs.compatibility import RULINGS, Edit, JobVersion, Outcome, judge
 from arroyo_nb.jobs.spec import JobOptions, JobSpec, Udf
 from arroyo_nb.jobs.spec_file import read
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 EDITS = Path(__file__).parents[2] / "golden" / "edits"
 OPTIONS = JobOptions()
@@ -22,7 +22,7 @@ SPEC = JobSpec(
 
 
 def version(spec):
-    return Version(spec, read(Source(spec.text)).plan())
+    return JobVersion(spec, read(ScriptText(spec.text)).plan())
 
 
 def judged(**changed):

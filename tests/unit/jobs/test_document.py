@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.jobs import document
-from arroyo_nb.source import Source, Span
+from arroyo_nb.source import ScriptText, Span
 
 ODD = " \t\n\r'\"#:-ab|{}\x85\u2028\ufeffé\U0001f600"
 TEXTS = st.text() | st.text(alphabet=ODD)
@@ -15,7 +15,7 @@ BLOCKS = st.lists(TEXTS, min_size=2).map("\n".join)
 
 def refused(text):
     with pytest.raises(PromoteProblem) as caught:
-        document.read(Source(text, "job.yaml"))
+        document.read(ScriptText(text, "job.yaml"))
     return str(caught.value)
 
 
@@ -25,13 +25,13 @@ def refused(text):
 def test_every_text_comes_back_and_is_written_the_same_again(text):
     value = {"sql": text, "tables": [{"name": "a", "sql": text}]}
     written = document.write(value)
-    assert document.read(Source(written)).plain == value
+    assert document.read(ScriptText(written)).plain == value
     assert document.write(value) == written
 
 
 @given(BLOCKS)
 def test_places_in_a_block_are_those_of_its_characters(text):
-    source = Source(document.write({"tables": [{"sql": text}]}))
+    source = ScriptText(document.write({"tables": [{"sql": text}]}))
     (table,) = document.read(source).listed("tables")
     item = table.entries["sql"]
     if source.text[item.span.start] != "|":
@@ -50,7 +50,7 @@ def test_lines_are_kept_as_they_are_where_yaml_can():
 
 @pytest.mark.parametrize("written", ["SELECT a", "'SELECT a'", '"SELECT a"'])
 def test_a_text_in_one_line_has_its_places(written):
-    source = Source(f"sql: {written}")
+    source = ScriptText(f"sql: {written}")
     item = document.read(source).entries["sql"]
     found = document.place(source, item, Span(7, 8))
     assert source.text[found.start : found.end] == "a"
@@ -58,7 +58,7 @@ def test_a_text_in_one_line_has_its_places(written):
 
 
 def test_a_text_that_is_written_in_another_way_has_one_place():
-    source = Source(r'sql: "SELECT \"a\""')
+    source = ScriptText(r'sql: "SELECT \"a\""')
     item = document.read(source).entries["sql"]
     assert document.place(source, item, Span(8, 9)) == item.span
 

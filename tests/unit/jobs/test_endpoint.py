@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs.runner.counts import Counts
-from arroyo_nb.jobs.runner.endpoint import Told, served
+from arroyo_nb.jobs.runner.endpoint import JobCollector, served
 from arroyo_nb.jobs.runner.monitor import Sight
 from arroyo_nb.jobs.runner.server import HOST
 from arroyo_nb.jobs.runner.supervisor import JobState
@@ -87,7 +87,7 @@ def job():
 
 @pytest.fixture
 def port(job):
-    with served(Told('the "job"', job, job), 0) as taken:
+    with served(JobCollector('the "job"', job, job), 0) as taken:
         yield taken
 
 
@@ -178,6 +178,6 @@ def test_nothing_else_is_served(port):
 def test_a_port_that_is_taken_is_told(job, port):
     with (
         pytest.raises(RunProblem, match=f"nothing can be served at {HOST}:{port}"),
-        served(Told('the "job"', job, job), port),
+        served(JobCollector('the "job"', job, job), port),
     ):
         pass

@@ -7,15 +7,15 @@ import pytest
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.jobs.lint import denied, lint, report
 from arroyo_nb.jobs.rules import RULES
-from arroyo_nb.jobs.spec import JobSpec, Table, Udf
+from arroyo_nb.jobs.spec import JobSpec, TableDefinition, Udf
 from arroyo_nb.jobs.spec_file import read
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 SPEC = JobSpec(
     "few",
     "SELECT counter FROM ticks;\n",
     (
-        Table(
+        TableDefinition(
             "ticks", "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1)"
         ),
     ),
@@ -23,7 +23,7 @@ SPEC = JobSpec(
 
 
 def found(spec):
-    file = read(Source(spec.text, "job.yaml"))
+    file = read(ScriptText(spec.text, "job.yaml"))
     return lint(file, file.plan())
 
 

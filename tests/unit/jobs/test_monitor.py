@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from arroyo_nb.cli import job_status
-from arroyo_nb.jobs.owner import Job
+from arroyo_nb.jobs.owner import JobProcess
 from arroyo_nb.jobs.runner import monitor as monitors
 from arroyo_nb.jobs.runner.counts import PROGRESS
 from arroyo_nb.jobs.runner.monitor import Monitor
@@ -92,12 +92,12 @@ def test_what_asking_a_server_raises_does_not_end_the_questions(
 
 
 def test_a_job_that_waits_or_starts_again_is_live(tmp_path: Path) -> None:
-    Job("job", "running").write(tmp_path)
+    JobProcess("job", "running").write(tmp_path)
     job: Any = SimpleNamespace(run=Run(rows_in=3), state=JobState.RUNNING)
     with Monitor(job, tmp_path, lambda *_, **__: None).looking():
         assert noted_anew(tmp_path)
         job.run, job.state = Run(running_s=0.0), JobState.WAITING
-        Job("job", "waiting").write(tmp_path)
+        JobProcess("job", "waiting").write(tmp_path)
         assert noted_anew(tmp_path)
         wait_for(lambda: json.loads((tmp_path / PROGRESS).read_text())["reasons"])
         said: list[str] = []

@@ -8,14 +8,14 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.durable_files import read_checked, write_checked
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.jobs.compatibility import Edit, Outcome, Version
-from arroyo_nb.jobs.resume import Wish, judged, kept, prepare
+from arroyo_nb.jobs.compatibility import Edit, JobVersion, Outcome
+from arroyo_nb.jobs.resume import OnIncompatible, judged, kept, prepare
 from arroyo_nb.jobs.spec import JobOptions, JobSpec
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.source import Source
-from arroyo_nb.state.folder import RunFolder
+from arroyo_nb.source import ScriptText
+from arroyo_nb.state.folder import StateFolder
 from arroyo_nb.state.identity import plan_identity
 
 TABLE = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);\n"
@@ -34,14 +34,14 @@ RUN = "arroyo-nb run job.yaml"
 
 
 def version(spec):
-    return Version(spec, read(Source(spec.text)).plan())
+    return JobVersion(spec, read(ScriptText(spec.text)).plan())
 
 
 @pytest.fixture
 def folder(tmp_path):
     """The state of a job."""
     plan = version(SPEC).plan
-    run = RunFolder(
+    run = StateFolder(
         tmp_path / "job",
         identity=plan_identity(plan),
         name="job",
@@ -53,7 +53,7 @@ def folder(tmp_path):
     return run.path
 
 
-def done(folder, spec, wish=Wish.GO_ON):
+def done(folder, spec, wish=OnIncompatible.GO_ON):
     return [*prepare(folder, version(spec), wish, RUN).notes]
 
 
@@ -63,7 +63,7 @@ def test_what_is_compatible_goes_on_in_its_place(folder):
     told = done(folder, replace(SPEC, options=options, state="other"))
     assert told == ["compatible: the trigger: it is read anew at each start"]
     # Asked for in vain, as by a unit that always says so.
-    assert done(folder, SPEC, Wish.FORK) == []
+    assert done(folder, SPEC, OnIncompatible.FORK) == []
     assert [*folder.parent.iterdir()] == [folder]
 
 
@@ -80,7 +80,7 @@ def test_what_needs_a_fork_is_refused_with_reasons_and_the_command(folder):
 
 
 def test_a_fork_is_the_state_of_the_new_job(folder):
-    *_, told = done(folder, ROWS, Wish.FORK)
+    *_, told = done(folder, ROWS, OnIncompatible.FORK)
     assert told.startswith("'job' goes on from a copy of its state; the original is")
     aside = folder.with_name("job.aside-1")
     assert judged(aside, version(SPEC)).outcome is Outcome.COMPATIBLE
@@ -93,19 +93,19 @@ def test_a_fork_is_the_state_of_the_new_job(folder):
 
 def test_a_sink_elsewhere_begins_its_notes_anew(folder):
     moved = replace(SPEC, sql=SPEC.sql.replace("}}/a", "}}/b"))
-    done(folder, moved, Wish.FORK)
+    done(folder, moved, OnIncompatible.FORK)
     assert not (folder / "outputs/0/sink").exists()
 
 
 def test_what_begins_anew_is_refused_also_as_a_fork(folder):
-    for wish in (Wish.GO_ON, Wish.FORK):
+    for wish in (OnIncompatible.GO_ON, OnIncompatible.FORK):
         with pytest.raises(PromoteProblem) as refusal:
             done(folder, KEY, wish)
         told = str(refusal.value)
         assert "fresh: what UpdatingAggregate keeps" in told
         assert "--fork" not in told
         assert f"'{RUN} --fresh' begins anew" in told
-    (told,) = done(folder, KEY, Wish.FRESH)
+    (told,) = done(folder, KEY, OnIncompatible.FRESH)
     assert str(folder.with_name("job.aside-1")) in told
     assert judged(folder, version(KEY)) is None
     assert done(folder, KEY) == []
@@ -119,7 +119,7 @@ def test_state_that_does_not_say_what_made_it_is_only_for_the_same_plan(folder, 
     verdict = judged(folder, version(ROWS))
     assert [d.edit for d in verdict.differences] == [Edit.UNKNOWN]
     with pytest.raises(PromoteProblem, match="does not say what it was made by"):
-        done(folder, ROWS, Wish.FORK)
+        done(folder, ROWS, OnIncompatible.FORK)
 
 
 def test_a_spec_that_is_not_that_of_the_state_says_nothing(folder):

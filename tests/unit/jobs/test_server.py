@@ -15,7 +15,7 @@ from arroyo_nb.jobs.runner.server import (
     HOST,
     MOST_BYTES,
     MOST_CONNECTIONS,
-    Answer,
+    HttpAnswer,
     serving,
 )
 
@@ -28,7 +28,7 @@ def broken():
 
 @pytest.fixture(scope="module")
 def port():
-    pages = {"/healthz": lambda: Answer(HTTPStatus.OK, b"well"), "/broken": broken}
+    pages = {"/healthz": lambda: HttpAnswer(HTTPStatus.OK, b"well"), "/broken": broken}
     with serving(pages, 0) as taken:
         yield taken
 
@@ -88,7 +88,7 @@ def test_one_request_a_connection(port):
 
 def test_slow_and_silent_clients_keep_nobody_out_for_long(monkeypatch):
     monkeypatch.setattr(server, "REQUEST_S", 0.6)
-    pages = {"/healthz": lambda: Answer(HTTPStatus.OK, b"well")}
+    pages = {"/healthz": lambda: HttpAnswer(HTTPStatus.OK, b"well")}
     threads = threading.active_count()
     with serving(pages, 0) as port, contextlib.ExitStack() as clients:
         crowd = [

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.jobs.owner import Job
+from arroyo_nb.jobs.owner import JobProcess
 from arroyo_nb.jobs.runner.counts import Counts, noted_counts
 from arroyo_nb.jobs.runner.log import JsonLog
 from arroyo_nb.jobs.runner.service import SIGNALS, serve
@@ -64,7 +64,7 @@ def test_a_signal_stops_it_with_what_is_done_kept(out, number, tmp_path):
     assert told[2]["where"] == "from the beginning"
     assert (told[-1]["state"], told[-1]["rows_out"]) == ("stopped", 3)
     assert noted_counts(tmp_path) == Counts(rows_in=8, rows_out=3)
-    noted = Job.of(tmp_path)
+    noted = JobProcess.of(tmp_path)
     assert (noted.state, noted.pid, noted.port) == (
         "stopped",
         os.getpid(),
@@ -88,4 +88,4 @@ def test_why_it_failed_is_given(out, tmp_path):
     ended = serve("job", begin, JsonLog("job", out), folder=tmp_path)
     assert ended == (JobState.FAILED, wrong, None, False)
     # It never had the folder, which may be that of another process.
-    assert Job.of(tmp_path) is None
+    assert JobProcess.of(tmp_path) is None

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.jobs.lint import lint
 from arroyo_nb.jobs.rules import Severity
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, Origin, Table, Udf
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, Origin, TableDefinition, Udf
 from arroyo_nb.jobs.spec_file import load, read
 from arroyo_nb.jobs.validation import job_schema
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"
 SPEC = JobSpec(
     name="few",
     sql="-- the first ones\nSELECT counter, '{{ TOWN }}' AS town\nFROM few;\n",
     tables=(
-        Table("ticks", TICKS),
-        Table(
+        TableDefinition("ticks", TICKS),
+        TableDefinition(
             "few", "CREATE VIEW few AS\nSELECT * FROM ticks WHERE counter < 9 -- all"
         ),
     ),
@@ -37,7 +37,7 @@ SPEC = JobSpec(
 
 
 def file(text):
-    return read(Source(text, "job.yaml"))
+    return read(ScriptText(text, "job.yaml"))
 
 
 def refused(text):
@@ -91,7 +91,8 @@ specs = st.builds(
     name=names,
     sql=texts,
     tables=st.lists(
-        st.builds(Table, texts, texts), unique_by=lambda t: t.name.lower(), max_size=3
+        st.builds(TableDefinition, texts, texts), unique_by=lambda t: t.name.lower(),
+        max_size=3
     ).map(tuple),
     origin=st.none() | st.builds(Origin, texts, texts),
     options=st.builds(
@@ -112,7 +113,7 @@ specs = st.builds(
 
 @given(specs)
 def test_a_spec_comes_back_from_its_text_and_the_text_from_the_spec(spec):
-    again = read(Source(spec.text)).spec
+    again = read(ScriptText(spec.text)).spec
     assert again == spec
     assert again.text == spec.text
 
@@ -158,7 +159,7 @@ def test_reading_a_spec_runs_nothing(tmp_path):
 def test_what_is_wrong_is_told_with_its_line(old, new, at, said):
     assert SPEC.text.count(old) == 1
     text = SPEC.text.replace(old, new)
-    line, column = Source(text).line_and_column(text.index(at))
+    line, column = ScriptText(text).line_and_column(text.index(at))
     assert f"job.yaml:{line}:{column}: {said}" in refused(text)
     assert "^" in refused(text)
 

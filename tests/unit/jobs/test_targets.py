@@ -9,14 +9,16 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, Table, Udf
+from arroyo_nb.jobs.spec import JobOptions, JobSpec, TableDefinition, Udf
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"
-SPEC = JobSpec("few", "SELECT counter FROM ticks -- all\n", (Table("ticks", TICKS),))
+SPEC = JobSpec(
+    "few", "SELECT counter FROM ticks -- all\n", (TableDefinition("ticks", TICKS),)
+)
 
 PIPELINE_POST = {
     "type": "object",
@@ -53,7 +55,7 @@ PIPELINE_POST = {
 
 
 def delivered(spec, target="arroyo", folder="jobs/a job"):
-    file = read(Source(spec.text, "job.yaml"))
+    file = read(ScriptText(spec.text, "job.yaml"))
     return TARGETS.get(target).deliver(file, file.plan(), Path(folder))
 
 
@@ -124,14 +126,19 @@ def test_what_only_runs_here_is_refused_with_every_reason_and_its_place():
         "SELECT flight FROM flights;\nSELECT id FROM orders;\n",
         (
             *SPEC.tables,
-            Table("hole", "CREATE TABLE hole WITH (connector = 'blackhole')"),
-            Table("flights", "CREATE TABLE flights WITH (connector = 'sample', "
-                  "dataset = 'flights')"),
-            Table("orders", "CREATE TABLE orders (id BIGINT) WITH (connector = 'kafka',"
-                  " bootstrap_servers = '{{ BROKER }}', topic = 'orders', "
-                  "type = 'source', format = 'json', 'source.start_offsets' = '0:1')"),
+            TableDefinition("hole", "CREATE TABLE hole WITH (connector = 'blackhole')"),
+            TableDefinition(
+                "flights",
+                "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights')",
+            ),
+            TableDefinition(
+                "orders",
+                "CREATE TABLE orders (id BIGINT) WITH (connector = 'kafka', "
+                "bootstrap_servers = '{{ BROKER }}', topic = 'orders', "
+                "type = 'source', format = 'json', 'source.start_offsets' = '0:1')",
+            ),
         ),
-    )  # fmt: skip
+    )
     with pytest.raises(ArroyoError) as caught:
         delivered(spec)
     told = str(caught.value)
@@ -148,7 +155,9 @@ def test_values_of_the_environment_are_left_to_arroyo(monkeypatch):
         "CREATE TABLE orders (id BIGINT) WITH (connector = 'kafka', format = 'json', "
         "bootstrap_servers = '{{ BROKER }}', topic = 'orders', type = 'source')"
     )
-    spec = JobSpec("few", "SELECT id FROM orders\n", (Table("orders", source),))
+    spec = JobSpec(
+        "few", "SELECT id FROM orders\n", (TableDefinition("orders", source),)
+    )
     made = delivered(spec)
     assert "{{ BROKER }}" in made.files["arroyo/pipeline.json"]
     assert "secret-host" not in "".join((*made.files.values(), made.command))

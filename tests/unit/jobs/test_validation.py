@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from arroyo_nb.jobs import document
 from arroyo_nb.jobs.validation import CHECKS, job_schema, problems
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 
 FULL = {
     "version": 1,
@@ -60,7 +60,7 @@ def changed(draw):
 
 
 def found(value):
-    item = document.read(Source(document.write(value)))
+    item = document.read(ScriptText(document.write(value)))
     return list(problems(item, job_schema()))
 
 
@@ -95,7 +95,7 @@ def test_truth_is_no_number_and_a_line_end_no_part_of_a_name(changed):
 
 def test_every_error_is_found_with_its_place():
     text = "nmae: busy\nversion: 1\noptions:\n  parallelism: yes\n  trigger: 1 week\n"
-    source = Source(text, "job.yaml")
+    source = ScriptText(text, "job.yaml")
     item = document.read(source)
     told = [str(p.at(source)) for p in problems(item, job_schema())]
     assert [one.split("\n")[0] for one in told] == [

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from arroyo_nb.kafka.recording import Arrivals
-from arroyo_nb.tape.records import Record
+from arroyo_nb.tape.records import TapeRecord
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def arrivals(monkeypatch):
 
     def make(begin, ends):
         made = Arrivals(begin, ends)
-        return made, lambda *place: made(Record(*place, 0, None, None))
+        return made, lambda *place: made(TapeRecord(*place, 0, None, None))
 
     return make
 

@@ -13,7 +13,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.kafka.peek.guess import Guess, create_table, guess, tape_table
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import TEXT, Field
-from arroyo_nb.source import Source
+from arroyo_nb.source import ScriptText
 from arroyo_nb.sql.parse import parse_all
 
 
@@ -117,7 +117,7 @@ NAMES = ("id", "userId", "odd name", 'a"b', "select", "watermark", "primary", "d
 def test_the_statement_is_one_and_declares_what_was_found(name: str) -> None:
     found = Guess("json", (Field(name, TEXT), Field("other", TEXT)))
     text = create_table("127.0.0.1:9092", name, found)
-    parsed = parse_all(Source(text, "<cell>"))
+    parsed = parse_all(ScriptText(text, "<cell>"))
     (statement,) = parsed.statements
     columns = statement.expression.this.expressions
     assert [column.name for column in columns] == [name, "other"]

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, KafkaException
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import client
 from arroyo_nb.kafka.emit.destination import Outgoing, TopicTarget
-from arroyo_nb.kafka.emit.targets import Wish, to_topic
+from arroyo_nb.kafka.emit.targets import EmitOptions, to_topic
 
 ROW = Outgoing(b"v", None, None, 0)
 
@@ -56,7 +56,7 @@ def test_settings_that_the_client_refuses_are_told_before_the_first_row():
 @pytest.mark.parametrize("name", ["a\ud800", "a b", "", "x" * 250])
 def test_a_name_that_no_topic_can_have(name):
     with pytest.raises(RunProblem, match="no topic can have the name") as told:
-        to_topic("h:1", name, Wish(), None, lambda: None)
+        to_topic("h:1", name, EmitOptions(), None, lambda: None)
     str(told.value).encode()
 
 

@@ -57,7 +57,7 @@ def test_a_group_that_is_never_opened_is_told(asked, monkeypatch):
 
 def test_a_group_that_is_kept_to_itself_is_asked_once(asked):
     broker = asked(KafkaError.GROUP_AUTHORIZATION_FAILED)
-    with pytest.raises(topic_client.Refused, match="user of 'out' see the group"):
+    with pytest.raises(topic_client.AccessRefused, match="user of 'out' see the group"):
         broker.next_batches(["p-0"])
 
 

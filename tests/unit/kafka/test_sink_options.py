@@ -21,7 +21,7 @@ from arroyo_nb.kafka.config import (
     parsed_configs,
 )
 from arroyo_nb.kafka.sink import (
-    Begun,
+    SinkManifest,
     TransactionWriter,
     check_client,
     topic_writer,
@@ -87,10 +87,10 @@ def test_no_changes_are_no_records():
 
 def test_what_is_begun_stays_as_it_was_begun(tmp_path):
     notes = Notes(tmp_path / "topic.json")
-    begun = Begun.noted(notes, Described("a", (0, 1, 2)), ENDS)
+    begun = SinkManifest.noted(notes, Described("a", (0, 1, 2)), ENDS)
     assert begun.prefix.startswith("arroyo-")
     assert begun.ends == (7, 8, 9)
-    assert Begun.noted(notes, Described("a", tuple(range(5))), ENDS) == begun
+    assert SinkManifest.noted(notes, Described("a", tuple(range(5))), ENDS) == begun
     first = begun.with_batch(0, slots=2, now_s=10.0)
     assert (first.tasks, first.batch_id, first.at_s) == (2, 0, 10.0)
     assert first.with_batch(0, slots=9, now_s=99.0) is first
@@ -99,12 +99,12 @@ def test_what_is_begun_stays_as_it_was_begun(tmp_path):
 
 
 def test_there_are_no_more_tasks_than_partitions():
-    assert Begun("p", "a", 1).with_batch(0, slots=8, now_s=0.0).tasks == 1
+    assert SinkManifest("p", "a", 1).with_batch(0, slots=8, now_s=0.0).tasks == 1
 
 
 @pytest.mark.parametrize("found", [None, Described("b", (0,))])
 def test_a_topic_that_was_deleted_is_another(tmp_path, found):
-    Begun.noted(Notes(tmp_path / "topic.json"), Described("a", (0,)), ENDS)
+    SinkManifest.noted(Notes(tmp_path / "topic.json"), Described("a", (0,)), ENDS)
     spec = TableSpec("out", None, {"topic": "t", "bootstrap_servers": "h:1"})
     reached = access({"bootstrap_servers": "h:1"}, None, {})
     with pytest.raises(RunProblem, match="the topic 't' of 'out' was deleted"):
@@ -187,7 +187,7 @@ def written(tmp_path):
 
     def write(past, *batch_ids, age_s=0.0, master="local[2]"):
         notes = Notes(tmp_path / "topic.json")
-        begun = Begun.noted(notes, Described("a", (0,)), ENDS)
+        begun = SinkManifest.noted(notes, Described("a", (0,)), ENDS)
         made, found = TransactionWriter(None, SENDER, None, begun, notes, past), []
         made._send = lambda _, sender, tasks: found.append(sender.transaction)
         conf = {"spark.sql.shuffle.partitions": "2", "spark.master": master}

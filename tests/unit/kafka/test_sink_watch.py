@@ -13,7 +13,7 @@ from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.kafka import sink, sink_watch
 from arroyo_nb.kafka.config import access
 from arroyo_nb.kafka.sink_watch import Watch, Watched
-from arroyo_nb.kafka.topic_client import Broker, Described, Refused
+from arroyo_nb.kafka.topic_client import AccessRefused, Broker, Described
 
 LOST = RunProblem("it is gone")
 
@@ -91,7 +91,7 @@ def test_what_goes_wrong_without_it_is_itself():
         (Described("a", (0,)), None),
         (Described("b", (0,)), "the topic 't' of 'out' was deleted"),
         (None, "the topic 't' of 'out' was deleted"),
-        (Refused("wrong credentials"), "wrong credentials"),
+        (AccessRefused("wrong credentials"), "wrong credentials"),
         (RunProblem("nobody answers"), None),
     ],
 )
@@ -111,7 +111,7 @@ def test_what_lasts_is_told_apart_from_an_absence(monkeypatch, answer, why):
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, Refused),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, AccessRefused),
         (KafkaError._TIMED_OUT, Unreached),
     ],
 )

@@ -17,7 +17,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats._payload_writer import DeclaredPayloads
 from arroyo_nb.kafka.emit.rows import RowRecords
 from arroyo_nb.run import emission
-from arroyo_nb.run.emission import Emission, Pace
+from arroyo_nb.run.emission import Emission, EmissionPace
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.schema import TEXT, Field, Schema
 from arroyo_nb.session import Session
@@ -326,7 +326,7 @@ def test_rows_are_not_asked_for_before_there_is_room(monkeypatch, eventually):
     monkeypatch.setattr(emission, "AHEAD", 10)
     asked, target = itertools.count(), Slow()
     rows = (next(asked) for _ in itertools.count())
-    with Emission("slow", rows, as_it_is, target, Pace()).start() as made:
+    with Emission("slow", rows, as_it_is, target, EmissionPace()).start() as made:
         eventually(lambda: asked.__reduce__()[1][0] >= 11)
         assert asked.__reduce__()[1][0] <= 22
         target.open.set()
@@ -343,11 +343,11 @@ def test_an_endless_generator_is_read_at_the_rate(eventually):
             asked_s.append(time.monotonic())
             yield len(asked_s)
 
-    with Emission("clock", rows(), as_it_is, target, Pace(rate=20)).start():
+    with Emission("clock", rows(), as_it_is, target, EmissionPace(rate=20)).start():
         began_s = time.monotonic()
         eventually(lambda: target.rows >= 8)
         # One more than is due may be on its way, and what is led by: none is kept.
-        due = Pace(rate=20).wanted(time.monotonic() - began_s) + 2
+        due = EmissionPace(rate=20).wanted(time.monotonic() - began_s) + 2
         assert len(asked_s) <= due
     assert asked_s[-1] - asked_s[0] >= 5 / 20
 
@@ -355,11 +355,11 @@ def test_an_endless_generator_is_read_at_the_rate(eventually):
 @pytest.mark.parametrize(
     ("pace", "elapsed_s", "due"),
     [
-        (Pace(), 5.0, None),
-        (Pace(rate=10), 0.0, 1),
-        (Pace(rate=10), 1.95, 20),
-        (Pace(rate=0.5), 1.9, 1),
-        (Pace(rate=10, held_back=False), 0.0, None),
+        (EmissionPace(), 5.0, None),
+        (EmissionPace(rate=10), 0.0, 1),
+        (EmissionPace(rate=10), 1.95, 20),
+        (EmissionPace(rate=0.5), 1.9, 1),
+        (EmissionPace(rate=10, held_back=False), 0.0, None),
     ],
 )
 def test_how_many_rows_are_due(pace, elapsed_s, due):
@@ -367,15 +367,15 @@ def test_how_many_rows_are_due(pace, elapsed_s, due):
 
 
 def test_who_was_held_up_does_not_make_up_for_it():
-    assert Pace(rate=10).behind_s(10, 1.9) == 0
-    assert Pace(rate=10).behind_s(10, 3.0) == 2
-    assert Pace().behind_s(10, 3.0) == 0
+    assert EmissionPace(rate=10).behind_s(10, 1.9) == 0
+    assert EmissionPace(rate=10).behind_s(10, 3.0) == 2
+    assert EmissionPace().behind_s(10, 3.0) == 0
 
 
 def test_when_rows_came():
-    assert Pace(rate=4).arrival_us(2, 9.0) == 500_000
-    assert Pace(together=True).arrival_us(2, 9.0) == 0
-    assert Pace().arrival_us(2, 9.0) == 9_000_000
+    assert EmissionPace(rate=4).arrival_us(2, 9.0) == 500_000
+    assert EmissionPace(together=True).arrival_us(2, 9.0) == 0
+    assert EmissionPace().arrival_us(2, 9.0) == 9_000_000
 
 
 def test_rows_come_at_their_rate(eventually):
@@ -383,7 +383,7 @@ def test_rows_come_at_their_rate(eventually):
     target.open.set()
     rows = iter(range(20))
     began_s = time.monotonic()
-    Emission("fast", rows, as_it_is, target, Pace(rate=40)).start().wait(30)
+    Emission("fast", rows, as_it_is, target, EmissionPace(rate=40)).start().wait(30)
     assert target.rows == 20
     assert time.monotonic() - began_s >= 19 / 40
 

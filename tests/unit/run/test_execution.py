@@ -12,9 +12,9 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.sources.sources import Feeds
+from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.run.stopping import StopMode
-from arroyo_nb.state.folder import RunFolder
+from arroyo_nb.state.folder import StateFolder
 
 USED_UP = OSError(errno.EMFILE, "Too many open files")
 
@@ -28,9 +28,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Execution:
     run.outputs = tuple(Mock(spec=Output, gate=Mock(), sink=Mock()) for _ in "ab")
     for output in run.outputs:
         output.join.return_value = True
-    run.feeds = Mock(spec=Feeds)
+    run.feeds = Mock(spec=Sources)
     run.feeds.join.return_value = True
-    run._claim = Mock(spec=RunFolder)
+    run._claim = Mock(spec=StateFolder)
     run._engine = SimpleNamespace(restarts=0, alive=True, tidy=Mock())
     run._generation, run._repeated, run._listeners = 0, [Mock()], (Mock(),)
     run._begun, run._begun_s = True, 0.0

@@ -13,12 +13,12 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run import execution
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.options import FLUSH, JOB_FLUSH, RunOptions
-from arroyo_nb.run.sources.reader import Reach
-from arroyo_nb.run.sources.sources import Feeds
-from arroyo_nb.state.folder import RunFolder
+from arroyo_nb.run.sources.reader import SourcePosition
+from arroyo_nb.run.sources.sources import Sources
+from arroyo_nb.state.folder import StateFolder
 from arroyo_nb.tape import pace
 from arroyo_nb.tape.format import chunk_numbers, chunk_path
-from arroyo_nb.tape.records import Record, RecordWriter
+from arroyo_nb.tape.records import RecordWriter, TapeRecord
 
 SCRIPT = """
 CREATE TABLE ticks (
@@ -49,7 +49,7 @@ def feeds(tmp_path):
         text = SCRIPT.format(column=column, time=time, path=path)
         sinks = plan_script(text, Catalog()).sinks
         made.append(
-            Feeds(sinks, speed=speed, tick=tick, stepping=stepping, ends_after=None)
+            Sources(sinks, speed=speed, tick=tick, stepping=stepping, ends_after=None)
         )
         return made[-1]
 
@@ -61,7 +61,7 @@ def feeds(tmp_path):
 
 @pytest.fixture
 def claim(tmp_path):
-    folder = RunFolder(tmp_path / "state", identity="", name="r")
+    folder = StateFolder(tmp_path / "state", identity="", name="r")
     yield folder
     folder.release()
 
@@ -90,7 +90,7 @@ def test_what_is_asked_for_while_it_starts_is_done_when_it_has_started(
 def source_of(one):
     """The only source, as a query sees it that has read all that was released."""
     (feed,) = one._feeds
-    return one.sources({feed.key: Reach(released(one))})[0]
+    return one.sources({feed.key: SourcePosition(released(one))})[0]
 
 
 @pytest.mark.parametrize(("tick_s", "slices"), [(0.01, 4), (0.02, 2), (1, 1)])
@@ -174,7 +174,7 @@ def test_the_run_keeps_its_folder_while_a_source_hangs(
     source = Hanging()
     (feed,) = run.feeds._feeds
     feed.recorder = source
-    run._claim = claim = RunFolder(tmp_path / "state", identity="", name="r")
+    run._claim = claim = StateFolder(tmp_path / "state", identity="", name="r")
     run.feeds.start(claim)
     assert source.asked.wait(DEADLINE_S)
     run.feeds.close()
@@ -182,7 +182,7 @@ def test_the_run_keeps_its_folder_while_a_source_hangs(
 
     def is_free():
         try:
-            RunFolder(tmp_path / "state", identity="", name="next").release()
+            StateFolder(tmp_path / "state", identity="", name="next").release()
         except RunProblem:
             return False
         return True
@@ -272,12 +272,12 @@ def tape_feed(tmp_path):
         with RecordWriter(path, "clicks", **written) as writer:
             for minute in range(10):
                 value = f'{{"id": {minute}, "ts": {minute * 60_000}}}'.encode()
-                record = Record(0, minute, minute * time_ms, None, value)
+                record = TapeRecord(0, minute, minute * time_ms, None, value)
                 writer.append(record, minute * arrives_us)
             writer.finish()
         text = TAPE.format(columns=columns, path=path)
         sinks = plan_script(text, Catalog()).sinks
-        fed = Feeds(sinks, speed=60.0, tick=FLUSH, stepping=False, ends_after=None)
+        fed = Sources(sinks, speed=60.0, tick=FLUSH, stepping=False, ends_after=None)
         (feed,) = fed._feeds
         return feed
 

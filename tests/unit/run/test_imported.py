@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arroyo_nb.run.interrupts import held, imported
+from arroyo_nb.run.interrupts import defer_interrupts, imported
 
 SLOW = """
 import builtins
@@ -41,7 +41,7 @@ def test_an_interrupt_ends_the_wait_and_not_the_import(
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt), held() as interrupts:
+    with pytest.raises(KeyboardInterrupt), defer_interrupts() as interrupts:
         imported("slow_module", interrupts=interrupts)
     assert not hasattr(sys.modules["slow_module"], "DONE")
     gate.set()
@@ -51,7 +51,7 @@ def test_an_interrupt_ends_the_wait_and_not_the_import(
 
 
 def test_what_cannot_be_imported_is_told_by_who_imports_it() -> None:
-    with held() as interrupts:
+    with defer_interrupts() as interrupts:
         imported("broken_module", interrupts=interrupts)
     with pytest.raises(ImportError, match="a library is missing"):
         import broken_module  # type: ignore[import-not-found]  # noqa: F401

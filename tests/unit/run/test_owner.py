@@ -13,7 +13,7 @@ from arroyo_nb.cli import main
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import registry
 from arroyo_nb.jobs.owner import (
-    Job,
+    JobProcess,
     asked_mode,
     holder,
     job_in,
@@ -22,7 +22,7 @@ from arroyo_nb.jobs.owner import (
 )
 from arroyo_nb.jobs.status import status
 from arroyo_nb.run.stopping import StopMode
-from arroyo_nb.state.folder import RunFolder
+from arroyo_nb.state.folder import StateFolder
 
 JOB = """
 import signal, sys
@@ -112,7 +112,7 @@ def test_a_job_is_stopped_from_elsewhere_and_lets_go(started, folder, spec):
     assert holder(folder) is None
     assert status(spec).state == "stopped"
     assert stop_job(folder) is None
-    RunFolder(folder, identity="plan", name="next").release()
+    StateFolder(folder, identity="plan", name="next").release()
 
 
 def test_a_job_is_killed_where_no_mode_is_wanted(started, folder, spec):
@@ -134,7 +134,7 @@ def test_what_is_no_job_is_not_stopped(started, folder, spec):
 def test_a_process_that_has_the_number_of_a_killed_job_is_left_alone(started, folder):
     """The notes of a job outlive it, and the system gives its number to others."""
     process = started()
-    job = Job.of(folder)
+    job = JobProcess.of(folder)
     replace(job, started=job.started - 1).write(folder)
     with pytest.raises(RunProblem, match="which is no job"):
         stop_job(folder)
@@ -151,26 +151,26 @@ def test_a_killed_job_is_called_so(started, folder, spec):
 
 
 def test_notes_that_are_torn_tell_nothing(folder, spec):
-    RunFolder(folder, identity="plan", name="job").release()
+    StateFolder(folder, identity="plan", name="job").release()
     (folder / "job.json").write_text("{")
-    assert Job.of(folder) is None
+    assert JobProcess.of(folder) is None
     assert status(spec).state == "stopped"
 
 
 def test_who_only_looks_at_the_lock_refuses_no_run(folder, monkeypatch):
-    RunFolder(folder, identity="plan", name="job").release()
+    StateFolder(folder, identity="plan", name="job").release()
     with (folder / "lock").open() as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
         # The look is over once the run has waited for it.
         monkeypatch.setattr("time.sleep", lambda _: looking.close())
-        RunFolder(folder, identity="plan", name="next").release()
+        StateFolder(folder, identity="plan", name="next").release()
         assert looking.closed
 
 
 def test_a_job_that_stops_is_not_asked_twice(started, folder, monkeypatch):
     """A second signal would cut off what is being written."""
     process = started()
-    replace(Job.of(folder), pid=process.pid, state="stopping").write(folder)
+    replace(JobProcess.of(folder), pid=process.pid, state="stopping").write(folder)
     heard = []
 
     def enough():

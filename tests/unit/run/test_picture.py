@@ -11,12 +11,12 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run.observe.progress import LoggedBatch, Progress
+from arroyo_nb.run.observe.progress import LoggedBatch, TriggerProgress
 from arroyo_nb.run.observe.snapshot import SourceProgress
 from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.run import Run
-from arroyo_nb.run.sources.reader import Reach
+from arroyo_nb.run.sources.reader import SourcePosition
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.tape import BadRow
 
@@ -45,7 +45,7 @@ def test_a_picture_tells_what_was_let_go(tmp_path, monkeypatch):
     assert run.snapshot().rows_out == 0  # before the progress of their batch is known
     for output in run.outputs:
         output._written.append((0, output.preview.state()))
-        output._take(Progress(0, 1.0, None))
+        output._take(TriggerProgress(0, 1.0, None))
     first = TracedBatch(0, 0.0, None, EPOCH, {}, None)
     windowed.traces[0].add(replace(first, batch_id=1, exact=False))
     picture = run.snapshot()
@@ -92,8 +92,8 @@ def test_a_table_that_is_looked_up_is_told_where_records_were_left_out(tmp_path)
     bad_rows = [BadRow(name, "x", "why") for name in "ab"]
     for output, bad in zip(run.outputs, bad_rows, strict=True):
         observed = {"dropped:0:users": {"rows": 2, "bad": [bad.to_json()]}}
-        output._take(Progress(0, 1.0, None, observed=observed))
-        output._take(Progress(1, 1.0, None, observed=observed))
+        output._take(TriggerProgress(0, 1.0, None, observed=observed))
+        output._take(TriggerProgress(1, 1.0, None, observed=observed))
     (told,) = run.snapshot().sources
     assert told == replace(users, dropped_rows=8, bad=("a: why: x", "b: why: x"))
 
@@ -105,7 +105,7 @@ def test_a_sample_of_dropped_records_says_how_many_there_were(tmp_path):
     assert run.bad(1).num_rows == 0
     bad = BadRow("t[2] offset 7", "{", "invalid JSON", "t", 2, 7).to_json()
     observed = {"dropped:0:ticks": {"rows": 4, "bad": [bad]}}
-    run.outputs[1]._take(Progress(0, 1.0, None, observed=observed))
+    run.outputs[1]._take(TriggerProgress(0, 1.0, None, observed=observed))
     with pytest.warns(UserWarning, match="^1 of 4 dropped records"):
         (row,) = run.bad(1).to_pylist()
     assert list(row.values()) == ["ticks", "t", 2, 7, None, "{", "invalid JSON"]
@@ -123,8 +123,8 @@ def test_a_run_that_is_resumed_stands_where_its_checkpoint_does(tmp_path):
     run.outputs[0].resumed_after = LoggedBatch(4, at, {"topic orders": {0: 20000}})
     picture = run.snapshot()
     assert (picture.batch_id, picture.watermark) == (4, at.replace(tzinfo=None))
-    assert asked[-1]["topic orders"] == Reach({0: 20000})
+    assert asked[-1]["topic orders"] == SourcePosition({0: 20000})
     now = {"topic orders": {0: 20001}}
-    run.outputs[0]._take(Progress(5, 1.0, None, places=now, first_places=now))
+    run.outputs[0]._take(TriggerProgress(5, 1.0, None, places=now, first_places=now))
     assert (run.snapshot().batch_id, run.snapshot().watermark) == (5, None)
     assert asked[-1]["topic orders"].place == {0: 20001}

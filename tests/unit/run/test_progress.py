@@ -4,7 +4,7 @@ import pytest
 
 from arroyo_nb.run.observe.progress import (
     LoggedBatch,
-    Progress,
+    TriggerProgress,
     logged_watermark,
     new_batches,
     read_progress,
@@ -78,11 +78,11 @@ def test_the_watermark_of_before_a_restart_is_in_the_offset_log(tmp_path):
 
 
 def batch(number):
-    return Progress(number, 0.0, None)
+    return TriggerProgress(number, 0.0, None)
 
 
 def idle(next_number):
-    return Progress(next_number, 0.0, None, ran=False)
+    return TriggerProgress(next_number, 0.0, None, ran=False)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import RunOptions
-from arroyo_nb.run.sources.sources import Feeds
+from arroyo_nb.run.sources.sources import Sources
 
 SCRIPT = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
 SELECT counter FROM ticks"""
@@ -26,7 +26,7 @@ def started(tmp_path, monkeypatch):
     def feed(*_):
         raise RunProblem("its sources were started")
 
-    monkeypatch.setattr(Feeds, "start", feed)
+    monkeypatch.setattr(Sources, "start", feed)
 
     def start(master, *, temporary):
         spark = SimpleNamespace(sparkContext=SimpleNamespace(master=master))

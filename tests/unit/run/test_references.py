@@ -13,8 +13,8 @@ from arroyo_nb.errors import PlanProblem, RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.options import FLUSH, RunOptions
 from arroyo_nb.run.run import Run
-from arroyo_nb.run.sources.sources import Feeds
-from arroyo_nb.state.folder import RunFolder
+from arroyo_nb.run.sources.sources import Sources
+from arroyo_nb.state.folder import StateFolder
 from arroyo_nb.state.identity import plan_identity
 
 TRIPS = """
@@ -66,7 +66,7 @@ def test_a_value_is_in_no_message_footer_or_picture(folder, bad_data):
     (folder / "monday.json").write_text('{"id": 7}\n{"id": 8\n')
     text = QUERY.replace("'source',", f"'source', bad_data = '{bad_data}',")
     made = run(text, folder)
-    claim = RunFolder(folder / "state", identity="", name="r")
+    claim = StateFolder(folder / "state", identity="", name="r")
     made.feeds.start(claim)
     conductor = made.feeds._feeds[0]._conductor
     assert conductor.join(20)
@@ -104,7 +104,7 @@ def test_what_cannot_be_opened_is_told_without_the_value(
 
 def test_a_plan_and_the_identity_of_its_state_keep_the_reference(folder):
     plan = plan_script(QUERY, Catalog())
-    Feeds(plan.sinks, speed="max", tick=FLUSH, stepping=False, ends_after=None)
+    Sources(plan.sinks, speed="max", tick=FLUSH, stepping=False, ends_after=None)
     for text in (plan_identity(plan), plan.explain(), repr(plan)):
         assert str(folder) not in text
     assert "{{ TRIPS }}/{{DAY}}.json" in plan_identity(plan)

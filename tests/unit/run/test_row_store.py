@@ -354,5 +354,5 @@ def test_changes_above_the_budget_leave_their_rows(tmp_path):
     later.keep_in(tmp_path / "rows", 60_000)
     assert later.total_rows == preview.total_rows
     assert dict(zip(*later.table().to_pydict().values(), strict=True)) == there
-    later._relation = changes._Relation(later._nothing.rows, is_large=True)
+    later._relation = changes._ChangedRows(later._nothing.rows, is_large=True)
     assert dict(zip(*later.table().to_pydict().values(), strict=True)) == there

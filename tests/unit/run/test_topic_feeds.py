@@ -14,9 +14,9 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.progress import read_progress, slower
 from arroyo_nb.run.options import FLUSH
 from arroyo_nb.run.sources import stream as topics
-from arroyo_nb.run.sources.reader import Reach, topic_key
-from arroyo_nb.run.sources.sources import Feeds
-from arroyo_nb.run.sources.stream import Looked, TopicFeed
+from arroyo_nb.run.sources.reader import SourcePosition, topic_key
+from arroyo_nb.run.sources.sources import Sources
+from arroyo_nb.run.sources.stream import Looked, StreamReader
 
 SCRIPT = """CREATE TABLE clicks (n INT) WITH (connector = 'kafka', topic = 't',
 bootstrap_servers = 'h:1', type = 'source', format = 'json');
@@ -62,7 +62,7 @@ def stream():
 def feed(stream, tmp_path):
     (sink,) = plan_script(SCRIPT, Catalog()).sinks
     table = sink.input.input.input.table
-    feed = TopicFeed("0-clicks", table, stream, windowed=False)
+    feed = StreamReader("0-clicks", table, stream, windowed=False)
     feed.open(
         SimpleNamespace(source=lambda name: tmp_path / name, has_batches=False),
         paused=False,
@@ -88,7 +88,9 @@ def test_a_run_that_is_resumed_began_where_it_did(feed, stream, tmp_path):
 def test_how_far_it_lags_is_told_by_partition(feed, stream):
     stream.end = {0: 9, 1: 7, 2: 4}
     feed._look()
-    feed.consumed([Reach({0: 8, 1: 7}, rows=3), Reach({0: 6, 1: 7}, rows=1)])
+    feed.consumed(
+        [SourcePosition({0: 8, 1: 7}, rows=3), SourcePosition({0: 6, 1: 7}, rows=1)]
+    )
     source = feed.progress(feed._reach)
     assert [(p.number, p.offset, p.lag) for p in source.partitions] == [
         (0, 6, 3),
@@ -100,7 +102,7 @@ def test_how_far_it_lags_is_told_by_partition(feed, stream):
 
 def test_a_run_with_an_end_is_behind_nothing_that_came_since(feed, stream, tmp_path):
     stream.end = {0: 9, 1: 7}
-    ending = TopicFeed(
+    ending = StreamReader(
         *("0-clicks", feed.table, stream), windowed=False, ends_after=timedelta()
     )
     folder = SimpleNamespace(source=lambda name: tmp_path / name, has_batches=False)
@@ -108,19 +110,22 @@ def test_a_run_with_an_end_is_behind_nothing_that_came_since(feed, stream, tmp_p
     stream.end = {0: 900, 1: 70, 2: 4}
     ending._look()
     for read, lag in (({0: 8, 1: 7}, 1), ({0: 9, 1: 7}, 0)):
-        assert ending.progress(Reach(read)).lag == lag
+        assert ending.progress(SourcePosition(read)).lag == lag
 
 
 def test_a_reader_is_not_ahead_of_what_the_broker_said_before(feed):
     feed._look()
-    feed.consumed([Reach({0: 50, 1: 7})])
+    feed.consumed([SourcePosition({0: 50, 1: 7})])
     assert feed.progress(feed._reach).lag == 0
 
 
 def test_a_partition_without_new_records_is_idle_after_a_while(feed, stream):
     looked = Looked().found({0: 5, 1: 7}, 100.0).found({0: 6, 1: 7}, 109.0)
     now_s = 100.0 + topics.IDLE_S + 1
-    assert [p.idle for p in feed._partitions(Reach(), looked, now_s)] == [False, True]
+    assert [p.idle for p in feed._partitions(SourcePosition(), looked, now_s)] == [
+        False,
+        True,
+    ]
 
 
 def test_a_broker_that_is_away_is_told_until_it_is_back(feed, stream):
@@ -153,7 +158,7 @@ def test_a_topic_that_was_made_again_is_another(feed, stream, tmp_path):
     feed._look()
     assert "the topic 't' of 'clicks' was deleted" in feed.error.message
     folder = SimpleNamespace(source=lambda name: tmp_path / name, has_batches=False)
-    again = TopicFeed("0-clicks", feed.table, stream, windowed=False)
+    again = StreamReader("0-clicks", feed.table, stream, windowed=False)
     with pytest.raises(RunProblem, match="the topic 't' of 'clicks' was deleted"):
         again.open(folder, paused=False, steps=0)
 
@@ -170,7 +175,7 @@ def test_it_is_read_once_it_is_at_its_end_and_silent(feed, stream, tmp_path):
     assert not feed.is_read({0: 5, 1: 9})
     stream.end = {0: 5, 1: 9}
     bounded, patient = (
-        TopicFeed(
+        StreamReader(
             "0-clicks",
             feed.table,
             stream,
@@ -190,7 +195,7 @@ def test_it_is_read_once_it_is_at_its_end_and_silent(feed, stream, tmp_path):
 
 
 def test_a_topic_that_is_made_anew_has_no_end(feed, stream, tmp_path):
-    bounded = TopicFeed(
+    bounded = StreamReader(
         "0-clicks", feed.table, stream, windowed=False, ends_after=timedelta()
     )
     stream.end = None
@@ -210,8 +215,8 @@ def test_of_the_first_batch_the_beginning_is_known(feed):
 
 
 def test_what_was_read_before_a_resume_is_not_known_yet(stream):
-    feed = TopicFeed("x", None, stream, windowed=False)
-    assert feed.progress(Reach()) is None
+    feed = StreamReader("x", None, stream, windowed=False)
+    assert feed.progress(SourcePosition()) is None
     with pytest.raises(RunProblem, match="has not begun to read again"):
         feed.has(({}, {0: 8}))
 
@@ -220,7 +225,7 @@ def test_a_topic_is_not_played_at_a_speed(monkeypatch, stream):
     monkeypatch.setattr("arroyo_nb.kafka.table.KafkaTable.stream", lambda *_: stream)
     plan = plan_script(SCRIPT, Catalog())
     with pytest.raises(RunProblem, match="'clicks' cannot be played") as told:
-        Feeds(plan.sinks, tick=FLUSH, ends_after=None, speed=2.0, stepping=False)
+        Sources(plan.sinks, tick=FLUSH, ends_after=None, speed=2.0, stepping=False)
     assert told.value.hint
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arroyo_nb.plan.nodes import Hop, Session, Tumble
+from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble
 from arroyo_nb.run.observe.snapshot import WindowState
 from arroyo_nb.run.observe.trace import Trace, TracedBatch
 from arroyo_nb.schema import EPOCH
@@ -195,7 +195,7 @@ GAP = 8 * HOUR
 
 
 def test_a_session_is_one_bar_until_it_closes_and_stays_as_it_closed():
-    trace = Trace(Session(GAP))
+    trace = Trace(SessionWindow(GAP))
     assert pane(trace.window) == HOUR
     trace.add(batch(0, None, None, h0=1, h7=2, h30=4))
     first, second = trace.windows()
@@ -220,7 +220,7 @@ def test_a_session_is_one_bar_until_it_closes_and_stays_as_it_closed():
 
 
 def test_late_rows_of_sessions_are_counted_as_far_as_pieces_can_tell():
-    trace = Trace(Session(GAP))
+    trace = Trace(SessionWindow(GAP))
     trace.add(batch(0, 20, None, h10=5))
     # A row misses its session if it came the gap before the watermark: at 12:00.
     trace.add(batch(1, 20, 20, h11=2, h13=7))
@@ -235,7 +235,7 @@ def test_late_rows_of_sessions_are_counted_as_far_as_pieces_can_tell():
 
 
 def test_a_stream_without_a_pause_is_one_bar_of_bounded_size():
-    trace = Trace(Session(GAP))
+    trace = Trace(SessionWindow(GAP))
     for number in range(200):
         mark = max(number - 2, 1)
         trace.add(batch(number, mark, mark, **{f"h{number}": 1}))
@@ -252,7 +252,7 @@ def test_a_stream_without_a_pause_is_one_bar_of_bounded_size():
 
 def test_of_sessions_the_newest_are_kept(monkeypatch):
     monkeypatch.setattr("arroyo_nb.run.observe.window_counts.TRACE_WINDOWS", 2)
-    trace = Trace(Session(GAP))
+    trace = Trace(SessionWindow(GAP))
     for number in range(5):
         hours = {f"h{100 * number}": 1}
         trace.add(batch(number, 100 * number or None, None, **hours))
@@ -261,7 +261,7 @@ def test_of_sessions_the_newest_are_kept(monkeypatch):
 
 
 def test_sessions_without_a_key_are_bars_of_their_own():
-    trace = Trace(Session(GAP))
+    trace = Trace(SessionWindow(GAP))
     trace.add(batch(0, 10, None, h0=1, h7=2, h15=4))
     # By pieces of an hour these may be one session; Spark says that they are two.
     assert [b.rows for b in trace.windows()] == [7]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import INT, TEXT, Field, Schema
 from arroyo_nb.spark.lookup_cache import ENTRY_BYTES, LookupCache
-from arroyo_nb.spark.lookups import KEY, UNREAD, Lookup
+from arroyo_nb.spark.lookups import KEY, UNREAD, BatchLookup
 from arroyo_nb.tape import BadRow
 
 
@@ -42,7 +42,7 @@ RECORDS = {
 
 
 def lookup(store, *, drops=False, bad_data="fail"):
-    return Lookup(
+    return BatchLookup(
         "test",
         store,
         "people",

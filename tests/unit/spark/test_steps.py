@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row
 
-from arroyo_nb.changelog.aggregate import UpdatingAggregate
-from arroyo_nb.changelog.join import UpdatingJoin
+from arroyo_nb.changelog.aggregate import AggregateKernel
+from arroyo_nb.changelog.join import JoinKernel
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.spark.processors import Step
 
 SCHEMA = pa.schema({"k": pa.string()})
-COUNTS = UpdatingAggregate(SCHEMA, ("k",), (AggregateCall("n", "count", pa.int64()),))
+COUNTS = AggregateKernel(SCHEMA, ("k",), (AggregateCall("n", "count", pa.int64()),))
 
 
 class Kept:
@@ -95,7 +95,7 @@ def test_an_empty_bucket_has_no_state(bucket: Step, kept: Kept):
 
 
 LEFT, RIGHT = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
-PAIRS = UpdatingJoin(LEFT, RIGHT, ("a",), ("b",), "inner")
+PAIRS = JoinKernel(LEFT, RIGHT, ("a",), ("b",), "inner")
 
 
 def joined(now_us: int, left: list[int], right: list[int]) -> list[Row]:

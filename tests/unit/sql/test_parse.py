@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, raise_all
-from arroyo_nb.source import Source
-from arroyo_nb.sql.dialect import Arroyo, span_of
+from arroyo_nb.source import ScriptText
+from arroyo_nb.sql.dialect import ArroyoDialect, span_of
 from arroyo_nb.sql.parse import parse_all
 from arroyo_nb.sql.statements import (
     CreateTable,
@@ -23,7 +23,7 @@ from arroyo_nb.sql.statements import (
 MANY = 2_000
 
 
-def parse(source: Source) -> tuple[Statement, ...]:
+def parse(source: ScriptText) -> tuple[Statement, ...]:
     """The statements of a script, all of which can be read."""
     parsed = parse_all(source)
     raise_all(parsed.problems)
@@ -44,7 +44,7 @@ def parse(source: Source) -> tuple[Statement, ...]:
     ],
 )
 def test_a_missing_comma_is_guessed(text: str, item: str) -> None:
-    (problem,) = parse_all(Source(text)).problems
+    (problem,) = parse_all(ScriptText(text)).problems
     assert problem.hint == f"is a comma missing before '{item}'?"
 
 
@@ -68,7 +68,7 @@ def test_a_missing_comma_is_guessed(text: str, item: str) -> None:
     ],
 )
 def test_a_comma_is_not_guessed_where_something_else_is_wrong(text: str) -> None:
-    (problem,) = parse_all(Source(text)).problems
+    (problem,) = parse_all(ScriptText(text)).problems
     assert problem.hint is None
 
 
@@ -78,7 +78,7 @@ def test_statements_know_their_names_and_places() -> None:
         "CREATE VIEW b AS SELECT 1 FROM a; CREATE TABLE c AS (SELECT 1 FROM a);\n"
         "INSERT INTO d SELECT 1 FROM a;; SET updating_ttl = '1 hour'; SELECT 1 FROM a"
     )
-    statements = parse(Source(text))
+    statements = parse(ScriptText(text))
     kinds = [CreateTable, CreateView, CreateView, Insert, SetOption, Query]
     assert [type(s) for s in statements] == kinds
     assert [s.name for s in statements] == ["a", "b", "c", "d", "updating_ttl", ""]
@@ -91,7 +91,7 @@ def test_statements_know_their_names_and_places() -> None:
 
 def test_an_expression_covers_its_text() -> None:
     text = "SELECT a + upper(b.c, 'x') FROM t"
-    (statement,) = parse(Source(text))
+    (statement,) = parse(ScriptText(text))
     (item,) = statement.expression.expressions
     span = span_of(item)
     assert span is not None
@@ -126,7 +126,7 @@ NESTED = {
 def test_deep_nesting_is_an_error_with_a_place(shape: str) -> None:
     before = sys.getrecursionlimit()
     with pytest.raises(SyntaxProblem, match="nested deeper than 100") as caught:
-        parse(Source(NESTED[shape]))
+        parse(ScriptText(NESTED[shape]))
     assert caught.value.span is not None
     assert sys.getrecursionlimit() == before
 
@@ -144,13 +144,15 @@ ALLOWED = {
 
 @pytest.mark.parametrize("shape", ALLOWED)
 def test_wide_is_not_deep(shape: str) -> None:
-    assert len(parse(Source(ALLOWED[shape]))) == 1
+    assert len(parse(ScriptText(ALLOWED[shape]))) == 1
 
 
 def test_every_statement_with_a_syntax_error_is_reported() -> None:
     with pytest.raises(ArroyoError) as caught:
         parse(
-            Source("SELECT f(;\nSELECT 1 FROM t;\nSELECT 1 FROM t x y z;\nTRUNCATE t")
+            ScriptText(
+                "SELECT f(;\nSELECT 1 FROM t;\nSELECT 1 FROM t x y z;\nTRUNCATE t"
+            )
         )
     lines = [str(p).split(" ")[0] for p in caught.value.problems]
     assert lines == ["<cell>:1:9:", "<cell>:3:19:", "<cell>:4:1:"]
@@ -159,7 +161,7 @@ def test_every_statement_with_a_syntax_error_is_reported() -> None:
 @given(st.text(alphabet="SELECT FROM()[]'\"`;,.*-/+$<>=:1aé\n\\{#}", max_size=40))
 def test_any_text_is_parsed_or_told(text: str) -> None:
     with suppress(ArroyoError):
-        assert parse(Source(text))
+        assert parse(ScriptText(text))
 
 
 NAMES = st.sampled_from(["a", "end", "window", '"Ab"', "t.b", "t.s.f", "session"])
@@ -198,8 +200,8 @@ EXPRESSIONS = st.recursive(LEAVES, _grown, max_leaves=12)
 @given(st.lists(EXPRESSIONS, min_size=1, max_size=3), EXPRESSIONS)
 def test_printing_and_parsing_is_identity(items: list[str], where: str) -> None:
     text = f"SELECT {', '.join(items)} FROM t WHERE {where}"
-    (first,) = parse(Source(text))
-    printed = first.expression.sql(dialect=Arroyo)
-    (second,) = parse(Source(printed))
+    (first,) = parse(ScriptText(text))
+    printed = first.expression.sql(dialect=ArroyoDialect)
+    (second,) = parse(ScriptText(printed))
     assert second.expression == first.expression
-    assert second.expression.sql(dialect=Arroyo) == printed
+    assert second.expression.sql(dialect=ArroyoDialect) == printed

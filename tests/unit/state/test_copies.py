@@ -9,12 +9,12 @@ import pytest
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.state import copies
-from arroyo_nb.state.folder import Lock, RunFolder
-from arroyo_nb.state.header import Stamp, beside, found
+from arroyo_nb.state.folder import Lock, StateFolder
+from arroyo_nb.state.header import StateHeader, beside, found
 from arroyo_nb.state.identity import fingerprint
 from arroyo_nb.state.relocation import relocate
 
-NEW = Stamp(fingerprint("plan"), "job", spec="what it was")
+NEW = StateHeader(fingerprint("plan"), "job", spec="what it was")
 CHUNK_NS = 946_684_801_000_000_000
 
 
@@ -25,7 +25,7 @@ class Killed(BaseException):
 @pytest.fixture
 def state(tmp_path):
     """The state of a run of 'plan', with a name that is written in two ways."""
-    folder = RunFolder(tmp_path / "a b" / "run", identity="plan", name="cell")
+    folder = StateFolder(tmp_path / "a b" / "run", identity="plan", name="cell")
     chunk = folder.source("0-t") / "1.parquet"
     chunk.write_text("rows")
     os.utime(chunk, ns=(CHUNK_NS, CHUNK_NS))
@@ -56,7 +56,7 @@ def contents(folder):
 
 def opened(folder, plan="plan"):
     """Whether there is state in a folder, for who opens it."""
-    run = RunFolder(folder, identity=plan, name="next")
+    run = StateFolder(folder, identity=plan, name="next")
     run.release()
     return run.resumed
 
@@ -84,7 +84,7 @@ def test_what_is_handed_over_goes_on_there_and_nowhere_else(state, tmp_path):
 
 def test_state_that_is_there_is_never_written_over(state, tmp_path):
     job = tmp_path / "job"
-    RunFolder(job, identity="plan", name="job").release()
+    StateFolder(job, identity="plan", name="job").release()
     with pytest.raises(RunProblem, match=f"'{job}' has state already"):
         copies.hand_over(state, job, "cell", NEW)
     assert opened(state)
@@ -103,9 +103,9 @@ def test_a_handover_that_is_killed_leaves_one_state(
         stamps.append(folder)
         original(stamp, folder)
 
-    original = Stamp.write
+    original = StateHeader.write
     with monkeypatch.context() as patched:
-        patched.setattr(Stamp, "write", write)
+        patched.setattr(StateHeader, "write", write)
         # A process that is killed removes nothing.
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
@@ -239,7 +239,7 @@ def test_a_copy_whose_origin_is_gone_is_never_taken_for_the_newest(
     state, tmp_path, monkeypatch
 ):
     """It was killed before the old folder was stamped, which may have gone on since."""
-    job, original = tmp_path / "job" / "run", Stamp.write
+    job, original = tmp_path / "job" / "run", StateHeader.write
 
     def write(stamp, folder):
         if stamp.moved_to:
@@ -247,7 +247,7 @@ def test_a_copy_whose_origin_is_gone_is_never_taken_for_the_newest(
         original(stamp, folder)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Stamp, "write", write)
+        patched.setattr(StateHeader, "write", write)
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
             copies.hand_over(state, job, "cell", NEW)
@@ -297,7 +297,7 @@ def test_a_fork_right_after_a_handover_has_the_state(state, tmp_path):
     job = tmp_path / "job" / "run"
     copies.hand_over(state, job, "cell", NEW)
     shutil.rmtree(state)
-    RunFolder(state, identity="plan", name="cell").release()
+    StateFolder(state, identity="plan", name="cell").release()
     copies.fork(job, "job", identity="other")
     assert opened(job, "other")
 

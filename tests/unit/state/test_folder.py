@@ -12,7 +12,7 @@ import pytest
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.state import folder as folders
 from arroyo_nb.state.checkpoint import Checkpoint
-from arroyo_nb.state.folder import RunFolder, owner
+from arroyo_nb.state.folder import StateFolder, owner
 
 HOLD = """
 import sys
@@ -25,36 +25,36 @@ sys.stdin.read()
 
 
 def test_a_folder_is_made_private_and_remembers_its_query(tmp_path):
-    folder = RunFolder(tmp_path / "run", identity="plan", name="a")
+    folder = StateFolder(tmp_path / "run", identity="plan", name="a")
     assert not folder.resumed
     assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700
     folder.release()
-    again = RunFolder(tmp_path / "run", identity="plan", name="a")
+    again = StateFolder(tmp_path / "run", identity="plan", name="a")
     assert again.resumed
     again.release()
 
 
 def test_state_of_another_query_is_refused_and_the_lock_let_go(tmp_path):
-    RunFolder(tmp_path, identity="one", name="a").release()
+    StateFolder(tmp_path, identity="one", name="a").release()
     with pytest.raises(RunProblem, match="state of another query"):
-        RunFolder(tmp_path, identity="two", name="a")
-    RunFolder(tmp_path, identity="one", name="a").release()
+        StateFolder(tmp_path, identity="two", name="a")
+    StateFolder(tmp_path, identity="one", name="a").release()
 
 
 def test_state_of_another_format_is_refused(tmp_path):
-    RunFolder(tmp_path, identity="one", name="a").release()
+    StateFolder(tmp_path, identity="one", name="a").release()
     stamp = tmp_path / "run.json"
     facts = json.loads(stamp.read_text()) | {"version": 1}
     del facts["check"]  # which earlier versions did not write
     stamp.write_text(json.dumps(facts))
     with pytest.raises(RunProblem, match="holds state of format 1"):
-        RunFolder(tmp_path, identity="one", name="a")
+        StateFolder(tmp_path, identity="one", name="a")
 
 
 def test_a_torn_stamp_is_refused(tmp_path):
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(RunProblem, match=r"run\.json' is damaged: it says which query"):
-        RunFolder(tmp_path, identity="one", name="a")
+        StateFolder(tmp_path, identity="one", name="a")
 
 
 def test_a_second_run_is_refused_with_its_owner_and_a_killed_owner_frees_it(tmp_path):
@@ -67,17 +67,17 @@ def test_a_second_run_is_refused_with_its_owner_and_a_killed_owner_frees_it(tmp_
     with owner:
         assert owner.stdout.readline() == "held\n"
         with pytest.raises(RunProblem) as refusal:
-            RunFolder(tmp_path, identity="plan", name="second")
+            StateFolder(tmp_path, identity="plan", name="second")
         assert f"run 'first' of process {owner.pid}" in str(refusal.value)
         owner.kill()
-    second = RunFolder(tmp_path, identity="plan", name="second")
+    second = StateFolder(tmp_path, identity="plan", name="second")
     assert second.resumed
     second.release()
 
 
 def test_the_owner_of_another_host_is_told_with_it(tmp_path, monkeypatch):
     monkeypatch.setattr(socket, "gethostname", lambda: "far")
-    held = RunFolder(tmp_path, identity="plan", name="first")
+    held = StateFolder(tmp_path, identity="plan", name="first")
     assert owner(tmp_path) == f"run 'first' of process {os.getpid()}"
     monkeypatch.setattr(socket, "gethostname", lambda: "near")
     assert owner(tmp_path) == f"run 'first' of process {os.getpid()} on far"
@@ -85,16 +85,16 @@ def test_the_owner_of_another_host_is_told_with_it(tmp_path, monkeypatch):
 
 
 def test_a_child_that_outlives_the_run_does_not_hold_its_folder(tmp_path):
-    folder = RunFolder(tmp_path, identity="plan", name="first")
+    folder = StateFolder(tmp_path, identity="plan", name="first")
     # It has the same open file as a child that was forked.
     kept = (folder._lock._file.fileno(),)
     child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=kept)
     with child:
         folder.release()
-        second = RunFolder(tmp_path, identity="plan", name="second")
+        second = StateFolder(tmp_path, identity="plan", name="second")
         folder.release()
         with pytest.raises(RunProblem, match="in use by run 'second'"):
-            RunFolder(tmp_path, identity="plan", name="third")
+            StateFolder(tmp_path, identity="plan", name="third")
         second.release()
 
 
@@ -102,13 +102,13 @@ def test_a_child_that_outlives_the_run_does_not_hold_its_folder(tmp_path):
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(RunProblem, match="cannot be used"):
-        RunFolder(tmp_path / "run", identity="plan", name="a")
+        StateFolder(tmp_path / "run", identity="plan", name="a")
 
 
 def test_a_file_in_its_place_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunProblem, match="cannot be used"):
-        RunFolder(tmp_path / "file", identity="plan", name="a")
+        StateFolder(tmp_path / "file", identity="plan", name="a")
 
 
 def test_a_lock_that_a_full_disk_refuses_is_let_go(tmp_path, monkeypatch):
@@ -117,11 +117,11 @@ def test_a_lock_that_a_full_disk_refuses_is_let_go(tmp_path, monkeypatch):
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
         with pytest.raises(RunProblem, match="cannot be used: File too large") as kept:
-            RunFolder(tmp_path, identity="plan", name="a")
+            StateFolder(tmp_path, identity="plan", name="a")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, ignored)
-    RunFolder(tmp_path, identity="plan", name="a").release()
+    StateFolder(tmp_path, identity="plan", name="a").release()
     assert kept.value.__cause__ is not None
 
 
@@ -129,7 +129,7 @@ def test_a_lock_that_a_full_disk_refuses_is_let_go(tmp_path, monkeypatch):
 def test_a_checkpoint_that_cannot_be_read_now_leaves_the_manifest_behind(
     tmp_path, monkeypatch, number
 ):
-    folder = RunFolder(tmp_path, identity="plan", name="a")
+    folder = StateFolder(tmp_path, identity="plan", name="a")
     folder.checkpoints = (Checkpoint(tmp_path / "outputs" / "0" / "checkpoint"),)
     asked = []
 

@@ -14,7 +14,7 @@ from arroyo_nb import functions
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.frames import lookup_table
-from arroyo_nb.options import Kind, Option
+from arroyo_nb.options import Option, OptionKind
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.explain import format as described
 from arroyo_nb.plan.planner import plan_script
@@ -74,7 +74,7 @@ def test_sqlglot_may_print_otherwise(monkeypatch):
 def test_an_option_may_be_added_with_a_default(monkeypatch):
     before = identity()
     connector = CONNECTORS.get("kafka")
-    added = Option("source.prefetch", Kind.UINT, "records", default=500)
+    added = Option("source.prefetch", OptionKind.UINT, "records", default=500)
     monkeypatch.setattr(connector, "options", (*connector.options, added))
     assert identity() == before
     assert identity(more=", 'source.prefetch' = 7") != before

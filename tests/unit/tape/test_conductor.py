@@ -14,7 +14,7 @@ import pytest
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.schema import BIGINT, Field, Schema
 from arroyo_nb.tape import ARRIVAL, BadRow, Chunk, Clock
-from arroyo_nb.tape.conductor import Conductor, Limits
+from arroyo_nb.tape.conductor import Conductor, ConductorLimits
 from arroyo_nb.tape.format import Tape, chunk_numbers, read_mark
 from arroyo_nb.tape.pace import MAX, Pace
 
@@ -116,7 +116,7 @@ def test_all_rows_in_order_then_the_end(tmp_path):
 
 def test_it_never_runs_further_ahead_than_it_may(tmp_path):
     recorder = Counting(50)
-    limits = Limits(lookahead_chunks=3)
+    limits = ConductorLimits(lookahead_chunks=3)
     with Playing(recorder, tmp_path, limits=limits) as playing:
         for consumed in range(10):
             state = playing.until(lambda s, c=consumed: s.chunks == c + 3)
@@ -137,7 +137,7 @@ def test_a_live_source_is_cut_for_who_reads_also_where_it_ends(tmp_path):
 
 
 def test_chunks_of_a_killed_run_do_not_fill_the_look_ahead(tmp_path):
-    limits = Limits(lookahead_chunks=3)
+    limits = ConductorLimits(lookahead_chunks=3)
     for chunks in (3, 6, 9):
         # Spark may have read them all; it says so only when there is one more.
         with Playing(Counting(50), tmp_path, limits=limits) as playing:
@@ -146,7 +146,7 @@ def test_chunks_of_a_killed_run_do_not_fill_the_look_ahead(tmp_path):
 
 
 def test_look_ahead_in_bytes_lets_one_chunk_through(tmp_path):
-    limits = Limits(lookahead_chunks=8, lookahead_bytes=1)
+    limits = ConductorLimits(lookahead_chunks=8, lookahead_bytes=1)
     with Playing(Counting(5), tmp_path, limits=limits) as playing:
         playing.until(lambda s: s.chunks == 1)
         playing.conductor.consumed(1)
@@ -159,11 +159,11 @@ def test_look_ahead_in_bytes_lets_one_chunk_through(tmp_path):
     ("limits", "kept"),
     [
         # A chunk has three rows, each of the two at the end one.
-        (Limits(keep_rows=9), (9, 10, 11, 12)),
-        (Limits(keep_chunks=3), (10, 11, 12)),
-        (Limits(keep_rows=0), (12,)),
-        (Limits(keep_chunks=0), (12,)),
-        (Limits(keep_rows=None), tuple(range(1, 13))),
+        (ConductorLimits(keep_rows=9), (9, 10, 11, 12)),
+        (ConductorLimits(keep_chunks=3), (10, 11, 12)),
+        (ConductorLimits(keep_rows=0), (12,)),
+        (ConductorLimits(keep_chunks=0), (12,)),
+        (ConductorLimits(keep_rows=None), tuple(range(1, 13))),
     ],
 )
 def test_of_consumed_chunks_the_newest_stay(tmp_path, limits, kept):
@@ -177,7 +177,7 @@ def test_of_consumed_chunks_the_newest_stay(tmp_path, limits, kept):
 
 
 def test_what_spark_has_not_read_stays_and_numbers_go_on(tmp_path):
-    limits = Limits(lookahead_chunks=4, keep_chunks=1)
+    limits = ConductorLimits(lookahead_chunks=4, keep_chunks=1)
     with Playing(Counting(50), tmp_path, limits=limits) as playing:
         playing.until(lambda s: s.chunks == 4)
         playing.conductor.consumed(2)
@@ -211,7 +211,7 @@ def test_pause_step_resume(tmp_path):
 def test_a_paced_tape_takes_its_time_and_a_step_does_not(tmp_path):
     # A tick is a second of the rows and 40 ms of the wall.
     pace = Pace(Clock.EVENT_TIME, speed=25, tick_s=0.04)
-    limits = Limits(lookahead_chunks=99)
+    limits = ConductorLimits(lookahead_chunks=99)
     began = monotonic()
     with Playing(Counting(1, 6), tmp_path, pace=pace, limits=limits) as playing:
         playing.until(lambda s: s.ended)
@@ -288,7 +288,7 @@ def test_a_folder_that_cannot_be_made_is_told_at_the_start(tmp_path):
 
 @pytest.mark.parametrize("pace", [MAX, Pace(Clock.EVENT_TIME, speed=4e6)])
 def test_stopped_anywhere_it_goes_on_with_the_same_chunks(tmp_path, pace):
-    limits = Limits(lookahead_chunks=99)
+    limits = ConductorLimits(lookahead_chunks=99)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     with Playing(Counting(12), whole, pace=pace, limits=limits) as playing:
         playing.until(lambda s: s.ended)
@@ -319,7 +319,7 @@ def test_killed_while_writing_it_goes_on_without_loss_or_repetition(tmp_path):
         child.send_signal(signal.SIGKILL)
         child.communicate()
         done = len(chunk_numbers(tmp_path))
-    limits = Limits(lookahead_chunks=99_999)
+    limits = ConductorLimits(lookahead_chunks=99_999)
     with Playing(Counting(done + 9), tmp_path, limits=limits) as playing:
         state = playing.until(lambda s: s.ended)
     assert (state.rows, state.dropped_rows) == (3 * done + 27, 2 * done + 18)

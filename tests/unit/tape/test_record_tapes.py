@@ -18,15 +18,15 @@ from arroyo_nb.tape.format import HEADER, VERSION, chunk_path
 from arroyo_nb.tape.records import (
     NO_TIME,
     TOGETHER_US,
-    Record,
     RecordTape,
     RecordWriter,
+    TapeRecord,
     Unwritten,
 )
 
 SECOND = 1_000_000
-ONE = Record(1, 7, 1_500, b"k", b"\xff\0", [("h", b"\x01"), ("h", None)])
-TOMBSTONE = Record(0, 3, NO_TIME, None, None)
+ONE = TapeRecord(1, 7, 1_500, b"k", b"\xff\0", [("h", b"\x01"), ("h", None)])
+TOMBSTONE = TapeRecord(0, 3, NO_TIME, None, None)
 
 
 def written(path, *records, at=lambda n: n):

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arroyo_nb.tape.records import Record
+from arroyo_nb.tape.records import TapeRecord
 from arroyo_nb.tape.redaction import EMPTIED, Redactor
 
 CANARY = "canary"
 
 
 def record(value=None, key=None, headers=None):
-    return Record(0, 1, 2, key, value, headers)
+    return TapeRecord(0, 1, 2, key, value, headers)
 
 
 def redacted(value, *fields, **given):

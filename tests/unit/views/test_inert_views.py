@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from scenes import SCENES, TUMBLE, UNWINDOWED, UPDATING
 
 from arroyo_nb.kafka.peek.guess import guess
-from arroyo_nb.kafka.peek.topics import Partition, Record, Topic
+from arroyo_nb.kafka.peek.topics import Partition, Topic, TopicRecord
 from arroyo_nb.run.observe.snapshot import Change, Snapshot, SourceProgress
 from arroyo_nb.views import listing, static_html
 from arroyo_nb.views.jobs import Row, jobs
-from arroyo_nb.views.panel import View, body, frame
+from arroyo_nb.views.panel import PanelView, body, frame
 from arroyo_nb.views.promoted import Found, promoted
 from arroyo_nb.views.topics import Peek, peek, tape, topics
 
@@ -120,10 +120,10 @@ def pages(snapshot: Snapshot, plan: str) -> dict[str, str]:
     """What is drawn of a run, by each way to ask for it."""
     drawn = {
         "panel": body(snapshot, keys=True),
-        "changes": body(snapshot, view=View.CHANGELOG),
-        "page": frame(snapshot, view=View.ALL, plan=plan),
+        "changes": body(snapshot, view=PanelView.CHANGELOG),
+        "page": frame(snapshot, view=PanelView.ALL, plan=plan),
     }
-    for view in (None, View.WINDOWS, View.ALL):
+    for view in (None, PanelView.WINDOWS, PanelView.ALL):
         bundle = static_html.bundle(snapshot, marker="m", view=view, plan=plan)
         drawn[f"still {view}"] = bundle["text/html"]
         bundle["text/plain"].encode("utf-8")
@@ -140,7 +140,9 @@ def list_pages(texts: list[str]) -> dict[str, str]:
     text = cycle(texts)
     topic = Topic(next(text), (Partition(0, 0, 2),))
     values = [f'{{"a": {i}}}'.encode() for i in range(2)]
-    records = [Record(0, i, i, _data(next(text)), _data(next(text))) for i in (0, 1)]
+    records = [
+        TopicRecord(0, i, i, _data(next(text)), _data(next(text))) for i in (0, 1)
+    ]
     columns = tuple(
         column._replace(name=next(text), least=next(text), most=next(text))
         for column in guess(values).columns

@@ -5,15 +5,17 @@ from __future__ import annotations
 import pytest
 
 from arroyo_nb.kafka.peek.guess import Guess, guess
-from arroyo_nb.kafka.peek.topics import Partition, Record, Topic
+from arroyo_nb.kafka.peek.topics import Partition, Topic, TopicRecord
 from arroyo_nb.views.topics import Peek, peek, topics
 
 ODD = "<img src=x onerror=alert(1)>\x1b[2J"
 TOPIC = Topic("flights", (Partition(0, 2, 12), Partition(1, 0, 0)))
 
 
-def record(value: bytes | None, timestamp_ms: int | None = 1_700_000_000_123) -> Record:
-    return Record(0, 11, timestamp_ms, b"key", value)
+def record(
+    value: bytes | None, timestamp_ms: int | None = 1_700_000_000_123
+) -> TopicRecord:
+    return TopicRecord(0, 11, timestamp_ms, b"key", value)
 
 
 def test_topics_are_listed_with_their_partitions_and_records() -> None:
@@ -58,13 +60,13 @@ def test_only_the_newest_are_shown() -> None:
         (record(b"x", 10**17), str(10**17)),
     ],
 )
-def test_odd_records(shown: Record, says: str) -> None:
+def test_odd_records(shown: TopicRecord, says: str) -> None:
     assert says in peek(Peek(TOPIC, [shown], Guess("raw_bytes", ()), ""))["text/plain"]
 
 
 def test_everything_is_escaped() -> None:
     topic = Topic(ODD, TOPIC.partitions)
-    shown = Record(0, 1, 0, ODD.encode(), ODD.encode())
+    shown = TopicRecord(0, 1, 0, ODD.encode(), ODD.encode())
     for bundle in (topics([topic]), peek(Peek(topic, [shown], Guess(ODD, ()), ODD))):
         assert "<img" not in bundle["text/html"]
         assert "\x1b" not in bundle["text/html"] + bundle["text/plain"]
