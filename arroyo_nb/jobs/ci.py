@@ -24,8 +24,8 @@ The job of this folder is the one that was reviewed; no Spark is started.
 
 from pathlib import Path
 
-from arroyo_nb.jobs.spec_file import load
 from arroyo_nb.jobs.review import review
+from arroyo_nb.jobs.spec_file import load
 
 SPEC = Path(__file__).with_name("{spec}")
 PLAN = SPEC.with_name("{plan}")

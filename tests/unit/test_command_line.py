@@ -118,11 +118,11 @@ import sys
 from types import SimpleNamespace
 from arroyo_nb.cli import headless
 from arroyo_nb.cli import main
-from arroyo_nb.connectors._line_writers import StreamWriter
+from arroyo_nb.connectors._line_writers import TextStreamWriter
 from arroyo_nb.schema import Schema
 
 def run_script(*_, **__):
-    writer = StreamWriter(Schema(()), {})
+    writer = TextStreamWriter(Schema(()), {})
     writer._lines = SimpleNamespace(of=lambda batch: [b"{}" + bytes([10])])
     writer.write(None, 0)
 

@@ -17,8 +17,8 @@ from arroyo_nb.state.folder import StateFolder, owner
 HOLD = """
 import sys
 from pathlib import Path
-from arroyo_nb.state.folder import RunFolder
-folder = RunFolder(Path(sys.argv[1]), identity="plan", name="first")
+from arroyo_nb.state.folder import StateFolder
+folder = StateFolder(Path(sys.argv[1]), identity="plan", name="first")
 print("held", flush=True)
 sys.stdin.read()
 """

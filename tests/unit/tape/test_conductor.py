@@ -360,7 +360,7 @@ def test_an_interrupt_leaves_nothing_locked_for_the_worker(tmp_path, handle):
 CHILD = """
 import sys, threading
 from pathlib import Path
-from test_conductor import Counting, Limits, Playing
+from test_conductor import ConductorLimits, Counting, Playing
 
 folder = Path(sys.argv[1])
 last = len(list(folder.glob("chunk-*")))
@@ -371,7 +371,7 @@ def tell():
         last = playing.state.chunks
         print(last, flush=True)
 
-playing = Playing(Counting(99_999), folder, limits=Limits(99_999))
+playing = Playing(Counting(99_999), folder, limits=ConductorLimits(99_999))
 playing.conductor._on_change = tell
 playing.conductor.start()
 threading.Event().wait()

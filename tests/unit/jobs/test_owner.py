@@ -28,11 +28,11 @@ JOB = """
 import signal, sys
 from dataclasses import replace
 from pathlib import Path
-from arroyo_nb.state.folder import RunFolder
-from arroyo_nb.jobs.owner import Job, asked_mode
+from arroyo_nb.state.folder import StateFolder
+from arroyo_nb.jobs.owner import JobProcess, asked_mode
 path = Path(sys.argv[1])
-folder = RunFolder(path, identity="plan", name="job")
-job = Job("job", "running", port=8080)
+folder = StateFolder(path, identity="plan", name="job")
+job = JobProcess("job", "running", port=8080)
 if sys.argv[2] == "told":
     job.write(path)
 def stop(*_):
