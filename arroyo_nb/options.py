@@ -85,7 +85,8 @@ class Option:
     def written(self, value: str) -> str:
         """The option as it is written for a value of another system.
 
-        >>> offset = Option("offset", Kind.ENUM, "", choices=("latest", "earliest"))
+        >>> choices = ("latest", "earliest")
+        >>> offset = Option("offset", OptionKind.ENUM, "", choices=choices)
         >>> offset.written("earliest-offset")
         "offset = 'earliest'"
         >>> offset.written("timestamp")

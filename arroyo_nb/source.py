@@ -85,7 +85,7 @@ class ScriptText:
     def line_and_column(self, offset: int) -> tuple[int, int]:
         """Line and column of a character, both counted from 1.
 
-        >>> Source("ab\\ncd").line_and_column(4)
+        >>> ScriptText("ab\\ncd").line_and_column(4)
         (2, 2)
         """
         offset = max(0, min(offset, len(self.text)))
@@ -109,7 +109,7 @@ class ScriptText:
         Tabs are kept in the caret line, so the carets stay below their text. Of a
         long line only what is near the span is shown, and no secret.
 
-        >>> print(Source("SELECT a, bb FROM t").excerpt(Span(10, 12)))
+        >>> print(ScriptText("SELECT a, bb FROM t").excerpt(Span(10, 12)))
           SELECT a, bb FROM t
                     ^^
         """
