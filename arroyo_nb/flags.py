@@ -16,6 +16,7 @@ from typing import Any
 
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.run.options import BY_NAME, RunOptions
 
 BEGINS = ("latest", "earliest")
 VIEWS = ("table", "changelog", "windows", "watermark", "plan", "all")
@@ -90,27 +91,25 @@ class Flag:
     constant: bool = True
 
 
+def _run_flag(name: str) -> Flag:
+    """The flag of an option of runs. Its text is parsed by the session, with those that
+    Python gives."""
+    option = BY_NAME[name]
+    return Flag(name, (option.flag,), option.doc, option.metavar)
+
+
 FLAGS = (
     Flag("name", ("-n", "--name"), "name of the run; it replaces one so named", "NAME"),
     Flag("variable", ("-o", "--out"), "variable that the run is kept in", "VAR",
          _variable),
     Flag("view", ("--view",), f"what to show: {', '.join(VIEWS)}", "VIEW", _view),
     Flag("rows", ("--rows",), "newest rows to show, 1 to 1000", "N", _rows),
-    Flag("stop_after", ("--for",), "stop after a time, such as 30s or 5m", "TIME"),
-    Flag("until", ("--until",), "stop when the watermark reaches an event time, or "
-         "topics where they end now", "'2013-01-01 12:00'|end"),
-    Flag("speed", ("--speed",), "how many times faster than event time, or max", "N"),
-    Flag("trigger", ("--trigger",), "least time between micro-batches, 250ms", "TIME"),
-    Flag("ttl", ("--ttl",), "forget keys of updating queries that are idle", "TIME"),
-    Flag("budget", ("--budget",), "disk that kept rows may take, 1GB if not said: "
-         "above it the oldest go", "SIZE"),
-    Flag("step", ("--step",), "start paused; Step reads one chunk of each source: at "
-         "a --speed what is due at once, else all of a small file"),
+    *map(_run_flag, ("stop_after", "until", "speed", "trigger", "ttl", "budget",
+         "step")),
     Flag("wait", ("--wait",), "the cell ends when the run has ended"),
     Flag("wait", ("--no-wait",), "the cell ends at once", constant=False),
     Flag("no_run", ("--no-run",), "only check the script and show its plan"),
-    Flag("sinks", ("--sinks",), "INSERTs write to their tables, not to a preview"),
-    Flag("strict", ("--strict",), "refuse what Arroyo would refuse"),
+    *map(_run_flag, ("sinks", "strict")),
     Flag("explain", ("--explain",), "print the plan, pass by pass, then run"),
     Flag("help", ("-h", "--help"), "show this help"),
 )  # fmt: skip
@@ -120,7 +119,7 @@ def _by_name(flags: Iterable[Flag]) -> Mapping[str, Flag]:
     return {name: flag for flag in flags for name in flag.names}
 
 
-BY_NAME: Mapping[str, Flag] = _by_name(FLAGS)
+FLAGS_BY_NAME: Mapping[str, Flag] = _by_name(FLAGS)
 
 
 RECORD_FLAGS = (
@@ -300,6 +299,17 @@ class CellLine:
         """The value of an option, or what holds where it was not given."""
         return self.given.get(key, default)
 
+    def run_options(self, **defaults: Any) -> RunOptions:
+        """The options of the cell's run; what the line does not say is as given here.
+
+        Raises
+        ------
+        RunProblem
+            When a value is not one of its option.
+        """
+        given = {key: value for key, value in self.given.items() if key in BY_NAME}
+        return RunOptions.parse(defaults | given)
+
 
 def parse_line(line: str) -> CellLine:
     """Parse what follows ``%%arroyo`` on its line.
@@ -315,12 +325,12 @@ def parse_line(line: str) -> CellLine:
     words = split(line)
     given: dict[str, Any] = {}
     if len(words) >= 2 and words[1] == "<<":
-        given["variable"] = _value(BY_NAME["-o"], "<<", words[0])
+        given["variable"] = _value(FLAGS_BY_NAME["-o"], "<<", words[0])
         given["name"] = words[0]
         words = words[2:]
     elif words and (meant := _first_word_hint(words[0])) is not None:
         raise SyntaxProblem(f"'{words[0]}' is not an option: {meant}")
-    return CellLine(given | _parsed(words, BY_NAME, 0)[1])
+    return CellLine(given | _parsed(words, FLAGS_BY_NAME, 0)[1])
 
 
 def _first_word_hint(word: str) -> str | None:

@@ -17,7 +17,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.extensions import ExtensionManager
 from IPython.core.getipython import get_ipython
@@ -42,7 +42,7 @@ from arroyo_nb.run.interrupts import (
     defer_interrupts,
     imported,
 )
-from arroyo_nb.run.options import duration, ending, playing_speed
+from arroyo_nb.run.option_values import duration
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import Catalog
     from arroyo_nb.jobs.spec import Origin
     from arroyo_nb.kafka_lines import KafkaLines
+    from arroyo_nb.run.options import RunOptions
     from arroyo_nb.run.run import Run
     from arroyo_nb.views.live import Panel
     from arroyo_nb.views.notebook import NotebookStage
@@ -64,14 +65,6 @@ _WITH_STATE = "the run has stopped; its job goes on from where that was"
 JUPYTER_FILE, VSCODE_FILE = "JPY_SESSION_NAME", "__vsc_ipynb_file__"
 """Where front ends tell a kernel the notebook's path: an environment variable of a
 Jupyter server, a variable of VS Code."""
-
-
-class Times(NamedTuple):
-    """The durations of a cell's first line, as :meth:`Session.run` calls them."""
-
-    stop_after: timedelta | None
-    trigger: timedelta | None
-    ttl: timedelta | None
 
 
 def _say(text: str) -> None:
@@ -147,15 +140,16 @@ class ArroyoMagics(Magics):
             _say(flags.help_text())
             return
         sql = bind(cell, self._shell.user_ns)
-        times = _times(line)
+        # Before the script is planned: a cell happens or it doesn't.
+        options = self._options(line)
         if line.get("no_run"):
-            self._check(line, sql, times)
+            self._check(sql, options)
             return
         before = self.session.catalog
         name = line.get("name") or self._name(sql)
 
         def start() -> Run | None:
-            run = self._start(line, sql, name, times)
+            run = self._start(sql, name, options)
             self._leave(name, run)
             return run
 
@@ -180,13 +174,21 @@ class ArroyoMagics(Magics):
                 runs = ", ".join(users)
                 _say(f"{table.name} is still used by {runs}, which goes on")
 
-    def _check(self, line: CellLine, sql: str, times: Times) -> None:
+    def _options(self, line: CellLine) -> RunOptions:
+        """How a cell is run: as its first line says, else as the notebook does."""
+        return line.run_options(
+            keep=True,
+            sinks=self.sinks,
+            speed=self.speed,
+            strict=self.strict,
+            budget=self.budget,
+        )
+
+    def _check(self, sql: str, options: RunOptions) -> None:
         """Show the plan of what is not run, as its options make it."""
-        playing_speed(line.get("speed", self.speed))
-        ending(line.get("until"))
-        plan = self.session.plan(sql, strict=line.get("strict", self.strict))
-        if times.ttl is not None:
-            plan = plan.with_updating_ttl(times.ttl)
+        plan = self.session.plan(sql, strict=options.strict)
+        if options.ttl is not None:
+            plan = plan.with_updating_ttl(options.ttl)
         _say(plan.explain())
 
     def _showing(
@@ -219,23 +221,10 @@ class ArroyoMagics(Magics):
                 _say(hint)
         self._show(line, run, interrupts)
 
-    def _start(self, line: CellLine, sql: str, name: str, times: Times) -> Run | None:
+    def _start(self, sql: str, name: str, options: RunOptions) -> Run | None:
         old = self.session.runs.get(name)
         going = old is not None and not old.state.ended
-        run = self.session.run(
-            sql,
-            name=name,
-            sinks=line.get("sinks", self.sinks),
-            keep=True,
-            speed=line.get("speed", self.speed),
-            strict=line.get("strict", self.strict),
-            until=line.get("until"),
-            step=line.get("step", False),
-            stop_after=times.stop_after,
-            trigger=times.trigger,
-            ttl=times.ttl,
-            budget=line.get("budget", self.budget),
-        )
+        run = self.session.run_with(sql, options, name=name)
         if run is not None and going:
             _say(f"replaced {name}, which was still running: its cell was run again")
         return run
@@ -482,11 +471,6 @@ class ArroyoMagics(Magics):
 
         self._kafka = self._kafka or KafkaLines(self.session, self._offer)
         return self._kafka
-
-
-def _times(line: CellLine) -> Times:
-    # Looked at before the script is planned: a cell happens or it doesn't.
-    return Times(*(duration(line.get(name)) for name in Times._fields))
 
 
 def _is_over(run: Run, limit: timedelta) -> bool:

@@ -29,18 +29,9 @@ from arroyo_nb.engine.jars import CONNECTOR, Tell, say_nothing
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import ArroyoError, RunProblem, raise_all
 from arroyo_nb.run.names import safe_name, script_name
-from arroyo_nb.run.options import (
-    BUDGET_BYTES,
-    FLUSH,
-    JOB_FLUSH,
-    RunOptions,
-    checkpoint_interval,
-    duration,
-    ending,
-    playing_speed,
-    size_bytes,
-    state_folder,
-)
+from arroyo_nb.run.option_values import checkpoint_interval, state_folder
+from arroyo_nb.run.options import BUDGET_BYTES, RunOptions
+from arroyo_nb.state.header import NO_SPEC, StateSpec
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -281,31 +272,47 @@ class Session:
         ArroyoError
             When the script is wrong; with ``wait`` also when the run fails.
         """
-        life = duration(ttl)
-        plan = self.plan(sql, strict=strict, source=source)
-        if life is not None:
-            plan = plan.with_updating_ttl(life)
-        if printed:
+        options = RunOptions.parse(
+            {
+                "sinks": sinks,
+                "keep": keep,
+                "speed": speed,
+                "strict": self.strict if strict is None else strict,
+                "ttl": ttl,
+                "trigger": trigger,
+                "state_dir": state_dir,
+                "stop_after": stop_after,
+                "until": until,
+                "step": step,
+                "traced": traced,
+                "real_time": real_time,
+                "printed": printed,
+                "budget": budget,
+            }
+        )
+        return self.run_with(sql, options, name=name, wait=wait, source=source)
+
+    def run_with(
+        self,
+        sql: str,
+        options: RunOptions,
+        *,
+        name: str | None = None,
+        wait: bool = False,
+        source: str = "<cell>",
+    ) -> Run | None:
+        """Run a script as :meth:`run` does, with options that are parsed already."""
+        plan = self.plan(sql, strict=options.strict, source=source)
+        if options.ttl is not None:
+            plan = plan.with_updating_ttl(options.ttl)
+        if options.printed:
             _check_printed(plan)
         if not plan.sinks:
             self.catalog, self.answers = plan.catalog, plan.answers
             return None
-        options = RunOptions(
-            sinks=sinks,
-            keep=keep,
-            speed=playing_speed(speed),
-            trigger=duration(trigger),
-            flush=JOB_FLUSH if printed else FLUSH,
-            stop_after=duration(stop_after),
-            until=ending(until),
-            stepping=step,
-            traced=traced,
-            printed=printed,
-            budget_bytes=size_bytes(budget),
-        )
-        if real_time:
+        if options.real_time:
             options = _in_real_time(options, plan)
-        run = self._new_run(name or script_name(sql), plan, options, state_dir)
+        run = self._new_run(name or script_name(sql), plan, options)
         self.catalog, self.answers = plan.catalog, plan.answers
         return self._waited(run) if wait else self._started(run)
 
@@ -612,17 +619,13 @@ class Session:
         job = spec_file.load(user_path(spec))
         with defer_interrupts() as interrupts:
             take(job, interrupts.check)
-        options = job.spec.options
-        run = self.run(
-            job.spec.script,
-            name=job.spec.name,
-            state_dir=job.state,
-            keep=True,
-            strict=options.strict,
-            ttl=options.ttl,
-            # In real-time mode it is the time between checkpoints.
-            trigger=None if options.real_time else options.trigger,
-            source=job.source.name,
+        options = replace(
+            job.spec.options, keep=True, state_dir=state_folder(job.state)
+        )
+        if options.real_time:  # its trigger is the time between checkpoints
+            options = replace(options, real_time=False, trigger=None)
+        run = self.run_with(
+            job.spec.script, options, name=job.spec.name, source=job.source.name
         )
         assert run is not None, "a job has something to run"
         self._attached[run.name] = user_path(spec).absolute().parent
@@ -648,10 +651,11 @@ class Session:
             old.plan,
             self.engine,
             old.folder,
-            replace(old.options, stepping=False),
+            replace(old.options, step=False),
             temporary=old.temporary,
             outputs=old.outputs,
             views=_views(),
+            state_spec=old.state_spec,
         )
         self._make_ready(run)
         self._runs[name] = run
@@ -736,12 +740,10 @@ class Session:
             if self._owns_engine:
                 self.engine.close()
 
-    def _new_run(
-        self, name: str, plan: Plan, options: RunOptions, state_dir: str | Path | None
-    ) -> Run:
+    def _new_run(self, name: str, plan: Plan, options: RunOptions) -> Run:
         from arroyo_nb.run.run import Run
 
-        base = _folder(state_dir) or self._state_dir
+        base, state_spec = options.state_dir or self._state_dir, NO_SPEC
         _check_inside(plan, base and base / safe_name(name))
         if base is None:
             folder = self._temporary(name)
@@ -750,8 +752,7 @@ class Session:
 
             folder = base / safe_name(name)
             spec = kept(plan, options)
-            differs = partial(differences, plan, spec)
-            options = replace(options, spec=spec, differs=differs)
+            state_spec = StateSpec(spec, partial(differences, plan, spec))
         run = Run(
             name,
             plan,
@@ -760,6 +761,7 @@ class Session:
             options,
             temporary=base is None,
             views=_views(),
+            state_spec=state_spec,
         )
         self._make_ready(run)
         return run

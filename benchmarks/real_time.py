@@ -21,7 +21,7 @@ from confluent_kafka import OFFSET_END, Consumer, Producer, TopicPartition
 
 from arroyo_nb.kafka.local import LocalBroker
 from arroyo_nb.run.observe.snapshot import RunState
-from arroyo_nb.run.options import LEAST_CHECKPOINT
+from arroyo_nb.run.option_values import LEAST_CHECKPOINT
 from arroyo_nb.session import Session
 from benchmarks.report import Report, main
 

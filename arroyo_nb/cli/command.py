@@ -35,6 +35,7 @@ from arroyo_nb.jobs import SPEC, SUFFIXES
 from arroyo_nb.jobs.runner.log import LOGS
 from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.registry import nearest_name
+from arroyo_nb.run.options import BY_NAME, RunOptions
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.source import ScriptText
 
@@ -298,7 +299,7 @@ class _VersionAction(argparse.Action):
 def _add_run(commands: _Commands) -> None:
     text = "run a script; bare SELECTs print JSON lines"
     run = _script_command(commands, "run", text, _run)
-    run.add_argument("--state-dir", metavar="DIR", help="keep state here, and resume")
+    run.add_argument("--state-dir", metavar="DIR", help=BY_NAME["state_dir"].doc)
     run.add_argument(
         "--root",
         action="append",
@@ -494,9 +495,8 @@ def _script_command(
     command = _command(commands, name, text, do)
     said = f"a script, job.yaml{also}; - reads a script from stdin"
     command.add_argument("file", metavar="FILE", help=said)
-    command.add_argument(
-        "--strict", action="store_true", help="refuse what Arroyo would refuse"
-    )
+    strict = BY_NAME["strict"]
+    command.add_argument(strict.flag, action="store_true", help=strict.doc)
     return command
 
 
@@ -533,31 +533,27 @@ def _run_inside(arguments: argparse.Namespace) -> int:
     # A supervisor's stop is a stop with a final checkpoint, as an interrupt is.
     signal.signal(signal.SIGTERM, _terminate)
     file, script = arguments.file, _read(arguments.file)
+    given = {name: getattr(arguments, name) for name in ("strict", "state_dir")}
+    options = RunOptions.parse(given)
     if _is_spec(file):
         from arroyo_nb.jobs import spec_file
 
-        how = headless.JobRun(
+        launch = headless.JobLaunch(
             name=arguments.name,
-            state_dir=arguments.state_dir,
-            strict=arguments.strict,
+            options=options,
             log=arguments.log,
             port=arguments.port,
             stop=StopMode(arguments.stop_mode),
             changed=arguments.changed,
             submitted=arguments.submitted,
         )
-        ended = headless.run_job(spec_file.read(script), how)
+        ended = headless.run_job(spec_file.read(script), launch)
         is_stopped = ended.state is JobState.STOPPED and ended.signal is not None
         return STOPPED + ended.signal if is_stopped and ended.signal else FINISHED
     for option in filter(None, (arguments.changed, *_of_jobs(arguments))):
         raise UsageProblem(f"{option} needs a job.yaml: '{file}' is a script")
     named = None if file == STDIN else Path(file).stem
-    headless.run_script(
-        script,
-        name=arguments.name or named,
-        state_dir=arguments.state_dir,
-        strict=arguments.strict,
-    )
+    headless.run_script(script, options, name=arguments.name or named)
     return FINISHED
 
 

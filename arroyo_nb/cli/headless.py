@@ -12,10 +12,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.engine.config import CORES
@@ -27,10 +27,12 @@ from arroyo_nb.jobs.runner.supervisor import GIVE_UP_S, STOP_S
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.observe.build_snapshot import data_notes
 from arroyo_nb.run.observe.snapshot import RunState, before_end
-from arroyo_nb.run.options import state_folder
+from arroyo_nb.run.option_values import state_folder
+from arroyo_nb.run.options import DEFAULTS, RunOptions
 from arroyo_nb.run.sources.fit_notes import WAIT_S as FIT_S
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
+from arroyo_nb.source import ScriptText
 from arroyo_nb.state import copies
 
 if TYPE_CHECKING:
@@ -40,50 +42,46 @@ if TYPE_CHECKING:
     from arroyo_nb.jobs.spec_file import JobFile
     from arroyo_nb.plan import Plan
     from arroyo_nb.run.run import Run
-    from arroyo_nb.source import ScriptText
 
 STATUS_S = 0.2
 """How often a terminal is told where a run is."""
 
 
-def run_script(
-    script: ScriptText, *, name: str | None, state_dir: str | None, strict: bool
-) -> None:
+def run_script(script: ScriptText, options: RunOptions, *, name: str | None) -> None:
     """Run a script to its end, and say what its rows do not.
 
     Parameters
     ----------
+    options
+        How it is run.
     name
         The run's; None: one made from its text.
-    state_dir
-        As a :class:`Session` takes it.
-    strict
-        Refuse what Arroyo would refuse.
 
     Raises
     ------
     ArroyoError
         When it fails, or runs nothing.
     """
-    with Session(state_dir=state_dir, strict=strict, tell=say_aside) as session:
+    with Session(tell=say_aside) as session:
         try:
             with _status_line(session):
-                _begun(session, script.text, name=name, source=script.name, wait=True)
+                _begun(session, script, options, name=name, wait=True)
         finally:
             for text in chain.from_iterable(map(_notes, session.runs.values())):
                 say_aside(f"note: {text}")
 
 
 @dataclass(frozen=True)
-class JobRun:
-    """How a job is run, beside what its spec says.
+class JobLaunch:
+    """How the command starts a job, beside what its spec says.
 
     Parameters
     ----------
-    name, state_dir
-        In place of the spec's; a spec's folder is beside it.
-    strict
-        Refuse what Arroyo would refuse, also where the spec does not say so.
+    name
+        In place of the spec's.
+    options
+        Those of the command line: a folder of the state in place of the spec's, and
+        whether scripts are refused that Arroyo would refuse.
     log
         How its events are written: a name of :data:`arroyo_nb.jobs.runner.log.LOGS`.
     port
@@ -98,8 +96,7 @@ class JobRun:
     """
 
     name: str | None = None
-    state_dir: str | None = None
-    strict: bool = False
+    options: RunOptions = DEFAULTS
     log: str = "text"
     port: int | None = None
     stop: StopMode = StopMode.CHECKPOINT
@@ -107,7 +104,7 @@ class JobRun:
     submitted: bool = False
 
 
-def run_job(job: JobFile, how: JobRun) -> Ended:
+def run_job(job: JobFile, launch: JobLaunch) -> Ended:
     """Keep a job going until it ends, or a signal stops it; on the main thread.
 
     Returns
@@ -120,39 +117,37 @@ def run_job(job: JobFile, how: JobRun) -> Ended:
     ArroyoError
         When it cannot be run, or failed for good, with the place in the file.
     """
-    spec, options = job.spec, job.spec.options
-    name, strict = how.name or spec.name, how.strict or options.strict
-    plan = job.check_runs_here(strict=strict)  # before there is a JVM
-    state = state_folder(how.state_dir or job.state)
+    spec, name = job.spec, launch.name or job.spec.name
+    state = launch.options.state_dir or state_folder(job.state)
+    options = replace(
+        spec.options,
+        strict=launch.options.strict or spec.options.strict,
+        state_dir=state,
+    )
+    plan = job.check_runs_here(strict=options.strict)  # before there is a JVM
     folder = state / safe_name(name)
     # The file first: a terminal that is stopped holds up who writes to it.
-    events = Logs(FileLog(name, log_path(folder)), LOGS[how.log](name, sys.stderr))
+    events = Logs(FileLog(name, log_path(folder)), LOGS[launch.log](name, sys.stderr))
     job.check_inside(plan, current_roots(), folder)
     if options.parallelism is not None:
         os.environ.setdefault(CORES, str(options.parallelism))
-    how_run = {
-        "trigger": options.trigger,
-        "ttl": options.ttl,
-        "real_time": options.real_time,
-    }
     with registry.listed(Path(job.source.name), folder, name):
         # Listed first: of two that begin at once none may take itself for the only one.
         owner.refuse_second(folder)
-        prepared = _prepared(job, plan, folder, how.changed, events)
+        prepared = _prepared(job, plan, folder, launch.changed, events)
         with (
-            _spark(how.submitted) as spark,
-            Session(
-                spark=spark, state_dir=state, strict=strict, tell=events.note
-            ) as session,
+            _spark(launch.submitted) as spark,
+            Session(spark=spark, tell=events.note) as session,
         ):
 
             def begin() -> Run:
-                return _begun(session, spec.script, name=name, **how_run)
+                script = ScriptText(spec.script, "<cell>")
+                return _begun(session, script, options, name=name)
 
             with _status_line(session):
                 ended = serve(
-                    name, begin, events, folder=folder, port=how.port, mode=how.stop,
-                    text=lambda error: str(job.located(error)),
+                    name, begin, events, folder=folder, port=launch.port,
+                    mode=launch.stop, text=lambda error: str(job.located(error)),
                 )  # fmt: skip
             for text in chain.from_iterable(map(_notes, session.runs.values())):
                 events.note(text)
@@ -212,8 +207,21 @@ def say_aside(text: str) -> None:
         pass
 
 
-def _begun(session: Session, sql: str, **options: Any) -> Run:
-    run = session.run(sql, traced=False, printed=True, **options)
+def _begun(
+    session: Session,
+    script: ScriptText,
+    options: RunOptions,
+    *,
+    name: str | None,
+    wait: bool = False,
+) -> Run:
+    run = session.run_with(
+        script.text,
+        replace(options, traced=False, printed=True),
+        name=name,
+        wait=wait,
+        source=script.name,
+    )
     if run is None:
         raise ArroyoError("The provided SQL does not contain a query")
     return run

@@ -19,7 +19,6 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.cli import notebook_file
 from arroyo_nb.cli.notebook_file import PlannedCell
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
-from arroyo_nb.flags import CellLine
 from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, folder, owner, spec_file, transfer
 from arroyo_nb.jobs.compatibility import JobVersion, Outcome, judge
 from arroyo_nb.jobs.promotion import promoted
@@ -31,7 +30,6 @@ from arroyo_nb.jobs.targets import LOCAL
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.explain.page import streaming_plan
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run.options import duration
 from arroyo_nb.run.stopping import StopMode
 
 Say: TypeAlias = Callable[[str], None]
@@ -75,15 +73,16 @@ def promote(
     there = out or notebook.parent / JOBS / name
     cell = notebook_file.find(notebook_file.streaming_cells(notebook, values), name)
     assert cell.plan is not None, "one with an error was refused"
+    options = cell.line.run_options()
     made = folder.promote(
         cell.plan,
         name,
         there,
-        trigger=duration(cell.line.get("trigger")),
+        trigger=options.trigger,
         origin=_origin(notebook, cell, there),
         deny=deny,
         target=target,
-        ends=_ends(cell.line),
+        ends=options.ends,
         overwrite=overwrite,
     )
     for finding in made.findings:
@@ -92,13 +91,6 @@ def promote(
         say(f"note: {note}")
     say(f"wrote {there}; run it with: {made.command}")
     return GOOD
-
-
-def _ends(line: CellLine) -> str:
-    """The options by which a cell ends."""
-    ends = (("until", "--until"), ("stop_after", "--for"))
-    given = ((option, line.get(key)) for key, option in ends)
-    return " and ".join(f"{option} {value}" for option, value in given if value)
 
 
 def attach(path: Path, *, say: Say) -> int:
@@ -243,7 +235,7 @@ def _drift(file: JobFile, path: Path, values: Mapping[str, Any]) -> Iterator[str
         cells = notebook_file.streaming_cells(notebook, values)
         cell = notebook_file.find(cells, origin.cell)
         assert cell.plan is not None, "one with an error was refused"
-        trigger = duration(cell.line.get("trigger"))
+        trigger = cell.line.run_options().trigger
         made = promoted(
             cell.plan, file.spec.name, trigger=trigger, before=file.spec, file=str(path)
         )

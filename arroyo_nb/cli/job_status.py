@@ -22,7 +22,7 @@ from arroyo_nb.jobs.runner.log import log_path, read_events, sentence
 from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.jobs.status import status as spec_status
 from arroyo_nb.run.names import safe_name
-from arroyo_nb.run.options import state_folder
+from arroyo_nb.run.option_values import state_folder
 
 Say: TypeAlias = Callable[[str], None]
 _Event: TypeAlias = dict[str, Any]

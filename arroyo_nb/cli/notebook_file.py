@@ -19,7 +19,6 @@ from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.flags import CellLine
 from arroyo_nb.parameters import bind
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.run.options import duration
 from arroyo_nb.source import ScriptText
 
 if TYPE_CHECKING:
@@ -150,10 +149,10 @@ class _CellReader:
             sql = bind(body, {**self._assigned, **self._given})
         except ArroyoError as error:
             raise error.at(ScriptText(body, place)) from None
-        ttl = duration(line.get("ttl"))
-        strict = self._strict or line.get("strict", False)
+        options = line.run_options()
+        strict = self._strict or options.strict
         plan = plan_script(sql, self._catalog, strict=strict, name=place)
-        return plan if ttl is None else plan.with_updating_ttl(ttl)
+        return plan if options.ttl is None else plan.with_updating_ttl(options.ttl)
 
     def _next_name(self) -> str:
         # As the magics count: a name for each cell that has none.

@@ -147,7 +147,7 @@ def _flags(line: str) -> Iterator[tuple[str, str]]:
     if before in FLAG_VALUES:
         yield from ((value, "value") for value in FLAG_VALUES[before])
     else:
-        yield from ((name, "option") for name in flags.BY_NAME)
+        yield from ((name, "option") for name in flags.FLAGS_BY_NAME)
 
 
 def _command(session: Session, line: str) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ from arroyo_nb.jobs import PLAN, SPEC
 from arroyo_nb.jobs.review import review
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import load
+from arroyo_nb.run.options import job_options
 
 NOTES = ".promoted.json"
 """The check sums, beside the spec."""
@@ -148,7 +149,7 @@ def _parts(spec: JobSpec) -> dict[str, str]:
         "state": spec.state,
         "udfs": spec.udfs,
         "tags": sorted(spec.tags.items()),
-        **asdict(spec.options),
+        **{row.field: value for row, value in job_options(spec.options)},
     }
     return {name: _digest(repr(value)) for name, value in parts.items()}
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any, NamedTuple
 
 from arroyo_nb.jobs import document
 from arroyo_nb.options import REFERENCE
+from arroyo_nb.run.options import DEFAULTS, RunOptions, job_options
 
 VERSION = 1
 STATE = "state"
@@ -22,8 +22,6 @@ STATE = "state"
 
 SEPARATOR = "\n;\n"
 """Between the texts of a script: a text may end with a comment."""
-
-_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 
 
 class TableDefinition(NamedTuple):
@@ -64,33 +62,6 @@ class Origin(NamedTuple):
 
 
 @dataclass(frozen=True)
-class JobOptions:
-    """How a job is run.
-
-    Parameters
-    ----------
-    strict
-        Refuse what Arroyo itself would refuse.
-    parallelism
-        Tasks that run at once; None: one for each core.
-    trigger
-        Least time between micro-batches, and so between checkpoints; None: a second
-        where rows come without end, else as soon as there are rows.
-    ttl
-        How long an updating query keeps an idle key; None: as the script SETs.
-    real_time
-        Run in Spark's real-time mode: records go from topic to topic one by one, and
-        the trigger is the time between checkpoints.
-    """
-
-    strict: bool = False
-    parallelism: int | None = None
-    trigger: timedelta | None = None
-    ttl: timedelta | None = None
-    real_time: bool = False
-
-
-@dataclass(frozen=True)
 class JobSpec:
     """A job, apart from any notebook.
 
@@ -105,7 +76,7 @@ class JobSpec:
     origin
         The cell that it was made of.
     options
-        How it is run.
+        How it is run, as far as a spec can say it.
     state
         Folder of the checkpoint, from the spec's own.
     udfs
@@ -120,7 +91,7 @@ class JobSpec:
     sql: str
     tables: tuple[TableDefinition, ...] = ()
     origin: Origin | None = None
-    options: JobOptions = field(default_factory=JobOptions)
+    options: RunOptions = DEFAULTS
     state: str = STATE
     udfs: tuple[Udf, ...] = ()
     packages: Mapping[str, str] = field(default_factory=dict)
@@ -155,26 +126,13 @@ class JobSpec:
         return document.write({key: value for key, value in parts.items() if value})
 
 
-def _options_data(options: JobOptions) -> dict[str, Any]:
-    parts = {
-        "mode": "strict" if options.strict else None,
-        "parallelism": options.parallelism,
-        "trigger": options.trigger and written(options.trigger),
-        "ttl": options.ttl and written(options.ttl),
-        "real_time": options.real_time or None,
+def _options_data(options: RunOptions) -> dict[str, Any]:
+    """The options that are not as they are by default, as the file has them."""
+    return {
+        row.job_key: row.write(value)
+        for row, value in job_options(options)
+        if value != getattr(DEFAULTS, row.field)
     }
-    return {key: value for key, value in parts.items() if value is not None}
-
-
-def written(length: timedelta) -> str:
-    """A duration in the largest unit of which it is a whole number.
-
-    >>> written(timedelta(minutes=90)), written(timedelta(microseconds=1500))
-    ('90m', '1.5ms')
-    """
-    length_ms = length / timedelta(milliseconds=1)
-    unit, size = next((u for u in _UNITS if length_ms % u[1] == 0), _UNITS[-1])
-    return f"{length_ms / size:.3f}".rstrip("0").rstrip(".") + unit
 
 
 def _udf_data(udf: Udf) -> dict[str, str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import ArroyoError, PromoteProblem, raise_all
 from arroyo_nb.jobs import document
@@ -18,7 +17,6 @@ from arroyo_nb.jobs.spec import (
     SEPARATOR,
     STATE,
     VERSION,
-    JobOptions,
     JobSpec,
     Origin,
     TableDefinition,
@@ -26,7 +24,8 @@ from arroyo_nb.jobs.spec import (
 )
 from arroyo_nb.jobs.validation import job_schema, problems
 from arroyo_nb.options import REFERENCE
-from arroyo_nb.run.options import checkpoint_interval, duration, state_folder
+from arroyo_nb.run.option_values import checkpoint_interval, state_folder
+from arroyo_nb.run.options import OPTIONS, RunOption, RunOptions
 from arroyo_nb.source import ScriptText, Span
 
 if TYPE_CHECKING:
@@ -267,22 +266,19 @@ def _spec(item: Item) -> JobSpec:
     )
 
 
-def _options(items: Mapping[str, Item]) -> JobOptions:
-    parallelism = items.get("parallelism")
-    return JobOptions(
-        strict="mode" in items and items["mode"].plain == "strict",
-        parallelism=None if parallelism is None else parallelism.plain,
-        trigger=_duration(items.get("trigger")),
-        ttl=_duration(items.get("ttl")),
-        real_time="real_time" in items and items["real_time"].plain,
-    )
+def _options(items: Mapping[str, Item]) -> RunOptions:
+    values = {
+        row.field: _parsed(row, items[row.job_key])
+        for row in OPTIONS
+        if row.job_key in items
+    }
+    return RunOptions(**values)
 
 
-def _duration(item: Item | None) -> timedelta | None:
+def _parsed(option: RunOption, item: Item) -> Any:
     try:
-        return None if item is None else duration(item.plain)
+        return option.parse(item.plain)
     except ArroyoError as problem:
-        assert item is not None
         problem.span = item.span
         raise
 

@@ -34,7 +34,8 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.run.gate import BatchGate
 from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.observe.snapshot import RunState, before_end, naive
-from arroyo_nb.run.options import END, RunOptions
+from arroyo_nb.run.option_values import END
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.run.stopping import StopMode
@@ -50,6 +51,7 @@ from arroyo_nb.spark.lower import Read
 from arroyo_nb.spark.slots import Slots
 from arroyo_nb.spark.state_config import StateConfig, query_settings
 from arroyo_nb.state.folder import StateFolder
+from arroyo_nb.state.header import NO_SPEC, StateSpec
 from arroyo_nb.state.identity import plan_identity
 
 if TYPE_CHECKING:
@@ -117,6 +119,7 @@ class Execution:
         outputs: tuple[Output, ...] | None,
         *,
         temporary: bool,
+        state_spec: StateSpec = NO_SPEC,
     ) -> None:
         self._name = name
         with _placed(plan):
@@ -125,12 +128,12 @@ class Execution:
                 plan.sinks,
                 speed=options.speed,
                 tick=options.trigger or options.flush,
-                stepping=options.stepping,
+                stepping=options.step,
                 ends_after=_patience(options),
             )
         for output in self.outputs:
-            output.gate.reset(paused=options.stepping and self.feeds.streamed)
-        if options.stepping:
+            output.gate.reset(paused=options.step and self.feeds.streamed)
+        if options.step:
             self._refuse_unpausable()
         self.state = RunState.STARTING
         self.note = "waiting for the engine"
@@ -140,6 +143,7 @@ class Execution:
         self._engine = engine
         self._folder = folder
         self._temporary = temporary
+        self._state_spec = state_spec
         self._options = options
         # One that is resumed goes on with its age, as with its rows.
         lived_s = max((output.lived_s for output in self.outputs), default=0.0)
@@ -288,8 +292,7 @@ class Execution:
                 self._folder,
                 identity=self._identity,
                 name=self._name,
-                spec=self._options.spec,
-                differs=self._options.differs,
+                spec=self._state_spec,
             )
             claim.inspect(len(self.outputs))
             spark = self._engine.session

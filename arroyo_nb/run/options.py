@@ -1,52 +1,43 @@
-"""How a script is run, and how a user may write that."""
+"""The options of a run: one type, and one table of what each is called and means.
+
+Options are parsed once, at the edge: by :meth:`RunOptions.parse` where Python or a cell
+gives them, by :mod:`arroyo_nb.jobs.spec_file` where a job spec does. Everything behind
+the edge takes a :class:`RunOptions`.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
-from arroyo_nb.engine.paths import user_path
-from arroyo_nb.errors import RunProblem
-from arroyo_nb.state.header import StateHeader, untold
-
-DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?\s*\Z")
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
-UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
-
-
-CHECKPOINT = timedelta(seconds=30)
-"""The time between checkpoints in real-time mode, where no trigger is given: what came
-since the last one is written again by who goes on after a crash."""
-
-LEAST_CHECKPOINT = timedelta(seconds=5)
-"""The shortest one that Spark takes."""
-
-LONGEST_CHECKPOINT = timedelta(seconds=100)
-"""A stop waits for the next one, and a job has two minutes for that."""
+from arroyo_nb.run.option_values import (
+    duration,
+    duration_text,
+    ending,
+    playing_speed,
+    size_bytes,
+    state_folder,
+)
 
 FLUSH = timedelta(milliseconds=250)
 JOB_FLUSH = timedelta(seconds=1)
-"""How often live changes are told, where no trigger is given: to who looks at them, and
-by a job, to which fewer and larger batches matter more."""
+"""How often live changes are emitted where no trigger is given: to a panel, and by a
+job, to which fewer and larger batches matter more."""
 
+STRICT = "strict"
+"""The mode of a job spec in which scripts that Arroyo would refuse are refused."""
 
 BUDGET_BYTES = 2**30
-"""What a run keeps of its rows, where nothing else is said."""
-
-SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*\Z", re.IGNORECASE)
-_UNIT_BYTES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-END: Literal["end"] = "end"
-"""What is written in place of an event time for the end that topics have now."""
+"""What a run keeps of its rows where no budget is given."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a script is run.
+    """How a script is run; see :data:`OPTIONS` for how users write each.
 
     Parameters
     ----------
@@ -56,211 +47,179 @@ class RunOptions:
         Whether rows of written sinks are kept for a preview too.
     speed
         ``"max"``, or how many times faster than event time chunks are released.
+    strict
+        Whether scripts that Arroyo would refuse are refused.
+    ttl
+        How long an updating query keeps an idle key; None: as the script SETs.
     trigger
-        Least time between micro-batches; None: as soon as there are rows.
-    flush
-        Where no trigger is given, how often a source that is played at a speed
-        releases rows, and the trigger of updating queries over a source without end.
+        Least time between micro-batches; None: as soon as there are rows. In real-time
+        mode the time between checkpoints.
     stop_after
         Wall time after which the run is stopped; the engine's start is not in it.
     until
         Event time (naive UTC) that the watermark must reach for the run to be stopped.
-        :data:`END`: topics are read only to where they end when the run begins.
-    stepping
+        ``"end"``: topics are read only to where they end when the run begins.
+    step
         Whether chunks are released one by one, by ``Run.step``.
     traced
         Whether windows and late rows are counted.
     real_time
-        Whether queries run in Spark's real-time mode; the trigger is then the time
-        between checkpoints.
+        Whether queries run in Spark's real-time mode.
     printed
         Whether bare SELECTs go to standard output as JSON lines, and none are kept.
     budget_bytes
         What the rows that are kept may take on the disk; 0: only the newest are kept,
         in memory.
-    spec
-        What the state folder says of what is run, for who judges a change of it.
-    differs
-        Tells how the query whose state was found is another one, in lines.
+    state_dir
+        Folder with the state folders of runs; None: the session's, or a temporary one.
+    parallelism
+        Tasks that run at once; None: one for each core. A job's only.
     """
 
     sinks: bool = True
     keep: bool = False
     speed: float | str = "max"
+    strict: bool = False
+    ttl: timedelta | None = None
     trigger: timedelta | None = None
-    flush: timedelta = FLUSH
     stop_after: timedelta | None = None
     until: datetime | Literal["end"] | None = None
-    stepping: bool = False
+    step: bool = False
     traced: bool = True
     real_time: bool = False
     printed: bool = False
     budget_bytes: int = BUDGET_BYTES
-    spec: str = ""
-    differs: Callable[[StateHeader], str] = untold
+    state_dir: Path | None = None
+    parallelism: int | None = None
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any]) -> RunOptions:
+        """The options as users give them, by their names in :data:`OPTIONS`.
+
+        Raises
+        ------
+        RunProblem
+            When a value is not one of its option.
+
+        >>> RunOptions.parse({"trigger": "250ms"}).trigger
+        datetime.timedelta(microseconds=250000)
+        """
+        rows = ((BY_NAME[name], value) for name, value in given.items())
+        return cls(**{row.field: row.parse(value) for row, value in rows})
+
+    @property
+    def flush(self) -> timedelta:
+        """Where no trigger is given: how often a source that is played at a speed
+        releases rows, and the trigger of updating queries over a source without end."""
+        return JOB_FLUSH if self.printed else FLUSH
 
     @property
     def ends(self) -> str:
         """The options by which the run ends early, as a cell writes them."""
-        ends = (("--until", self.until), ("--for", self.stop_after))
-        return " and ".join(f"{name} {value}" for name, value in ends if value)
-
-
-def state_folder(named: str | Path) -> Path:
-    """The folder that a user names to keep state in.
-
-    Raises
-    ------
-    RunProblem
-        When it is the address of a store, which has no folders.
-
-    >>> state_folder("/mnt/state").as_posix()
-    '/mnt/state'
-    """
-    text = str(named)
-    # A path has lost one of the slashes.
-    if (found := _ADDRESS.match(text)) is not None:
-        raise RunProblem(
-            f"state is kept in a folder: '{text}' is an address of '{found[1]}'",
-            hint="name a folder; on a cluster one that is mounted at the same path on "
-            "every node",
+        limits = (BY_NAME[name] for name in ("until", "stop_after"))
+        values = ((row, getattr(self, row.field)) for row in limits)
+        return " and ".join(
+            f"{o.flag} {o.write(value)}" for o, value in values if value
         )
-    # Now: Spark wants an address, and the process may go to another folder.
-    return user_path(named).absolute()
 
 
-def size_bytes(value: str | int) -> int:
-    """A size such as ``1GB``, ``200 MB``; a bare number is bytes.
+DEFAULTS = RunOptions()
 
-    Raises
-    ------
-    RunProblem
-        When it is not one.
 
-    >>> size_bytes("1.5GB")
-    1610612736
+def _as_given(value: Any) -> Any:
+    return value
+
+
+def _folder(value: str | Path | None) -> Path | None:
+    return None if value is None else state_folder(value)
+
+
+def _mode(value: bool | str) -> bool:
+    # A job spec names the mode; its schema has refused other names.
+    return value == STRICT if isinstance(value, str) else value
+
+
+def _mode_text(strict: bool) -> str:
+    return STRICT if strict else "default"
+
+
+@dataclass(frozen=True)
+class RunOption:
+    """One option, and where users may write it.
+
+    Parameters
+    ----------
+    name
+        The keyword of :meth:`arroyo_nb.session.Session.run`.
+    doc
+        One line of help.
+    parse
+        Turns what a user writes, or the value itself, into the value.
+    write
+        Turns the value into what a job spec says.
+    flag
+        How a cell and the command line write it; empty: they cannot.
+    metavar
+        What its value is called in the help; None: the flag takes none.
+    job_key
+        Its key in the ``options`` of a job spec; empty: a spec cannot say it.
+    field
+        The field of :class:`RunOptions`; by default the name.
+    in_python
+        Whether :meth:`arroyo_nb.session.Session.run` takes it.
     """
-    match = SIZE.match(str(value))
-    if match is None:
-        raise RunProblem(
-            f"'{value}' is not a size", hint="write one like 200MB, 1GB or 0"
-        )
-    return int(float(match[1]) * _UNIT_BYTES[match[2].upper()])
+
+    name: str
+    doc: str
+    parse: Callable[[Any], Any] = _as_given
+    write: Callable[[Any], Any] = _as_given
+    flag: str = ""
+    metavar: str | None = None
+    job_key: str = ""
+    field: str = ""
+    in_python: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.field:
+            object.__setattr__(self, "field", self.name)
 
 
-def duration(value: str | timedelta | None) -> timedelta | None:
-    """A duration such as ``250ms``, ``30s``, ``1.5 h``; a bare number is seconds.
+OPTIONS = (
+    RunOption("sinks", "INSERTs write to their tables, not to a preview",
+              flag="--sinks"),
+    RunOption("keep", "keep rows for a preview beside the sinks that are written"),
+    RunOption("speed", "how many times faster than event time, or max", playing_speed,
+              flag="--speed", metavar="N"),
+    RunOption("strict", "refuse what Arroyo would refuse", _mode, _mode_text,
+              flag="--strict", job_key="mode"),
+    RunOption("parallelism", "tasks that run at once", job_key="parallelism",
+              in_python=False),
+    RunOption("trigger", "least time between micro-batches, 250ms", duration,
+              duration_text, flag="--trigger", metavar="TIME", job_key="trigger"),
+    RunOption("ttl", "forget keys of updating queries that are idle", duration,
+              duration_text, flag="--ttl", metavar="TIME", job_key="ttl"),
+    RunOption("state_dir", "keep state here, and resume", _folder),
+    RunOption("stop_after", "stop after a time, such as 30s or 5m", duration,
+              duration_text, flag="--for", metavar="TIME"),
+    RunOption("until", "stop when the watermark reaches an event time, or topics where "
+              "they end now", ending, flag="--until",
+              metavar="'2013-01-01 12:00'|end"),
+    RunOption("step", "start paused; Step reads one chunk of each source: at a --speed "
+              "what is due at once, else all of a small file", flag="--step"),
+    RunOption("traced", "count the rows of windows and late rows"),
+    RunOption("real_time", "run in Spark's real-time mode", job_key="real_time"),
+    RunOption("printed", "print the rows of bare SELECTs as JSON lines"),
+    RunOption("budget", "disk that kept rows may take, 1GB if not said: above it the "
+              "oldest go", size_bytes, flag="--budget", metavar="SIZE",
+              field="budget_bytes"),
+)  # fmt: skip
+"""Every option: parsing, the flags of cells, job specs and the command line read it."""
 
-    Raises
-    ------
-    RunProblem
-        When it is not one, or not positive.
-
-    >>> duration("250ms")
-    datetime.timedelta(microseconds=250000)
-    """
-    if value is None:
-        return None
-    if isinstance(value, timedelta):
-        length = value
-    elif match := DURATION.match(value):
-        length = _seconds(float(match[1]) * UNIT_S[match[2] or "s"])
-    else:
-        raise RunProblem(
-            f"'{value}' is not a duration", hint="write one like 250ms, 30s, 5m or 2h"
-        )
-    if length <= timedelta():
-        raise RunProblem("a duration must be positive", hint="leave it out instead")
-    return length
-
-
-def _seconds(count: float) -> timedelta:
-    try:
-        return timedelta(seconds=count)
-    except OverflowError:
-        raise RunProblem(
-            f"a duration of {count:g} s is too long", hint="leave it out instead"
-        ) from None
-
-
-def checkpoint_interval(trigger: timedelta | None) -> timedelta:
-    """The trigger of a run in real-time mode.
-
-    Raises
-    ------
-    RunProblem
-        When it is too short, or too long.
-
-    >>> checkpoint_interval(None)
-    datetime.timedelta(seconds=30)
-    """
-    chosen = trigger or CHECKPOINT
-    if not LEAST_CHECKPOINT <= chosen <= LONGEST_CHECKPOINT:
-        raise RunProblem(
-            "in real-time mode the trigger is the time between checkpoints: from "
-            f"{LEAST_CHECKPOINT.seconds}s to {LONGEST_CHECKPOINT.seconds}s",
-            hint="no record waits for it: leave it out",
-        )
-    return chosen
+BY_NAME: Mapping[str, RunOption] = MappingProxyType({o.name: o for o in OPTIONS})
 
 
-def ending(value: str | datetime | None) -> datetime | Literal["end"] | None:
-    """Until when to run: an event time as :func:`instant` reads it, or :data:`END`.
-
-    Raises
-    ------
-    RunProblem
-        When it is neither.
-
-    >>> ending("end")
-    'end'
-    """
-    return END if value == END else instant(value)
-
-
-def instant(value: str | datetime | None) -> datetime | None:
-    """An event time such as ``2013-02-08 12:00``, as naive UTC.
-
-    Raises
-    ------
-    RunProblem
-        When it is not one.
-
-    >>> instant("2013-02-08T12:00:00+02:00")
-    datetime.datetime(2013, 2, 8, 10, 0)
-    """
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise RunProblem(
-                f"'{value}' is not a time",
-                hint="write one like 2013-02-08 12:00, or end for the end that topics "
-                "have now; to run for some time, write --for 30s (in Python "
-                "stop_after='30s')",
-            ) from None
-    if value is None or value.tzinfo is None:
-        return value
-    return value.astimezone(UTC).replace(tzinfo=None)
-
-
-def playing_speed(value: float | str) -> float | str:
-    """``"max"``, or a positive factor on event time.
-
-    Raises
-    ------
-    RunProblem
-        When it is neither.
-    """
-    if value == "max":
-        return "max"
-    try:
-        factor = float(value)
-    except ValueError:
-        factor = 0.0
-    if not 0 < factor < float("inf"):
-        raise RunProblem(
-            f"speed '{value}' is not a positive number",
-            hint="write 'max', or how many seconds of event time a second shows",
-        )
-    return factor
+def job_options(options: RunOptions) -> Iterator[tuple[RunOption, Any]]:
+    """The options that a job spec says, with their values."""
+    for row in OPTIONS:
+        if row.job_key:
+            yield row, getattr(options, row.field)

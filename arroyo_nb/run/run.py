@@ -25,10 +25,12 @@ from arroyo_nb.run.observe import late_rows
 from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
-from arroyo_nb.run.options import RunOptions, playing_speed
+from arroyo_nb.run.option_values import playing_speed
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.sources.fit_notes import WAIT_S as FIT_S
 from arroyo_nb.run.stopping import StopMode, stop_mode
+from arroyo_nb.state.header import NO_SPEC, StateSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +90,7 @@ class Run(BackgroundTask):
         temporary: bool = False,
         outputs: tuple[Output, ...] | None = None,
         views: RunViews | None = None,
+        state_spec: StateSpec = NO_SPEC,
     ) -> None:
         self.name = name
         self.handle = "Run"
@@ -96,9 +99,17 @@ class Run(BackgroundTask):
         self.folder = folder
         self.options = options
         self.temporary = temporary
+        self.state_spec = state_spec
         self._engine = engine
         self._execution = Execution(
-            name, plan, engine, folder, options, outputs, temporary=temporary
+            name,
+            plan,
+            engine,
+            folder,
+            options,
+            outputs,
+            temporary=temporary,
+            state_spec=state_spec,
         )
 
     def __enter__(self) -> Run:

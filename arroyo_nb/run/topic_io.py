@@ -15,7 +15,7 @@ from arroyo_nb.kafka.emit.targets import EmitOptions, Names
 from arroyo_nb.kafka.recording import Recording, RecordingLimits, TopicRecorder
 from arroyo_nb.run.emission import Emission, EmissionPace
 from arroyo_nb.run.interrupts import Interrupted, defer_interrupts
-from arroyo_nb.run.options import duration
+from arroyo_nb.run.option_values import duration
 from arroyo_nb.tape.redaction import Redactor
 
 BEGINNINGS = (None, "latest", "earliest")

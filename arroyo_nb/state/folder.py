@@ -37,10 +37,11 @@ from arroyo_nb.state.checkpoint import Checkpoint, inspect_checkpoint, newest_ch
 from arroyo_nb.state.files import HEARTBEAT, LOCK, OUTPUTS, ROWS
 from arroyo_nb.state.header import (
     AFRESH,
+    NO_SPEC,
     STAMP,
     StateHeader,
+    StateSpec,
     beside,
-    untold,
     waiting,
 )
 from arroyo_nb.state.identity import fingerprint
@@ -129,9 +130,7 @@ class StateFolder:
     name
         The run's name, told to whoever meets the lock.
     spec
-        See :class:`StateHeader`.
-    differs
-        Tells how the query whose state was found is another one, in lines.
+        What was run, for who has to judge a change of it.
 
     Raises
     ------
@@ -146,8 +145,7 @@ class StateFolder:
         *,
         identity: str,
         name: str,
-        spec: str = "",
-        differs: Callable[[StateHeader], str] = untold,
+        spec: StateSpec = NO_SPEC,
     ) -> None:
         self.path = path
         self.checkpoints: tuple[Checkpoint, ...] = ()
@@ -170,8 +168,9 @@ class StateFolder:
                 hint="name a folder that this user may write",
             ) from error
         try:
-            stamp = StateHeader(fingerprint(identity), name, at=str(path), spec=spec)
-            self.resumed, self.buckets = self._claim(stamp, differs)
+            query, at = fingerprint(identity), str(path)
+            stamp = StateHeader(query, name, at=at, spec=spec.text)
+            self.resumed, self.buckets = self._claim(stamp, spec.differences)
         except BaseException:
             self.release()
             raise

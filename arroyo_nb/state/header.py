@@ -8,6 +8,7 @@ not whole, and counts for nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -97,9 +98,28 @@ class StateHeader:
         return stamp
 
 
-def untold(_: StateHeader) -> str:
-    """Nothing is known of how queries differ."""
+def _nothing(_: StateHeader) -> str:
     return ""
+
+
+@dataclass(frozen=True)
+class StateSpec:
+    """What a state folder says of what is run, beside its fingerprint.
+
+    Parameters
+    ----------
+    text
+        See :attr:`StateHeader.spec`.
+    differences
+        Says, in lines, how the query whose state was found is another one; nothing,
+        where that is not known.
+    """
+
+    text: str = ""
+    differences: Callable[[StateHeader], str] = _nothing
+
+
+NO_SPEC = StateSpec()
 
 
 def found(folder: Path) -> StateHeader | None:

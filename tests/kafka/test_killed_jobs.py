@@ -15,7 +15,8 @@ from functools import partial
 import pytest
 from topic_queries import COLUMNS, FIRST, MINUTE, QUERIES, answer, told
 
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, TableDefinition
+from arroyo_nb.jobs.spec import JobSpec, TableDefinition
+from arroyo_nb.run.options import RunOptions
 
 FLIGHTS = """
 CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '30 minutes')
@@ -63,7 +64,7 @@ class Job:
             TableDefinition("flights", FLIGHTS.strip()),
             TableDefinition("t", declared),
         )
-        options = JobOptions(trigger=TRIGGER)
+        options = RunOptions(trigger=TRIGGER)
         spec = JobSpec("job", script, tables, options=options)
         self._path = folder / "job.yaml"
         self._path.write_text(spec.text)

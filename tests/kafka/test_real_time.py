@@ -12,9 +12,10 @@ import pytest
 
 from arroyo_nb.errors import ArroyoError, DataProblem, RunProblem
 from arroyo_nb.jobs import spec_file
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, TableDefinition
+from arroyo_nb.jobs.spec import JobSpec, TableDefinition
 from arroyo_nb.run.observe.snapshot import RunState
-from arroyo_nb.run.options import CHECKPOINT, LEAST_CHECKPOINT, duration
+from arroyo_nb.run.option_values import CHECKPOINT, LEAST_CHECKPOINT, duration
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText
 
 COLUMNS = "id BIGINT NOT NULL, town TEXT, price DECIMAL(8, 2), at TIMESTAMP(3)"
@@ -279,5 +280,5 @@ def test_a_job_that_cannot_run_so_is_refused_with_the_line(source, made):
 
 def spec_of(source, made, trigger=None, query=QUERY):
     table = TableDefinition("t", source.declared(COLUMNS).strip().rstrip(";"))
-    options = JobOptions(real_time=True, trigger=duration(trigger))
+    options = RunOptions(real_time=True, trigger=duration(trigger))
     return JobSpec("job", made.sink("") + query, (table,), options=options)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from arroyo_nb.cli import main
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, TableDefinition, Udf
+from arroyo_nb.jobs.spec import JobSpec, TableDefinition, Udf
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText
 
 FLIGHTS = "CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights')"
@@ -26,7 +27,7 @@ SPEC = JobSpec(
     "honolulu",
     SINK + "INSERT INTO answers SELECT flight, dest FROM far;\n",
     (TableDefinition("flights", FLIGHTS), TableDefinition("far", VIEW)),
-    options=JobOptions(parallelism=1, trigger=timedelta(milliseconds=100)),
+    options=RunOptions(parallelism=1, trigger=timedelta(milliseconds=100)),
     packages={"pyspark": "1.0", "not-there-at-all": "2"},
 )
 
@@ -72,7 +73,7 @@ def test_a_job_runs_by_itself_and_goes_on_from_its_checkpoint(job, tmp_path):
     assert "made with not-there-at-all 2, which is not here" in done.stderr
     assert (tmp_path / "jobs" / "state" / "honolulu" / "run.json").is_file()
     # Also when what is no part of its plan has changed.
-    layout = replace(SPEC, sql="-- far away\n" + SPEC.sql, options=JobOptions())
+    layout = replace(SPEC, sql="-- far away\n" + SPEC.sql, options=RunOptions())
     again = run(job(layout), answers)
     assert again.returncode == 0, again.stderr
     state = tmp_path / "jobs" / "state" / "honolulu"

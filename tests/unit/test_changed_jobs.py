@@ -13,6 +13,7 @@ from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText, Span
 from arroyo_nb.state.folder import StateFolder
+from arroyo_nb.state.header import StateSpec
 from arroyo_nb.state.identity import plan_identity
 
 SPEC = JobSpec(
@@ -39,7 +40,10 @@ def folder(tmp_path, monkeypatch):
     plan = read(ScriptText(SPEC.text)).plan()
     state = tmp_path / "state" / "busy"
     StateFolder(
-        state, identity=plan_identity(plan), name="busy", spec=kept(plan, RunOptions())
+        state,
+        identity=plan_identity(plan),
+        name="busy",
+        spec=StateSpec(kept(plan, RunOptions())),
     ).release()
     return tmp_path
 
@@ -106,7 +110,7 @@ class Refusing:
     def __exit__(self, *_):
         pass
 
-    def run(self, *_, **__):
+    def run_with(self, *_, **__):
         raise RunProblem(
             "the folder of 'made' cannot be written", span=Span(60, 66)
         ).at(ScriptText(ROWS.script, "<cell>"))

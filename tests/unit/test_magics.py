@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -89,7 +89,8 @@ class FakeSession:
         self.catalog = Catalog()
         self.engine = SimpleNamespace(warm_up=lambda: None)
         self.runs: dict[str, FakeRun] = {}
-        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.calls: list[tuple[str, RunOptions]] = []
+        self.names: list[str] = []
         self.next: Callable[[str], FakeRun | None] = lambda name: FakeRun(
             name, RUNNING, FINISHED
         )
@@ -99,17 +100,18 @@ class FakeSession:
 
     lookup = Session.lookup
 
-    def run(self, sql: str, **options: Any) -> FakeRun | None:
+    def run_with(self, sql: str, options: RunOptions, *, name: str) -> FakeRun | None:
         self.calls.append((sql, options))
         for made in self.defines:
             self.catalog = self.catalog.define(made)
-        run = self.next(options["name"])
+        self.names.append(name)
+        run = self.next(name)
         if run is not None:
             self.runs[run.name] = run
         return run
 
-    def plan(self, sql: str, **options: Any) -> FakeRun:
-        self.calls.append((sql, options))
+    def plan(self, sql: str, *, strict: bool) -> FakeRun:
+        self.calls.append((sql, RunOptions(strict=strict)))
         return FakeRun("script")
 
     def get(self, name: str) -> FakeRun:
@@ -168,19 +170,18 @@ def test_every_option_reaches_the_session(cells: Cells) -> None:
     )
     sql, options = cells.session.calls[0]
     assert sql == "-- --rows 3\nSELECT 1\n"
-    assert options.pop("stop_after").total_seconds() == 30
-    assert options.pop("trigger").total_seconds() == 0.25
-    assert options.pop("ttl").total_seconds() == 90
-    assert options == {
-        "name": "d",
-        "until": "2013-01-02",
-        "speed": "60",
-        "step": True,
-        "sinks": True,
-        "strict": True,
-        "keep": True,
-        "budget": "1GB",
-    }
+    assert list(cells.session.runs) == ["d"]
+    assert options == RunOptions(
+        stop_after=timedelta(seconds=30),
+        trigger=timedelta(milliseconds=250),
+        ttl=timedelta(seconds=90),
+        until=datetime(2013, 1, 2),
+        speed=60.0,
+        step=True,
+        sinks=True,
+        strict=True,
+        keep=True,
+    )
     assert cells.shell.user_ns["d"] is cells.session.runs["d"]
 
 
@@ -217,7 +218,7 @@ def test_headless_is_bounded_for_an_endless_source(cells: Cells) -> None:
 
 @pytest.mark.parametrize(
     ("options", "paused"),
-    [(RunOptions(stepping=True), True), (RunOptions(speed=1.0), False)],
+    [(RunOptions(step=True), True), (RunOptions(speed=1.0), False)],
 )
 def test_headless_is_bounded_for_what_waits(
     cells: Cells, options: RunOptions, paused: bool
@@ -296,7 +297,7 @@ def test_a_cell_run_again_replaces_its_own_run_and_says_so(cells: Cells) -> None
     assert "replaced" not in cells.run("%%arroyo --no-wait\nSELECT 2")
     again = cells.run("%%arroyo --no-wait\nSELECT 1")
     assert "replaced query_1, which was still running" in again
-    assert [options["name"] for _, options in cells.session.calls] == [
+    assert cells.session.names == [
         "query_1",
         "query_2",
         "query_1",
@@ -310,7 +311,7 @@ def test_cell_id_names_the_run_where_the_text_changes(
     monkeypatch.setattr(cells.shell, "get_parent", lambda: request, raising=False)
     cells.run("%%arroyo\nSELECT 1")
     cells.run("%%arroyo\nSELECT 2")
-    assert {options["name"] for _, options in cells.session.calls} == {"query_1"}
+    assert set(cells.session.names) == {"query_1"}
 
 
 def test_a_cell_that_changes_its_name_stops_its_old_run(
@@ -530,7 +531,7 @@ def test_config_lists_the_defaults_and_they_hold(cells: Cells) -> None:
     assert "ArroyoMagics.headless_for" in cells.run("%config ArroyoMagics")
     cells.run("%config ArroyoMagics.speed = '60'")
     cells.run("%%arroyo\nSELECT 1")
-    assert cells.session.calls[0][1]["speed"] == "60"
+    assert cells.session.calls[0][1].speed == 60.0
 
 
 class FakeScreen:

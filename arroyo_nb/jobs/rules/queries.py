@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob
-from arroyo_nb.jobs.spec import written
 from arroyo_nb.plan import DEFAULT_TTL
 from arroyo_nb.plan.nodes import (
     LatestRow,
@@ -18,6 +17,7 @@ from arroyo_nb.plan.nodes import (
     UpdatingRank,
 )
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
+from arroyo_nb.run.option_values import duration_text
 from arroyo_nb.sql.statements import SetOption
 
 _RANDOM = frozenset(("random", "uuid"))
@@ -44,7 +44,9 @@ def unbounded_state(job: LintedJob) -> Iterator[Hit]:
         *job.of(UpdatingRank),
         *job.of(UpdatingJoin),
     ):
-        said = f"each key is kept for {written(job.plan.updating_ttl)}, the default"
+        said = (
+            f"each key is kept for {duration_text(job.plan.updating_ttl)}, the default"
+        )
         yield Hit(said, node.span)
 
 

@@ -26,7 +26,7 @@ from arroyo_nb.engine.paths import (
 )
 from arroyo_nb.engine.program import Program
 from arroyo_nb.kafka.emit.targets import EmitOptions, to_tape
-from arroyo_nb.run.options import state_folder
+from arroyo_nb.run.option_values import state_folder
 
 PRINT = """
 public class Print {

@@ -21,9 +21,10 @@ from arroyo_nb.engine.jars import CONNECTOR, packages
 from arroyo_nb.engine.submitted import submitted
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.jobs.runner.supervisor import STOP_S
-from arroyo_nb.jobs.spec import JobOptions, JobSpec
+from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.jobs.targets import TARGETS
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.session import Session
 from arroyo_nb.source import ScriptText
 
@@ -40,7 +41,7 @@ ECHO = '#!/bin/sh\nfor word in "$@"; do printf "%s\\n" "$word"; done\n'
 
 
 def with_options(spec, **options):
-    return JobSpec(spec.name, spec.sql, options=JobOptions(**options))
+    return JobSpec(spec.name, spec.sql, options=RunOptions(**options))
 
 
 def delivered(spec, target, folder=Path("jobs/x")):

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from arroyo_nb.jobs.compatibility import RULINGS, Edit, JobVersion, Outcome, judge
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, Udf
+from arroyo_nb.jobs.spec import JobSpec, Udf
 from arroyo_nb.jobs.spec_file import read
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText
 
 EDITS = Path(__file__).parents[2] / "golden" / "edits"
-OPTIONS = JobOptions()
+OPTIONS = RunOptions()
 SPEC = JobSpec(
     "job",
     "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);\n"

@@ -10,8 +10,9 @@ from arroyo_nb.catalog import Catalog, Definition
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.frames import lookup_table
 from arroyo_nb.jobs.promotion import promoted
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, Origin, Udf
+from arroyo_nb.jobs.spec import JobSpec, Origin, Udf
 from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.run.options import RunOptions
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"
 FASTER = TICKS.replace("10", "20")
@@ -135,7 +136,12 @@ def test_a_job_that_is_promoted_again_keeps_what_no_cell_says():
         "job",
         "SELECT 1",
         origin=Origin("old.ipynb", "c"),
-        options=JobOptions(True, 4, timedelta(seconds=2), timedelta(hours=2)),
+        options=RunOptions(
+            strict=True,
+            parallelism=4,
+            trigger=timedelta(seconds=2),
+            ttl=timedelta(hours=2),
+        ),
         state="/data/state",
         udfs=(Udf("f", "python", "x = 1"),),
         packages={"pyspark": "3.0"},
@@ -155,9 +161,11 @@ def test_a_job_that_is_promoted_again_keeps_what_no_cell_says():
 def test_the_options_of_the_cell_are_those_of_the_job():
     sql = "SET updating_ttl = INTERVAL '1 hour'; SELECT counter FROM ticks"
     strict = plan_script(sql, planned(TICKS).catalog, strict=True)
-    assert promoted(strict, "job").spec.options == JobOptions(strict=True)
+    assert promoted(strict, "job").spec.options == RunOptions(strict=True)
     file = promoted(strict.with_updating_ttl(SECOND), "job", trigger=SECOND)
-    assert file.spec.options == JobOptions(True, None, SECOND, SECOND)
+    assert file.spec.options == RunOptions(
+        strict=True, parallelism=None, trigger=SECOND, ttl=SECOND
+    )
     assert file.plan().strict
     assert file.plan().updating_ttl == SECOND
 

@@ -10,12 +10,13 @@ from arroyo_nb.durable_files import read_checked, write_checked
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.jobs.compatibility import Edit, JobVersion, Outcome
 from arroyo_nb.jobs.resume import OnIncompatible, judged, kept, prepare
-from arroyo_nb.jobs.spec import JobOptions, JobSpec
+from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText
 from arroyo_nb.state.folder import StateFolder
+from arroyo_nb.state.header import StateSpec
 from arroyo_nb.state.identity import plan_identity
 
 TABLE = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);\n"
@@ -45,7 +46,7 @@ def folder(tmp_path):
         tmp_path / "job",
         identity=plan_identity(plan),
         name="job",
-        spec=kept(plan, RunOptions()),
+        spec=StateSpec(kept(plan, RunOptions())),
     )
     (run.sink(0) / "batches.json").write_text("{}")
     run.lookups()
@@ -59,7 +60,7 @@ def done(folder, spec, wish=OnIncompatible.GO_ON):
 
 def test_what_is_compatible_goes_on_in_its_place(folder):
     assert done(folder, SPEC) == []
-    options = JobOptions(trigger=timedelta(seconds=2), parallelism=3)
+    options = RunOptions(trigger=timedelta(seconds=2), parallelism=3)
     told = done(folder, replace(SPEC, options=options, state="other"))
     assert told == ["compatible: the trigger: it is read anew at each start"]
     # Asked for in vain, as by a unit that always says so.

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.jobs.lint import lint
 from arroyo_nb.jobs.rules import Severity
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, Origin, TableDefinition, Udf
+from arroyo_nb.jobs.spec import JobSpec, Origin, TableDefinition, Udf
 from arroyo_nb.jobs.spec_file import load, read
 from arroyo_nb.jobs.validation import job_schema
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"
@@ -29,7 +30,12 @@ SPEC = JobSpec(
         ),
     ),
     origin=Origin("../clock.ipynb", "c-3"),
-    options=JobOptions(True, 2, timedelta(milliseconds=1500), timedelta(hours=1)),
+    options=RunOptions(
+        strict=True,
+        parallelism=2,
+        trigger=timedelta(milliseconds=1500),
+        ttl=timedelta(hours=1),
+    ),
     udfs=(Udf("f", "python", "def f(x):\n    return x\n"),),
     packages={"arroyo-nb": "0.1.0", "pyspark": "4.3.0"},
     tags={"team": "yes"},
@@ -96,11 +102,12 @@ specs = st.builds(
     ).map(tuple),
     origin=st.none() | st.builds(Origin, texts, texts),
     options=st.builds(
-        JobOptions,
-        st.booleans(),
-        st.none() | st.integers(1, 1024),
-        durations,
-        durations,
+        RunOptions,
+        strict=st.booleans(),
+        parallelism=st.none() | st.integers(1, 1024),
+        trigger=durations,
+        ttl=durations,
+        real_time=st.booleans(),
     ),
     state=texts,
     udfs=st.lists(st.builds(Udf, names.map(lambda n: n.replace("-", "_")),

@@ -9,10 +9,11 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.jobs.spec import JobOptions, JobSpec, TableDefinition, Udf
+from arroyo_nb.jobs.spec import JobSpec, TableDefinition, Udf
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 10)"
@@ -94,7 +95,7 @@ def test_the_body_has_what_the_spec_says_and_no_more():
         "query": f"{TICKS}\n;\nSELECT counter FROM ticks -- all\n",
         "parallelism": 1,
     }
-    options = JobOptions(parallelism=4, trigger=timedelta(seconds=30))
+    options = RunOptions(parallelism=4, trigger=timedelta(seconds=30))
     udfs = (Udf("f", "python", "def f(): ..."),)
     full = body(options=options, udfs=udfs, tags={"team": "air"})
     assert full["parallelism"] == 4
@@ -107,13 +108,13 @@ def test_the_body_has_what_the_spec_says_and_no_more():
     ("trigger", "seconds"), [(timedelta(milliseconds=1), 1), (timedelta(9), 86_400)]
 )
 def test_an_interval_is_one_that_arroyo_takes(trigger, seconds):
-    made = body(options=JobOptions(trigger=trigger))
+    made = body(options=RunOptions(trigger=trigger))
     assert made["checkpoint_interval_micros"] == seconds * 1_000_000
 
 
 @pytest.mark.parametrize("sql", ["", "SET updating_ttl = INTERVAL '2 hours';\n"])
 def test_a_time_to_live_comes_before_what_the_script_sets(sql):
-    spec = JobSpec("few", sql + SPEC.sql, SPEC.tables, options=JobOptions(ttl=MINUTE))
+    spec = JobSpec("few", sql + SPEC.sql, SPEC.tables, options=RunOptions(ttl=MINUTE))
     query = delivered(spec).files["arroyo/query.sql"]
     assert query.startswith("SET updating_ttl")
     assert plan_script(query, Catalog()).updating_ttl == MINUTE

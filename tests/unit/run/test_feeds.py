@@ -119,10 +119,10 @@ WINDOWS = "SELECT tumble(INTERVAL '1s') AS w, count(*) AS n FROM ticks GROUP BY 
     ("query", "more", "options", "trigger"),
     [
         (COUNTS, "", RunOptions(), FLUSH),
-        (COUNTS, "", RunOptions(flush=JOB_FLUSH), JOB_FLUSH),
+        (COUNTS, "", RunOptions(printed=True), JOB_FLUSH),
         (COUNTS, "", RunOptions(trigger=timedelta(minutes=1)), timedelta(minutes=1)),
         (COUNTS, ", message_count = 5", RunOptions(), None),
-        (WINDOWS, "", RunOptions(flush=JOB_FLUSH), None),
+        (WINDOWS, "", RunOptions(printed=True), None),
     ],
 )
 def test_live_changes_are_told_so_often(tmp_path, query, more, options, trigger):
