@@ -15,7 +15,7 @@ BESIDE := -n 3 --dist loadfile --no-loadscope-reorder
 # Or each of the many processes of the tests would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo lab notebooks test test-long bench archive broker lint clean
+.PHONY: demo lab notebooks docs check test test-long bench archive broker lint clean
 
 # Runs the quickstart notebook on recorded flights, and says where to look at it.
 demo: $(VENV)/.user archive
@@ -38,10 +38,20 @@ build/notebooks/%.ipynb: | notebooks/%.ipynb
 notebooks: $(VENV)/.user archive
 	@$(BIN)/python scripts/run_notebooks.py $(NOTEBOOKS)
 
+# The pages, in build/docs; a warning is an error, and so is a dead link between pages.
+docs: $(VENV)/.dev
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs build/docs
+	@echo "done: open build/docs/index.html"
+
+# For every edit: what needs no JVM, or one for a moment.
+check: $(VENV)/.dev lint
+	$(BIN)/python -m pytest --doctest-modules arroyo_nb
+	$(BIN)/python -m pytest $(BESIDE) -m "not long" tests/unit tests/golden
+
 # Short-lived JVMs: the second compiler would cost more than it saves.
-test test-long: export ARROYO_NB_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
+check test test-long: export ARROYO_NB_JAVA_OPTS ?= -XX:TieredStopAtLevel=1
 test: $(VENV)/.dev
-	@$(MAKE) --no-print-directory -j 2 lint archive broker
+	@$(MAKE) --no-print-directory -j 2 lint docs archive broker
 	@sh scripts/chromium.sh
 	@sh scripts/redis.sh
 	$(BIN)/python -m pytest --doctest-modules arroyo_nb
@@ -77,7 +87,7 @@ $(VENV)/.user: pyproject.toml constraints.txt scripts/setup.sh
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt scripts/setup.sh
-	@$(SETUP) browser,job,redis,kafka,dev
+	@$(SETUP) browser,job,redis,kafka,dev,docs
 	@touch $@ $(VENV)/.user
 
 clean:

@@ -13,20 +13,13 @@ from arroyo_nb.functions.signature import Argument, ScalarFunction, SignaturePro
 
 __all__ = ["Argument", "ScalarFunction", "SignatureProblem", "names", "scalar"]
 
-_FAMILIES = (
-    math.FUNCTIONS,
-    conditional.FUNCTIONS,
-    text.FUNCTIONS,
-    regex.FUNCTIONS,
-    crypto.FUNCTIONS,
-    dates.FUNCTIONS,
-    arrays.FUNCTIONS,
-)
+FAMILIES = (math, conditional, text, regex, crypto, dates, arrays)
+"""The modules that have a table of functions each."""
 
 
 @cache
 def _by_name() -> dict[str, ScalarFunction]:
-    rows = [function for family in _FAMILIES for function in family]
+    rows = [function for family in FAMILIES for function in family.FUNCTIONS]
     return {name: row for row in rows for name in (row.name, *row.aliases)}
 
 

@@ -158,5 +158,5 @@ def _linked(finding: Finding) -> str:
 
 
 def pages() -> str:
-    """What every rule means, as Markdown: ``docs/lint.md``."""
+    """What every rule means, as Markdown: ``docs/reference/lint.md``."""
     return "\n".join((_INTRODUCTION, *(rule.page for rule in RULES)))

@@ -170,7 +170,7 @@ def test_what_the_hints_say_to_write_is_planned(query: str) -> None:
 
 
 def test_the_sql_of_the_documentation_is_planned() -> None:
-    pages = sorted((HERE.parents[1] / "docs").glob("*.md"))
+    pages = sorted((HERE.parents[1] / "docs").rglob("*.md"))
     blocks = [re.findall(r"```sql\n(.*?)```", page.read_text(), re.S) for page in pages]
     scripts = [script for found in blocks for script in found]
     assert len(scripts) >= 2
@@ -219,13 +219,13 @@ def test_another_plan_never_takes_over_a_checkpoint() -> None:
 
 
 def test_pages_of_rules(update_golden: bool) -> None:
-    """``docs/lint.md`` is made of the docstrings of the rules."""
-    compare(HERE.parents[1] / "docs" / "lint.md", "", "", pages(), update_golden)
+    """``docs/reference/lint.md`` is made of the docstrings of the rules."""
+    compare(HERE.parents[1] / "docs/reference/lint.md", "", "", pages(), update_golden)
 
 
 def test_page_of_edits(update_golden: bool) -> None:
-    """The table of ``docs/edits.md`` is made of the rulings."""
-    path = HERE.parents[1] / "docs" / "edits.md"
+    """The table of ``docs/reference/edits.md`` is made of the rulings."""
+    path = HERE.parents[1] / "docs/reference/edits.md"
     before, head, after = path.read_text(encoding="utf-8").partition(HEAD)
     _, heading, rest = after.partition("\n## ")
     rows = "".join(

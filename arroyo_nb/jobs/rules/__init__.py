@@ -1,7 +1,7 @@
 """What production would do differently, a rule each.
 
 A rule is a function; its name is the code, and its docstring the page that explains it:
-``docs/lint.md`` is made of them.
+``docs/reference/lint.md`` is made of them.
 """
 
 from __future__ import annotations

@@ -7,17 +7,13 @@ from collections.abc import Callable, Iterable
 from operator import is_
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from arroyo_nb.connectors import is_streamed
-from arroyo_nb.functions.types import is_integer
+from arroyo_nb.plan.explain.differences import differences
 from arroyo_nb.plan.explain.format import described
 from arroyo_nb.plan.explain.lookups import keeping, lookup_spark
 from arroyo_nb.plan.names.intervals import in_words
-from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.plan.nodes import (
     Filter,
-    Hop,
     LatestRow,
     LookupJoin,
     Node,
@@ -34,7 +30,6 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.real_time import real_time_note
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.plan.verify import expressions
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
@@ -65,28 +60,6 @@ _FORGETS: dict[type[Node], str] = {
     UpdatingJoin: "join forgets the rows of",
 }
 
-_SLOW_WATERMARK = (
-    "differs from Arroyo: the watermark follows the newest row so far; Arroyo's "
-    "follows the oldest row of each batch"
-)
-_LATE_HOP = (
-    "differs from Arroyo: a late row still counts in those of its windows that are "
-    "open; Arroyo drops it from all of them"
-)
-
-_LATEST_ROW = (
-    "differs from Arroyo: a source of changes retracts the row that it sent, by its "
-    "primary key; Arroyo retracts what 'before' says"
-)
-_TAKEN_BACK = (
-    "differs from Arroyo: a row that is taken back leaves its windows while they are "
-    "open; Arroyo counts it once more"
-)
-_WRAPS = (
-    "a whole number that leaves its type by +, -, * or sum() wraps around, as Arroyo's "
-    "does; by /, abs() or a cast it is an error"
-)
-
 
 def explain(plan: Plan) -> str:
     """The text of :meth:`arroyo_nb.plan.Plan.explain`."""
@@ -102,7 +75,7 @@ def explain(plan: Plan) -> str:
     if plan.sinks:
         parts.append(_section("Spark", _forest(plan.sinks, _with_spark)))
     notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_kept(plan)]
-    notes += _differences(plan.sinks)
+    notes += differences(node for sink in plan.sinks for node in walk(sink))
     notes += filter(None, map(real_time_note, plan.sinks))
     if notes:
         parts.append(_section("Notes", notes))
@@ -193,34 +166,3 @@ def _kept(plan: Plan) -> Iterable[str]:
     nodes = (node for sink in plan.sinks for node in walk(sink))
     found = (keeping(node.table) for node in nodes if isinstance(node, LookupJoin))
     return dict.fromkeys(found)
-
-
-def _differences(sinks: Iterable[Node]) -> list[str]:
-    nodes = [node for sink in sinks for node in walk(sink)]
-    found = []
-    if any(isinstance(node, WindowAggregate) for node in nodes):
-        found.append(_SLOW_WATERMARK)
-    if any(isinstance(n, WindowAggregate) and isinstance(n.assign, Hop) for n in nodes):
-        found.append(_LATE_HOP)
-    if any(isinstance(n, WindowAggregate) and is_updating(n.input) for n in nodes):
-        found.append(_TAKEN_BACK)
-    if any(isinstance(node, LatestRow) for node in nodes):
-        found.append(_LATEST_ROW)
-    if any(_calculates(node) or _sums_whole_numbers(node) for node in nodes):
-        found.append(_WRAPS)
-    return found
-
-
-def _sums_whole_numbers(node: Node) -> bool:
-    if not isinstance(node, WindowAggregate | UpdatingAggregate):
-        return False
-    return any(m.function == "sum" and is_integer(m.type) for m in node.measures)
-
-
-def _calculates(node: Node) -> bool:
-    """Whether whole numbers are added, multiplied or negated in an expression."""
-    return any(
-        is_integer(type_of(part))
-        for _, expression in expressions(node)
-        for part in expression.find_all(exp.Add, exp.Sub, exp.Mul, exp.Neg)
-    )

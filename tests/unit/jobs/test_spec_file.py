@@ -197,7 +197,7 @@ def test_a_file_of_another_editor_is_read():
 
 
 def test_the_example_of_the_documentation_is_a_job():
-    path = Path(__file__).parents[3] / "docs" / "job.yaml"
+    path = Path(__file__).parents[3] / "docs/reference/job.yaml"
     example = load(path)
     jsonschema.validate(yaml.safe_load(path.read_text("utf-8")), dict(job_schema()))
     plan = example.plan()

@@ -1,0 +1,126 @@
+"""Where a query's result differs from Arroyo's, because Spark's engine does.
+
+Each row says when it holds of a plan's node. ``EXPLAIN`` prints those of a query in its
+notes, and the documentation has a page of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from arroyo_nb.functions.types import is_integer
+from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.nodes import (
+    Hop,
+    LatestRow,
+    Node,
+    UpdatingAggregate,
+    WindowAggregate,
+    is_updating,
+)
+from arroyo_nb.plan.verify import expressions
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One of them.
+
+    Parameters
+    ----------
+    title
+        Its name on a page.
+    text
+        One sentence: what happens here, and what in Arroyo.
+    where
+        Of which queries it is noted, in words.
+    applies
+        Whether it holds of a node.
+    is_badge
+        Whether results differ; else the text explains what both do.
+    """
+
+    title: str
+    text: str
+    where: str
+    applies: Callable[[Node], bool]
+    is_badge: bool = True
+
+    @property
+    def note(self) -> str:
+        """The line of EXPLAIN."""
+        return f"differs from Arroyo: {self.text}" if self.is_badge else self.text
+
+
+def _is_windowed(node: Node) -> bool:
+    return isinstance(node, WindowAggregate)
+
+
+def _hops(node: Node) -> bool:
+    return isinstance(node, WindowAggregate) and isinstance(node.assign, Hop)
+
+
+def _reads_changes(node: Node) -> bool:
+    return isinstance(node, WindowAggregate) and is_updating(node.input)
+
+
+def _may_wrap(node: Node) -> bool:
+    """Whether whole numbers are added, multiplied, negated or summed."""
+    if isinstance(node, WindowAggregate | UpdatingAggregate) and any(
+        m.function == "sum" and is_integer(m.type) for m in node.measures
+    ):
+        return True
+    return any(
+        is_integer(type_of(part))
+        for _, expression in expressions(node)
+        for part in expression.find_all(exp.Add, exp.Sub, exp.Mul, exp.Neg)
+    )
+
+
+DIFFERENCES = (
+    Difference(
+        "Which row moves the watermark",
+        "the watermark follows the newest row so far; Arroyo's follows the oldest row "
+        "of each batch",
+        "queries with a window",
+        _is_windowed,
+    ),
+    Difference(
+        "Late rows of a hop",
+        "a late row still counts in those of its windows that are open; Arroyo drops "
+        "it from all of them",
+        "queries with a hop window",
+        _hops,
+    ),
+    Difference(
+        "Windows over changes",
+        "a row that is taken back leaves its windows while they are open; Arroyo "
+        "counts it once more",
+        "windows over an updating query",
+        _reads_changes,
+    ),
+    Difference(
+        "What a source of changes retracts",
+        "a source of changes retracts the row that it sent, by its primary key; Arroyo "
+        "retracts what 'before' says",
+        "queries of a table of changes with a primary key",
+        lambda node: isinstance(node, LatestRow),
+    ),
+    Difference(
+        "Whole numbers that leave their type",
+        "a whole number that leaves its type by +, -, * or sum() wraps around, as "
+        "Arroyo's does; by /, abs() or a cast it is an error",
+        "queries that calculate with whole numbers",
+        _may_wrap,
+        is_badge=False,
+    ),
+)
+"""All of them, in the order in which EXPLAIN prints them."""
+
+
+def differences(nodes: Iterable[Node]) -> Iterator[str]:
+    """The lines of EXPLAIN for the nodes of a plan."""
+    known = list(nodes)
+    return (row.note for row in DIFFERENCES if any(map(row.applies, known)))

@@ -1,0 +1,300 @@
+"""The pages of ``docs/reference`` that are made of the package's own tables.
+
+What a page says of a connector, a format, a function, an aggregate, an option or an
+error stands once, in the row that the planner reads too; so no page can be older than
+the code. ``python docs/reference_pages.py FOLDER`` writes them without Sphinx.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from arroyo_nb import errors, flags, functions
+from arroyo_nb.cli.command import _parser
+from arroyo_nb.connectors import CONNECTORS, Connector
+from arroyo_nb.formats import FORMATS
+from arroyo_nb.functions.signature import Nulls, ScalarFunction
+from arroyo_nb.jobs.targets import TARGETS
+from arroyo_nb.options import Option, OptionKind
+from arroyo_nb.plan.explain.differences import DIFFERENCES
+from arroyo_nb.plan.queries import aggregates
+
+GENERATED = "% Made by docs/reference_pages.py of the package's tables: edit those.\n\n"
+
+DIALECTS = Path(__file__).parents[1] / "tests" / "golden" / "other_dialects.yaml"
+"""What is written otherwise elsewhere, each with its hint; a test types every one."""
+
+NULLS: Mapping[Nulls, str] = {
+    Nulls.STRICT: "when an argument is NULL",
+    Nulls.NEVER: "never",
+    Nulls.ALWAYS: "for some arguments that are not NULL too",
+    Nulls.ALL: "when all arguments are NULL",
+}
+
+
+def write(folder: Path) -> None:
+    """Write all generated pages; a page that is the same already is left alone."""
+    for name, page in PAGES.items():
+        path, text = folder / name, GENERATED + page()
+        # Sphinx reads again what is newer than its last build.
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def _connectors() -> str:
+    parts = [
+        "# Connectors\n",
+        "A table is made by `CREATE TABLE ... WITH (connector = '...', ...)`. An "
+        "option whose name has a dot stands in quotes: `'auth.type' = 'sasl'`. A value "
+        "of the environment is written `'{{ NAME }}'`: it is read when a run starts, "
+        "and is shown nowhere.\n",
+    ]
+    parts += [_connector(CONNECTORS.get(name)) for name in CONNECTORS.names]
+    return "\n".join(parts)
+
+
+def _connector(connector: Connector) -> str:
+    directions = ", ".join(sorted(d.value for d in connector.directions))
+    facts = [f"Can be: {directions}."]
+    if connector.formats:
+        facts.append(f"Formats: {', '.join(f'`{f}`' for f in connector.formats)}.")
+    metadata = ", ".join(f"`{k}` ({t})" for k, t in connector.metadata.items())
+    if metadata:
+        facts.append(f"`METADATA FROM`: {metadata}.")
+    head = f"## {connector.name}\n\n{_sentence(connector.doc)}\n\n{' '.join(facts)}\n\n"
+    return head + _options(connector.options)
+
+
+def _formats() -> str:
+    parts = [
+        "# Formats\n",
+        "The `format` of a table says how its records are written.\n",
+    ]
+    for name in FORMATS.names:
+        format_ = FORMATS.get(name)
+        kind = "changes of rows" if format_.updating else "rows"
+        parts.append(
+            f"## {name}\n\n{_sentence(format_.doc)} Its records are {kind}.\n\n"
+            + _options(format_.options)
+        )
+    return "\n".join(parts)
+
+
+def _options(options: Sequence[Option]) -> str:
+    if not options:
+        return "It has no options of its own.\n"
+    rows = [(f"`{o.name}`", _value(o), _default(o), o.doc) for o in options]
+    return _table(("option", "value", "default", "what it does"), rows)
+
+
+def _value(option: Option) -> str:
+    if option.kind is OptionKind.ENUM:
+        return ", ".join(f"`'{choice}'`" for choice in option.choices)
+    return option.kind.value + (f" (only a {option.only})" if option.only else "")
+
+
+def _default(option: Option) -> str:
+    if option.required:
+        return "required"
+    return "" if option.default is None else f"`{option.default}`"
+
+
+def _functions() -> str:
+    parts = [
+        "# Scalar functions\n",
+        "Names are written in any case. A parameter in brackets may be left out.\n",
+    ]
+    for family in functions.FAMILIES:
+        rows = [_function_row(row) for row in family.FUNCTIONS]
+        head = f"## {family.__name__.rpartition('.')[2].capitalize()}\n\n"
+        columns = ("function", "what it gives", "NULL")
+        parts.append(f"{head}{_summary(family)}\n\n{_table(columns, rows)}")
+    return "\n".join(parts)
+
+
+def _function_row(row: ScalarFunction) -> tuple[str, ...]:
+    calls = "<br>".join(f"`{row.name}({signature})`" for signature in row.signatures)
+    also = "; also " + ", ".join(f"`{a}`" for a in row.aliases) if row.aliases else ""
+    return calls, row.doc + also, NULLS[row.nulls]
+
+
+def _aggregates() -> str:
+    rows = []
+    for name, row in sorted(aggregates.AGGREGATES.items()):
+        windowed = "yes" if name in aggregates.WINDOWED else "no"
+        of = f"{row.arguments} of {row.wants}" if row.arguments > 1 else row.wants
+        order = "yes" if row.ordered else "no"
+        rows.append((f"`{name}`", of, row.constant_words, windowed, order))
+    head = (
+        "# Aggregate functions\n\n"
+        "All of them run in a query without a window, which updates its result. In a "
+        "`tumble`, `hop` or `session` window those run that the table marks.\n\n"
+    )
+    columns = ("aggregate", "argument", "constant", "in a window", "order matters")
+    return head + _table(columns, rows)
+
+
+def _magics() -> str:
+    def rows(known: Iterable[flags.Flag]) -> Iterator[tuple[str, str]]:
+        for flag in known:
+            yield (
+                f"`{', '.join(flag.names)} {flag.value or ''}`".replace(" `", "`"),
+                (flag.doc),
+            )
+
+    parts = [
+        "# The magics\n\n## %%arroyo\n\n`%%arroyo [NAME <<] [OPTIONS]`, and SQL from "
+        "the second line on. `NAME <<` names the run, and keeps it in a variable of "
+        "that name.\n\n" + _table(("option", "what it does"), rows(flags.FLAGS)),
+        "## %arroyo\n",
+    ]
+    for command in flags.COMMANDS.values():
+        parts.append(f"### %arroyo {command.name}\n\n{_sentence(command.doc)}\n")
+        parts.append(
+            f"```\n%arroyo {command.name} {command.takes}".rstrip() + "\n```\n"
+        )
+        if command.flags:
+            parts.append(_table(("option", "what it does"), rows(command.flags)))
+    return "\n".join(parts)
+
+
+def _command_line() -> str:
+    parser = _parser()
+    parts = ["# The command line\n", _help(parser)]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in action.choices.items():
+                parts += [f"## arroyo-nb {name}\n", _help(command)]
+    return "\n".join(parts)
+
+
+def _help(parser: argparse.ArgumentParser) -> str:
+    return f"```text\n{parser.format_help().rstrip()}\n```\n"
+
+
+def _job_spec() -> str:
+    text = files("arroyo_nb.jobs").joinpath("job.schema.json").read_text("utf-8")
+    schema = json.loads(text)
+    parts = [
+        f"# The job spec\n\n{_sentence(schema['description'])}\n\n"
+        "```{literalinclude} job.yaml\n:language: yaml\n```\n",
+        _table(("key", "what it is", "value"), _keys(schema, "")),
+        "## Targets\n",
+    ]
+    for name in TARGETS.names:
+        module = sys.modules[type(TARGETS.get(name)).__module__]
+        parts.append(f"`{name}`\n: {_summary(module)}\n")
+    return "\n".join(parts)
+
+
+def _keys(schema: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, ...]]:
+    required = schema.get("required", ())
+    for name, part in schema.get("properties", {}).items():
+        key = f"{prefix}{name}"
+        items = part.get("items", {})
+        needed = "required; " * (name in required and not prefix)
+        yield f"`{key}`", part.get("description", ""), needed + _kind(part)
+        yield from _keys(part, f"{key}.")
+        yield from _keys(items, f"{key}[].")
+
+
+def _kind(part: Mapping[str, Any]) -> str:
+    if "enum" in part:
+        return ", ".join(f"`{value}`" for value in part["enum"])
+    if "const" in part:
+        return f"`{part['const']}`"
+    return str(part.get("type", "any"))
+
+
+def _errors() -> str:
+    tree = (inspect.getdoc(errors) or "").split("::\n", 1)[1].strip("\n")
+    drawing, _, rest = tree.partition("\n\n")
+    parts = [
+        "# Errors\n\nEvery error that a script, a run or a job can cause is an "
+        "`ArroyoError` of `arroyo_nb.errors`. It has a message, the place in the "
+        "script, and a hint that says what to write.\n",
+        f"```text\n{inspect.cleandoc(drawing)}\n```\n",
+        rest + "\n",
+    ]
+    kinds = [
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.ArroyoError)
+    ]
+    rows = [
+        (f"`{k.__name__}`", (inspect.getdoc(k) or "").split("\n\n")[0]) for k in kinds
+    ]
+    parts.append(_table(("class", "when"), rows))
+    return "\n".join(parts)
+
+
+def _differences() -> str:
+    parts = [
+        "# What Arroyo does differently\n\nThe SQL means what Arroyo means by it. "
+        "Where Spark's engine makes a result differ, `EXPLAIN` of the query says so "
+        "in its notes, and this page lists them all.\n"
+    ]
+    parts += [
+        f"## {row.title}\n\n{_sentence(row.text)}\n\nIt is noted of {row.where}.\n"
+        for row in DIFFERENCES
+    ]
+    return "\n".join(parts)
+
+
+def _other_dialects() -> str:
+    rows = [
+        (f"`` {entry['write']} ``", entry["hint"])
+        for entry in yaml.safe_load(DIALECTS.read_text("utf-8"))
+    ]
+    head = (
+        "# Coming from Flink, ksqlDB, Spark, Materialize or RisingWave\n\n"
+        "What is written otherwise there is refused with a hint that says what to "
+        "write here. The tables of the examples are `trips` and `orders`.\n\n"
+    )
+    return head + _table(("if you write", "the hint says"), rows)
+
+
+def _summary(documented: object) -> str:
+    """The first paragraph of a docstring."""
+    return " ".join((inspect.getdoc(documented) or "").split("\n\n")[0].split())
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith(".") else text + "."
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|")
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "connectors.md": _connectors,
+    "formats.md": _formats,
+    "functions.md": _functions,
+    "aggregates.md": _aggregates,
+    "magics.md": _magics,
+    "command-line.md": _command_line,
+    "job-spec.md": _job_spec,
+    "errors.md": _errors,
+    "differences.md": _differences,
+    "other-dialects.md": _other_dialects,
+}
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
