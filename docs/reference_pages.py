@@ -154,7 +154,11 @@ def _magics() -> str:
     parts = [
         "# The magics\n\n## %%arroyo\n\n`%%arroyo [NAME <<] [OPTIONS]`, and SQL from "
         "the second line on. `NAME <<` names the run, and keeps it in a variable of "
-        "that name.\n\n" + _table(("option", "what it does"), rows(flags.FLAGS)),
+        "that name. In the SQL, `:name` is the notebook's variable, bound as a "
+        "literal, and `'{{ NAME }}'` as an option's value one of the environment. A "
+        "cell returns at once, and its panel moves; headless runs (nbconvert, "
+        "papermill) wait for each cell.\n\n"
+        + _table(("option", "what it does"), rows(flags.FLAGS)),
         "## %arroyo\n",
     ]
     for command in flags.COMMANDS.values():
