@@ -1,37 +1,30 @@
 """What one kernel knows: a catalog, an engine, and the runs that were started.
 
-A script happens or it doesn't: its declarations land in the catalog only when the
-whole script is good. Everything the magics and the command line do is here.
+A script happens or it doesn't: its declarations land in the catalog only when the whole
+script is good. The work itself is done in the rooms that the methods name.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-import shutil
-import tempfile
-import time
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
-from arroyo_nb.engine.folders import make_work_folder
-from arroyo_nb.engine.jars import CONNECTOR, Tell, say_nothing
+from arroyo_nb.engine.jars import Tell, say_nothing
 from arroyo_nb.engine.paths import user_path
-from arroyo_nb.errors import ArroyoError, RunProblem, raise_all
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.names import safe_name, script_name
-from arroyo_nb.run.option_values import checkpoint_interval, state_folder
+from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.options import BUDGET_BYTES, RunOptions
-from arroyo_nb.state.header import NO_SPEC, StateSpec
+from arroyo_nb.run.runs import Runs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,14 +39,8 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
     from arroyo_nb.plan.answers import StatementAnswer
     from arroyo_nb.run.emission import Emission
-    from arroyo_nb.run.run import Run, RunViews
-
-KEPT_RUNS = 50
-"""Runs that have ended and stay in the list, the newest. What an older one kept goes
-when nobody holds it any more."""
-
-CLOSE_S = 10.0
-"""How long closing waits for a run to stop."""
+    from arroyo_nb.run.prepare import PreparedRun, RunFolder
+    from arroyo_nb.run.run import Run
 
 
 class Session:
@@ -106,12 +93,11 @@ class Session:
         self.engine = engine or Engine(spark)
         self._owns_engine = engine is None
         self._tell = tell
-        self._state_dir = _folder(state_dir)
-        self._runs: dict[str, Run] = {}
+        self._state_dir = None if state_dir is None else state_folder(state_dir)
+        self._runs = Runs()
         self._emissions: list[Emission] = []
         # Where jobs that were attached are, by the names of their runs.
         self._attached: dict[str, Path] = {}
-        self._work: Path | None = None
         # It holds the session: also the runs of one that nobody holds are ended well.
         self._at_exit = partial(_leave, self, pid=os.getpid())
         atexit.register(self._at_exit)
@@ -119,32 +105,20 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
     def runs(self) -> Mapping[str, Run]:
         """The newest run of each name, oldest first."""
-        return MappingProxyType(self._runs)
+        return self._runs.by_name
 
     def plan(
         self, sql: str, *, strict: bool | None = None, source: str = "<cell>"
     ) -> Plan:
         """Plan a script against the catalog, which stays as it is.
 
-        Parameters
-        ----------
-        sql
-            Statements of the dialect, separated by semicolons.
-        strict
-            Overrides the session's.
-        source
-            What errors call the script.
+        ``strict`` overrides the session's; ``source`` is what errors call the script.
 
         Raises
         ------
@@ -156,39 +130,6 @@ class Session:
 
         chosen = self.strict if strict is None else strict
         return plan_script(sql, self.catalog, strict=chosen, name=source)
-
-    def lookup(self, name: str, frame: Any, *, key: str | Sequence[str]) -> None:
-        """Make the rows of a DataFrame a table that streams look rows up in.
-
-        Parameters
-        ----------
-        name
-            What ``JOIN`` calls it; it replaces a table of that name.
-        frame
-            Of pandas, pyarrow, Polars, DuckDB or Spark. Its rows are taken now: what
-            changes later changes no query.
-        key
-            The columns that it is looked up by. A row whose key is NULL is never found.
-
-        Raises
-        ------
-        CatalogProblem
-            When it is no DataFrame, has no such column, or one whose type SQL lacks.
-        RunProblem
-            When two rows have one key.
-
-        Examples
-        --------
-        ::
-
-            session.lookup("airlines", frame, key="carrier")
-            session.run("SELECT f.flight, a.name FROM flights AS f "
-                        "LEFT JOIN airlines AS a ON f.carrier = a.carrier")
-        """
-        from arroyo_nb.frames import lookup_table
-
-        keys = (key,) if isinstance(key, str) else tuple(key)
-        self.catalog = self.catalog.define(lookup_table(name, frame, keys))
 
     def run(
         self,
@@ -221,8 +162,9 @@ class Session:
         name
             The run's name; by default one made from the script's text. A run of the
             same name is stopped and replaced.
-        sinks
-            Write to the tables of INSERTs; False previews their rows instead.
+        sinks, keep
+            Write to the tables of INSERTs; False previews their rows instead. With
+            ``keep`` rows are kept for a preview beside the sinks that are written.
         wait
             Return when the run has ended; an interrupt stops it first.
         speed
@@ -234,12 +176,10 @@ class Session:
             before what the script SETs.
         trigger
             Least time between micro-batches, such as ``"250ms"``. Without it the
-            changes of live rows are told every 250 ms, by a job every second.
+            changes of live rows are emitted every 250 ms, by a job every second.
         state_dir
             Folder that survives the process; the same script on it goes on where it
             stopped.
-        keep
-            Keep rows for a preview beside the sinks that are written.
         stop_after, until
             Stop after a wall time such as ``"30s"``, or once the watermark reaches an
             event time such as ``"2013-02-08 12:00"``. ``until="end"`` reads topics to
@@ -272,25 +212,15 @@ class Session:
         ArroyoError
             When the script is wrong; with ``wait`` also when the run fails.
         """
-        options = RunOptions.parse(
-            {
-                "sinks": sinks,
-                "keep": keep,
-                "speed": speed,
-                "strict": self.strict if strict is None else strict,
-                "ttl": ttl,
-                "trigger": trigger,
-                "state_dir": state_dir,
-                "stop_after": stop_after,
-                "until": until,
-                "step": step,
-                "traced": traced,
-                "real_time": real_time,
-                "printed": printed,
-                "budget": budget,
-            }
-        )
-        return self.run_with(sql, options, name=name, wait=wait, source=source)
+        options = {
+            "sinks": sinks, "keep": keep, "speed": speed, "ttl": ttl,
+            "strict": self.strict if strict is None else strict, "trigger": trigger,
+            "state_dir": state_dir, "stop_after": stop_after, "until": until,
+            "step": step, "traced": traced, "real_time": real_time,
+            "printed": printed, "budget": budget,
+        }  # fmt: skip
+        parsed = RunOptions.parse(options)
+        return self.run_with(sql, parsed, name=name, wait=wait, source=source)
 
     def run_with(
         self,
@@ -302,37 +232,93 @@ class Session:
         source: str = "<cell>",
     ) -> Run | None:
         """Run a script as :meth:`run` does, with options that are parsed already."""
+        from arroyo_nb.run.prepare import prepare
+
         plan = self.plan(sql, strict=options.strict, source=source)
         if options.ttl is not None:
             plan = plan.with_updating_ttl(options.ttl)
-        if options.printed:
-            _check_printed(plan)
-        if not plan.sinks:
-            self.catalog, self.answers = plan.catalog, plan.answers
-            return None
-        if options.real_time:
-            options = _in_real_time(options, plan)
-        run = self._new_run(name or script_name(sql), plan, options)
+        if plan.sinks:
+            prepared = prepare(name or script_name(sql), plan, options)
+            run = self._ready(prepared, self._folder(prepared))
         self.catalog, self.answers = plan.catalog, plan.answers
-        return self._waited(run) if wait else self._started(run)
+        if not plan.sinks:
+            return None
+        self._attached.pop(run.name, None)
+        return self._runs.run_to_end(run) if wait else self._runs.start(run)
+
+    def resume(self, name: str) -> Run:
+        """Go on with an ended run from its checkpoint, with the options it had.
+
+        The rows that it kept and its trace go on too.
+
+        Raises
+        ------
+        RunProblem
+            When there is no run of that name, or it is still running.
+        """
+        from arroyo_nb.run.prepare import prepare
+
+        old = self.get(name)
+        if not old.state.ended:
+            raise RunProblem(f"run '{name}' has not ended", hint="stop it first")
+        options = replace(old.options, step=False)
+        prepared = prepare(name, old.plan, options, outputs=old.outputs)
+        run = self._ready(prepared, old.place)
+        self._runs.add(run)
+        return run.start()
+
+    def get(self, name: str) -> Run:
+        """The newest run of that name.
+
+        Raises
+        ------
+        RunProblem
+            When there is none; the hint names the nearest.
+        """
+        return self._runs.get(name)
+
+    def lookup(self, name: str, frame: Any, *, key: str | Sequence[str]) -> None:
+        """Make the rows of a DataFrame a table that streams look rows up in.
+
+        Parameters
+        ----------
+        name
+            What ``JOIN`` calls it; it replaces a table of that name.
+        frame
+            Of pandas, pyarrow, Polars, DuckDB or Spark. Its rows are taken now: what
+            changes later changes no query.
+        key
+            The columns that it is looked up by. A row whose key is NULL is never found.
+
+        Raises
+        ------
+        ArroyoError
+            When it is no DataFrame, has no such column, or one whose type SQL lacks;
+            or when two rows have one key.
+
+        Examples
+        --------
+        ::
+
+            session.lookup("airlines", frame, key="carrier")
+            session.run("SELECT f.flight, a.name FROM flights AS f "
+                        "LEFT JOIN airlines AS a ON f.carrier = a.carrier")
+        """
+        from arroyo_nb.frames import lookup_table
+
+        keys = (key,) if isinstance(key, str) else tuple(key)
+        self.catalog = self.catalog.define(lookup_table(name, frame, keys))
 
     def head(self, table: str, rows: int = 10) -> pa.Table:
         """The first rows of a source, or of a lookup table; no run is started.
 
-        Parameters
-        ----------
-        table
-            Its name. Of a topic it is the oldest records that are there; those that
-            cannot be read are left out.
-        rows
-            How many at most.
+        Of a topic they are the oldest records that are there; those that cannot be
+        read are left out.
 
         Raises
         ------
-        CatalogProblem
-            When there is no such table.
-        RunProblem
-            When it is a view or a sink, or cannot be read.
+        ArroyoError
+            When there is no such table, or it is a view or a sink, or cannot be read.
 
         Examples
         --------
@@ -341,11 +327,8 @@ class Session:
             session.head("flights", 5).to_pandas()
         """
         from arroyo_nb.run.head import head
-        from arroyo_nb.run.interrupts import defer_interrupts
 
-        with defer_interrupts() as interrupts:
-            found = self.catalog.get(table)
-            return head(self.engine, found, rows, interrupts.check)
+        return head(self.engine, self.catalog.get(table), rows)
 
     def record(
         self,
@@ -375,11 +358,9 @@ class Session:
             After which time it ends, and with how many records.
         redact
             Names of fields whose values must not be on the tape
-            (:mod:`arroyo_nb.tape.redaction`). One that no record has is told, by
-            what is returned, and by a Python warning where nothing else is told.
+            (:mod:`arroyo_nb.tape.redaction`). One that no record has is warned of.
         begin
-            ``"latest"``, which is what a topic without a table begins with, or
-            ``"earliest"``.
+            ``"latest"``, the default of a topic without a table, or ``"earliest"``.
         servers
             ``host:port`` of the broker of a topic without a table, in place of
             :attr:`broker`.
@@ -402,7 +383,7 @@ class Session:
         """
         from arroyo_nb.run.topic_io import limits, record
 
-        made = record(
+        recording = record(
             self._names(servers),
             topic,
             user_path(path),
@@ -411,9 +392,9 @@ class Session:
             redact=redact,
             tell=tell or self._tell,
         )
-        if made.unmet and tell is None:
-            warnings.warn(str(made), stacklevel=2)
-        return made
+        if recording.unmet and tell is None:
+            warnings.warn(str(recording), stacklevel=2)
+        return recording
 
     def emit(
         self,
@@ -428,6 +409,8 @@ class Session:
         wait: bool | None = None,
     ) -> Emission:
         """Send rows to a topic or onto a tape: a notebook that feeds its own stream.
+
+        It goes on by itself, until it or the session is ended.
 
         Parameters
         ----------
@@ -448,16 +431,10 @@ class Session:
         columns
             Names of the values of tuples, where no table has any.
         servers
-            ``host:port`` of the broker of a topic without a table, in place of
-            :attr:`broker`.
+            As of :meth:`record`.
         wait
             Return when all is sent; None: where the rows are all there and have no
             rate. An interrupt stops it.
-
-        Returns
-        -------
-        Emission
-            It goes on by itself, until it or the session is ended.
 
         Raises
         ------
@@ -472,33 +449,25 @@ class Session:
             ticks = session.emit("ticks", ({"n": n} for n in itertools.count()), rate=5)
             ticks.stop()
         """
-        from arroyo_nb.run.topic_io import emit, wish
+        from arroyo_nb.run.topic_io import emit, emit_options
 
-        asked = wish(rate, key, timestamp, columns)
+        asked = emit_options(rate, key, timestamp, columns)
         with emit(self._names(servers), target, rows, asked, wait=wait) as emission:
-            going = (e for e in self._emissions if not e.state.ended)
-            self._emissions = [*going, emission]
+            live = (e for e in self._emissions if not e.state.ended)
+            self._emissions = [*live, emission]
         return emission
 
-    def _names(self, servers: str) -> Names:
-        """What names mean: where a broker is named, they are topics of it."""
-        from arroyo_nb.kafka.emit.targets import Names
-
-        where = partial(self.servers, servers)
-        if servers:
-            return Names(None, where, None)
-        return Names(self.catalog, where, self.broker)
-
-    def servers(self, current_roots: str = "") -> str:
-        """Where the broker is that is asked: :attr:`broker` where none is named.
+    def servers(self, named: str = "") -> str:
+        """The ``host:port`` of the broker that is asked: the named one, or
+        :attr:`broker`.
 
         Raises
         ------
         RunProblem
             When there is none.
         """
-        if current_roots:
-            return current_roots
+        if named:
+            return named
         if self.broker is None or not self.broker.alive:
             raise RunProblem(
                 "there is no local broker to ask",
@@ -557,29 +526,17 @@ class Session:
             job = session.promote("by_hour", deny=["sample-source"])
             print(job.command, *job.findings, sep="\\n")
         """
-        from arroyo_nb.jobs.folder import promote
-        from arroyo_nb.jobs.transfer import check_state, give
-        from arroyo_nb.run.interrupts import defer_interrupts
+        from arroyo_nb.jobs.transfer import promote_run
 
-        run, there = self.get(name), user_path(folder or self.job_folder(name))
-        if with_state:
-            check_state(run, there, target)
-        made = promote(
-            run.plan,
-            name,
-            there,
-            trigger=run.options.trigger,
-            real_time=run.options.real_time,
-            origin=None if name in self._attached else origin,
+        return promote_run(
+            self.get(name),
+            user_path(folder or self.job_folder(name)),
             deny=deny,
             target=target,
-            ends=run.options.ends,
+            origin=None if name in self._attached else origin,
+            with_state=with_state,
             overwrite=overwrite,
         )
-        if with_state:
-            with defer_interrupts() as interrupts:
-                give(run, there, interrupts.check)
-        return made
 
     def job_folder(self, name: str) -> Path:
         """Where the job of a run is: whence it was attached, else ``jobs/NAME``."""
@@ -592,12 +549,7 @@ class Session:
         as a run of its name, on its own state, in micro-batches also where the job runs
         in real-time mode: its rows are shown.
 
-        :meth:`promote` with its state gives it back.
-
-        Parameters
-        ----------
-        spec
-            The job's ``job.yaml``.
+        ``spec`` is its ``job.yaml``. :meth:`promote` with its state gives it back.
 
         Raises
         ------
@@ -612,206 +564,86 @@ class Session:
             run = session.attach("jobs/by_hour/job.yaml")
             session.promote("by_hour", with_state=True)
         """
-        from arroyo_nb.jobs import spec_file
-        from arroyo_nb.jobs.transfer import take
-        from arroyo_nb.run.interrupts import defer_interrupts
+        from arroyo_nb.jobs.transfer import take_over
 
-        job = spec_file.load(user_path(spec))
-        with defer_interrupts() as interrupts:
-            take(job, interrupts.check)
-        options = replace(
-            job.spec.options, keep=True, state_dir=state_folder(job.state)
-        )
-        if options.real_time:  # its trigger is the time between checkpoints
-            options = replace(options, real_time=False, trigger=None)
+        path = user_path(spec)
+        job, options = take_over(path)
         run = self.run_with(
             job.spec.script, options, name=job.spec.name, source=job.source.name
         )
         assert run is not None, "a job has something to run"
-        self._attached[run.name] = user_path(spec).absolute().parent
+        self._attached[run.name] = path.absolute().parent
         return run
-
-    def resume(self, name: str) -> Run:
-        """Go on with an ended run from its checkpoint, with the options it had.
-
-        The rows that it kept and its trace go on too.
-
-        Raises
-        ------
-        RunProblem
-            When there is no run of that name, or it is still running.
-        """
-        from arroyo_nb.run.run import Run
-
-        old = self.get(name)
-        if not old.state.ended:
-            raise RunProblem(f"run '{name}' has not ended", hint="stop it first")
-        run = Run(
-            name,
-            old.plan,
-            self.engine,
-            old.folder,
-            replace(old.options, step=False),
-            temporary=old.temporary,
-            outputs=old.outputs,
-            views=_views(),
-            state_spec=old.state_spec,
-        )
-        self._make_ready(run)
-        self._runs[name] = run
-        return run.start()
-
-    def get(self, name: str) -> Run:
-        """The newest run of that name.
-
-        Raises
-        ------
-        RunProblem
-            When there is none; the hint names the nearest.
-        """
-        from arroyo_nb.registry import did_you_mean
-
-        if name not in self._runs:
-            near = did_you_mean(name, self._runs)
-            kept = f"of runs that have ended the newest {KEPT_RUNS} are kept"
-            hint = near or (kept if len(self._runs) >= KEPT_RUNS else None)
-            raise RunProblem(f"there is no run '{name}'", hint=hint)
-        return self._runs[name]
 
     @property
     def background(self) -> list[tuple[str, str]]:
         """What lives beside the runs: emissions and the local broker, with the state of
         each."""
-        emissions = (e for e in self._emissions if not e.state.ended)
-        found = [(f"emission to {e.name}", e.state.value) for e in emissions]
+        live = (e for e in self._emissions if not e.state.ended)
+        tasks = [(f"emission to {e.name}", e.state.value) for e in live]
         if self.broker is not None and self.broker.alive:
-            found.append((f"broker {self.broker.bootstrap_servers}", "running"))
-        return found
+            tasks.append((f"broker {self.broker.bootstrap_servers}", "running"))
+        return tasks
 
     def users(self, table: Relation) -> list[str]:
         """The runs that read or write a table and have not ended. Each goes on with it
         whatever becomes of its name: DROP TABLE takes nothing away from a run."""
-        from arroyo_nb.plan.paths import uses
-
-        live = (run for run in self._runs.values() if not run.state.ended)
-        return [run.name for run in live if uses(run.plan, table)]
+        return self._runs.users(table)
 
     def clear(self, *, everything: bool = False) -> list[str]:
         """Forget the runs that have ended, and the rows that they kept where no state
-        folder was named; returns their names.
-
-        Parameters
-        ----------
-        everything
-            Stop the others too, and drop all tables.
-        """
-        found = [r for r in self._runs.values() if everything or r.state.ended]
-        for run in found:
-            del self._runs[run.name]
-            self._attached.pop(run.name, None)
-            run.discard()
+        folder was named; returns their names. With ``everything`` stop the others too,
+        and drop all tables."""
+        names = self._runs.clear(everything=everything)
+        for name in names:
+            self._attached.pop(name, None)
         if everything:
             self.catalog = Catalog()
-        return [run.name for run in found]
+        return names
 
     def close(self) -> None:
         """Stop every run and emission, then the engine (one that was handed in goes
         on)."""
         atexit.unregister(self._at_exit)
-        runs, self._runs = self._runs, {}
         emissions, self._emissions = self._emissions, []
         try:
             for emission in emissions:
                 emission.stop()
-            for run in runs.values():
-                with suppress(ArroyoError):  # a shared engine, closed before
-                    run.discard()
-            deadline = time.monotonic() + CLOSE_S
-            for emission in emissions:
-                emission.wait_quietly(max(0.0, deadline - time.monotonic()))
-            for run in runs.values():
-                run.wait_quietly(max(0.0, deadline - time.monotonic()))
+            self._runs.close(beside=emissions)
         finally:
-            for run in runs.values():
-                run.detach()
-            if self._work is not None:
-                shutil.rmtree(self._work, ignore_errors=True)
-                self._work = None
             if self._owns_engine:
                 self.engine.close()
 
-    def _new_run(self, name: str, plan: Plan, options: RunOptions) -> Run:
+    def _names(self, servers: str) -> Names:
+        """What names mean: where a broker is named, they are topics of it."""
+        from arroyo_nb.kafka.emit.targets import Names
+
+        where = partial(self.servers, servers)
+        if servers:
+            return Names(None, where, None)
+        return Names(self.catalog, where, self.broker)
+
+    def _folder(self, prepared: PreparedRun) -> RunFolder:
+        """Where a new run keeps its state."""
+        from arroyo_nb.run.prepare import RunFolder, refuse_outside
+
+        base = prepared.options.state_dir or self._state_dir
+        path = base and base / safe_name(prepared.name)
+        refuse_outside(prepared.plan, path)
+        if path is None:
+            return RunFolder(self._runs.temporary_folder(prepared.name), temporary=True)
+        from arroyo_nb.jobs.resume import state_spec
+
+        return RunFolder(path, spec=state_spec(prepared.plan, prepared.options))
+
+    def _ready(self, prepared: PreparedRun, place: RunFolder) -> Run:
+        """A run that can be started: Spark can read and write its topics."""
         from arroyo_nb.run.run import Run
+        from arroyo_nb.views.results import ResultViews
 
-        base, state_spec = options.state_dir or self._state_dir, NO_SPEC
-        _check_inside(plan, base and base / safe_name(name))
-        if base is None:
-            folder = self._temporary(name)
-        else:
-            from arroyo_nb.jobs.resume import differences, kept
-
-            folder = base / safe_name(name)
-            spec = kept(plan, options)
-            state_spec = StateSpec(spec, partial(differences, plan, spec))
-        run = Run(
-            name,
-            plan,
-            self.engine,
-            folder,
-            options,
-            temporary=base is None,
-            views=_views(),
-            state_spec=state_spec,
-        )
-        self._make_ready(run)
-        return run
-
-    def _make_ready(self, run: Run) -> None:
-        """See to it that Spark can read and write the topics of a run, if it has any;
-        starts it again if need be."""
-        from arroyo_nb.run.interrupts import defer_interrupts
-
-        if not (run.feeds.streamed or any(output.streamed for output in run.outputs)):
-            return
-        live = [run.name for run in self._runs.values() if not run.state.ended]
-        with defer_interrupts() as interrupts:
-            run.check(interrupts.check)
-            self.engine.require(
-                CONNECTOR, live=live, tell=self._tell, check=interrupts.check
-            )
-
-    def _started(self, run: Run) -> Run:
-        # The worker ends the old one before it starts the new one.
-        if (old := self._runs.pop(run.name, None)) is not None:
-            old.discard()
-        self._attached.pop(run.name, None)
-        self._runs[run.name] = run.start()
-        self._forget_old_runs()
-        return run
-
-    def _forget_old_runs(self) -> None:
-        ended = [run for run in self._runs.values() if run.state.ended]
-        for run in ended[:-KEPT_RUNS]:
-            del self._runs[run.name]
-            run.forget()
-
-    def _temporary(self, name: str) -> Path:
-        # Not in the engine's folder: a run can go on after its engine has died.
-        if self._work is None:
-            self._work = make_work_folder()
-        return Path(tempfile.mkdtemp(prefix=f"{safe_name(name)}-", dir=self._work))
-
-    def _waited(self, run: Run) -> Run:
-        from arroyo_nb.run.interrupts import LOOK_S, STOP_S, defer_interrupts
-
-        with defer_interrupts() as interrupts:
-            self._started(run)
-            try:
-                while not run.wait(LOOK_S):
-                    interrupts.check()
-            except KeyboardInterrupt:
-                run.stop("stopped by interrupt").wait_quietly(STOP_S)
-                raise
+        run = Run(prepared, self.engine, place, views=ResultViews())
+        live = [run.name for run in self._runs.live]
+        prepared.require_connector(self.engine, live=live, tell=self._tell)
         return run
 
 
@@ -820,52 +652,3 @@ def _leave(session: Session, *, pid: int) -> None:
     # A child that was forked must not end what is its parent's.
     if os.getpid() == pid:
         session.close()
-
-
-def _views() -> RunViews:
-    from arroyo_nb.views.results import ResultViews
-
-    return ResultViews()
-
-
-def _check_printed(plan: Plan) -> None:
-    """Refuse what only rows that are kept have."""
-    for sink in plan.sinks:
-        if sink.order or sink.limit is not None:
-            raise RunProblem(
-                "rows that are printed as they come have no ORDER BY and no LIMIT",
-                span=sink.span,
-                hint="they are for cells and Session.run, whose rows are kept",
-            ).at(plan.source)
-
-
-def _in_real_time(options: RunOptions, plan: Plan) -> RunOptions:
-    from arroyo_nb.plan.real_time import check_real_time
-
-    check_real_time(plan.sinks)
-    if not options.sinks or options.until is not None:
-        raise RunProblem(
-            "in real-time mode a run writes to its topics, until it is stopped",
-            hint="leave out real_time to see its rows, or to have it end by itself",
-        )
-    trigger = checkpoint_interval(options.trigger)
-    return replace(options, real_time=True, trigger=trigger, keep=False, traced=False)
-
-
-def _check_inside(plan: Plan, state: Path | None) -> None:
-    """Refuse what would be read or written where it is not allowed; of no folder for
-    the state, it is in one of ours."""
-    from arroyo_nb.plan.paths import outside
-
-    allowed = current_roots()
-    found = outside(plan, allowed)
-    if state is not None and not allowed.allow(state):
-        found.append(allowed.refusal(f"the state folder '{state}'"))
-    try:
-        raise_all(found)
-    except ArroyoError as error:
-        raise error.at(plan.source) from None
-
-
-def _folder(named: str | Path | None) -> Path | None:
-    return None if named is None else state_folder(named)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,6 +49,12 @@ class OnIncompatible(Enum):
     """A copy of it is gone on with."""
     FRESH = "--fresh"
     """It is set aside, and the job begins anew."""
+
+
+def state_spec(plan: Plan, options: RunOptions) -> header.StateSpec:
+    """What the state folder of a run says of what is run."""
+    spec = kept(plan, options)
+    return header.StateSpec(spec, partial(differences, plan, spec))
 
 
 def kept(plan: Plan, options: RunOptions) -> str:

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import SPEC, owner, spec_file
 from arroyo_nb.jobs.compatibility import JobVersion
-from arroyo_nb.jobs.folder import before
+from arroyo_nb.jobs.folder import Promotion, before, promote
 from arroyo_nb.jobs.resume import OnIncompatible, judged, kept, refuse
-from arroyo_nb.jobs.spec import STATE
+from arroyo_nb.jobs.spec import STATE, Origin
 from arroyo_nb.jobs.targets import LOCAL
+from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.observe.snapshot import RunState
+from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.copies import hand_over
 from arroyo_nb.state.header import StateHeader, found
@@ -29,7 +32,64 @@ from arroyo_nb.state.identity import fingerprint, plan_identity
 if TYPE_CHECKING:
     from arroyo_nb.jobs.owner import JobProcess
     from arroyo_nb.jobs.spec_file import JobFile
+    from arroyo_nb.run.options import RunOptions
     from arroyo_nb.run.run import Run
+
+
+def promote_run(
+    run: Run,
+    there: Path,
+    *,
+    deny: Sequence[str] = (),
+    target: str = LOCAL,
+    origin: Origin | None = None,
+    with_state: bool = False,
+    overwrite: bool = False,
+) -> Promotion:
+    """Make a job of a run, as :meth:`arroyo_nb.session.Session.promote` does; with its
+    state the run is stopped, and its job goes on.
+
+    Raises
+    ------
+    ArroyoError
+        When the run cannot be such a job, or has no state to hand over; nothing is
+        written, and the run goes on.
+    """
+    if with_state:
+        check_state(run, there, target)
+    promotion = promote(
+        run.plan,
+        run.name,
+        there,
+        trigger=run.options.trigger,
+        real_time=run.options.real_time,
+        origin=origin,
+        deny=deny,
+        target=target,
+        ends=run.options.ends,
+        overwrite=overwrite,
+    )
+    if with_state:
+        with defer_interrupts() as interrupts:
+            give(run, there, interrupts.check)
+    return promotion
+
+
+def take_over(path: Path) -> tuple[JobFile, RunOptions]:
+    """Stop the job of a spec, and say how a run goes on from its state here.
+
+    Raises
+    ------
+    ArroyoError
+        As of :func:`take`.
+    """
+    job = spec_file.load(path)
+    with defer_interrupts() as interrupts:
+        take(job, interrupts.check)
+    options = replace(job.spec.options, keep=True, state_dir=state_folder(job.state))
+    if options.real_time:  # its trigger is the time between checkpoints
+        options = replace(options, real_time=False, trigger=None)
+    return job, options
 
 
 def check_state(run: Run, there: Path, target: str = LOCAL) -> None:

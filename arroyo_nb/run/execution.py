@@ -17,7 +17,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import Context, copy_context
 from datetime import datetime, timedelta
 from functools import partial
@@ -30,14 +29,10 @@ from arroyo_nb.engine import external_session
 from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.errors import ArroyoError, RunProblem, StateProblem
 from arroyo_nb.file_errors import free_bytes, full_disk
-from arroyo_nb.plan import nodes
-from arroyo_nb.run.gate import BatchGate
 from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.observe.snapshot import RunState, before_end, naive
-from arroyo_nb.run.option_values import END
-from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
-from arroyo_nb.run.sources.sources import Sources
+from arroyo_nb.run.prepare import PreparedRun, RunFolder, errors_in
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.spark.failures import (
     FULL,
@@ -51,14 +46,12 @@ from arroyo_nb.spark.lower import Read
 from arroyo_nb.spark.slots import Slots
 from arroyo_nb.spark.state_config import StateConfig, query_settings
 from arroyo_nb.state.folder import StateFolder
-from arroyo_nb.state.header import NO_SPEC, StateSpec
 from arroyo_nb.state.identity import plan_identity
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from arroyo_nb.engine import Engine
-    from arroyo_nb.plan import Plan
 
 _log = logging.getLogger(__name__)
 
@@ -101,50 +94,27 @@ class Execution:
     ----------
     outputs
         The queries, one per sink; those of the run that this one resumes.
-    feeds
-        The conductors, one per source table.
+    sources
+        What feeds them: the conductors, one per source table.
     state, note
         Where it is, and one line about that; they change together, under :attr:`lock`.
     error
         Why it failed.
     """
 
-    def __init__(
-        self,
-        name: str,
-        plan: Plan,
-        engine: Engine,
-        folder: Path,
-        options: RunOptions,
-        outputs: tuple[Output, ...] | None,
-        *,
-        temporary: bool,
-        state_spec: StateSpec = NO_SPEC,
-    ) -> None:
-        self._name = name
-        with _placed(plan):
-            self.outputs = outputs or tuple(_output(s, options) for s in plan.sinks)
-            self.feeds = Sources(
-                plan.sinks,
-                speed=options.speed,
-                tick=options.trigger or options.flush,
-                stepping=options.step,
-                ends_after=_patience(options),
-            )
-        for output in self.outputs:
-            output.gate.reset(paused=options.step and self.feeds.streamed)
-        if options.step:
-            self._refuse_unpausable()
+    def __init__(self, prepared: PreparedRun, engine: Engine, place: RunFolder) -> None:
+        self._prepared = prepared
+        self._place = place
+        self.outputs = prepared.outputs
+        self.sources = prepared.sources
         self.state = RunState.STARTING
         self.note = "waiting for the engine"
         self.error: ArroyoError | None = None
         self.lock = RLock()
-        self._plan = plan
+        self._name = prepared.name
+        self._plan = prepared.plan
+        self._options = prepared.options
         self._engine = engine
-        self._folder = folder
-        self._temporary = temporary
-        self._state_spec = state_spec
-        self._options = options
         # One that is resumed goes on with its age, as with its rows.
         lived_s = max((output.lived_s for output in self.outputs), default=0.0)
         self._begun_s = time.monotonic() - lived_s
@@ -170,13 +140,6 @@ class Execution:
         """Have a function called after each poll that found a micro-batch."""
         self._listeners = (*self._listeners, callback)
 
-    def check(self, look: Callable[[], None]) -> None:
-        """See :meth:`arroyo_nb.run.run.Run.check`."""
-        with _placed(self._plan):
-            self.feeds.check(look)
-            for output in self.outputs:
-                output.check(look)
-
     def begin(self) -> None:
         """Ask the engine to start it. Its batches are written in the caller's context,
         by which a kernel knows the cell that a thread prints for."""
@@ -185,54 +148,13 @@ class Execution:
     def end(self, note: str, mode: StopMode = StopMode.IMMEDIATE) -> None:
         """Have it stopped; one that has not been started yet ends here and now."""
         if mode is not StopMode.GRACEFUL:
-            self.feeds.close()
+            self.sources.close()
         if self.state.ended or self._withdraw(note):
             return
         if mode is StopMode.IMMEDIATE:
             self._engine.worker.post(partial(self._end, RunState.STOPPED, note))
         else:
             self._engine.worker.post(partial(self._wind_down, mode, note))
-
-    def pause(self) -> None:
-        """See :meth:`arroyo_nb.run.run.Run.pause`."""
-        self._refuse_unpausable()
-        self.feeds.pause()
-        for gate in self._gates():
-            gate.pause()
-
-    def resume(self) -> None:
-        """See :meth:`arroyo_nb.run.run.Run.resume`."""
-        self.feeds.resume()
-        for gate in self._gates():
-            gate.resume()
-
-    def step(self) -> None:
-        """See :meth:`arroyo_nb.run.run.Run.step`."""
-        self._refuse_unpausable()
-        self.feeds.step()
-        for gate in self._gates():
-            gate.step()
-
-    def set_speed(self, speed: float | str) -> None:
-        """See :meth:`arroyo_nb.run.run.Run.set_speed`."""
-        self.feeds.set_speed(speed)
-
-    @property
-    def can_pause(self) -> bool:
-        """Whether it can be paused and stepped."""
-        return not self.feeds.streamed or all(o.can_pause for o in self.outputs)
-
-    def _gates(self) -> Iterator[BatchGate]:
-        """What holds its batches; a tape's are held by its conductor."""
-        return (output.gate for output in self.outputs if self.feeds.streamed)
-
-    def _refuse_unpausable(self) -> None:
-        if not self.can_pause:
-            raise RunProblem(
-                f"'{self._name}' cannot be paused or stepped: Spark reads its topics "
-                "and writes its tables itself",
-                hint="stop the run; with a state folder it goes on where it was",
-            )
 
     @property
     def resumed(self) -> bool:
@@ -257,7 +179,7 @@ class Execution:
         """How many end-of-stream rows it has read. One that is resumed read them
         before, when its sources, which know them, have not been opened yet."""
         if output.progress is not None:
-            ends = self.feeds.ends_read(output.progress.places)
+            ends = self.sources.ends_read(output.progress.places)
             output.ends_read = max(output.ends_read, ends)
         return output.ends_read
 
@@ -289,10 +211,10 @@ class Execution:
         try:
             check_spare()
             self._claim = claim = StateFolder(
-                self._folder,
+                self._place.path,
                 identity=self._identity,
                 name=self._name,
-                spec=self._state_spec,
+                spec=self._place.spec,
             )
             claim.inspect(len(self.outputs))
             spark = self._engine.session
@@ -301,8 +223,8 @@ class Execution:
             if not self._is_wanted():
                 self._release()
                 return
-            with _placed(self._plan):
-                self.feeds.start(claim)
+            with errors_in(self._plan):
+                self.sources.start(claim)
             heartbeat = self._heartbeat(claim)
             self._slots = Slots(spark) if self._options.real_time else None
             self._check_slots()
@@ -332,9 +254,9 @@ class Execution:
         if heartbeat is not None:
             beats = partial(heartbeat.read_stream, spark)
             keeping = StateConfig(claim.buckets, self._plan.updating_ttl, beats)
-        read: Read = partial(self.feeds.read_stream, spark)
+        read: Read = partial(self.sources.read_stream, spark)
         if self._options.real_time:
-            read = partial(self.feeds.read_in_real_time, spark)
+            read = partial(self.sources.read_in_real_time, spark)
 
         def start(index: int) -> None:
             output = self.outputs[index]
@@ -364,8 +286,8 @@ class Execution:
         self._starts_left -= 1
         for index, output in enumerate(self.outputs):
             if output.failure() is not None:
-                output.stop(self.feeds.topics(output.sink))
-                for topic in self.feeds.topics(output.sink):
+                output.stop(self.sources.topics(output.sink))
+                for topic in self.sources.topics(output.sink):
                     topic.meet_added()
                 self._start_output(index)
         return True
@@ -378,7 +300,7 @@ class Execution:
 
     def _trigger(self, output: Output) -> timedelta | None:
         """How often an output's changes are told. What ends is done soonest without."""
-        if output.is_stateful and self.feeds.is_endless(output.sink):
+        if output.is_stateful and self.sources.is_endless(output.sink):
             return self._options.trigger or self._options.flush
         return self._options.trigger
 
@@ -386,13 +308,13 @@ class Execution:
         """See to it that all partitions are read at once, in real-time mode."""
         if self._slots is not None:
             sinks = (output.sink for output in self.outputs)
-            self._slots.check(sum(map(self.feeds.partitions, sinks)))
+            self._slots.check(sum(map(self.sources.partitions, sinks)))
 
     def _check_reach(self, spark: SparkSession) -> None:
         """Refuse a folder that Spark cannot read: a temporary one, this host's, where
         others must read it; and a name that is too odd for a Spark of the user's."""
-        external_session.check_finds(spark, self._folder)
-        if self._temporary and not external_session.is_local(spark):
+        external_session.check_finds(spark, self._place.path)
+        if self._place.temporary and not external_session.is_local(spark):
             raise RunProblem(
                 f"Spark's executors at {spark.sparkContext.master} may be on other "
                 "hosts, which cannot read the temporary folder of this run",
@@ -456,7 +378,7 @@ class Execution:
         missed = 0
         while not self.state.ended:
             try:
-                self.check(self._look_for_end)
+                self._prepared.check(self._look_for_end)
             except _EndedError:
                 return
             except ArroyoError as error:
@@ -476,7 +398,7 @@ class Execution:
         for output in self.outputs:
             output.gate.resume()
         if mode is StopMode.GRACEFUL:
-            self.feeds.drain()
+            self.sources.drain()
             return
         for output in self.outputs:
             output.end_after_batch()
@@ -489,10 +411,10 @@ class Execution:
             self._check_slots()  # topics get partitions, executors go
             news = [output for output in self.outputs if output.poll()]
             for output in self.outputs:
-                output.end_topics(self.feeds.ending_topics(output.sink))
-                output.size_batches(self.feeds.topics(output.sink))
+                output.end_topics(self.sources.ending_topics(output.sink))
+                output.size_batches(self.sources.topics(output.sink))
             self._look(bool(news))
-            failure = self.feeds.error or self._failure()
+            failure = self.sources.error or self._failure()
             if failure is not None and self._restart_with_added(failure):
                 return
             over = failure is None and self._is_over()
@@ -526,7 +448,7 @@ class Execution:
     def _look(self, news: bool) -> None:
         self._rate.append((time.monotonic(), self.rows_in))
         if news:
-            self.feeds.consumed((o.sink, o.reaches) for o in self.outputs)
+            self.sources.consumed((o.sink, o.reaches) for o in self.outputs)
             for callback in self._listeners:
                 callback()
             if self._claim is not None:
@@ -540,7 +462,7 @@ class Execution:
         return all(
             output.is_complete
             or (
-                self.feeds.is_read(output.places or {}, output.sink)
+                self.sources.is_read(output.places or {}, output.sink)
                 and output.is_idle()
             )
             for output in self.outputs
@@ -593,9 +515,9 @@ class Execution:
         problem = run_problem(error)
         if not isinstance(problem, SparkProblem) or problem.message != UNREADABLE:
             return None
-        named = re.escape(str(self._folder)) + r"/[\w./-]+"
+        named = re.escape(str(self._place.path)) + r"/[\w./-]+"
         files = [Path(name) for name in re.findall(named, problem.detail)]
-        file = next(filter(Path.is_file, files), self._folder / "outputs")
+        file = next(filter(Path.is_file, files), self._place.path / "outputs")
         said = StateProblem(
             file, "cannot be read by Spark", "it is of the checkpoint of this run"
         )
@@ -607,7 +529,7 @@ class Execution:
         to, besides a sink, which its writer names."""
         if run_problem(error).message != FULL:
             return None
-        places = {"state folder": self._folder}
+        places = {"state folder": self._place.path}
         if self._engine.work is not None:
             places["temporary folder"] = self._engine.work
         what = min(places, key=lambda name: free_bytes(places[name]))
@@ -639,7 +561,7 @@ class Execution:
     def _last_steps(self) -> Iterator[Callable[[], object]]:
         """What the end of a run does, in this order."""
         yield from self._repeated
-        yield self.feeds.close
+        yield self.sources.close
         for output in self.outputs:
             yield output.gate.abandon
         for output in self.outputs:
@@ -661,7 +583,7 @@ class Execution:
     def _end_output(self, output: Output) -> None:
         try:
             if self._engine_lives:
-                output.stop(self.feeds.topics(output.sink))
+                output.stop(self.sources.topics(output.sink))
         finally:
             output.close()
 
@@ -681,7 +603,7 @@ class Execution:
     def _is_quiet(self, outputs_s: float, feeds_s: float) -> bool:
         """Whether neither a source nor a sink writes any more; waits that long."""
         written = all(output.join(outputs_s) for output in self.outputs)
-        return self.feeds.join(feeds_s) and written
+        return self.sources.join(feeds_s) and written
 
     def _move(self, state: RunState, note: str) -> None:
         with self.lock:
@@ -692,32 +614,3 @@ def _has_reached(output: Output, until: datetime) -> bool:
     """Whether rows took the watermark there: the end of a stream is no time."""
     mark = naive(before_end(output.progress.watermark)) if output.progress else None
     return mark is not None and mark >= until
-
-
-def _patience(options: RunOptions) -> timedelta | None:
-    """How long a topic that is read to its end must have brought nothing: a batch that
-    closes windows comes by the next trigger."""
-    return (options.trigger or timedelta()) if options.until == END else None
-
-
-@contextmanager
-def _placed(plan: Plan) -> Iterator[None]:
-    """Shows an error's place in the script."""
-    try:
-        yield
-    except ArroyoError as problem:
-        problem.at(plan.source)
-        raise
-
-
-def _output(sink: nodes.Sink, options: RunOptions) -> Output:
-    previewed = sink.table is None or not options.sinks
-    return Output(
-        sink,
-        keep=options.keep or (previewed and not options.printed),
-        write=options.sinks,
-        # Without a trace a query without windows has no watermark to wait for.
-        traced=options.traced or isinstance(options.until, datetime),
-        printed=options.printed,
-        real_time=options.real_time,
-    )

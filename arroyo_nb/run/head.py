@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.catalog import ConnectorTable, LookupTable, View
 from arroyo_nb.connectors import CONNECTORS, Direction, Streaming
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.schema import TIMESTAMP, arrow_schema, quoted
 
 if TYPE_CHECKING:
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
     from arroyo_nb.tape import Chunk
 
 
-def head(
-    engine: Engine, table: Relation, count: int, check: Callable[[], None]
-) -> pa.Table:
+def head(engine: Engine, table: Relation, count: int) -> pa.Table:
     """The first rows that a table has, as Arrow.
 
     Parameters
@@ -36,14 +35,19 @@ def head(
         A source, or a lookup table that is read whole.
     count
         How many rows at most.
-    check
-        Is called again and again; what it raises ends the wait.
 
     Raises
     ------
     RunProblem
         When it is no such table, or cannot be read.
     """
+    with defer_interrupts() as interrupts:
+        return _head(engine, table, count, interrupts.check)
+
+
+def _head(
+    engine: Engine, table: Relation, count: int, check: Callable[[], None]
+) -> pa.Table:
     if isinstance(table, LookupTable):
         return _lookup_rows(table, count, check)
     if not isinstance(table, ConnectorTable) or table.direction is not Direction.SOURCE:

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,21 +25,17 @@ from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
-from arroyo_nb.run.options import RunOptions
-from arroyo_nb.run.output import Output
+from arroyo_nb.run.prepare import PreparedRun, RunFolder
 from arroyo_nb.run.sources.fit_notes import WAIT_S as FIT_S
 from arroyo_nb.run.stopping import StopMode, stop_mode
-from arroyo_nb.state.header import NO_SPEC, StateSpec
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
     from arroyo_nb.engine import Engine
-    from arroyo_nb.plan import Plan
     from arroyo_nb.run.observe.progress import TriggerProgress
     from arroyo_nb.run.results.preview import OnRows, Preview
-    from arroyo_nb.run.sources.sources import Sources
 
 
 REPR_ROWS = 10
@@ -75,42 +70,34 @@ class Run(BackgroundTask):
     handle
         What its user writes for it, where views name a method: its variable in a
         notebook.
-    folder
+    outputs
+        Its queries, one per sink.
+    sources
+        What feeds them.
+    place, folder
         Where its chunks, checkpoints and sink states are.
     """
 
     def __init__(
         self,
-        name: str,
-        plan: Plan,
+        prepared: PreparedRun,
         engine: Engine,
-        folder: Path,
-        options: RunOptions,
+        place: RunFolder,
         *,
-        temporary: bool = False,
-        outputs: tuple[Output, ...] | None = None,
         views: RunViews | None = None,
-        state_spec: StateSpec = NO_SPEC,
     ) -> None:
-        self.name = name
+        self.name = prepared.name
         self.handle = "Run"
         self._views = views
-        self.plan = plan
-        self.folder = folder
-        self.options = options
-        self.temporary = temporary
-        self.state_spec = state_spec
+        self.plan = prepared.plan
+        self.options = prepared.options
+        self.outputs = prepared.outputs
+        self.sources = prepared.sources
+        self.place = place
+        self.folder = place.path
         self._engine = engine
-        self._execution = Execution(
-            name,
-            plan,
-            engine,
-            folder,
-            options,
-            outputs,
-            temporary=temporary,
-            state_spec=state_spec,
-        )
+        self._playback = prepared.playback
+        self._execution = Execution(prepared, engine, place)
 
     def __enter__(self) -> Run:
         return self
@@ -155,34 +142,9 @@ class Run(BackgroundTask):
         return self._execution.resumed
 
     @property
-    def outputs(self) -> tuple[Output, ...]:
-        """Its queries, one per sink."""
-        return self._execution.outputs
-
-    @property
-    def feeds(self) -> Sources:
-        """What feeds them."""
-        return self._execution.feeds
-
-    @property
     def progress(self) -> TriggerProgress | None:
         """The newest micro-batch of the first output, as plain numbers."""
         return self.outputs[0].progress
-
-    def check(self, look: Callable[[], None]) -> None:
-        """Find out whether the topics of its tables are there; asks for seconds.
-
-        Parameters
-        ----------
-        look
-            Is called again and again; what it raises ends the wait.
-
-        Raises
-        ------
-        RunProblem
-            When one is not, or its broker does not answer.
-        """
-        self._execution.check(look)
 
     def start(self) -> Run:
         """Ask the engine to start it; returns at once.
@@ -224,13 +186,13 @@ class Run(BackgroundTask):
         RunProblem
             When Spark itself reads topics and writes the table, as in real-time mode.
         """
-        self._execution.pause()
+        self._playback.pause()
 
     def resume(self, speed: float | str | None = None) -> None:
         """Go on after :meth:`pause`, perhaps at another speed."""
         if speed is not None:
             self.set_speed(speed)
-        self._execution.resume()
+        self._playback.resume()
 
     @property
     def speed(self) -> float | str:
@@ -252,7 +214,7 @@ class Run(BackgroundTask):
         speed = playing_speed(speed)
         if self.state.ended:
             raise RunProblem(f"the run '{self.name}' has ended")
-        self._execution.set_speed(speed)
+        self._playback.set_speed(speed)
         self.options = replace(self.options, speed=speed)
 
     def step(self) -> None:
@@ -266,7 +228,7 @@ class Run(BackgroundTask):
         RunProblem
             As of :meth:`pause`.
         """
-        self._execution.step()
+        self._playback.step()
 
     def table(self, output: int = 0) -> pa.Table:
         """The result rows of an output, oldest first, as an Arrow table.
@@ -436,7 +398,9 @@ class Run(BackgroundTask):
         """
         self._raise_once()
         what = self._what(output)
-        return late_rows.late_rows(self._engine, self.outputs[output], self.feeds, what)
+        return late_rows.late_rows(
+            self._engine, self.outputs[output], self.sources, what
+        )
 
     def bad(self, output: int = 0) -> pa.Table:
         """The bad records that an output left out where its tables say
@@ -448,7 +412,7 @@ class Run(BackgroundTask):
         warning says how many there were in all, and how to get those of a topic.
         """
         self._raise_once()
-        return dropped_records(self.feeds, self.outputs[output])
+        return dropped_records(self.sources, self.outputs[output])
 
     def windows(self, output: int = 0) -> pa.Table:
         """The windows that rows came for: start, end, rows, late rows, state, batch
@@ -494,13 +458,13 @@ class Run(BackgroundTask):
 
     def forget(self) -> None:
         """Remove its folder where no user named it, once nobody holds it any more."""
-        if self.temporary:
+        if self.place.temporary:
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     @property
     def can_pause(self) -> bool:
         """Whether it can be paused and stepped."""
-        return self._execution.can_pause
+        return self._playback.can_pause
 
     @property
     def waiting_for(self) -> str:
@@ -551,12 +515,12 @@ class Run(BackgroundTask):
     def detach(self) -> None:
         """Keep the rows readable for whoever still holds this run, when its temporary
         folder is removed."""
-        for output in self.outputs if self.temporary else ():
+        for output in self.outputs if self.place.temporary else ():
             if output.preview is not None:
                 output.preview.detach()
 
     def _remove(self) -> None:
-        if self.temporary:
+        if self.place.temporary:
             self.detach()
             shutil.rmtree(self.folder, ignore_errors=True)
 

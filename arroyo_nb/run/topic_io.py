@@ -93,7 +93,7 @@ def emit(
             emission.wait_for(interrupts.check)
 
 
-def wish(
+def emit_options(
     rate: float | None, key: str | None, timestamp: str | None, columns: Sequence[str]
 ) -> EmitOptions:
     """How rows are to be sent.

@@ -145,7 +145,7 @@ while not (good.table().num_rows and wrote.rows_in) and time.monotonic() < deadl
     time.sleep(0.1)
 print(good.table()["id"].to_pylist(), wrote.rows_in, wrote.state.value)
 session = arroyo_nb.active_session()
-folders = [session._work, session.engine._work, Path(tempfile.gettempdir())]
+folders = [session._runs.work, session.engine._work, Path(tempfile.gettempdir())]
 files = [p for folder in folders for p in folder.rglob("*") if p.is_file()]
 lines = list(Path("/proc").glob("[0-9]*/cmdline"))
 print([part for part in ("offsets", ".log") if any(part in str(f) for f in files)])

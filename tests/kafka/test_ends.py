@@ -59,7 +59,7 @@ def read_offsets(table):
 
 
 def ended_at(run):
-    (feed,) = run.feeds._feeds
+    (feed,) = run.sources._feeds
     return feed._ends
 
 
@@ -202,7 +202,7 @@ def test_a_file_beside_a_topic_is_read_whole(new_topic, session, tmp_path):
         run = session.run(script, until="end")
         assert run.wait(allowed(WITHIN_S))
     kinds = run.table()["kind"].to_pylist()
-    (end,) = (feed._ends for feed in run.feeds._feeds if feed.table.name == "t")
+    (end,) = (feed._ends for feed in run.sources._feeds if feed.table.name == "t")
     assert (kinds.count("file"), kinds.count("topic")) == (500, sum(end.values()))
 
 

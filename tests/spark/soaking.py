@@ -98,7 +98,7 @@ def _held(session: Session, runs: int, seconds: float, cpu_seconds: float) -> He
     engine = session.engine
     jvm = engine.pid
     assert jvm is not None
-    assert session._work is not None
+    assert session._runs.work is not None
     assert engine._work is not None
     heap_mib = engine.worker.call(_heap_mib, session)
     of_jvm = _descriptors(jvm)
@@ -116,7 +116,7 @@ def _held(session: Session, runs: int, seconds: float, cpu_seconds: float) -> He
         jvm_mib=_resident_mib(jvm),
         heap_mib=heap_mib,
         processes=len(_family(jvm)),
-        files=_files(session._work) + _files(engine._work),
+        files=_files(session._runs.work) + _files(engine._work),
     )
 
 

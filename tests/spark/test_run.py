@@ -12,6 +12,7 @@ from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run.observe.snapshot import RunState, WindowState
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
+from arroyo_nb.run.prepare import prepare
 from arroyo_nb.run.run import Run
 from arroyo_nb.tape.format import Tape, chunk_path
 from arroyo_nb.views.panel import frame
@@ -366,7 +367,9 @@ def test_state_is_locked_bound_to_its_query_and_resumed(session, tmp_path, event
     run = session.run(script, name="job", state_dir=state)
     eventually(lambda: run.rows_in > 1000)
     run.pause()
-    rival = Run("rival", run.plan, session.engine, run.folder, RunOptions()).start()
+    rival = Run(
+        prepare("rival", run.plan, RunOptions()), session.engine, run.place
+    ).start()
     with pytest.raises(RunProblem, match="is in use by run 'job'"):
         rival.wait(30)
     run.stop().wait(20)

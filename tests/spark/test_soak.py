@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from arroyo_nb.session import KEPT_RUNS
+from arroyo_nb.run.runs import KEPT_RUNS
 
 SOAKING = Path(__file__).with_name("soaking.py")
 

@@ -23,6 +23,7 @@ QUERY = "SELECT counter, '<script>' AS tag FROM ticks"
 class FakeRun:
     """A run that has ended."""
 
+    name = "few"
     options = RunOptions()
 
     def __init__(self, plan):
@@ -48,7 +49,7 @@ def line(monkeypatch, tmp_path):
     engine = SimpleNamespace(warm_up=lambda: None)
     session = Session(engine=engine)
     catalog = plan_script(TICKS, Catalog()).catalog
-    session._runs["few"] = FakeRun(plan_script(QUERY, catalog))
+    session._runs.add(FakeRun(plan_script(QUERY, catalog)))
     load(shell, session)
 
     def run(code):

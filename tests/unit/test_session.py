@@ -9,8 +9,8 @@ import pytest
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.session import Session
 
-HELD = "session = Session(); print(session._temporary('r'))"
-DROPPED = "print(Session()._temporary('r'))"
+HELD = "session = Session(); print(session._runs.temporary_folder('r'))"
+DROPPED = "print(Session()._runs.temporary_folder('r'))"
 ENGINE_CLOSED = HELD + "; session.engine.close()"
 CLOSED = HELD + "; session.close()"
 
@@ -32,11 +32,12 @@ from types import SimpleNamespace
 from arroyo_nb.session import Session
 
 run = SimpleNamespace(
+    name="r",
     discard=lambda: print("stopped"),
     wait_quietly=lambda timeout: 0,
     detach=lambda: None,
 )
-{}._runs["r"] = run
+{}._runs.add(run)
 """
 NAMED = "session = Session(state_dir={!r}); session"
 
@@ -54,7 +55,7 @@ FORKED = """
 import os, sys
 from arroyo_nb.session import Session
 session = Session()
-folder = session._temporary("r")
+folder = session._runs.temporary_folder("r")
 child = os.fork()
 if not child:
     sys.exit(0)

@@ -80,7 +80,7 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         exact=trace.exact if trace else True,
         late_exact=all(t.late_exact for o in run.outputs for t in o.traces),
         can_pause=run.can_pause and not run.state.ended,
-        paused=run.feeds.paused,
+        paused=run.sources.paused,
     )
 
 
@@ -139,13 +139,13 @@ def data_notes(run: Run, wait_s: float = 0.0) -> Mapping[str, tuple[str, ...]]:
         found = (output.fits.get(name, Fit()) for output in run.outputs)
         return max(found, key=attrgetter("rows"))
 
-    return run.feeds.fit_notes(fit, wait_s)
+    return run.sources.fit_notes(fit, wait_s)
 
 
 def _sources(run: Run) -> Iterator[SourceProgress]:
     """The sources; tables that are looked up only where records were left out."""
     first = run.outputs[0]
-    known = run.feeds.sources(first.reaches_of_batch or {})
+    known = run.sources.sources(first.reaches_of_batch or {})
     notes = data_notes(run)
     streams = [source for source in known if not source.looked_up]
     for source in known:

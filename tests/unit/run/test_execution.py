@@ -28,8 +28,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Execution:
     run.outputs = tuple(Mock(spec=Output, gate=Mock(), sink=Mock()) for _ in "ab")
     for output in run.outputs:
         output.join.return_value = True
-    run.feeds = Mock(spec=Sources)
-    run.feeds.join.return_value = True
+    run.sources = Mock(spec=Sources)
+    run.sources.join.return_value = True
     run._claim = Mock(spec=StateFolder)
     run._engine = SimpleNamespace(restarts=0, alive=True, tidy=Mock())
     run._generation, run._repeated, run._listeners = 0, [Mock()], (Mock(),)
@@ -42,7 +42,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Execution:
     "step",
     [
         lambda run: run._repeated[0],
-        lambda run: run.feeds.close,
+        lambda run: run.sources.close,
         lambda run: run.outputs[0].gate.abandon,
         lambda run: run.outputs[0].stop,
         lambda run: run.outputs[0].close,

@@ -13,6 +13,7 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run import execution
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.options import FLUSH, JOB_FLUSH, RunOptions
+from arroyo_nb.run.prepare import RunFolder, prepare
 from arroyo_nb.run.sources.reader import SourcePosition
 from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.state.folder import StateFolder
@@ -127,13 +128,13 @@ WINDOWS = "SELECT tumble(INTERVAL '1s') AS w, count(*) AS n FROM ticks GROUP BY 
 )
 def test_live_changes_are_told_so_often(tmp_path, query, more, options, trigger):
     plan = plan_script(IMPULSE.format(more=more) + query, Catalog())
-    run = Execution("r", plan, None, tmp_path, options, None, temporary=True)
+    run = Execution(prepare("r", plan, options), None, RunFolder(tmp_path))
     assert run._trigger(run.outputs[0]) == trigger
 
 
 def test_a_heart_waits_for_the_batch_that_reads_its_beat(tmp_path):
     plan = plan_script(IMPULSE.format(more="") + COUNTS + WINDOWS, Catalog())
-    run = Execution("r", plan, None, tmp_path, RunOptions(), None, temporary=True)
+    run = Execution(prepare("r", plan, RunOptions()), None, RunFolder(tmp_path))
     heartbeat = run._heartbeat(SimpleNamespace(heartbeat=lambda: tmp_path))
     counts, windows = run.outputs
 
@@ -170,14 +171,14 @@ def test_the_run_keeps_its_folder_while_a_source_hangs(
 ):
     monkeypatch.setattr(execution, "RECORDER_S", 0.01)
     plan = plan_script(IMPULSE.format(more="") + COUNTS, Catalog())
-    run = Execution("r", plan, None, tmp_path, RunOptions(), None, temporary=True)
+    run = Execution(prepare("r", plan, RunOptions()), None, RunFolder(tmp_path))
     source = Hanging()
-    (feed,) = run.feeds._feeds
+    (feed,) = run.sources._feeds
     feed.recorder = source
     run._claim = claim = StateFolder(tmp_path / "state", identity="", name="r")
-    run.feeds.start(claim)
+    run.sources.start(claim)
     assert source.asked.wait(DEADLINE_S)
-    run.feeds.close()
+    run.sources.close()
     run._release()
 
     def is_free():

@@ -6,6 +6,7 @@ import pytest
 
 from arroyo_nb.run import execution
 from arroyo_nb.run.execution import Execution
+from arroyo_nb.run.prepare import RunFolder
 
 FULL = RuntimeError("java.io.IOException: No space left on device")
 
@@ -13,7 +14,8 @@ FULL = RuntimeError("java.io.IOException: No space left on device")
 @pytest.mark.parametrize("fullest", ["state", "work"])
 def test_the_fullest_disk_is_named(tmp_path, monkeypatch, fullest):
     run = SimpleNamespace(
-        _folder=tmp_path / "state", _engine=SimpleNamespace(work=tmp_path / "work")
+        _place=RunFolder(tmp_path / "state"),
+        _engine=SimpleNamespace(work=tmp_path / "work"),
     )
     free = {tmp_path / "state": 9, tmp_path / "work": 9} | {tmp_path / fullest: 0}
     monkeypatch.setattr(execution, "free_bytes", free.__getitem__)

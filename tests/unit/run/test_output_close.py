@@ -16,6 +16,7 @@ from arroyo_nb.run import execution, output
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
+from arroyo_nb.run.prepare import RunFolder, prepare
 
 SCRIPT = """
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
@@ -110,7 +111,9 @@ def test_the_run_keeps_its_folder_while_a_sink_hangs(written, monkeypatch):
     monkeypatch.setattr(execution, "RECORDER_S", 0.01)
     outputs = (written.output,)
     run = Execution(
-        "r", written.plan, None, None, RunOptions(), outputs, temporary=True
+        prepare("r", written.plan, RunOptions(), outputs=outputs),
+        None,
+        RunFolder(None, temporary=True),
     )
     released = threading.Event()
     run._claim = SimpleNamespace(release=released.set)

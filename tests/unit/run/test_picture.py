@@ -15,6 +15,7 @@ from arroyo_nb.run.observe.progress import LoggedBatch, TriggerProgress
 from arroyo_nb.run.observe.snapshot import SourceProgress
 from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.prepare import RunFolder, prepare
 from arroyo_nb.run.run import Run
 from arroyo_nb.run.sources.reader import SourcePosition
 from arroyo_nb.schema import EPOCH
@@ -31,7 +32,7 @@ def test_a_picture_tells_what_was_let_go(tmp_path, monkeypatch):
     monkeypatch.setattr("arroyo_nb.run.observe.trace.TRACE_BATCHES", 1)
     plan = plan_script(TWO_OUTPUTS, Catalog())
     engine = SimpleNamespace(status="starting")
-    run = Run("r", plan, engine, tmp_path, RunOptions(keep=True))
+    run = Run(prepare("r", plan, RunOptions(keep=True)), engine, RunFolder(tmp_path))
     before = run.snapshot()
     assert (before.rows_cut, before.windows_cut) == (0, 0)
     assert (before.recorded_to, before.exact) == (None, True)
@@ -66,15 +67,19 @@ SELECT counter FROM ticks;
 def test_an_insert_that_is_only_previewed_is_told(tmp_path, sinks, unwritten):
     plan = plan_script(INTO_OUT, Catalog())
     options = RunOptions(sinks=sinks, keep=True)
-    run = Run("r", plan, SimpleNamespace(status="starting"), tmp_path, options)
+    run = Run(
+        prepare("r", plan, options),
+        SimpleNamespace(status="starting"),
+        RunFolder(tmp_path),
+    )
     assert run.snapshot().unwritten == unwritten
 
 
 def test_what_any_output_dropped_is_told(tmp_path):
     engine = SimpleNamespace(status="starting")
     plan = plan_script(TWO_OUTPUTS, Catalog())
-    run = Run("r", plan, engine, tmp_path, RunOptions(keep=True))
-    run._execution.feeds.sources = lambda _: (
+    run = Run(prepare("r", plan, RunOptions(keep=True)), engine, RunFolder(tmp_path))
+    run.sources.sources = lambda _: (
         SourceProgress("ticks", 9, None, timedelta(), bounded=True, dropped_rows=1),
     )
     first, second = run.outputs
@@ -85,9 +90,9 @@ def test_what_any_output_dropped_is_told(tmp_path):
 def test_a_table_that_is_looked_up_is_told_where_records_were_left_out(tmp_path):
     engine = SimpleNamespace(status="starting")
     plan = plan_script(TWO_OUTPUTS, Catalog())
-    run = Run("r", plan, engine, tmp_path, RunOptions(keep=True))
+    run = Run(prepare("r", plan, RunOptions(keep=True)), engine, RunFolder(tmp_path))
     users = SourceProgress("users", 0, None, timedelta(), bounded=True, looked_up=True)
-    run._execution.feeds.sources = lambda _: (users,)
+    run.sources.sources = lambda _: (users,)
     assert run.snapshot().sources == ()
     bad_rows = [BadRow(name, "x", "why") for name in "ab"]
     for output, bad in zip(run.outputs, bad_rows, strict=True):
@@ -101,7 +106,7 @@ def test_a_table_that_is_looked_up_is_told_where_records_were_left_out(tmp_path)
 def test_a_sample_of_dropped_records_says_how_many_there_were(tmp_path):
     engine = SimpleNamespace(status="starting")
     plan = plan_script(TWO_OUTPUTS, Catalog())
-    run = Run("r", plan, engine, tmp_path, RunOptions(keep=True))
+    run = Run(prepare("r", plan, RunOptions(keep=True)), engine, RunFolder(tmp_path))
     assert run.bad(1).num_rows == 0
     bad = BadRow("t[2] offset 7", "{", "invalid JSON", "t", 2, 7).to_json()
     observed = {"dropped:0:ticks": {"rows": 4, "bad": [bad]}}
@@ -115,9 +120,13 @@ def test_a_sample_of_dropped_records_says_how_many_there_were(tmp_path):
 def test_a_run_that_is_resumed_stands_where_its_checkpoint_does(tmp_path):
     """Before its first batch, which an idle topic never brings."""
     plan = plan_script(TWO_OUTPUTS, Catalog())
-    run = Run("r", plan, SimpleNamespace(status="starting"), tmp_path, RunOptions())
+    run = Run(
+        prepare("r", plan, RunOptions()),
+        SimpleNamespace(status="starting"),
+        RunFolder(tmp_path),
+    )
     asked = []
-    run._execution.feeds.sources = lambda reaches: asked.append(reaches) or ()
+    run.sources.sources = lambda reaches: asked.append(reaches) or ()
     assert (run.snapshot().batch_id, run.snapshot().watermark) == (None, None)
     at = datetime(2013, 2, 8, 11, 12, tzinfo=UTC)
     run.outputs[0].resumed_after = LoggedBatch(4, at, {"topic orders": {0: 20000}})

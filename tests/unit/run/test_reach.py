@@ -11,6 +11,7 @@ from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.prepare import RunFolder, prepare
 from arroyo_nb.run.sources.sources import Sources
 
 SCRIPT = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
@@ -39,7 +40,9 @@ def started(tmp_path, monkeypatch):
         )
         plan = plan_script(SCRIPT, Catalog())
         run = Execution(
-            "r", plan, engine, tmp_path, RunOptions(), None, temporary=temporary
+            prepare("r", plan, RunOptions()),
+            engine,
+            RunFolder(tmp_path, temporary=temporary),
         )
         run._start(copy_context())
         assert run.state is RunState.FAILED

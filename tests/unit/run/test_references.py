@@ -12,6 +12,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import PlanProblem, RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.options import FLUSH, RunOptions
+from arroyo_nb.run.prepare import RunFolder, prepare
 from arroyo_nb.run.run import Run
 from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.state.folder import StateFolder
@@ -40,12 +41,12 @@ def folder(tmp_path, monkeypatch):
 
 def run(text, folder):
     plan = plan_script(text, Catalog())
-    return Run("r", plan, None, folder / "state", RunOptions())
+    return Run(prepare("r", plan, RunOptions()), None, RunFolder(folder / "state"))
 
 
 def test_a_run_reads_and_writes_what_the_variables_name(folder):
     made = run(QUERY, folder)
-    (feed,) = made.feeds._feeds
+    (feed,) = made.sources._feeds
     (chunk,) = feed.recorder.chunks(None)
     assert chunk.rows["id"].to_pylist() == [7]
     made.outputs[0]._make_writer(folder / "sink").close()
@@ -55,7 +56,9 @@ def test_a_run_reads_and_writes_what_the_variables_name(folder):
 def test_a_variable_is_asked_for_at_each_start(folder, monkeypatch):
     made = run(QUERY, folder)
     monkeypatch.setenv("COPY", str(folder / "other.json"))
-    resumed = Run("r", made.plan, None, made.folder, made.options, outputs=made.outputs)
+    resumed = Run(
+        prepare("r", made.plan, made.options, outputs=made.outputs), None, made.place
+    )
     resumed.outputs[0]._make_writer(folder / "sink").close()
     assert (folder / "other.json").exists()
     assert not (folder / "copy.json").exists()
@@ -67,12 +70,12 @@ def test_a_value_is_in_no_message_footer_or_picture(folder, bad_data):
     text = QUERY.replace("'source',", f"'source', bad_data = '{bad_data}',")
     made = run(text, folder)
     claim = StateFolder(folder / "state", identity="", name="r")
-    made.feeds.start(claim)
-    conductor = made.feeds._feeds[0]._conductor
+    made.sources.start(claim)
+    conductor = made.sources._feeds[0]._conductor
     assert conductor.join(20)
     claim.release()
-    (source,) = made.feeds.sources({})
-    problem = made.feeds.error
+    (source,) = made.sources.sources({})
+    problem = made.sources.error
     said = [*source.bad, *(traceback.format_exception(problem) if problem else ())]
     assert any("{{ TRIPS }}/{{DAY}}.json:2: " in text for text in said)
     files = (folder / "state").rglob("chunk-*.parquet")

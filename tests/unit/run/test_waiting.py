@@ -11,6 +11,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import RunOptions
+from arroyo_nb.run.prepare import RunFolder, prepare
 from arroyo_nb.run.run import Run
 
 SCRIPT = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
@@ -20,7 +21,11 @@ SELECT counter FROM ticks"""
 @pytest.fixture
 def failed(tmp_path):
     engine = SimpleNamespace(status="starting")
-    run = Run("r", plan_script(SCRIPT, Catalog()), engine, tmp_path, RunOptions())
+    run = Run(
+        prepare("r", plan_script(SCRIPT, Catalog()), RunOptions()),
+        engine,
+        RunFolder(tmp_path),
+    )
     run._execution.error = RunProblem("broken")
     run._execution.state = RunState.FAILED
     return run
