@@ -36,6 +36,15 @@ class OptionKind(Enum):
     ENUM = "one of its values"
 
 
+class Holds(Enum):
+    """What the value of an option is, where more than its table must know."""
+
+    PATH = "a path of a file or a folder"
+    ADDRESS = "an address of the server that has the rows"
+    OBJECT = "the name of what a server has: a topic, a table"
+    SECRET = "a password or a key"
+
+
 OptionValue: TypeAlias = str | bool | int | float | timedelta | tuple[str, ...]
 
 
@@ -68,6 +77,11 @@ class Option:
     in_identity
         Whether another value of it makes another table to a saved state. Credentials
         and settings of a client do not: the rows are the same.
+    holds
+        What its value is, for what treats all paths, addresses or secrets alike; None:
+        a value like any other.
+    in_arroyo
+        Whether Arroyo takes it too.
     """
 
     name: str
@@ -81,6 +95,8 @@ class Option:
     translated: Callable[[str], str] | None = None
     example: str = ""
     in_identity: bool = True
+    holds: Holds | None = None
+    in_arroyo: bool = True
 
     def written(self, value: str) -> str:
         """The option as it is written for a value of another system.

@@ -20,7 +20,7 @@ import yaml
 
 from arroyo_nb import errors, flags, functions
 from arroyo_nb.cli.command import _parser
-from arroyo_nb.connectors import CONNECTORS, Connector
+from arroyo_nb.connectors import ConnectorInfo, connector_infos
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.functions.signature import Nulls, ScalarFunction
 from arroyo_nb.jobs.targets import TARGETS
@@ -58,11 +58,11 @@ def _connectors() -> str:
         "of the environment is written `'{{ NAME }}'`: it is read when a run starts, "
         "and is shown nowhere.\n",
     ]
-    parts += [_connector(CONNECTORS.get(name)) for name in CONNECTORS.names]
+    parts += [*map(_connector, connector_infos())]
     return "\n".join(parts)
 
 
-def _connector(connector: Connector) -> str:
+def _connector(connector: ConnectorInfo) -> str:
     directions = ", ".join(sorted(d.value for d in connector.directions))
     facts = [f"Can be: {directions}."]
     if connector.formats:

@@ -1,49 +1,49 @@
 """Connectors: plug-ins, a file each, that bind ``CONNECTOR``.
 
-A connector says which WITH options it takes (a table, checked by the planner before
-anything runs), which columns it brings by itself, how its source is read, and how a
-micro-batch is written to its sink. A source is recorded, and Spark reads the tape; or
-Spark reads it itself, where the connector is :class:`Streaming`.
+Everything that is true of one connector stands in its own file: its facts are a
+:class:`ConnectorInfo`, such as the WITH options that it takes (checked by the planner
+before anything runs), and what it can do are methods: which columns it brings by
+itself, how its source is read, and how a micro-batch is written to its sink. A source
+is recorded, and Spark reads the tape; or Spark reads it itself, where the connector is
+:class:`Streaming`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from functools import cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from arroyo_nb.connectors._info import NO_METADATA as NO_METADATA
+from arroyo_nb.connectors._info import ConnectorInfo as ConnectorInfo
+from arroyo_nb.connectors._info import Direction as Direction
 from arroyo_nb.connectors._notes import ResumePoint as ResumePoint
+from arroyo_nb.connectors._streams import FIRST_BATCH_RECORDS as FIRST_BATCH_RECORDS
+from arroyo_nb.connectors._streams import Offsets as Offsets
+from arroyo_nb.connectors._streams import Stream as Stream
+from arroyo_nb.connectors._streams import TopicOffsets as TopicOffsets
+from arroyo_nb.connectors._streams import create_topic_hint as create_topic_hint
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.formats import FORMATS, payload_format
+from arroyo_nb.options import Holds, resolved
 from arroyo_nb.options import Option as Option
 from arroyo_nb.options import OptionKind as OptionKind
 from arroyo_nb.options import OptionValue as OptionValue
-from arroyo_nb.options import resolved
 from arroyo_nb.registry import Registry
-from arroyo_nb.schema import Schema, Type
+from arroyo_nb.schema import Schema
 from arroyo_nb.source import Span
-from arroyo_nb.tape import Clock, Recorder
+from arroyo_nb.tape import Recorder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+    from pyspark.sql.streaming import DataStreamWriter
 
 
 _HOSTS = re.compile(r"[\w.-]{1,255}:\d{1,5}(\s*,\s*[\w.-]{1,255}:\d{1,5})*\Z")
 """Hosts and ports; no user, no password and no address with either."""
-
-
-class Direction(Enum):
-    """Which way rows go through a table."""
-
-    SOURCE = "source"
-    SINK = "sink"
-    LOOKUP = "lookup"
-    """Rows are found by their key, from a join."""
 
 
 @dataclass(frozen=True)
@@ -191,174 +191,12 @@ class LookupClient(Protocol):
         """
 
 
-Offsets: TypeAlias = Mapping[int, int]
-"""Of each partition of a topic, the offset of the next record to be read."""
-
-
-FIRST_BATCH_RECORDS = 50_000
-"""Records of a topic that a query's first micro-batch reads at most."""
-
-
-class TopicOffsets(NamedTuple):
-    """Offsets in a topic. One that is made again under the name of another that was
-    deleted has another ``topic_id``, and its offsets mean other records."""
-
-    topic_id: str
-    offsets: Offsets
-
-
-class Stream(Protocol):
-    """A topic that Spark reads itself, and what is asked of its broker meanwhile.
-
-    Spark gives a record as ``value``, ``timestamp``, ``partition`` and ``offset``, and
-    what else :attr:`metadata` names. Every method but :meth:`options`,
-    :meth:`options_between`, :meth:`hold` and :meth:`fix_end` asks the broker, for a few
-    seconds at most.
-    """
-
-    @property
-    def format(self) -> str:
-        """Spark's name of the source."""
-
-    @property
-    def topic(self) -> str:
-        """Its name."""
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """What each key of METADATA FROM is, as Spark SQL over what Spark gives."""
-
-    def check(self, look: Callable[[], None]) -> None:
-        """Find out whether it can be read.
-
-        Parameters
-        ----------
-        look
-            Is called again and again; what it raises ends the wait.
-
-        Raises
-        ------
-        RunProblem
-            When it cannot: one sentence that tells why, and what to do.
-        """
-
-    def begin(self) -> TopicOffsets:
-        """Where a new run begins to read.
-
-        Raises
-        ------
-        RunProblem
-            When the broker does not say, or the table asks for what is not there.
-        """
-
-    @property
-    def older_records(self) -> str:
-        """What to write so that a new run reads the records that are there before it;
-        empty where it reads them."""
-
-    def beginnings(self) -> TopicOffsets:
-        """The oldest record that each partition still has.
-
-        Raises
-        ------
-        RunProblem
-            When the broker does not say.
-        """
-
-    def ends(self) -> TopicOffsets | None:
-        """The end of each partition; None where there is no such topic.
-
-        Raises
-        ------
-        RunProblem
-            When the broker does not say.
-        """
-
-    def options(
-        self, begin: Offsets, *, real_time: bool = False, held: bool = False
-    ) -> Mapping[str, str]:
-        """Spark's options for reading from there on, in micro-batches or in real-time
-        mode; where it is held, these partitions only, and nothing is read until
-        :meth:`fix_end`."""
-
-    def hold(self, query: StreamingQuery) -> bool:
-        """Have a query plan no more records; False: it has not begun yet."""
-
-    def limit(self, query: StreamingQuery, records: int) -> None:
-        """Let the micro-batches to come of a query read so many records at most."""
-
-    def fix_end(self, query: StreamingQuery, end: Offsets | None) -> None:
-        """Have a query read on, up to an end and no further.
-
-        Parameters
-        ----------
-        query
-            It is held, and has read what was planned before.
-        end
-            The offset behind the last record of each partition, none before what was
-            read; None: where each partition ends now.
-        """
-
-    def release(self, query: StreamingQuery) -> None:
-        """Free the thread of a query that is stopped, where it waits for the brokers:
-        they may be away."""
-
-    def options_between(self, first: Offsets, after: Offsets) -> Mapping[str, str]:
-        """Spark's options for reading what lies between, once."""
-
-
-def create_topic_hint(topic: str) -> str:
-    """How a topic is made that is not there."""
-    return (
-        f"create it first: kafka-topics.sh --create --topic {topic}, or in a notebook "
-        f"session.emit('{topic}', rows)"
-    )
-
-
-_TOPIC = re.compile(
-    r"KafkaV2\[(?:Subscribe\[(?P<whole>.*)\]|Assign\[(?P<parts>[^,]+)-\d+(?:,.*)?\])\]"
-)
-"""How Spark describes a source that reads all partitions of a topic, or some."""
-
-
-def topic_of(description: str) -> str | None:
-    """The topic that one of Spark's sources reads; None: it reads none.
-
-    >>> topic_of("KafkaV2[Subscribe[clicks]]")
-    'clicks'
-    >>> topic_of("KafkaV2[Assign[clicks-0, clicks-1]]")
-    'clicks'
-    """
-    found = _TOPIC.fullmatch(description)
-    return None if found is None else found["whole"] or found["parts"]
-
-
-NO_METADATA: Mapping[str, Type] = MappingProxyType({})
-
-
 class Connector(Protocol):
     """A kind of table."""
 
-    name: str
-    doc: str
-    elsewhere: Mapping[str, str]
-    """What comes near to it in other systems, and what to write here, for the hint of
-    an error."""
-    directions: frozenset[Direction]
-    typed: bool
-    """Whether ``type = 'source' | 'sink'`` must be given (else it is unknown)."""
-    has_event_time: bool
-    """Whether its rows have an event time of their own, which WATERMARK may replace;
-    else it is their arrival."""
-    formats: tuple[str, ...]
-    """Formats that ``format`` may name; empty: the option is unknown."""
-    payloads: bool
-    """Whether its records come each by itself, instead of as lines."""
-    clock: Clock
-    """The time by which a source of it plays at a speed."""
-    options: tuple[Option, ...]
-    metadata: Mapping[str, Type]
-    """What ``METADATA FROM 'key'`` may name, with the type that it has."""
+    @property
+    def info(self) -> ConnectorInfo:
+        """What is true of it."""
 
     def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:
         """Columns that the source brings by itself; None: they must be declared.
@@ -427,6 +265,10 @@ class Streaming(Protocol):
             When it can be told at once that it cannot be.
         """
 
+    def topic_of(self, description: str) -> str | None:
+        """The topic that one of Spark's sources reads, by how Spark describes it; None:
+        it is no source of this connector."""
+
 
 @runtime_checkable
 class ProbesSink(Protocol):
@@ -472,11 +314,7 @@ class ConnectorBase:
     """A connector without keys, metadata and event time of its own, that is never
     asked."""
 
-    elsewhere: Mapping[str, str] = MappingProxyType({})
-    metadata = NO_METADATA
-    has_event_time = False
-    payloads = False
-    clock = Clock.EVENT_TIME
+    info: ConnectorInfo
 
     def key(
         self,
@@ -518,10 +356,59 @@ CONNECTORS: Registry[Connector] = Registry(
 )
 
 
+def print_rows(schema: Schema, options: Mapping[str, OptionValue]) -> Writer:
+    """What writes rows as lines to the standard output of this process."""
+    from arroyo_nb.connectors._line_writers import TextStreamWriter
+
+    return TextStreamWriter(schema, options)
+
+
+NOT_YET = frozenset(
+    (
+        *("delta", "fluvio", "iceberg", "kinesis", "mqtt", "nats", "nexmark"),
+        *("polling_http", "rabbitmq", "sse", "webhook", "websocket"),
+    )
+)
+"""Connectors that Arroyo has, and that are no plug-in here yet."""
+
+
+def connector_infos() -> Iterator[ConnectorInfo]:
+    """The facts of every connector, by name."""
+    return (CONNECTORS.get(name).info for name in CONNECTORS.names)
+
+
 def elsewhere_hint(name: str) -> str | None:
     """What to write for a connector that other systems have; None: nothing is known."""
-    found = (CONNECTORS.get(one).elsewhere.get(name) for one in CONNECTORS.names)
+    found = (info.elsewhere.get(name) for info in connector_infos())
     return next(filter(None, found), None)
+
+
+def only_connector(option: str) -> str | None:
+    """The one connector that has an option of its own by that name; None where several
+    have, or none."""
+    having = [
+        info.name
+        for info in connector_infos()
+        if option in (known.name for known in info.options)
+    ]
+    return having[0] if len(having) == 1 else None
+
+
+def stores_of_arroyo() -> tuple[str, ...]:
+    """The connectors whose tables Arroyo looks rows up in."""
+    return tuple(
+        info.name
+        for info in connector_infos()
+        if info.in_arroyo
+        and Direction.LOOKUP in info.directions
+        and info.looked_up_by_key
+    )
+
+
+def holding(connector: str, content: Container[Holds | None]) -> frozenset[str]:
+    """The options of a connector whose values are such."""
+    options = CONNECTORS.get(connector).info.options
+    return frozenset(option.name for option in options if option.holds in content)
 
 
 def is_streamed(connector: str) -> bool:
@@ -529,9 +416,22 @@ def is_streamed(connector: str) -> bool:
     return isinstance(CONNECTORS.get(connector), Streaming)
 
 
+@cache
+def topic_of(description: str) -> str | None:
+    """The topic that one of Spark's sources reads, by how Spark describes it; None: it
+    reads none.
+
+    >>> topic_of("FileStreamSource[file:/home/ada/sources/flights]") is None
+    True
+    """
+    connectors = (CONNECTORS.get(name) for name in CONNECTORS.names)
+    streaming = (one for one in connectors if isinstance(one, Streaming))
+    return next(filter(None, (one.topic_of(description) for one in streaming)), None)
+
+
 def format_options(connector: Connector, name: str) -> tuple[Option, ...]:
     """The options that a format has in the tables of a connector."""
     options = FORMATS.get(name).options
-    if not connector.payloads:
+    if not connector.info.payloads:
         return options
     return (*options, *payload_format(name).payload_options)

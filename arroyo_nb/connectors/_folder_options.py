@@ -15,7 +15,7 @@ from arroyo_nb.connectors._partitions import FIELDS, TIME_PATTERN, Partitioning
 from arroyo_nb.connectors._parts import JSON_COMPRESSION
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.formats.parquet import FORMAT as PARQUET
-from arroyo_nb.options import Option, OptionKind, OptionValue
+from arroyo_nb.options import Holds, Option, OptionKind, OptionValue
 from arroyo_nb.schema import TIMESTAMP, ListOf, Primitive, Schema, StructOf, Type
 
 PATTERN, PACKED = "source.regex_pattern", "source.compression"
@@ -31,7 +31,13 @@ _NO_FOLDERS = frozenset(("BYTEA", "JSON", "NULL"))
 
 
 _SHARED = (
-    Option("path", OptionKind.STRING, "folder of the files, or file://", required=True),
+    Option(
+        "path",
+        OptionKind.STRING,
+        "folder of the files, or file://",
+        required=True,
+        holds=Holds.PATH,
+    ),
 )
 _SOURCE = (
     Option(PATTERN, OptionKind.STRING, "which files are read, by their path below"),

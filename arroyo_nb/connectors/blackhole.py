@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import Direction, SinkOnly, TableSpec, Writer
-from arroyo_nb.options import Option
+from arroyo_nb.connectors import ConnectorInfo, Direction, SinkOnly, TableSpec, Writer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,12 +28,12 @@ class Nowhere:
 class Blackhole(SinkOnly):
     """The connector."""
 
-    name = "blackhole"
-    doc = "throws every row away"
-    directions = frozenset({Direction.SINK})
-    typed = False
-    formats: tuple[str, ...] = ()
-    options: tuple[Option, ...] = ()
+    info = ConnectorInfo(
+        name="blackhole",
+        doc="throws every row away",
+        directions=frozenset({Direction.SINK}),
+        typed=False,
+    )
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
         """Writes nothing."""

@@ -13,7 +13,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from arroyo_nb.connectors import ConnectorBase, Direction, TableSpec, Writer
+from arroyo_nb.connectors import (
+    ConnectorBase,
+    ConnectorInfo,
+    Direction,
+    TableSpec,
+    Writer,
+)
 from arroyo_nb.connectors._file_names import FileNames
 from arroyo_nb.connectors._files import FileReader, Files, ListedFile
 from arroyo_nb.connectors._folder_options import (
@@ -41,12 +47,14 @@ from arroyo_nb.tape import Recorder
 class FileSystem(ConnectorBase):
     """The connector."""
 
-    name = "filesystem"
-    doc = "the files of a folder"
-    directions = frozenset(Direction)
-    typed = True
-    formats = ("json", "debezium_json", "parquet")
-    options = OPTIONS
+    info = ConnectorInfo(
+        name="filesystem",
+        doc="the files of a folder",
+        directions=frozenset(Direction),
+        formats=("json", "debezium_json", "parquet"),
+        bounded=True,
+        options=OPTIONS,
+    )
 
     def columns(
         self,

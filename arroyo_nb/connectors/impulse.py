@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
+from arroyo_nb.connectors import ConnectorInfo, Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import BIGINT, TIMESTAMP, Field, Schema
@@ -115,29 +115,34 @@ class Impulse:
 class ImpulseConnector(SourceOnly):
     """The connector."""
 
-    name = "impulse"
-    doc = "a counter at a fixed rate"
-    elsewhere: Mapping[str, str] = MappingProxyType(
-        dict.fromkeys(
-            ("datagen", "faker", "rate", "generator", "load_generator"),
-            "for a counter write connector = 'impulse', event_rate = 10, and no "
-            "columns; for recorded rows see the connector 'sample'",
-        )
-    )
-    directions = frozenset({Direction.SOURCE})
-    typed = False
-    has_event_time = True
-    formats: tuple[str, ...] = ()
-    options = (
-        Option("event_rate", OptionKind.DOUBLE, "rows per second", required=True),
-        Option(
-            "event_time_interval",
-            OptionKind.INT,
-            "microseconds of event time between two rows; without it event time is "
-            "the moment of release",
+    info = ConnectorInfo(
+        name="impulse",
+        doc="a counter at a fixed rate",
+        elsewhere=MappingProxyType(
+            dict.fromkeys(
+                ("datagen", "faker", "rate", "generator", "load_generator"),
+                "for a counter write connector = 'impulse', event_rate = 10, and no "
+                "columns; for recorded rows see the connector 'sample'",
+            )
         ),
-        Option(
-            "message_count", OptionKind.UINT, "rows in all; without it there is no end"
+        directions=frozenset({Direction.SOURCE}),
+        typed=False,
+        has_event_time=True,
+        bounded_by="message_count",
+        synthetic="rows that are generated",
+        options=(
+            Option("event_rate", OptionKind.DOUBLE, "rows per second", required=True),
+            Option(
+                "event_time_interval",
+                OptionKind.INT,
+                "microseconds of event time between two rows; without it event time is "
+                "the moment of release",
+            ),
+            Option(
+                "message_count",
+                OptionKind.UINT,
+                "rows in all; without it there is no end",
+            ),
         ),
     )
 

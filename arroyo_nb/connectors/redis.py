@@ -14,11 +14,17 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.connectors import Direction, TableSpec, Writer
+from arroyo_nb.connectors import (
+    ConnectorBase,
+    ConnectorInfo,
+    Direction,
+    TableSpec,
+    Writer,
+)
 from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
-from arroyo_nb.options import Option, OptionKind, OptionValue
-from arroyo_nb.schema import TEXT, Schema, Type
-from arroyo_nb.tape import Clock, Recorder
+from arroyo_nb.options import Holds, Option, OptionKind, OptionValue
+from arroyo_nb.schema import TEXT, Schema
+from arroyo_nb.tape import Recorder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,34 +142,37 @@ def _client(asker: RedisAsker) -> Any:
     return redis.RedisCluster(url=first, startup_nodes=nodes, **settings)
 
 
-class Redis:
+class Redis(ConnectorBase):
     """The connector; its tables are looked up."""
 
-    name = "redis"
-    doc = "a key-value store that a stream looks values up in"
-    elsewhere: Mapping[str, str] = MappingProxyType({})
-    directions = frozenset({Direction.LOOKUP})
-    typed = True
-    has_event_time = False
-    payloads = False
-    clock = Clock.EVENT_TIME
-    formats = ("json",)
-    metadata: Mapping[str, Type] = MappingProxyType({"key": TEXT})
-    options = (
-        Option(
-            "address", OptionKind.STRING, "URL of a server: redis://host:port/database"
-        ),
-        Option(
-            "cluster.addresses",
-            OptionKind.STRING,
-            "URLs of nodes of a cluster, with commas between",
-        ),
-        Option("username", OptionKind.STRING, "who connects", in_identity=False),
-        Option(
-            "password",
-            OptionKind.STRING,
-            "the password, best as '{{ VARIABLE }}'",
-            in_identity=False,
+    info = ConnectorInfo(
+        name="redis",
+        doc="a key-value store that a stream looks values up in",
+        directions=frozenset({Direction.LOOKUP}),
+        formats=("json",),
+        metadata=MappingProxyType({"key": TEXT}),
+        python_packages=("redis",),
+        options=(
+            Option(
+                "address",
+                OptionKind.STRING,
+                "URL of a server: redis://host:port/database",
+                holds=Holds.ADDRESS,
+            ),
+            Option(
+                "cluster.addresses",
+                OptionKind.STRING,
+                "URLs of nodes of a cluster, with commas between",
+                holds=Holds.ADDRESS,
+            ),
+            Option("username", OptionKind.STRING, "who connects", in_identity=False),
+            Option(
+                "password",
+                OptionKind.STRING,
+                "the password, best as '{{ VARIABLE }}'",
+                in_identity=False,
+                holds=Holds.SECRET,
+            ),
         ),
     )
 
@@ -187,13 +196,6 @@ class Redis:
                     hint="write redis://host:port, or rediss:// for TLS",
                 )
         return None
-
-    def key(
-        self,
-        options: Mapping[str, OptionValue],  # noqa: ARG002
-    ) -> tuple[str, ...]:
-        """None: the table declares it."""
-        return ()
 
     def asker(self, spec: TableSpec) -> RedisAsker:
         """How values are found.

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from arroyo_nb.connectors import Direction, SourceOnly, TableSpec
+from arroyo_nb.connectors import ConnectorInfo, Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.registry import did_you_mean
@@ -93,18 +93,22 @@ KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 class Sample(SourceOnly):
     """The connector; its tables are sources, their columns need no declaration."""
 
-    name = "sample"
-    doc = "real recorded streams that come with the package"
-    directions = frozenset({Direction.SOURCE, Direction.LOOKUP})
-    typed = False
-    has_event_time = True
-    formats: tuple[str, ...] = ()
-    options = (
-        Option(
-            "dataset",
-            OptionKind.STRING,
-            "which one: " + ", ".join(DATASETS),
-            required=True,
+    info = ConnectorInfo(
+        name="sample",
+        doc="real recorded streams that come with the package",
+        directions=frozenset({Direction.SOURCE, Direction.LOOKUP}),
+        typed=False,
+        has_event_time=True,
+        bounded=True,
+        synthetic="a recorded sample",
+        in_arroyo=False,
+        options=(
+            Option(
+                "dataset",
+                OptionKind.STRING,
+                "which one: " + ", ".join(DATASETS),
+                required=True,
+            ),
         ),
     )
 

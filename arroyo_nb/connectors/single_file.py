@@ -10,13 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from arroyo_nb.connectors import ConnectorBase, Direction, TableSpec, Writer
+from arroyo_nb.connectors import (
+    ConnectorBase,
+    ConnectorInfo,
+    Direction,
+    TableSpec,
+    Writer,
+)
 from arroyo_nb.connectors._files import Files, ListedFile
 from arroyo_nb.connectors._line_files import LineReader
 from arroyo_nb.connectors._line_writers import FileWriter
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import line_format
-from arroyo_nb.options import Option, OptionKind, OptionValue
+from arroyo_nb.options import Holds, Option, OptionKind, OptionValue
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
 
@@ -24,19 +30,27 @@ from arroyo_nb.tape import Recorder
 class SingleFile(ConnectorBase):
     """The connector."""
 
-    name = "single_file"
-    doc = "one file of records, one a line"
-    directions = frozenset(Direction)
-    typed = True
-    formats = ("json", "debezium_json")
-    options = (
-        Option("path", OptionKind.STRING, "path of the file", required=True),
-        Option(
-            "wait_for_control",
-            OptionKind.BOOL,
-            "accepted for Arroyo's sake; no line waits for a control message",
-            default=False,
-            in_identity=False,
+    info = ConnectorInfo(
+        name="single_file",
+        doc="one file of records, one a line",
+        directions=frozenset(Direction),
+        formats=("json", "debezium_json"),
+        bounded=True,
+        options=(
+            Option(
+                "path",
+                OptionKind.STRING,
+                "path of the file",
+                required=True,
+                holds=Holds.PATH,
+            ),
+            Option(
+                "wait_for_control",
+                OptionKind.BOOL,
+                "accepted for Arroyo's sake; no line waits for a control message",
+                default=False,
+                in_identity=False,
+            ),
         ),
     )
 

@@ -254,7 +254,7 @@ def _choices(key: str, connector: str) -> Sequence[str]:
         return CONNECTORS.names
     plugin = _plugin(CONNECTORS, connector)
     if key == "format" and plugin is not None:
-        return tuple(plugin.formats)
+        return tuple(plugin.info.formats)
     choices = {o.name: o.choices for o in _options({"connector": connector})}
     return choices.get(key) or COMMON_CHOICES.get(key) or ()
 
@@ -267,13 +267,13 @@ def _options(given: dict[str, str]) -> Iterator[Option]:
     connector = _plugin(CONNECTORS, given.get("connector", ""))
     if connector is None:
         return
-    yield from connector.options
-    if connector.typed:
+    yield from connector.info.options
+    if connector.info.typed:
         yield Option("type", OptionKind.ENUM, "source or sink")
-    if connector.formats:
+    if connector.info.formats:
         yield Option("format", OptionKind.ENUM, "how records are written")
         yield Option("bad_data", OptionKind.ENUM, "fail or drop")
-        if (name := given.get("format")) in connector.formats:
+        if (name := given.get("format")) in connector.info.formats:
             yield from format_options(connector, str(name))
 
 

@@ -77,6 +77,14 @@ BROKER = JarSet("kafka-broker", "the local Kafka broker")
 """Apache Kafka itself."""
 
 
+_SETS = {jars.name: jars for jars in (CONNECTOR, BROKER)}
+
+
+def jar_set(name: str) -> JarSet:
+    """The set of that name."""
+    return _SETS[name]
+
+
 class _Choice(NamedTuple):
     """One way to have a set.
 

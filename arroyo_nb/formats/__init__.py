@@ -173,6 +173,10 @@ class PayloadFormat(Format, Protocol):
 FORMATS: Registry[Format] = Registry("format", (__name__,), "FORMAT")
 
 
+NOT_YET = frozenset(("avro", "protobuf"))
+"""Formats that Arroyo has, and that are no plug-in here yet."""
+
+
 def foreign_format_hint(name: str) -> str | None:
     """What to do about a format that other systems have; None: nothing is known."""
     return CSV_HINT if name.lower() in CSV else None

@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from arroyo_nb.connectors import TableSpec, is_streamed
+from arroyo_nb.connectors import TableSpec, holding, is_streamed
 from arroyo_nb.jobs.spec import JobSpec
+from arroyo_nb.options import Holds
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.explain.format import described
 from arroyo_nb.plan.nodes import (
@@ -122,7 +123,9 @@ RULINGS: Mapping[Edit, Ruling] = {
 }
 """Which edit does what, and why."""
 
-_WHERE_IT_LIES = frozenset(("path", "topic"))
+_WHERE_IT_LIES = frozenset((Holds.PATH, Holds.OBJECT))
+"""What may not change of a source that Spark reads itself: offsets are those of a
+topic, and its servers may have other addresses."""
 _HOW_TO_READ = frozenset(("bad_data",))
 """What may change of a source that is recorded: anything else makes other rows, and how
 many were read says nothing of them."""
@@ -326,7 +329,7 @@ def _of_sources(old: Source, new: Source) -> Iterator[Difference]:
 def _is_free(option: str, source: Source) -> bool:
     """Whether a place in a source is the same place with another value of it."""
     if is_streamed(source.table.connector):
-        return option not in _WHERE_IT_LIES
+        return option not in holding(source.table.connector, _WHERE_IT_LIES)
     return option in _HOW_TO_READ
 
 

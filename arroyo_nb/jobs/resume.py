@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from arroyo_nb.connectors import holding
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.jobs import spec_file
 from arroyo_nb.jobs.compatibility import (
@@ -26,6 +27,7 @@ from arroyo_nb.jobs.compatibility import (
 )
 from arroyo_nb.jobs.promotion import promoted
 from arroyo_nb.jobs.spec import JobSpec
+from arroyo_nb.options import Holds
 from arroyo_nb.plan.nodes import LookupJoin, Sink
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.source import ScriptText
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
     from arroyo_nb.run.options import RunOptions
 
-_PLACE = ("path", "topic", "bootstrap_servers")
+_PLACE = frozenset((Holds.PATH, Holds.ADDRESS, Holds.OBJECT))
 _LOOKUPS = "lookups"
 
 
@@ -238,4 +240,5 @@ def _place(sink: Sink) -> tuple[object, ...]:
     if sink.table is None:
         return ()
     options = sink.table.spec.options
-    return sink.table.connector, *(options.get(name) for name in _PLACE)
+    names = sorted(holding(sink.table.connector, _PLACE))
+    return sink.table.connector, *(options.get(name) for name in names)

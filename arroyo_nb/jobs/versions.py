@@ -7,24 +7,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 from arroyo_nb.engine.command import spark_version
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
-from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.requirements import python_packages
 
 _ALWAYS = ("arroyo-nb", "pyarrow", "pyspark", "sqlglot")
-_OF_CONNECTORS = {
-    "confluent": "confluent-kafka",
-    "kafka": "confluent-kafka",
-    "redis": "redis",
-}
 
 
 def packages(plan: Plan) -> dict[str, str]:
     """The versions, here and now, of what a plan is run with."""
-    nodes = (node for sink in plan.sinks for node in walk(sink))
-    tables = (n.table for n in nodes if isinstance(n, Source | Sink | LookupJoin))
-    kinds = {table.connector for table in tables if table is not None}
-    needed = {_OF_CONNECTORS[kind] for kind in kinds & _OF_CONNECTORS.keys()}
-    found = ((name, installed(name)) for name in (*_ALWAYS, *sorted(needed)))
+    found = ((name, installed(name)) for name in (*_ALWAYS, *python_packages(plan)))
     # What is not here is needed where the job runs, not to plan it.
     return {name: there for name, there in found if there is not None}
 

@@ -13,20 +13,36 @@ planned beyond it is an error to Spark.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-
-from arroyo_nb.connectors import topic_of
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
     from arroyo_nb.connectors import Offsets
 
+_TOPIC = re.compile(
+    r"KafkaV2\[(?:Subscribe\[(?P<whole>.*)\]|Assign\[(?P<parts>[^,]+)-\d+(?:,.*)?\])\]"
+)
+"""How Spark describes a source that reads all partitions of a topic, or some."""
+
 _LIMITS = "org.apache.spark.sql.connector.read.streaming.ReadLimit"
 
 _FIXED = "allDataForTriggerAvailableNow"
 """Where Spark's ``KafkaMicroBatchStream`` keeps its end."""
+
+
+def topic_of(description: str) -> str | None:
+    """The topic that one of Spark's sources reads; None: it reads none.
+
+    >>> topic_of("KafkaV2[Subscribe[clicks]]")
+    'clicks'
+    >>> topic_of("KafkaV2[Assign[clicks-0, clicks-1]]")
+    'clicks'
+    """
+    found = _TOPIC.fullmatch(description)
+    return None if found is None else found["whole"] or found["parts"]
 
 
 def hold(query: StreamingQuery, topic: str) -> bool:

@@ -6,10 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from arroyo_nb.connectors import ConnectorBase, Direction, TableSpec, Writer
+from arroyo_nb.connectors import (
+    ConnectorBase,
+    ConnectorInfo,
+    Direction,
+    TableSpec,
+    Writer,
+)
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.kafka.config import Access, Login, access, parsed_configs
 from arroyo_nb.kafka.source import KafkaStream
+from arroyo_nb.kafka.source_end import topic_of
 from arroyo_nb.kafka.table_options import COMMIT_MODE, table_problems
 from arroyo_nb.kafka.topic_client import PATIENT_S, broker_of
 from arroyo_nb.options import Option, OptionValue, substituted
@@ -23,6 +30,9 @@ from arroyo_nb.schema import (
 )
 from arroyo_nb.tape import Recorder
 from arroyo_nb.tape.records import HEADERS
+
+SPARK_JARS = "spark-kafka"
+"""The name of the set of jars that Spark reads and writes topics with."""
 
 METADATA: Mapping[str, Type] = MappingProxyType(
     {
@@ -46,19 +56,32 @@ class KafkaTable(ConnectorBase):
         What it is called, and what it is.
     options
         What its tables take.
+    elsewhere
+        What comes near to it in other systems, and what to write here.
     """
 
-    directions = frozenset({Direction.SOURCE, Direction.SINK})
-    typed = True
-    has_event_time = True
-    payloads = True
-    formats = ("json", "debezium_json", "raw_string", "raw_bytes")
-    metadata = METADATA
-
-    def __init__(self, name: str, doc: str, options: tuple[Option, ...]) -> None:
-        self.name = name
-        self.doc = doc
-        self.options = options
+    def __init__(
+        self,
+        name: str,
+        doc: str,
+        options: tuple[Option, ...],
+        elsewhere: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.info = ConnectorInfo(
+            name=name,
+            doc=doc,
+            directions=frozenset({Direction.SOURCE, Direction.SINK}),
+            options=options,
+            formats=("json", "debezium_json", "raw_string", "raw_bytes"),
+            elsewhere=elsewhere,
+            metadata=METADATA,
+            has_event_time=True,
+            payloads=True,
+            python_packages=("confluent-kafka",),
+            jar_sets=(SPARK_JARS,),
+            reading="readStream.kafka, then mapInArrow: records decoded in Python "
+            "workers",
+        )
 
     def columns(self, options: Mapping[str, OptionValue]) -> Schema | None:  # noqa: ARG002
         """None: a topic does not say its columns."""
@@ -90,6 +113,10 @@ class KafkaTable(ConnectorBase):
         """
         reached = self._access(spec)
         return KafkaStream(spec, reached, broker_of(spec, reached))
+
+    def topic_of(self, description: str) -> str | None:
+        """The topic that one of Spark's sources reads."""
+        return topic_of(description)
 
     def reach(self, spec: TableSpec, look: Callable[[], None]) -> None:
         """Find out whether a topic can be written.

@@ -26,7 +26,7 @@ from arroyo_nb.kafka.source import (
     start_timestamp_ms,
     timestamp_of_millis,
 )
-from arroyo_nb.options import REFERENCE, Option, OptionKind, OptionValue
+from arroyo_nb.options import REFERENCE, Holds, Option, OptionKind, OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Timestamp
 
@@ -41,6 +41,7 @@ SERVERS = Option(
     OptionKind.STRING,
     "host:port of brokers, with commas between",
     required=True,
+    holds=Holds.ADDRESS,
     elsewhere=(
         "properties.bootstrap.servers",
         "kafka.bootstrap.servers",
@@ -63,6 +64,7 @@ _SCHEMA_REGISTRY = (
         "schema_registry.api_secret",
         OptionKind.STRING,
         "the password, best as '{{ VARIABLE }}'",
+        holds=Holds.SECRET,
     ),
 )
 
@@ -88,6 +90,7 @@ _AUTH = (
         "auth.password",
         OptionKind.STRING,
         "of SASL: the password, best as '{{ VARIABLE }}'",
+        holds=Holds.SECRET,
     ),
     Option("auth.region", OptionKind.STRING, "of aws_msk_iam: the region"),
 )
@@ -102,6 +105,7 @@ TABLE = (
         OptionKind.STRING,
         "the topic that is read or written",
         required=True,
+        holds=Holds.OBJECT,
         elsewhere=("kafka_topic", "KAFKA_TOPIC", "subscribe", "topics"),
     ),
     Option(
@@ -134,6 +138,7 @@ TABLE = (
             "startingtimestamp",
         ),
         translated=timestamp_of_millis,
+        in_arroyo=False,
         example="2024-02-08T12:00:00Z",
     ),
     Option(
@@ -147,6 +152,7 @@ TABLE = (
             "scan.startup.specific-offsets",
         ),
         translated=offsets_of_pairs,
+        in_arroyo=False,
         example="0:1200, 1:900",
     ),
     Option(

@@ -25,10 +25,10 @@ from arroyo_nb.connectors import (
     ProbesSink,
     ResumePoint,
     StreamWriter,
-    TableSpec,
     Watching,
     Writer,
     is_streamed,
+    print_rows,
 )
 from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.engine.paths import spark_path
@@ -578,8 +578,7 @@ class Output:
             return Tee(writer, self.preview) if self.preview is not None else writer
         if self._printed:
             name = "debezium_json" if nodes.is_updating(self.sink) else "json"
-            spec = TableSpec(self.sink.name, self.sink.schema, {"format": name})
-            return CONNECTORS.get("stdout").writer(spec, state)
+            return print_rows(self.sink.schema, {"format": name})
         assert self.preview is not None
         return self.preview
 

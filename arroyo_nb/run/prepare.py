@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.allowed_roots import current_roots
-from arroyo_nb.engine.jars import CONNECTOR, Tell
+from arroyo_nb.engine.jars import Tell, jar_set
 from arroyo_nb.errors import ArroyoError, RunProblem, raise_all
+from arroyo_nb.plan.requirements import jar_sets
 from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.run.option_values import END, checkpoint_interval
 from arroyo_nb.run.output import Output
@@ -116,7 +117,10 @@ class PreparedRun:
             return
         with defer_interrupts() as interrupts:
             self.check(interrupts.check)
-            engine.require(CONNECTOR, live=live, tell=tell, check=interrupts.check)
+            for name in jar_sets(self.plan.sinks):
+                engine.require(
+                    jar_set(name), live=live, tell=tell, check=interrupts.check
+                )
 
 
 def prepare(

@@ -232,7 +232,7 @@ def _declared(table: ConnectorTable | LookupTable) -> dict[str, Option]:
     if table.connector not in CONNECTORS.names:  # a DataFrame of the notebook
         return {}
     connector = CONNECTORS.get(table.connector)
-    options = [BAD_DATA, *CACHE_OPTIONS, *connector.options]
+    options = [BAD_DATA, *CACHE_OPTIONS, *connector.info.options]
     if "format" in table.spec.options:
         options += format_options(connector, str(table.spec.options["format"]))
     return {option.name: option for option in options}

@@ -6,16 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from arroyo_nb.connectors import CONNECTORS, holding
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob, texts
-from arroyo_nb.options import REFERENCE
+from arroyo_nb.options import REFERENCE, Holds
 from arroyo_nb.plan.nodes import is_updating
 from arroyo_nb.source import is_secret, secrets
 
-_MADE_UP = {
-    "sample": "a recorded sample",
-    "impulse": "rows that are generated",
-    "tape": "a recording",
-}
 _LOCAL = re.compile(
     r"(?<![\w.-])(localhost|127(\.\d{1,3}){3}|0\.0\.0\.0|\[?::1\]?)(?![\w.-])"
 )
@@ -31,8 +27,10 @@ def inline_secret(job: LintedJob) -> Iterator[Hit]:
     asked of the environment at each start, and is never written down.
     """
     for table in job.tables:
+        secret = holding(table.connector, (Holds.SECRET,))
         for option, text in texts(table):
-            whole = is_secret(option) and text and not REFERENCE.fullmatch(text.strip())
+            named = is_secret(option) or option in secret
+            whole = named and text and not REFERENCE.fullmatch(text.strip())
             if whole or any(span.start < span.end for span in secrets(text)):
                 yield Hit(
                     f"the option '{option}' of '{table.name}' has a secret in it",
@@ -43,15 +41,15 @@ def inline_secret(job: LintedJob) -> Iterator[Hit]:
 def sample_source(job: LintedJob) -> Iterator[Hit]:
     """A source is made up.
 
-    The connectors `sample`, `impulse` and `tape` are for exploring: they play what was
-    recorded, or generate rows. The job would compute nothing of the real stream.
+    Some connectors are for exploring: they play what was recorded, or generate rows.
+    The job would compute nothing of the real stream.
 
     Declare the table over the real source, with the same columns; the query stays as it
     is. What it computes of the recording is a test for it.
     """
     for table in job.tables:
-        if table.connector in _MADE_UP:
-            said = f"'{table.name}' is {_MADE_UP[table.connector]}, not a real source"
+        if what := CONNECTORS.get(table.connector).info.synthetic:
+            said = f"'{table.name}' is {what}, not a real source"
             yield Hit(said, job.option(table, "connector"))
 
 
@@ -84,13 +82,14 @@ def relative_path(job: LintedJob) -> Iterator[Hit]:
     reference to the environment, as in `path = '{{ DATA }}/trips.json'`.
     """
     for table in job.tables:
-        path = str(table.spec.options.get("path", ""))
-        begins = REFERENCE.match(path) or "://" in path
-        if path and not begins and not PurePath(path).is_absolute():
-            yield Hit(
-                f"the path of '{table.name}' is relative: '{path}'",
-                job.option(table, "path"),
-            )
+        for name in sorted(holding(table.connector, (Holds.PATH,))):
+            path = str(table.spec.options.get(name, ""))
+            begins = REFERENCE.match(path) or "://" in path
+            if path and not begins and not PurePath(path).is_absolute():
+                yield Hit(
+                    f"the path of '{table.name}' is relative: '{path}'",
+                    job.option(table, name),
+                )
 
 
 def no_sink(job: LintedJob) -> Iterator[Hit]:

@@ -18,7 +18,6 @@ from arroyo_nb.schema import DATE
 
 _DAY = timedelta(days=1)
 _OF_DAYS = frozenset(("date_part", "date_trunc", "to_char", "to_date"))
-_BOUNDED = frozenset(("filesystem", "sample", "single_file", "tape"))
 
 
 def no_watermark(job: LintedJob) -> Iterator[Hit]:
@@ -35,7 +34,7 @@ def no_watermark(job: LintedJob) -> Iterator[Hit]:
     for table in _windowed(job):
         clause = table.watermark
         if clause.column is None and clause.expression is None:
-            named = CONNECTORS.get(table.connector).has_event_time
+            named = CONNECTORS.get(table.connector).info.has_event_time
             time = "the time of the connector" if named else "the time of arrival"
             yield Hit(
                 f"'{table.name}' has no WATERMARK: its windows go by {time}, "
@@ -131,6 +130,5 @@ def _sources(node: Node) -> list[Source]:
 
 
 def _is_bounded(source: Source) -> bool:
-    return source.table.connector in _BOUNDED or (
-        source.table.spec.options.get("message_count") is not None
-    )
+    table = source.table
+    return CONNECTORS.get(table.connector).info.ends(table.spec.options)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from arroyo_nb.connectors import is_streamed
 from arroyo_nb.engine.coordinates import Coordinates
-from arroyo_nb.engine.jars import CONNECTOR
+from arroyo_nb.engine.jars import jar_set
 from arroyo_nb.engine.jars import packages as jar_packages
 from arroyo_nb.jobs.shell import shell_path
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import JobFile
 from arroyo_nb.jobs.versions import installed, packages
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.nodes import Sink, Source
-from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.requirements import jar_sets
 
 PARALLELISM = 2
 """Tasks that run at once where a spec does not say: no core of the job's machine
@@ -90,13 +87,7 @@ def requirements(spec: JobSpec, plan: Plan) -> str:
 
 
 def jars(plan: Plan) -> tuple[Coordinates, ...]:
-    """The connectors that Spark reads and writes the plan's topics with."""
-    streamed = any(is_streamed(name) for name in _connectors(plan))
-    return jar_packages(CONNECTOR) if streamed else ()
-
-
-def _connectors(plan: Plan) -> Iterator[str]:
-    for sink in plan.sinks:
-        for node in walk(sink):
-            if isinstance(node, Source | Sink) and node.table is not None:
-                yield node.table.connector
+    """The connectors that Spark reads and writes the plan's tables with."""
+    return tuple(
+        jar for name in jar_sets(plan.sinks) for jar in jar_packages(jar_set(name))
+    )

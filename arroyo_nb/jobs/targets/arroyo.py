@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import ArroyoError, Unsupported, raise_all
 from arroyo_nb.jobs.rules import LintedJob
 from arroyo_nb.jobs.spec import JobSpec
@@ -30,8 +31,6 @@ STATE = "arroyo/state"
 LEAST_INTERVAL, LONGEST_INTERVAL = timedelta(seconds=1), timedelta(days=1)
 """Between which Arroyo takes an interval between checkpoints."""
 
-_OUR_CONNECTORS = frozenset(("sample", "tape"))
-_OUR_OPTIONS = ("source.start_timestamp", "source.start_offsets")
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -60,14 +59,16 @@ def _refusals(job: LintedJob) -> Iterator[ArroyoError]:
     for message, span in dict.fromkeys((said, node.span) for node, said in found):
         yield Unsupported(f"Arroyo refuses this: {message}", span=span)
     for table in job.tables:
-        if table.connector in _OUR_CONNECTORS:
+        info = CONNECTORS.get(table.connector).info
+        if not info.in_arroyo:
             span = job.option(table, "connector")
             message = f"Arroyo has no connector '{table.connector}'"
             yield Unsupported(message, span=span)
-        for option in _OUR_OPTIONS:
-            if table.spec.options.get(option) is not None:
-                span = job.option(table, option)
-                yield Unsupported(f"Arroyo has no option '{option}'", span=span)
+        for option in info.options:
+            given = table.spec.options.get(option.name)
+            if not option.in_arroyo and given is not None:
+                span = job.option(table, option.name)
+                yield Unsupported(f"Arroyo has no option '{option.name}'", span=span)
 
 
 def _query(spec: JobSpec, plan: Plan) -> str:

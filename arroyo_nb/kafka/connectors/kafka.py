@@ -25,24 +25,24 @@ from arroyo_nb.kafka.table_options import (
 )
 from arroyo_nb.options import OptionValue
 
+_ELSEWHERE: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("upsert-kafka", "upsert_kafka"),
+            "write connector = 'kafka', format = 'debezium_json', and PRIMARY KEY "
+            "after the type of the key",
+        ),
+        **dict.fromkeys(
+            ("mysql-cdc", "postgres-cdc", "mysql", "postgres", "jdbc", "debezium"),
+            "let Debezium send the changes to a topic, and write connector = "
+            "'kafka', format = 'debezium_json'",
+        ),
+    }
+)
+
 
 class Kafka(KafkaTable):
     """The connector."""
-
-    elsewhere: Mapping[str, str] = MappingProxyType(
-        {
-            **dict.fromkeys(
-                ("upsert-kafka", "upsert_kafka"),
-                "write connector = 'kafka', format = 'debezium_json', and PRIMARY KEY "
-                "after the type of the key",
-            ),
-            **dict.fromkeys(
-                ("mysql-cdc", "postgres-cdc", "mysql", "postgres", "jdbc", "debezium"),
-                "let Debezium send the changes to a topic, and write connector = "
-                "'kafka', format = 'debezium_json'",
-            ),
-        }
-    )
 
     def check(
         self, spec: TableSpec, direction: Direction
@@ -64,5 +64,8 @@ class Kafka(KafkaTable):
 
 
 CONNECTOR = Kafka(
-    "kafka", "topics of Apache Kafka", (SERVERS, *AUTH, *SCHEMA_REGISTRY, *TABLE)
+    "kafka",
+    "topics of Apache Kafka",
+    (SERVERS, *AUTH, *SCHEMA_REGISTRY, *TABLE),
+    _ELSEWHERE,
 )

@@ -16,13 +16,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.allowed_roots import current_roots
-from arroyo_nb.connectors import Direction, SourceOnly, TableSpec, format_options
+from arroyo_nb.connectors import (
+    ConnectorInfo,
+    Direction,
+    SourceOnly,
+    TableSpec,
+    format_options,
+)
 from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.table import METADATA
 from arroyo_nb.kafka.table_options import format_problems
-from arroyo_nb.options import Option, OptionKind, OptionValue
+from arroyo_nb.options import Holds, Option, OptionKind, OptionValue
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Clock, Position, Recorder
 from arroyo_nb.tape.records import RecordTape, record_times
@@ -52,23 +58,34 @@ came as fast as it was written: its arrival says nothing that it could be played
 class TapeConnector(SourceOnly):
     """The connector."""
 
-    name = "tape"
-    doc = "a recording of a topic, made by %arroyo record"
-    directions = frozenset({Direction.SOURCE})
-    typed = False
-    has_event_time = True
-    payloads = True
-    clock = Clock.ARRIVAL
-    formats: tuple[str, ...] = ("json", "debezium_json", "raw_string", "raw_bytes")
-    metadata = METADATA
-    options: tuple[Option, ...] = (
-        Option("path", OptionKind.STRING, "folder of the tape", required=True),
-        Option(
-            "type",
-            OptionKind.ENUM,
-            "a tape is only read; may be left out",
-            default="source",
-            choices=("source",),
+    info = ConnectorInfo(
+        name="tape",
+        doc="a recording of a topic, made by %arroyo record",
+        directions=frozenset({Direction.SOURCE}),
+        typed=False,
+        has_event_time=True,
+        payloads=True,
+        clock=Clock.ARRIVAL,
+        formats=("json", "debezium_json", "raw_string", "raw_bytes"),
+        metadata=METADATA,
+        bounded=True,
+        synthetic="a recording",
+        in_arroyo=False,
+        options=(
+            Option(
+                "path",
+                OptionKind.STRING,
+                "folder of the tape",
+                required=True,
+                holds=Holds.PATH,
+            ),
+            Option(
+                "type",
+                OptionKind.ENUM,
+                "a tape is only read; may be left out",
+                default="source",
+                choices=("source",),
+            ),
         ),
     )
 

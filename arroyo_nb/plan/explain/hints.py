@@ -110,7 +110,7 @@ def _by_arrival(source: Source) -> str | None:
     table = source.table
     marked = table.watermark.column or table.watermark.expression
     # Changes of rows have no event time, nor may they be given one.
-    if marked or table.updating or CONNECTORS.get(table.connector).has_event_time:
+    if marked or table.updating or CONNECTORS.get(table.connector).info.has_event_time:
         return None
     times = [field.name for field in table.schema if isinstance(field.type, Timestamp)]
     if not times:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from operator import is_
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import is_streamed
+from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.plan.explain.differences import differences
 from arroyo_nb.plan.explain.format import described
 from arroyo_nb.plan.explain.lookups import keeping, lookup_spark
@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 _BUCKETS = "transformWithState over buckets"
 _CHANGES = f"{_BUCKETS} of keys, Arrow in and out: retracts before appends"
 _CLOSING = f"{_BUCKETS} of keys, Arrow in and out: one row per closed window"
-_STREAMED = "readStream.kafka, then mapInArrow: records decoded in Python workers"
 _SPARK: dict[type[Node], str] = {
-    Source: "readStream.parquet over the source's tape, one chunk a batch",
     Watermark: "withWatermark",
     LatestRow: f"{_BUCKETS} of primary keys, Arrow in and out",
     Project: "select",
@@ -146,8 +144,8 @@ def _with_spark(node: Node) -> str:
         return f"{type(node).__name__}: {_CLOSING}"
     if isinstance(node, LookupJoin):
         return f"LookupJoin: {lookup_spark(node)}"
-    if isinstance(node, Source) and is_streamed(node.table.connector):
-        return f"Source: {_STREAMED}"
+    if isinstance(node, Source):
+        return f"Source: {CONNECTORS.get(node.table.connector).info.reading}"
     return f"{type(node).__name__}: {_SPARK[type(node)]}"
 
 

@@ -24,7 +24,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.tree import NodeMap, transform, walk
 
-NOT_ASKED = "a lookup table of the connector '{connector}': only redis can be one"
+NOT_ASKED = "a lookup table of the connector '{connector}': only {stores} can be one"
 """Why Arroyo refuses a lookup table that is read whole."""
 
 _DIRECTLY = "lookup tables must be used directly within a join"

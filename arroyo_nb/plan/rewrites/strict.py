@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from arroyo_nb.connectors import stores_of_arroyo
 from arroyo_nb.plan.nodes import (
     LookupJoin,
     Node,
@@ -53,7 +54,9 @@ def _message(node: Node) -> str | None:
         case UpdatingJoin():
             return _join_message(node)
         case LookupJoin(table=table) if not table.asked:
-            return NOT_ASKED.format(connector=table.connector)
+            return NOT_ASKED.format(
+                connector=table.connector, stores=" or ".join(stores_of_arroyo())
+            )
         case Union(of_inserts=False) if len({b.changelog for b in node.branches}) > 1:
             return MIXED_UNION
         case Sink(table=table) if table is not None and is_updating(node):

@@ -10,15 +10,18 @@ from sqlglot import exp
 from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import (
     CONNECTORS,
+    NOT_YET,
     Connector,
     Direction,
     TableSpec,
     ValidatesOptions,
     elsewhere_hint,
     format_options,
+    only_connector,
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS, foreign_format_hint, tells_changes
+from arroyo_nb.formats import NOT_YET as FORMATS_NOT_YET
 from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.plan.names.scope import ErrorCollector
 from arroyo_nb.plan.refusals import refuse_clauses
@@ -27,7 +30,6 @@ from arroyo_nb.plan.tables.columns import Declared, declared_columns
 from arroyo_nb.plan.tables.lookup_tables import (
     CACHE_OPTIONS,
     check_temporary,
-    is_asked,
     lookup_table,
 )
 from arroyo_nb.plan.tables.options import Options
@@ -45,13 +47,6 @@ BAD_DATA = Option(
     default="fail",
     choices=("drop", "fail"),
 )
-_CONNECTORS_TO_COME = frozenset(
-    (
-        *("delta", "fluvio", "iceberg", "kinesis", "mqtt", "nats", "nexmark"),
-        *("polling_http", "rabbitmq", "sse", "webhook", "websocket"),
-    )
-)
-_FORMATS_TO_COME = frozenset(("avro", "protobuf"))
 _OPTIONS_TO_COME = ("framing", "framing.newline.max_length", "idle_micros")
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
@@ -141,7 +136,7 @@ def _connector(options: Options) -> Connector:
             span=options.span("connection_profile"),
         )
     span = options.span("connector")
-    if name in _CONNECTORS_TO_COME and name not in CONNECTORS.names:
+    if name in NOT_YET and name not in CONNECTORS.names:
         raise Unsupported(f"the connector '{name}' is not supported yet", span=span)
     try:
         return CONNECTORS.get(name or "", span=span)
@@ -164,6 +159,7 @@ class _DeclaredTable:
         self._statement = statement
         self._options = options
         self._connector = connector
+        self._info = connector.info
         self._problems = problems
         self._option_problems = option_problems
         schema = statement.expression.this
@@ -176,9 +172,9 @@ class _DeclaredTable:
         self._check_unknown(values)
         declared = declared_columns(
             self._entries,
-            f"{self._statement.name} connector '{self._connector.name}'",
+            f"{self._statement.name} connector '{self._info.name}'",
             self._problems,
-            self._connector.metadata,
+            self._info.metadata,
         )
         if direction is None or declared is None:
             return None
@@ -215,7 +211,7 @@ class _DeclaredTable:
                 self._option_problems.append(problem)
         return ConnectorTable(
             spec,
-            self._connector.name,
+            self._info.name,
             direction,
             declared.order,
             declared.generated,
@@ -241,7 +237,7 @@ class _DeclaredTable:
 
     def _check_unknown(self, values: Mapping[str, OptionValue]) -> None:
         """Options of a format that is not known cannot be told from unknown ones."""
-        self._check_compression()
+        self._check_other_connectors()
         self._options.known.update(option.name for option in EVENT_TIME_OPTIONS)
         for name in _OPTIONS_TO_COME:
             if name in self._options.given and name not in self._options.known:
@@ -257,32 +253,35 @@ class _DeclaredTable:
         if unknown is not None:
             self._option_problems.append(unknown)
 
-    def _check_compression(self) -> None:
-        name = "json.compression"
-        if name in self._options.given and self._connector.name != "filesystem":
-            self._options.known.add(name)
-            self._option_problems.append(
-                CatalogProblem(
-                    f"'{name}' is only supported for the filesystem connector",
-                    span=self._options.span(name),
+    def _check_other_connectors(self) -> None:
+        """Options of a format that only one connector, which is another, takes."""
+        own = {option.name for option in self._info.options}
+        for name in self._options.given:
+            if name in own or name.partition(".")[0] not in FORMATS.names:
+                continue
+            if (other := only_connector(name)) is not None:
+                self._options.known.add(name)
+                self._option_problems.append(
+                    CatalogProblem(
+                        f"'{name}' is only supported for the {other} connector",
+                        span=self._options.span(name),
+                    )
                 )
-            )
 
     def _direction(self) -> Direction:
-        create, possible = self._statement.expression, self._connector.directions
+        create, possible = self._statement.expression, self._info.directions
         # The grammar keeps TEMPORARY here.
         temporary = bool(create.args.get("unique"))
         if temporary:
             check_temporary(self._options)
         if temporary and Direction.LOOKUP not in possible:
             raise CatalogProblem(
-                f"the connector '{self._connector.name}' has no lookup (temporary) "
-                "tables",
+                f"the connector '{self._info.name}' has no lookup (temporary) tables",
                 span=self._options.span("connector"),
             )
         if temporary:
             return Direction.LOOKUP
-        if not self._connector.typed:
+        if not self._info.typed:
             (direction,) = possible - {Direction.LOOKUP}
             return direction
         word = self._options.text("type")
@@ -293,13 +292,11 @@ class _DeclaredTable:
                 "it",
             )
         wanted = _DIRECTIONS.get(word or "")
-        if wanted is None or wanted not in self._connector.directions:
+        if wanted is None or wanted not in self._info.directions:
             raise CatalogProblem(
                 f"invalid value for 'type': `{word}`; the connector "
-                f"'{self._connector.name}' can be "
-                + " or ".join(
-                    sorted(f"'{d.value}'" for d in self._connector.directions)
-                ),
+                f"'{self._info.name}' can be "
+                + " or ".join(sorted(f"'{d.value}'" for d in self._info.directions)),
                 span=self._options.span("type"),
             )
         return wanted
@@ -309,32 +306,32 @@ class _DeclaredTable:
         # Of a table that is neither, every option is known.
         wanted = (
             option
-            for option in self._connector.options
+            for option in self._info.options
             if direction is None or option.only in ("", direction.value)
         )
         values = self._options.take_all(wanted, problems)
-        if direction is Direction.LOOKUP and is_asked(self._connector):
+        if direction is Direction.LOOKUP and self._info.looked_up_by_key:
             values |= self._options.take_all(CACHE_OPTIONS, problems)
-        if self._connector.formats:
+        if self._info.formats:
             problems.attempt(partial(self._format, values))
         # Any source can lack an event time, not only one that is decoded.
-        if self._connector.formats or Direction.SOURCE in self._connector.directions:
+        if self._info.formats or Direction.SOURCE in self._info.directions:
             values |= self._options.take_all([BAD_DATA], problems)
         return values
 
     def _formats_hint(self) -> str:
-        names = sorted(self._connector.formats, key=lambda name: (name != "json", name))
+        names = sorted(self._info.formats, key=lambda name: (name != "json", name))
         return "write " + " or ".join(f"format = '{name}'" for name in names)
 
     def _format(self, values: dict[str, OptionValue]) -> None:
         name = self._options.text("format")
         span = self._options.span("format")
         if name is None:
-            kind = self._connector.name.replace("_", " ").capitalize()
+            kind = self._info.name.replace("_", " ").capitalize()
             raise CatalogProblem(
                 f"'format' must be set for {kind} connection", hint=self._formats_hint()
             )
-        if name in _FORMATS_TO_COME and name not in FORMATS.names:
+        if name in FORMATS_NOT_YET and name not in FORMATS.names:
             raise Unsupported(f"the format '{name}' is not supported yet", span=span)
         if name not in FORMATS.names:
             raise CatalogProblem(
@@ -342,10 +339,9 @@ class _DeclaredTable:
                 span=span,
                 hint=foreign_format_hint(name) or did_you_mean(name, FORMATS.names),
             )
-        if name not in self._connector.formats:
+        if name not in self._info.formats:
             raise Unsupported(
-                f"the connector '{self._connector.name}' does not take the format "
-                f"'{name}'",
+                f"the connector '{self._info.name}' does not take the format '{name}'",
                 span=span,
                 hint=self._formats_hint(),
             )
@@ -377,7 +373,7 @@ class _DeclaredTable:
             key = self._connector.key(values) if looked_up else ()
             return Declared(own.names, own, (), key)
         if own is not None and declared.physical != own:
-            self._option_problems.append(_other_schema(self._connector.name, own))
+            self._option_problems.append(_other_schema(self._info.name, own))
         if not declared.order and direction is not Direction.SINK:
             self._option_problems.append(
                 CatalogProblem(

@@ -39,12 +39,6 @@ CACHE_OPTIONS = (
 )
 
 
-def is_asked(connector: Connector) -> bool:
-    """Whether a lookup table of that kind is asked by key: what cannot be read whole
-    must be."""
-    return Direction.SOURCE not in connector.directions
-
-
 def check_temporary(options: Options) -> None:
     """A temporary table is of the type 'lookup', whether it says so or not.
 
@@ -90,7 +84,7 @@ def lookup_table(
     ArroyoError
         For the rules that are broken, all of them.
     """
-    asked = is_asked(connector)
+    asked = connector.info.looked_up_by_key
     problems = [*_of_time(create, options), *_generated(create, declared)]
     if asked:
         problems += _asked_keys(create, connector, declared)
@@ -99,7 +93,7 @@ def lookup_table(
         problems += _changes(spec.options, options)
     raise_all(problems)
     apart = tuple(declared.physical[name] for name in declared.metadata)
-    return LookupTable(spec, connector.name, declared.order, apart, asked)
+    return LookupTable(spec, connector.info.name, declared.order, apart, asked)
 
 
 def _asked_keys(
@@ -108,7 +102,7 @@ def _asked_keys(
     """Keys are what a record is stored under, and nothing in it."""
     names = list(declared.metadata)
     wrong = [key for key in declared.primary_key if key not in names]
-    kind = connector.name.capitalize()
+    kind = connector.info.name.capitalize()
     if wrong or not declared.primary_key:
         place = definitions(create)[wrong[0]] if wrong else None
         return [

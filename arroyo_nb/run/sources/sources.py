@@ -414,7 +414,7 @@ def _feed(
 
 def _is_recorded(connector: Connector) -> bool:
     """Whether its rows come again when they came before, in the same chunks."""
-    return connector.clock is Clock.ARRIVAL
+    return connector.info.clock is Clock.ARRIVAL
 
 
 def _paced_by(
@@ -429,7 +429,7 @@ def _paced_by(
         When its records have neither.
     """
     if not _is_recorded(connector):
-        return replace(pace, clock=connector.clock)
+        return replace(pace, clock=connector.info.clock)
     if not (isinstance(recorder, Recorded) and recorder.arrived_at_once):
         return replace(pace, clock=Clock.ARRIVAL, whole=True)
     if table.watermark.column is None and not recorder.has_times:

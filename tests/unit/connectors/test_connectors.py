@@ -14,12 +14,12 @@ from arroyo_nb.schema import Schema
 @pytest.mark.parametrize("name", CONNECTORS.names)
 def test_a_connector_describes_itself(name):
     connector = CONNECTORS.get(name)
-    assert connector.name == name
-    assert connector.directions
-    assert set(connector.formats) <= set(FORMATS.names)
-    formats = [FORMATS.get(format_).options for format_ in connector.formats]
+    assert connector.info.name == name
+    assert connector.info.directions
+    assert set(connector.info.formats) <= set(FORMATS.names)
+    formats = [FORMATS.get(format_).options for format_ in connector.info.formats]
     for of_format in formats or [()]:
-        options = [*connector.options, *of_format]
+        options = [*connector.info.options, *of_format]
         names = [option.name for option in options]
         assert len(names) == len(set(names))
         assert all(option.doc for option in options)
@@ -30,7 +30,7 @@ def test_a_connector_describes_itself(name):
 def test_the_wrong_direction_is_refused(name, tmp_path):
     connector = CONNECTORS.get(name)
     spec = TableSpec("mine", Schema())
-    kinds = {direction.value for direction in connector.directions}
+    kinds = {direction.value for direction in connector.info.directions}
     if "sink" not in kinds:
         with pytest.raises(RunProblem, match=r"'mine' is a (source|lookup table)"):
             connector.writer(spec, tmp_path)

@@ -116,7 +116,7 @@ def test_the_connector_checks_rate_and_columns():
     other = Schema((Field("counter", BIGINT),))
     with pytest.raises(RunProblem, match="invalid schema for impulse source"):
         impulse.recorder(TableSpec("i", other, options))
-    assert impulse.directions == {Direction.SOURCE}
+    assert impulse.info.directions == {Direction.SOURCE}
 
 
 @pytest.mark.parametrize("interval_us", [2**62, -(2**62)])

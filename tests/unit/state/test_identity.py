@@ -75,7 +75,8 @@ def test_an_option_may_be_added_with_a_default(monkeypatch):
     before = identity()
     connector = CONNECTORS.get("kafka")
     added = Option("source.prefetch", OptionKind.UINT, "records", default=500)
-    monkeypatch.setattr(connector, "options", (*connector.options, added))
+    info = replace(connector.info, options=(*connector.info.options, added))
+    monkeypatch.setattr(connector, "info", info)
     assert identity() == before
     assert identity(more=", 'source.prefetch' = 7") != before
 

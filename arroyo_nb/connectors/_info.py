@@ -1,0 +1,104 @@
+"""What is true of one connector, as a value that its file binds.
+
+The planner, the lint rules, the job targets, EXPLAIN and completion read it, so that
+none of them knows a connector by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+
+from arroyo_nb.options import Option, OptionValue
+from arroyo_nb.schema import Type
+from arroyo_nb.tape import Clock
+
+NO_METADATA: Mapping[str, Type] = MappingProxyType({})
+
+READS_TAPE = "readStream.parquet over the source's tape, one chunk a batch"
+
+
+class Direction(Enum):
+    """Which way rows go through a table."""
+
+    SOURCE = "source"
+    SINK = "sink"
+    LOOKUP = "lookup"
+    """Rows are found by their key, from a join."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorInfo:
+    """The facts of one connector.
+
+    Parameters
+    ----------
+    name, doc
+        What ``connector`` says, and what it is in one line.
+    directions
+        Which ways rows go through its tables.
+    options
+        The WITH options of its own; those of a format come from the format.
+    formats
+        Formats that ``format`` may name; empty: the option is unknown.
+    typed
+        Whether ``type = 'source' | 'sink'`` must be given (else it is unknown).
+    elsewhere
+        What comes near to it in other systems, and what to write here, for the hint of
+        an error.
+    metadata
+        What ``METADATA FROM 'key'`` may name, with the type that it has.
+    has_event_time
+        Whether its rows have an event time of their own, which WATERMARK may replace;
+        else it is their arrival.
+    payloads
+        Whether its records come each by itself, instead of as lines.
+    clock
+        The time by which a source of it plays at a speed.
+    bounded
+        Whether every source of it ends by itself.
+    bounded_by
+        The option that gives a source of it an end; empty: there is none.
+    synthetic
+        What its rows are where they are not those of a real stream, for the lint rule
+        about such sources; empty: they are real.
+    in_arroyo
+        Whether Arroyo has a connector of this name.
+    python_packages
+        Distributions that a job with it needs beside those that every job does.
+    jar_sets
+        Names of the sets of jars (:mod:`arroyo_nb.engine.jars`) that Spark needs.
+    reading
+        How Spark reads a source of it, for EXPLAIN.
+    """
+
+    name: str
+    doc: str
+    directions: frozenset[Direction]
+    options: tuple[Option, ...] = ()
+    formats: tuple[str, ...] = ()
+    typed: bool = True
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, Type] = field(default_factory=dict)
+    has_event_time: bool = False
+    payloads: bool = False
+    clock: Clock = Clock.EVENT_TIME
+    bounded: bool = False
+    bounded_by: str = ""
+    synthetic: str = ""
+    in_arroyo: bool = True
+    python_packages: tuple[str, ...] = ()
+    jar_sets: tuple[str, ...] = ()
+    reading: str = READS_TAPE
+
+    @property
+    def looked_up_by_key(self) -> bool:
+        """Whether its lookup tables are asked for each key: what cannot be read whole
+        must be."""
+        return Direction.SOURCE not in self.directions
+
+    def ends(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether a source with these options ends by itself."""
+        return self.bounded or options.get(self.bounded_by) is not None
