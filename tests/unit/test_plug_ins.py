@@ -1,0 +1,43 @@
+"""What is true of one plug-in stands in its own file: nothing else knows its name."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import arroyo_nb
+from arroyo_nb.connectors import CONNECTORS
+
+PACKAGE = Path(arroyo_nb.__file__).parent
+
+OWN_ROOMS = ("connectors/", "kafka/")
+"""Where connectors are at home."""
+
+EXCEPTIONS = {
+    # The magic and the command line have a local broker, whatever a table's connector.
+    ("flags.py", "kafka"),
+    # TABLESAMPLE is a clause that sqlglot calls so; a tape is also a folder's name.
+    ("plan/refusals.py", "sample"),
+    ("engine/warm.py", "tape"),
+}
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        yield name, ast.parse(path.read_text())
+
+
+def literals(tree: ast.Module) -> set[str]:
+    """The texts of a module, as they stand between quotes."""
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return {node.value for node in constants if isinstance(node.value, str)}
+
+
+def test_no_module_knows_a_connector_by_name():
+    found = {
+        (name, literal)
+        for name, tree in modules()
+        if not name.startswith(OWN_ROOMS)
+        for literal in literals(tree) & set(CONNECTORS.names)
+    }
+    assert found == EXCEPTIONS
