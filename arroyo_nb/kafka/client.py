@@ -1,34 +1,69 @@
-"""Kafka's client for Python, as this project uses it: quiet, and never for ever."""
+"""librdkafka's clients: every admin client, consumer and producer is made here.
+
+No other module imports ``confluent_kafka``: it is an optional package, which is
+imported when the first client is needed. A client gets its settings in this order, a
+later one wins: what is common to all (:data:`BASE`), what its role needs, those of the
+table (:class:`arroyo_nb.kafka.config.Access`), and what correctness rests on.
+
+Spark's Python workers load this module, so it loads neither the planner nor pyspark.
+"""
 
 from __future__ import annotations
 
 import importlib
-import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from arroyo_nb.engine.jars import Check
-from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.sending import AWAY
+from arroyo_nb.kafka.errors import ErrorSubject, missing_client, refused_settings
 
-ANSWER_S = 5.0
-"""How long a broker may take to answer."""
+if TYPE_CHECKING:
+    from arroyo_nb.kafka.config import Access
 
-TOPIC_S = 30.0
-"""How long a new topic may take to be made, and then to be there, on a busy machine."""
+BASE: Mapping[str, Any] = {
+    # It would write to the kernel's standard error each time that it cannot connect.
+    "log_level": 0,
+    # By default ten seconds: a broker that is back is found sooner.
+    "reconnect.backoff.max.ms": 1000,
+}
+"""Settings of every client, before those of the table."""
 
-LOOK_S = 0.1
-"""How often who waits looks whether it should go on."""
+CONSUMER: Mapping[str, Any] = {
+    # A run keeps its offsets in its checkpoint, and a look at a topic must leave no
+    # trace: no client of ours commits by itself.
+    "enable.auto.commit": False,
+    # Records that retention has deleted are an error, never skipped in silence.
+    "auto.offset.reset": "error",
+}
+"""Settings of every consumer, which a table cannot change."""
 
-_PASSING = (
-    *("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART"),
-    *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "_NOENT"),
-)
-"""What a broker says of a partition that it is just about to open."""
+PRODUCER: Mapping[str, Any] = {
+    # The partition of a key is that of Java's clients, and so of Spark's sink.
+    "partitioner": "murmur2_random",
+    # A record that is sent again comes once, and in its order.
+    "enable.idempotence": True,
+}
+"""Settings of every producer, before those of the table."""
+
+BUFFER_FULL_S = 0.1
+"""How long a sender waits before it tries again, where the client's buffer is full."""
+
+ANY_PARTITION, NOW = -1, 0
+"""The client's values for a record without a partition, and without a time."""
+
+NO_OFFSET = -1001
+"""The client's value for a group that has no offset."""
+
+ProducedRecord: TypeAlias = "tuple[bytes | None, Any, int, int]"
+"""The value, key, partition and time in milliseconds of a record."""
+
+_log = logging.getLogger(__name__)
+_log.addHandler(logging.NullHandler())
 
 
 def library(module: str = "confluent_kafka") -> Any:
-    """The client, or a module of it, imported when it is first needed.
+    """The client's package, or a module of it, imported when it is first needed.
 
     Raises
     ------
@@ -38,119 +73,120 @@ def library(module: str = "confluent_kafka") -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise RunProblem(
-            "Kafka's topics need the package confluent-kafka",
-            hint="pip install 'arroyo-nb[kafka]'",
-        ) from None
+        raise missing_client() from None
 
 
-def settings(servers: str) -> dict[str, Any]:
-    """What every client of ours is told."""
-    # It would write to the kernel's standard error each time that it cannot connect.
-    return {"bootstrap.servers": servers, "log_level": 0}
-
-
-def admin(servers: str) -> Any:
-    """A client that asks about topics and makes them."""
-    return library("confluent_kafka.admin").AdminClient(settings(servers))
-
-
-def create_topic(
-    servers: str, name: str, partitions: int, config: Mapping[str, str], check: Check
-) -> None:
-    """Make a topic of one copy; returns when it can be read and written.
+def admin_client(
+    access: Access, subject: ErrorSubject, on_error: Callable[[Any], None]
+) -> Any:
+    """A client that asks about topics and creates them.
 
     Parameters
     ----------
-    check
-        Is called again and again; what it raises ends the wait.
+    access
+        How the brokers are reached.
+    subject
+        What errors are about.
+    on_error
+        Is given each error of a connection, when the client is polled. A method would
+        keep its object alive as long as the client.
 
     Raises
     ------
     RunProblem
-        When the broker refuses, as where there is one of that name.
+        When the package is not installed, or the client refuses its settings.
     """
-    module = library("confluent_kafka.admin")
-    wanted = module.NewTopic(name, partitions, 1, config=dict(config))
-    asker = admin(servers)  # what it was asked ends with it
-    made = asker.create_topics([wanted], request_timeout=TOPIC_S)
+    kind = library("confluent_kafka.admin").AdminClient
+    settings = {**BASE, **access.for_librdkafka(), "error_cb": on_error}
+    return _made(kind, settings, access, subject)
+
+
+@contextmanager
+def consumer(
+    access: Access, subject: ErrorSubject, group: str, settings: Mapping[str, Any]
+) -> Iterator[Any]:
+    """A client that reads partitions or the offsets of a group; it joins no group.
+
+    Parameters
+    ----------
+    access, subject
+        As of :func:`admin_client`.
+    group
+        The group that it names. librdkafka demands one.
+    settings
+        Further ones, such as the isolation level; they win over those of the table.
+    """
+    own = {**CONSUMER, **settings, "group.id": group}
+    kind = library().Consumer
+    client = _made(kind, {**BASE, **access.for_librdkafka(), **own}, access, subject)
     try:
-        _waited(made[name], check)
-    except library().KafkaException as error:
-        raise problem(f"cannot make the topic '{name}'", error) from error
-    parts = [(name, number) for number in range(partitions)]
-    latest = module.OffsetSpec.latest()
-    offsets(asker, parts, latest, check, within_s=TOPIC_S)
+        yield client
+    finally:
+        client.close()
 
 
-def offsets(
-    asker: Any,
-    parts: Sequence[tuple[str, int]],
-    which: Any,
-    check: Check,
-    *,
-    within_s: float = ANSWER_S,
-) -> list[int]:
-    """An offset of each partition.
+def producer(access: Access, subject: ErrorSubject, settings: Mapping[str, Any]) -> Any:
+    """A client that sends; it connects by itself.
 
     Parameters
     ----------
-    asker
-        See :func:`admin`.
-    parts
-        Topics and numbers of partitions.
-    which
-        One of ``OffsetSpec``.
-    check
-        Is called again and again; what it raises ends the wait.
-    within_s
-        How long partitions may take that are just about to open.
-
-    Raises
-    ------
-    RunProblem
-        When the broker does not tell.
+    access, subject
+        As of :func:`admin_client`.
+    settings
+        Those of its role; the table's win over them.
     """
-    passing = [getattr(library().KafkaError, name) for name in _PASSING]
-    deadline = time.monotonic() + within_s
-    while True:
-        try:
-            return _asked(asker, parts, which, check)
-        except library().KafkaException as error:
-            late = time.monotonic() > deadline
-            if late or error.args[0].code() not in passing:
-                raise problem("no answer from Kafka", error) from error
-            time.sleep(LOOK_S / 10)
+    given = {**BASE, **PRODUCER, **settings, **access.for_librdkafka()}
+    return _made(library().Producer, given, access, subject)
 
 
-def _asked(
-    asker: Any, parts: Sequence[tuple[str, int]], which: Any, check: Check
-) -> list[int]:
-    made = library().TopicPartition
-    places = [made(*part) for part in parts]
-    if not places:
-        return []
-    told = asker.list_offsets(dict.fromkeys(places, which), request_timeout=ANSWER_S)
-    return [_waited(told[place], check).offset for place in places]
+def _made(
+    kind: Callable[..., Any],
+    settings: Mapping[str, Any],
+    access: Access,
+    subject: ErrorSubject,
+) -> Any:
+    kafka_exception = library().KafkaException
+    try:
+        return kind(settings, logger=_log)
+    except (kafka_exception, TypeError, ValueError) as error:
+        raise refused_settings(subject, access.for_librdkafka(), error) from None
 
 
-def _waited(future: Any, check: Check) -> Any:
-    while not future.done():
-        check()
-        time.sleep(LOOK_S / 10)
-    return future.result()
+def committed(client: Any, places: Sequence[Any], within_s: float) -> Sequence[Any]:
+    """The offsets that the group of a consumer has committed.
+
+    A broker may answer and still fail for one partition. That answer has no offset
+    either, and would read like a group that has committed nothing: it is raised.
+    """
+    found: Sequence[Any] = client.committed(places, within_s)
+    for each in found:
+        if each.error is not None:
+            raise library().KafkaException(each.error)
+    return found
 
 
-_REASONS: Mapping[str, str] = {
-    **dict.fromkeys(AWAY, "no broker is reached there"),
-    "CLUSTER_AUTHORIZATION_FAILED": "it does not let you",
-    "INVALID_TOPIC_EXCEPTION": "no topic can have that name",
-    "TOPIC_ALREADY_EXISTS": "there is one of that name",
-    "TOPIC_AUTHORIZATION_FAILED": "it does not let you",
-}
+def produce(
+    client: Any,
+    topic: str,
+    records: Iterable[ProducedRecord],
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> None:
+    """Hand records to a producer, which sends them in the background.
 
-
-def problem(message: str, error: Any) -> RunProblem:
-    """An error of the client, as one sentence of ours."""
-    name = error.args[0].name()
-    return RunProblem(f"{message}: {_REASONS.get(name, name)}")
+    Parameters
+    ----------
+    is_stopped
+        Asked while the client's buffer is full: whether to wait for it no longer.
+    """
+    send = client.produce
+    for value, key, partition, at_ms in records:
+        while True:
+            try:
+                send(topic, value, key, partition, timestamp=at_ms)
+            except BufferError:
+                if is_stopped():
+                    return
+                client.poll(BUFFER_FULL_S)
+            else:
+                break
+    client.poll(0)

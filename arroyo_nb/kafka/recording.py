@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine.jars import Check, Tell
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.client import LOOK_S
+from arroyo_nb.kafka.errors import UNREACHABLE, problem
 from arroyo_nb.kafka.peek.guess import guess, tape_table, tape_table_like
 from arroyo_nb.kafka.peek.topics import SAMPLE
-from arroyo_nb.kafka.reading import Additions, assigned, record_of
-from arroyo_nb.kafka.sending import AWAY
+from arroyo_nb.kafka.topic_reader import (
+    POLL_S,
+    AddedPartitions,
+    open_reader,
+    record_of,
+)
 from arroyo_nb.tape.records import RecordWriter, TapeRecord, Unwritten
 from arroyo_nb.tape.redaction import EMPTIED, Redactor
 
@@ -157,18 +161,18 @@ class TopicRecorder:
         begin = self._stream.begin().offsets
         ends = self._stream.ends()
         arrivals = Arrivals(begin, ends.offsets if ends is not None else {})
-        added = Additions(self._stream.topic, begin)
+        added = AddedPartitions(self._stream.topic, begin)
         fields = sorted(self._redact.fields) if self._redact else ()
         with (
             RecordWriter(self._path, self._stream.topic, redacted=fields) as writer,
-            assigned(self._stream, begin) as consumer,
+            open_reader(self._stream, begin) as consumer,
         ):
             began_s = time.monotonic()
             errors: list[BaseException] = []
             with _ended_by(errors):
                 for _ in self._going_on(writer, began_s, tell, check):
-                    added.look(consumer)
-                    record = self._heard(consumer.poll(LOOK_S))
+                    added.assign_new(consumer)
+                    record = self._heard(consumer.poll(POLL_S))
                     if record is not None:
                         writer.append(record, arrivals(record))
                     elif arrivals.are_live:
@@ -230,12 +234,10 @@ class TopicRecorder:
         if message is None:
             return None
         if (error := message.error()) is not None:
-            if error.name() in AWAY:
+            if error.name() in UNREACHABLE:
                 return None
-            raise Unreadable(
-                f"the topic '{self._stream.topic}' cannot be read any more: "
-                f"{error.str()}"
-            )
+            found = problem(error, self._stream.subject)
+            raise Unreadable(found.message, hint=found.hint)
         record = record_of(message)
         if self._redact is not None:
             record = self._redact(record)

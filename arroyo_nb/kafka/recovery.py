@@ -16,7 +16,8 @@ from arroyo_nb.errors import RunProblem
 
 if TYPE_CHECKING:
     from arroyo_nb.connectors import Offsets
-    from arroyo_nb.kafka.topic_client import Broker
+    from arroyo_nb.kafka.cluster import Cluster
+    from arroyo_nb.kafka.errors import ErrorSubject
 
 SEARCH_S = 60.0
 """How long it is looked for a record that may be the sink's; then there may be one."""
@@ -24,21 +25,20 @@ SEARCH_S = 60.0
 LOOK_S = 0.5
 
 
-class Past:
-    """What was written to the topic of a sink.
+class SinkHistory:
+    """What a sink has written to its topic, as far as the brokers still know.
 
     Parameters
     ----------
-    table, topic
-        The sink's.
-    broker
-        Is asked.
+    subject
+        The sink's topic and table, for errors.
+    cluster
+        The brokers.
     """
 
-    def __init__(self, table: str, topic: str, broker: Broker) -> None:
-        self._table = table
-        self._topic = topic
-        self._broker = broker
+    def __init__(self, subject: ErrorSubject, cluster: Cluster) -> None:
+        self._subject = subject
+        self._cluster = cluster
 
     def check_newest(self, groups: Iterable[str], batch_id: int) -> None:
         """Find out whether a batch that was never begun is as new as its notes say.
@@ -59,8 +59,8 @@ class Past:
         RunProblem
             When it is not, or the brokers do not say.
         """
-        if any(found > batch_id for found in self._broker.next_batches(groups)):
-            raise older_copy(self._table, self._topic, batch_id)
+        if any(found > batch_id for found in self._cluster.next_batches(groups)):
+            raise older_copy(self._subject, batch_id)
 
     def is_empty(self, ends: Sequence[int]) -> bool:
         """Whether no committed record has come to the topic since its partitions ended
@@ -71,10 +71,10 @@ class Past:
         RunProblem
             When the brokers do not say.
         """
-        found = self._broker.described()
+        found = self._cluster.describe_topic()
         numbers = found.partitions if found is not None else ()
         since = {n: ends[n] if n < len(ends) else 0 for n in numbers}
-        oldest, now = self._broker.beginnings(numbers), self._broker.ends(numbers)
+        oldest, now = self._cluster.beginnings(numbers), self._cluster.ends(numbers)
         if not ends or any(oldest[number] > end for number, end in since.items()):
             return False
         grown = {number: end for number, end in since.items() if now[number] > end}
@@ -84,7 +84,7 @@ class Past:
         """Whether the partitions have no record from there on: what ends a transaction
         is none, nor is what one wrote that was given up."""
         left, deadline = set(since), time.monotonic() + SEARCH_S
-        with self._broker.reader(since) as reader:
+        with self._cluster.reader(since) as reader:
             while left and time.monotonic() < deadline:
                 message = reader.poll(LOOK_S)
                 if message is not None and message.error() is None:
@@ -94,10 +94,11 @@ class Past:
         return not left
 
 
-def older_copy(table: str, topic: str, batch_id: int) -> RunProblem:
-    """That a run would write what its topic has."""
+def older_copy(subject: ErrorSubject, batch_id: int) -> RunProblem:
+    """A run would write again what its topic has already."""
     return RunProblem(
-        f"the batch {batch_id} of '{table}', or a later one, is in the topic '{topic}' "
-        "already: this run goes on from an older copy of its state",
-        hint="go on from the newest state folder, or start afresh with another",
+        f"the batch {batch_id} of the table '{subject.table}', or a later one, is "
+        f"already in the topic '{subject.topic}': this run resumes from an older copy "
+        "of its state",
+        hint="resume from the newest state folder, or start afresh with another",
     )

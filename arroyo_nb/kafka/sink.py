@@ -36,7 +36,9 @@ from arroyo_nb.formats import tells_changes
 from arroyo_nb.formats._payloads import PREFIX_BYTES
 from arroyo_nb.formats._told_schemas import changed, connect_schema, json_schema
 from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
-from arroyo_nb.kafka.recovery import Past
+from arroyo_nb.kafka.cluster import PATIENT_S, cluster_of
+from arroyo_nb.kafka.errors import AccessRefused, ErrorSubject, deleted_topic
+from arroyo_nb.kafka.recovery import SinkHistory
 from arroyo_nb.kafka.schema_registry import registered
 from arroyo_nb.kafka.sink_records import (
     KEY,
@@ -50,7 +52,6 @@ from arroyo_nb.kafka.sink_records import (
 from arroyo_nb.kafka.sink_task import PATIENCE_S, SENT, Sender, Transaction
 from arroyo_nb.kafka.sink_watch import Watch, Watched
 from arroyo_nb.kafka.table_options import COMMIT_MODE, TIMESTAMP_FIELD
-from arroyo_nb.kafka.topic_client import PATIENT_S, AccessRefused, broker_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,8 +61,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import DataStreamWriter
 
     from arroyo_nb.connectors import Offsets, TableSpec, Writer
+    from arroyo_nb.kafka.cluster import Described
     from arroyo_nb.kafka.config import Access
-    from arroyo_nb.kafka.topic_client import Described
 
 REMEMBERED_S = 24 * 3600
 """The shortest time for which a broker keeps the offset of a group, by default: a day
@@ -256,7 +257,7 @@ class TransactionWriter(ProducerWriter):
         As of :class:`ProducerWriter`.
     begun, notes
         What is noted, and where.
-    past
+    history
         What the brokers still know.
     """
 
@@ -267,12 +268,12 @@ class TransactionWriter(ProducerWriter):
         watch: Watch,
         begun: SinkManifest,
         notes: Notes,
-        past: Past,
+        history: SinkHistory,
     ) -> None:
         super().__init__(rows, sender, watch)
         self._begun = begun
         self._notes = notes
-        self._past = past
+        self._history = history
         self._is_newest = False
 
     def write(self, batch: DataFrame, batch_id: int) -> int:
@@ -296,14 +297,14 @@ class TransactionWriter(ProducerWriter):
 
     def _is_unwritten(self) -> bool:
         """Whether nothing of this sink was ever written: there is nothing to forget."""
-        return self._past.is_empty(self._begun.ends)
+        return self._history.is_empty(self._begun.ends)
 
     def _check_newest(self, begun: SinkManifest) -> None:
         """Before the first new batch: those after it are of this very process."""
         if not self._is_newest:
             names = Transaction(begun.prefix, begun.batch_id)
             groups = map(names.name, range(begun.tasks))
-            self._past.check_newest(groups, begun.batch_id)
+            self._history.check_newest(groups, begun.batch_id)
         self._is_newest = True
 
 
@@ -332,12 +333,12 @@ def topic_writer(
     topic = str(spec.options["topic"])
     notes = Notes(state / "topic.json")
     if found is None:
-        raise _deleted(topic, spec.name)
+        raise deleted_topic(topic, spec.name)
     _check_resume(spec, notes)
-    broker = broker_of(spec, reached, PATIENT_S)
-    begun = SinkManifest.noted(notes, found, broker.ends)
+    cluster = cluster_of(spec, reached, "write to", ask_s=PATIENT_S)
+    begun = SinkManifest.noted(notes, found, cluster.ends)
     if begun.topic_id != found.topic_id:
-        raise _deleted(topic, spec.name)
+        raise deleted_topic(topic, spec.name)
     rows = SinkRows(spec, _envelope(spec), begun.partitions)
     watch = Watch(partial(_lost, spec, reached, begun.topic_id))
     sender = _sender(spec, reached)
@@ -345,8 +346,8 @@ def topic_writer(
         options = {**reached.for_spark(writes=True), "topic": topic}
         return SparkWriter(rows, options, watch)
     if sender.transaction is not None:
-        past = Past(spec.name, topic, broker)
-        return TransactionWriter(rows, sender, watch, begun, notes, past)
+        history = SinkHistory(sender.subject, cluster)
+        return TransactionWriter(rows, sender, watch, begun, notes, history)
     return ProducerWriter(rows, sender, watch)
 
 
@@ -365,13 +366,13 @@ def _lost(
     """Why a topic cannot be written for good (see
     :data:`arroyo_nb.kafka.sink_watch.Ask`)."""
     try:
-        found = broker_of(spec, reached).described(look)
+        found = cluster_of(spec, reached, "write to").describe_topic(look)
     except AccessRefused as problem:
         return problem
     except RunProblem:  # it is away, and may come back
         return None
     if found is None or found.topic_id != topic_id:
-        return _deleted(str(spec.options["topic"]), spec.name)
+        return deleted_topic(str(spec.options["topic"]), spec.name)
     return None
 
 
@@ -394,20 +395,10 @@ def _sender(spec: TableSpec, reached: Access) -> Sender | None:
     if not is_exact and TIMESTAMP_FIELD not in spec.options:
         return None
     return Sender(
-        spec.name,
-        str(spec.options["topic"]),
-        spec.address("bootstrap_servers"),
-        reached.for_librdkafka(),
+        ErrorSubject.of(spec, "write to"),
+        reached,
         # Each batch has one of its own.
         transaction=Transaction("arroyo", 0) if is_exact else None,
-    )
-
-
-def _deleted(topic: str, table: str) -> RunProblem:
-    return RunProblem(
-        f"the topic '{topic}' of '{table}' was deleted",
-        hint="one of the same name is another topic: start afresh, with another state "
-        "folder",
     )
 
 

@@ -14,7 +14,6 @@ A worker loads this module, so it loads no planner.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -26,18 +25,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arroyo_nb.errors import DataProblem, RunProblem
-from arroyo_nb.kafka.recovery import older_copy
-from arroyo_nb.kafka.sending import (
+from arroyo_nb.kafka.client import (
     ANY_PARTITION,
-    AWAY,
+    NO_OFFSET,
     NOW,
-    PRODUCER,
-    ErrorMessage,
+    committed,
+    consumer,
+    library,
+    produce,
     producer,
-    put,
-    told,
 )
-from arroyo_nb.kafka.sending import CLIENT as ANY_CLIENT
+from arroyo_nb.kafka.config import Access
+from arroyo_nb.kafka.errors import TRANSIENT, ErrorSubject, problem
+from arroyo_nb.kafka.recovery import older_copy
 from arroyo_nb.kafka.sink_records import (
     AT,
     KEY,
@@ -46,7 +46,6 @@ from arroyo_nb.kafka.sink_records import (
     Merged,
 )
 from arroyo_nb.kafka.table_options import TIMESTAMP_FIELD
-from arroyo_nb.kafka.topic_client import OPENING, committed
 
 PATIENCE_S = 600
 """How long a batch waits for a broker that is away, and how long a transaction may be
@@ -69,14 +68,8 @@ ABORT_S = 10.0
 SENT = "rows bigint"
 """What a task tells: how many records it sent."""
 
-NO_OFFSET = -1001
-"""The client's word for a group that has none."""
-
 _T = TypeVar("_T")
 _MS = 1000
-
-_log = logging.getLogger(__name__)
-_log.addHandler(logging.NullHandler())
 
 _AT_ONCE: Mapping[str, Any] = {
     # Else a client of a task, which lives for one batch only, spends half a second on
@@ -85,7 +78,6 @@ _AT_ONCE: Mapping[str, Any] = {
 }
 
 SETTINGS: Mapping[str, Any] = {
-    **PRODUCER,
     **_AT_ONCE,
     "delivery.report.only.error": True,
     "queue.buffering.max.messages": 500_000,
@@ -134,20 +126,18 @@ class Sender:
 
     Parameters
     ----------
-    table, topic, shown
-        Whose records, where to, and what errors call the brokers.
-    settings
-        Of librdkafka's client, as the table has them.
+    subject
+        The topic and the table, for errors.
+    access
+        How the brokers are reached.
     merged
         What makes records of changes; None: they are some.
     transaction
         None: as they come.
     """
 
-    table: str
-    topic: str
-    shown: str
-    settings: Mapping[str, Any] = field(repr=False)
+    subject: ErrorSubject
+    access: Access = field(repr=False)
     merged: Merged | None = None
     transaction: Transaction | None = None
 
@@ -160,7 +150,7 @@ class Sender:
         # run again.
         if (first := next(some, None)) is not None:
             records = chain([first], some)
-            with self._told():
+            with self._worded():
                 if self.transaction is None:
                     sent = self._send(records)
                 else:
@@ -183,15 +173,15 @@ class Sender:
 
     def _producer(self, failed: list[Any], name: str | None = None) -> Any:
         """A task's client; why a record could not be sent is added to ``failed``."""
-        longest = {**SETTINGS, **self.settings}["transaction.timeout.ms"]
+        given = {**SETTINGS, **self.access.for_librdkafka()}
         own = {
             **SETTINGS,
             # A record must not wait for longer than its transaction.
-            "message.timeout.ms": longest,
+            "message.timeout.ms": given["transaction.timeout.ms"],
             "on_delivery": lambda error, _: failed.append(error),
             **({} if name is None else {"transactional.id": name}),
         }
-        return producer(f"'{self.table}'", self.settings, own)
+        return producer(self.access, self.subject, own)
 
     def _send(self, batches: Iterable[pa.RecordBatch]) -> int:
         """Send records; returns when the broker has them all."""
@@ -208,7 +198,6 @@ class Sender:
         self, batches: Iterable[pa.RecordBatch], transaction: Transaction
     ) -> int:
         """Send records and take note of the batch, or neither."""
-        from confluent_kafka import KafkaException, TopicPartition
         from pyspark import TaskContext
 
         task = TaskContext.get()
@@ -228,15 +217,15 @@ class Sender:
             client.begin_transaction()
             try:
                 sent = self._put(client, batches, failed)
-                after = [TopicPartition(self.topic, 0, transaction.batch_id + 1)]
+                after = [self._place(transaction.batch_id + 1)]
                 who = group.consumer_group_metadata()
                 _insist(lambda: client.send_offsets_to_transaction(after, who, ASK_S))
                 _insist(client.commit_transaction)
-            except BaseException as problem:
+            except BaseException as error:
                 first = failed[:1]  # to abort makes the records fail that are left
                 with suppress(Exception):
                     client.abort_transaction(ABORT_S)
-                if isinstance(problem, KafkaException):
+                if isinstance(error, library().KafkaException):
                     _raise(first)  # it says why the others fail
                 raise
         return sent
@@ -245,13 +234,10 @@ class Sender:
         """Have the broker note that a task has begun with its part of a batch; False: a
         task did before. Its group is not the one of the transactions: of that nothing
         is told while one is open."""
-        from confluent_kafka import TopicPartition
-
-        place = TopicPartition(self.topic, 0)
-        (found,) = _insist(lambda: committed(begun, [place], ASK_S))
+        (found,) = _insist(lambda: committed(begun, [self._place()], ASK_S))
         if found.offset > batch_id:
             return False
-        after = [TopicPartition(self.topic, 0, batch_id + 1)]
+        after = [self._place(batch_id + 1)]
         _insist(lambda: begun.commit(offsets=after, asynchronous=False))
         return True
 
@@ -259,33 +245,25 @@ class Sender:
     def _group(self, name: str, level: str = "read_committed") -> Iterator[Any]:
         """A group of which nobody is a member: it keeps an offset. One whose
         transaction is about to end is waited for, unless the level is another."""
-        from confluent_kafka import Consumer
-
-        group = Consumer(
-            {
-                **ANY_CLIENT,
-                **_AT_ONCE,
-                **self.settings,
-                "group.id": name,
-                "enable.auto.commit": False,
-                "isolation.level": level,
-            },
-            logger=_log,
-        )
-        try:
+        settings = {**_AT_ONCE, "isolation.level": level}
+        with consumer(self.access, self.subject, name, settings) as group:
             yield group
-        finally:
-            group.close()
+
+    def _place(self, *offset: int) -> Any:
+        """The partition of the topic that a group's offset, the next batch, is noted
+        for; the partition itself has nothing to do with it."""
+        return library().TopicPartition(self.subject.topic, 0, *offset)
 
     def _is_written(self, group: Any, transaction: Transaction) -> bool:
         found = self._next_batch(group, transaction)
         if found.offset > transaction.batch_id + 1:
-            raise older_copy(self.table, self.topic, transaction.batch_id)
+            raise older_copy(self.subject, transaction.batch_id)
         if found.offset == NO_OFFSET and transaction.forgotten:
             raise RunProblem(
-                f"whether the batch {transaction.batch_id} of '{self.table}' was "
-                f"written before can no longer be told: the broker at {self.shown} has "
-                "forgotten the group of this run",
+                f"whether the batch {transaction.batch_id} of the table "
+                f"'{self.subject.table}' was written before cannot be verified: the "
+                f"broker at {self.subject.servers} has expired the offsets of this "
+                "run's group",
                 hint="compare the end of the topic with what the run computes, and "
                 "start with another state folder; 'offsets.retention.minutes' of the "
                 "broker says how soon a run must be resumed",
@@ -301,18 +279,16 @@ class Sender:
         before that is enough for a new batch, whose own end then ends what was left
         open. Whether another batch is there nobody can tell.
         """
-        from confluent_kafka import KafkaException, TopicPartition
-
-        place = [TopicPartition(self.topic, 0)]
+        place = [self._place()]
         within_s = SHORT_ASK_S if transaction.is_new else ASK_S
         began_s = time.monotonic()
         open_since_s: float | None = None
         while True:
             try:
                 (found,) = committed(group, place, within_s)
-            except KafkaException as problem:
+            except library().KafkaException as error:
                 late = time.monotonic() - began_s > PATIENCE_S
-                if late or not _is_passing(problem.args[0]):
+                if late or not _is_transient(error.args[0]):
                     raise
             else:
                 return found
@@ -329,26 +305,26 @@ class Sender:
     def _before_open(self, place: list[Any], transaction: Transaction) -> Any:
         """What the group had before a transaction that is open on it; None where the
         broker does not tell that either."""
-        from confluent_kafka import KafkaException
         from pyspark import TaskContext
 
         name = transaction.name(TaskContext.get().partitionId())
         with self._group(name, "read_uncommitted") as group:
             try:
                 (found,) = committed(group, place, ASK_S)
-            except KafkaException:
+            except library().KafkaException:
                 return None
         return found
 
     def _left_open(self, transaction: Transaction) -> RunProblem:
         return RunProblem(
-            f"whether the batch {transaction.batch_id} of '{self.table}' was written "
-            f"before cannot be told: the broker at {self.shown} has lost the end of a "
-            "transaction of this run, as it can when it is stopped meanwhile",
+            f"whether the batch {transaction.batch_id} of the table "
+            f"'{self.subject.table}' was written before cannot be verified: the broker "
+            f"at {self.subject.servers} has lost the end of a transaction of this run, "
+            "as it can when it is stopped meanwhile",
             hint="find it by Kafka's tool 'kafka-transactions.sh find-hanging' in the "
             "topic '__consumer_offsets' and end it by 'abort'; if the topic "
-            f"'{self.topic}' has the rows of this batch, start with another state "
-            "folder, else go on from the checkpoint",
+            f"'{self.subject.topic}' has the rows of this batch, start with another "
+            "state folder, else resume from the checkpoint",
         )
 
     def _put(
@@ -358,7 +334,7 @@ class Sender:
         sent = 0
         for batch in batches:
             _raise(failed)
-            put(client, self.topic, self._fields(batch))
+            produce(client, self.subject.topic, self._fields(batch))
             sent += batch.num_rows
         return sent
 
@@ -368,8 +344,8 @@ class Sender:
         first = pc.min(times).as_py()
         if first is not None and first <= 0:
             raise DataProblem(
-                f"a row of '{self.table}' has a '{TIMESTAMP_FIELD}' that is not after "
-                "the beginning of 1970, which no record can have"
+                f"a row of '{self.subject.table}' has a '{TIMESTAMP_FIELD}' that is "
+                "not after the beginning of 1970, which no record can have"
             )
         columns = (
             batch.column(VALUE),
@@ -380,98 +356,29 @@ class Sender:
         return zip(*(column.to_pylist() for column in columns), strict=True)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """What the client raises, in our words."""
-        from confluent_kafka import KafkaException
-
+    def _worded(self) -> Iterator[None]:
+        """The client's errors in the words of our table."""
         try:
             yield
-        except KafkaException as problem:
-            raise _problem(self, problem.args[0]) from None
+        except library().KafkaException as error:
+            raise problem(error, self.subject) from None
 
 
 def _insist(call: Callable[[], _T]) -> _T:
     """What a call gives, once the broker is there to answer it."""
-    from confluent_kafka import KafkaException
-
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             return call()
-        except KafkaException as problem:
-            if not _is_passing(problem.args[0]) or time.monotonic() > deadline:
+        except library().KafkaException as error:
+            if not _is_transient(error.args[0]) or time.monotonic() > deadline:
                 raise
 
 
-def _is_passing(error: Any) -> bool:
-    return error.retriable() or (error.name() in _PASSING and not error.fatal())
-
-
-_PASSING = frozenset((*(*AWAY, *OPENING, "NETWORK_EXCEPTION", "REQUEST_TIMED_OUT"),))
-"""What is said of a broker that is away or on its way up."""
+def _is_transient(error: Any) -> bool:
+    return error.retriable() or (error.name() in TRANSIENT and not error.fatal())
 
 
 def _raise(failed: Sequence[Any]) -> None:
-    from confluent_kafka import KafkaException
-
     if failed:
-        raise KafkaException(failed[0])
-
-
-_FENCED = ("_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "FENCED_INSTANCE_ID")
-_AWAY = ("_MSG_TIMED_OUT", *sorted(_PASSING))
-_TOLD = (
-    ErrorMessage(
-        _FENCED,
-        "another process writes to the topic '{topic}' in the name of this run",
-        "it goes on from a copy of the state folder, or a transaction was open for "
-        "longer than the broker waits; go on from the checkpoint once it has ended",
-    ),
-    ErrorMessage(
-        ("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED"),
-        "the broker at {shown} does not let the user of '{table}' write in "
-        "transactions",
-        "have the user allowed to write with transactional ids, and to read groups, "
-        "that begin with 'arroyo-'; or leave 'sink.commit_mode' = 'exactly_once' out",
-    ),
-    ErrorMessage(
-        ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"),
-        "the broker at {shown} does not let the user of '{table}' write to the topic "
-        "'{topic}'",
-        "have the user allowed to write to it",
-    ),
-    ErrorMessage(
-        ("INVALID_TRANSACTION_TIMEOUT",),
-        "the broker at {shown} does not allow a transaction of '{table}' to be open "
-        "for so long",
-        "write client_configs = 'transaction.timeout.ms=...', what the broker has as "
-        "transaction.max.timeout.ms; a batch must not take longer",
-    ),
-    ErrorMessage(
-        ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"),
-        "a record of '{table}' is larger than the topic '{topic}' takes",
-        "write client_configs = 'message.max.bytes=...', if the topic takes more",
-    ),
-    ErrorMessage(
-        ("_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION"),
-        "the topic '{topic}' of '{table}' is gone, or has lost partitions",
-        "one of the same name is another topic: start afresh, with another state "
-        "folder",
-    ),
-    ErrorMessage(
-        _AWAY,
-        "the broker at {shown} did not take the records of '{table}' in time",
-        "it may be down; go on from the checkpoint once it is up",
-    ),
-)
-
-
-def _problem(sender: Sender, error: Any) -> RunProblem:
-    return told(
-        _TOLD,
-        error,
-        "the client of '{table}' cannot write",
-        table=sender.table,
-        topic=sender.topic,
-        shown=sender.shown,
-    )
+        raise library().KafkaException(failed[0])

@@ -15,12 +15,12 @@ from arroyo_nb.connectors import (
     Offsets,
     TableSpec,
     TopicOffsets,
-    create_topic_hint,
 )
 from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.kafka.cluster import Cluster, Described
 from arroyo_nb.kafka.config import Access
+from arroyo_nb.kafka.errors import ErrorSubject, missing_topic
 from arroyo_nb.kafka.source_end import fix_end, hold, limit, release
-from arroyo_nb.kafka.topic_client import Broker, Described
 from arroyo_nb.schema import EPOCH
 
 if TYPE_CHECKING:
@@ -132,14 +132,14 @@ class KafkaStream:
         The table, its variables resolved.
     access
         How the brokers are reached.
-    broker
+    cluster
         Asks them.
     """
 
     # What a traceback shows of it must not have secrets in it.
     spec: TableSpec = field(repr=False)
     access: Access = field(repr=False)
-    broker: Broker = field(repr=False)
+    cluster: Cluster = field(repr=False)
 
     format = "kafka"
     metadata = METADATA
@@ -149,6 +149,11 @@ class KafkaStream:
         """Its name."""
         return str(self.spec.options["topic"])
 
+    @property
+    def subject(self) -> ErrorSubject:
+        """What errors call it."""
+        return ErrorSubject.of(self.spec, "read")
+
     def check(self, look: Callable[[], None]) -> None:
         """Find out whether it can be read.
 
@@ -157,7 +162,7 @@ class KafkaStream:
         RunProblem
             When it cannot.
         """
-        self.broker.check(look)
+        self.cluster.require_topic(look)
 
     def begin(self) -> TopicOffsets:
         """Where a new run begins to read.
@@ -189,14 +194,14 @@ class KafkaStream:
         options = self.spec.options
         if TIMESTAMP in options:
             at_ms = self._read(TIMESTAMP, start_timestamp_ms)
-            return self.broker.since(partitions, at_ms)
+            return self.cluster.since(partitions, at_ms)
         match options.get(OFFSET):
             case "earliest":
-                return self.broker.beginnings(partitions)
+                return self.cluster.beginnings(partitions)
             case "group":
                 return self._of_group(str(options["source.group_id"]), partitions)
             case _:
-                return self.broker.ends(partitions)
+                return self.cluster.ends(partitions)
 
     def _read(self, option: str, read: Callable[[str], T]) -> T:
         """An option that the planner could not check, as the value of a variable."""
@@ -210,31 +215,31 @@ class KafkaStream:
             ) from None
 
     def _of_group(self, group: str, partitions: tuple[int, ...]) -> Offsets:
-        found = self.broker.committed(partitions, group)
-        for number, oldest in self.broker.beginnings(partitions).items():
+        found = self.cluster.committed(partitions, group)
+        for number, oldest in self.cluster.beginnings(partitions).items():
             if found[number] < oldest:
                 raise RunProblem(
-                    f"the topic '{self.topic}' of '{self.spec.name}' has lost what the "
-                    f"group has not read: its partition {number} begins at {oldest}, "
-                    f"the group stands at {found[number]}",
+                    f"{self.subject.words['topic']} has lost records that the group "
+                    f"has not read: its partition {number} begins at {oldest}, the "
+                    f"group stands at {found[number]}",
                     hint=f"write '{OFFSET}' = 'earliest', or '{OFFSETS}'",
                 )
         return found
 
     def _check_given(self, given: Offsets, partitions: tuple[int, ...]) -> None:
-        first = self.broker.beginnings(partitions)
-        last = self.broker.ends(partitions)
+        first = self.cluster.beginnings(partitions)
+        last = self.cluster.ends(partitions)
         for number, offset in given.items():
             if number not in last:
                 raise RunProblem(
-                    f"'{OFFSETS}' of '{self.spec.name}' names the partition {number}, "
-                    f"which the topic '{self.topic}' does not have",
+                    f"'{OFFSETS}' names the partition {number}, which "
+                    f"{self.subject.words['topic']} does not have",
                     hint=f"its partitions are 0 to {max(last)}",
                 )
             if not first[number] <= offset <= last[number]:
                 raise RunProblem(
-                    f"the topic '{self.topic}' of '{self.spec.name}' has no offset "
-                    f"{offset} in its partition {number}",
+                    f"{self.subject.words['topic']} has no offset {offset} in its "
+                    f"partition {number}",
                     hint=f"it has those from {first[number]} on, and ends at "
                     f"{last[number]}",
                 )
@@ -242,22 +247,19 @@ class KafkaStream:
     def beginnings(self) -> TopicOffsets:
         """The oldest record that each partition still has."""
         topic_id, partitions = self._described()
-        return TopicOffsets(topic_id, self.broker.beginnings(partitions))
+        return TopicOffsets(topic_id, self.cluster.beginnings(partitions))
 
     def ends(self) -> TopicOffsets | None:
         """The end of each partition; None where there is no such topic."""
-        found = self.broker.described()
+        found = self.cluster.describe_topic()
         if found is None:
             return None
-        return TopicOffsets(found.topic_id, self.broker.ends(found.partitions))
+        return TopicOffsets(found.topic_id, self.cluster.ends(found.partitions))
 
     def _described(self) -> Described:
-        found = self.broker.described()
+        found = self.cluster.describe_topic()
         if found is None:
-            raise RunProblem(
-                f"the topic '{self.topic}' of '{self.spec.name}' is gone",
-                hint=create_topic_hint(self.topic),
-            )
+            raise missing_topic(self.subject, ())
         return found
 
     def options(

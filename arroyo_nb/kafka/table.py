@@ -14,11 +14,11 @@ from arroyo_nb.connectors import (
     Writer,
 )
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.kafka.cluster import PATIENT_S, cluster_of
 from arroyo_nb.kafka.config import Access, Login, access, parsed_configs
 from arroyo_nb.kafka.source import KafkaStream
 from arroyo_nb.kafka.source_end import topic_of
 from arroyo_nb.kafka.table_options import COMMIT_MODE, table_problems
-from arroyo_nb.kafka.topic_client import PATIENT_S, broker_of
 from arroyo_nb.options import Option, OptionValue, substituted
 from arroyo_nb.schema import (
     BIGINT,
@@ -112,7 +112,7 @@ class KafkaTable(ConnectorBase):
             When the client is not installed, or refuses its settings.
         """
         reached = self._access(spec)
-        return KafkaStream(spec, reached, broker_of(spec, reached))
+        return KafkaStream(spec, reached, cluster_of(spec, reached, "read"))
 
     def topic_of(self, description: str) -> str | None:
         """The topic that one of Spark's sources reads."""
@@ -130,7 +130,7 @@ class KafkaTable(ConnectorBase):
         from arroyo_nb.kafka.sink import check_client
 
         reached = self._access(spec)
-        broker_of(spec, reached).check(look, verb="writes")
+        cluster_of(spec, reached, "write to").require_topic(look)
         check_client(spec, reached)
 
     def _access(self, spec: TableSpec) -> Access:
@@ -158,5 +158,5 @@ class KafkaTable(ConnectorBase):
         from arroyo_nb.kafka.sink import topic_writer
 
         reached = self._access(spec)
-        found = broker_of(spec, reached, PATIENT_S).described()
-        return topic_writer(spec, reached, found, state)
+        cluster = cluster_of(spec, reached, "write to", ask_s=PATIENT_S)
+        return topic_writer(spec, reached, cluster.describe_topic(), state)

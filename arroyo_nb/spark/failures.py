@@ -20,6 +20,7 @@ from arroyo_nb.engine.descriptors import USED_UP, shortage, told_shortage
 from arroyo_nb.errors import RESTORE, ArroyoError, DataProblem, RunProblem, Unreached
 from arroyo_nb.file_errors import RAISE
 from arroyo_nb.formats._bad_records import DROP_HINT, MISMATCH_HINT
+from arroyo_nb.kafka.errors import ErrorSubject, named_problem
 from arroyo_nb.worker_errors import raised_by_worker
 
 if TYPE_CHECKING:
@@ -185,6 +186,19 @@ _RULES = (
         lasting=False,
     ),
 )
+
+
+def _kafka_rule(
+    exception: str, pattern: str, error: str, *, topic: str = "", lasting: bool = True
+) -> _FailureRule:
+    """A rule for an exception of Kafka's Java client, worded as the same error of
+    librdkafka is."""
+    subject = ErrorSubject("", topic, action="write to")
+    worded = named_problem(error, subject)
+    said = rf"org\.apache\.kafka\.common\.errors\.{exception}Exception: {pattern}"
+    return _FailureRule(error, worded.message, worded.hint, said, lasting)
+
+
 _WORDLESS = (
     _FailureRule(
         "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
@@ -210,19 +224,26 @@ _WORDLESS = (
         r"you must specify all TopicPartitions",
         lasting=False,
     ),
-    _FailureRule(
-        "kafka away",
-        "the broker did not take records in time: {reason}",
-        "it may be down, or the topic gone; go on from the checkpoint once it is there",
-        r"org\.apache\.kafka\.common\.errors\.TimeoutException: "
-        r"(?P<reason>(?:Expiring|Topic) [^\n]+?)\.?\s*(?:\n|$)",
+    _kafka_rule(
+        "Timeout",
+        r"(?:Expiring \d+ record\(s\) for |Topic )(?P<topic>\S+?)"
+        r"(?:-\d+:| not present in metadata)",
+        "_MSG_TIMED_OUT",
+        topic="{topic}",
         lasting=False,
     ),
+    _kafka_rule(
+        "TopicAuthorization",
+        r"Not authorized to access topics: \[(?P<topic>[^\]]+)\]",
+        "TOPIC_AUTHORIZATION_FAILED",
+        topic="{topic}",
+    ),
+    _kafka_rule("RecordTooLarge", "", "MSG_SIZE_TOO_LARGE"),
     _FailureRule(
         "kafka refuses",
         "the broker does not take a record: {reason}",
         "look at the topic's settings, and at what its user may do",
-        r"org\.apache\.kafka\.common\.errors\.(?:RecordTooLarge|TopicAuthorization"
+        r"org\.apache\.kafka\.common\.errors\.(?:TopicAuthorization"
         r"|ClusterAuthorization|InvalidTopic)Exception: "
         r"(?P<reason>[^\n]+?)\.?\s*(?:\n|$)",
     ),

@@ -57,7 +57,7 @@ def test_what_is_written_can_be_read(broker: LocalBroker, produce: Produce) -> N
 
 def test_a_topic_is_made_once(broker: LocalBroker) -> None:
     broker.create_topic("twice")
-    with pytest.raises(RunProblem, match="'twice': there is one of that name"):
+    with pytest.raises(RunProblem, match="the topic 'twice' already exists at"):
         broker.create_topic("twice")
 
 

@@ -11,7 +11,9 @@ import pytest
 from topics import PASSWORD, USER
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.config import Access
 from arroyo_nb.kafka.emit import destination
+from arroyo_nb.kafka.errors import ErrorSubject
 from arroyo_nb.kafka.peek.topics import sample
 from arroyo_nb.run.observe.snapshot import RunState
 
@@ -68,7 +70,7 @@ def test_a_local_topic_is_made_where_there_is_none(session, sent):
 
 
 def test_no_topic_is_made_at_another_broker(session, broker):
-    with pytest.raises(RunProblem, match="there is no topic 'not-there'"):
+    with pytest.raises(RunProblem, match="the topic 'not-there' does not exist at"):
         session.emit("not-there", [{"a": 1}], servers=broker.bootstrap_servers)
 
 
@@ -119,7 +121,8 @@ def test_a_topic_is_sent_to_as_its_table_says_who_it_is(
 
 def test_an_emission_to_a_broker_that_is_away_is_stopped(topic, session, monkeypatch):
     monkeypatch.setattr(destination, "FLUSH_S", 0.2)
-    target = destination.TopicTarget(topic, {"bootstrap.servers": "127.0.0.1:1"})
+    servers = "127.0.0.1:1"
+    target = destination.TopicTarget(Access(servers), ErrorSubject(servers, topic))
     from arroyo_nb.run.emission import Emission, EmissionPace
 
     made = Emission("gone", [1, 2], lambda rows: [(b"x", None, None)] * len(rows),

@@ -128,7 +128,8 @@ def test_a_topic_that_is_not_there(shell: Shell, broker: LocalBroker) -> None:
     broker.create_topic("spelled")
     shell.run(f"peek speled {broker.bootstrap_servers}")
     assert str(shell.error) == (
-        "there is no topic 'speled'\n  hint: did you mean 'spelled'?"
+        f"the topic 'speled' does not exist at {broker.bootstrap_servers}\n"
+        "  hint: did you mean 'spelled'?"
     )
 
 
@@ -140,9 +141,9 @@ def test_without_a_broker_one_is_asked_for(shell: Shell) -> None:
 def test_a_broker_that_does_not_answer_is_told(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arroyo_nb.kafka.peek.topics.ANSWER_S", 0.1)
+    monkeypatch.setattr("arroyo_nb.kafka.cluster.CHECK_S", 0.1)
     shell.run("topics 127.0.0.1:1")
-    assert str(shell.error).startswith("no answer from Kafka at 127.0.0.1:1: ")
+    assert str(shell.error).startswith("cannot connect to the broker at 127.0.0.1:1\n")
 
 
 def test_an_interrupt_ends_the_wait_for_an_answer(shell: Shell) -> None:

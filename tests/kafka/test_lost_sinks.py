@@ -47,7 +47,7 @@ def lost(session, eventually):
 def test_a_topic_that_is_deleted(new_topic, lost, mode):
     made = new_topic(2)
     told = lost(made, script(made, mode), made.delete)
-    assert f"the topic '{made.name}' of 'out' was deleted" in told
+    assert f"the topic '{made.name}' of the table 'out' was deleted" in told
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -70,5 +70,4 @@ def test_a_login_that_is_refused_from_now_on(lost, mode):
             broker.start()
 
         told = lost(made, script(made, mode, **login), revoke)
-    assert "'out' is refused by the broker at" in told
-    assert "wrong credentials" in told
+    assert "refuses the login of the table 'out': wrong credentials" in told

@@ -16,6 +16,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from arroyo_nb.durable_files import read_checked
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import sink_task
+from arroyo_nb.kafka.config import Access
+from arroyo_nb.kafka.errors import ErrorSubject
 from arroyo_nb.kafka.sink_records import AT, KEY, PARTITION, VALUE
 from arroyo_nb.kafka.sink_task import Sender, Transaction
 
@@ -76,7 +78,8 @@ def test_of_a_batch_that_may_be_there_it_is_said(new_topic, monkeypatch):
     monkeypatch.setattr("pyspark.TaskContext.get", lambda: context)
     topic = new_topic()
     servers = topic.broker.bootstrap_servers
-    sender = Sender("out", topic.name, servers, {"bootstrap.servers": servers})
+    subject = ErrorSubject(servers, topic.name, "out", "write to")
+    sender = Sender(subject, Access(servers))
     rows = pa.RecordBatch.from_pydict(
         {
             VALUE: [b"a"],
@@ -96,7 +99,7 @@ def test_of_a_batch_that_may_be_there_it_is_said(new_topic, monkeypatch):
     assert send(0, is_new=True) == [1]
     assert send(0, is_new=False) == [1]
     with left_open(topic, [f"{topic.name}-0"]):
-        with pytest.raises(RunProblem, match="the batch 0 of 'out' was written"):
+        with pytest.raises(RunProblem, match="the batch 0 of the table 'out' was"):
             send(0, is_new=False)
         # A task that Spark runs again may have written it.
         context.attemptNumber = lambda: 1

@@ -173,7 +173,9 @@ def test_a_sink_that_is_deleted_ends_its_run_and_holds_up_no_other(
     made.delete()
     send(source, range(3, 6))
     eventually(lambda: run.state.ended, SOON_S)
-    assert f"the topic '{made.name}' of 'out' was deleted" in run.error.message
+    assert (
+        f"the topic '{made.name}' of the table 'out' was deleted" in run.error.message
+    )
     other = new_topic(partitions=2)
     after = session.run(script.replace(made.name, other.name), name="two", **REAL_TIME)
     eventually(lambda: after.error or other.end() == 4, SOON_S)

@@ -8,7 +8,9 @@ import json
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, OffsetSpec
 
-from arroyo_nb.kafka.client import offsets
+from arroyo_nb.kafka.cluster import Cluster
+from arroyo_nb.kafka.config import Access
+from arroyo_nb.kafka.errors import ErrorSubject
 from arroyo_nb.kafka.local import LocalBroker
 
 USER, PASSWORD = "alice", "wonder,land"
@@ -77,8 +79,9 @@ class Topic:
         """How far it goes, all partitions together."""
         found = self.admin.list_topics(self.name, 20).topics[self.name].partitions
         parts = [(self.name, number) for number in found]
-        latest = OffsetSpec.latest()
-        return sum(offsets(self.admin, parts, latest, lambda: None))
+        servers = self.broker.bootstrap_servers
+        cluster = Cluster(Access(servers), ErrorSubject(servers, self.name))
+        return sum(cluster.offsets(parts, OffsetSpec.latest()))
 
     def sink(self, columns: str, name: str = "out", **options: object) -> str:
         """CREATE TABLE that writes to it; options as of :meth:`declared`."""

@@ -11,54 +11,26 @@ from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from arroyo_nb.kafka.client import LOOK_S, library
-from arroyo_nb.kafka.sending import (
-    ANY_PARTITION,
-    AWAY,
-    NOW,
-    PRODUCER,
-    ErrorMessage,
-    producer,
-    put,
-    told,
-)
+from arroyo_nb.kafka.client import ANY_PARTITION, NOW, library, produce, producer
+from arroyo_nb.kafka.errors import ErrorSubject, problem
 from arroyo_nb.tape.records import RecordWriter, TapeRecord
+
+if TYPE_CHECKING:
+    from arroyo_nb.kafka.config import Access
+
+WAIT_S = 0.1
+"""How often a wait for the broker looks whether it is stopped."""
 
 FLUSH_S = 5.0
 """How long one that is stopped waits for what it has handed on."""
 
 SETTINGS: Mapping[str, Any] = {
-    **PRODUCER,
     "queue.buffering.max.messages": 100_000,
     "queue.buffering.max.kbytes": 64 * 2**10,
 }
-
-
-_TOLD = (
-    ErrorMessage(
-        ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"),
-        "the broker does not let you write to the topic '{topic}'",
-        "have the user allowed to write to it, and emit to a table that logs in",
-    ),
-    ErrorMessage(
-        ("MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"),
-        "a row is larger than the topic '{topic}' takes",
-        "emit to a table with client_configs = 'message.max.bytes=...', if the topic "
-        "takes more",
-    ),
-    ErrorMessage(
-        ("_UNKNOWN_TOPIC", "UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION"),
-        "the topic '{topic}' is gone, or has lost partitions",
-        "make it again, and emit again",
-    ),
-    ErrorMessage(
-        (*AWAY, "_MSG_TIMED_OUT", "REQUEST_TIMED_OUT"),
-        "the broker did not take the rows for the topic '{topic}' in time",
-        "it may be down; emit again once it is up",
-    ),
-)
+"""Settings of an emission's producer, before those of the table."""
 
 
 class Outgoing(NamedTuple):
@@ -131,23 +103,21 @@ class TopicTarget:
 
     Parameters
     ----------
-    topic
-        It.
-    settings
-        How its broker is reached, by librdkafka's names.
+    access
+        How its brokers are reached.
+    subject
+        The topic, and what errors call it.
     """
 
-    def __init__(self, topic: str, settings: Mapping[str, Any]) -> None:
-        self._topic = topic
-        self._settings = settings
+    def __init__(self, access: Access, subject: ErrorSubject) -> None:
+        self._access = access
+        self._subject = subject
         self._failed: Any = None
         self.rows = 0
 
     def __enter__(self) -> TopicTarget:
-        library()  # that it is not installed is told in its words
         own = {**SETTINGS, "on_delivery": self._delivered}
-        whose = f"the topic '{self._topic}'"
-        self._producer = producer(whose, self._settings, own)
+        self._producer = producer(self._access, self._subject, own)
         return self
 
     def __exit__(
@@ -170,9 +140,9 @@ class TopicTarget:
             for value, key, at_ms, _ in wanted
         )
         try:
-            put(self._producer, self._topic, sent, stopped)
-        except library().KafkaException as problem:
-            self._failed = self._failed or problem.args[0]
+            produce(self._producer, self._subject.topic, sent, stopped)
+        except library().KafkaException as error:
+            self._failed = self._failed or error.args[0]
         self._check()
 
     def finish(
@@ -183,7 +153,7 @@ class TopicTarget:
     ) -> None:
         """Wait until the broker has all that was sent."""
         last_s: float | None = None
-        while self._producer.flush(LOOK_S):
+        while self._producer.flush(WAIT_S):
             self._check()
             if last_s is None and stopped():
                 last_s = time.monotonic() + FLUSH_S
@@ -198,8 +168,7 @@ class TopicTarget:
 
     def _check(self) -> None:
         if self._failed is not None:
-            otherwise = "the topic '{topic}' cannot be written"
-            raise told(_TOLD, self._failed, otherwise, topic=self._topic)
+            raise problem(self._failed, self._subject)
 
 
 class TapeTarget:

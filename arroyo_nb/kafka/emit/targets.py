@@ -18,9 +18,11 @@ from arroyo_nb.engine.jars import Check
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats._payload_writer import DeclaredPayloads, plain_payload
+from arroyo_nb.kafka.cluster import Cluster
+from arroyo_nb.kafka.config import Access
 from arroyo_nb.kafka.emit.destination import EmitDestination, TapeTarget, TopicTarget
 from arroyo_nb.kafka.emit.rows import RowRecords
-from arroyo_nb.kafka.peek.topics import missing, names, require
+from arroyo_nb.kafka.errors import ErrorSubject, missing_topic, named_problem
 from arroyo_nb.kafka.source import OFFSET, OFFSETS, TIMESTAMP
 from arroyo_nb.kafka.table import KafkaTable
 from arroyo_nb.kafka.table_options import KEY_FIELD, TIMESTAMP_FIELD
@@ -74,7 +76,8 @@ class Names:
         if table is not None:
             return table, stream_of_table(table, check, begin)
         servers = self.servers()
-        require(servers, name, check=check)
+        subject = ErrorSubject(servers, name)
+        Cluster(Access(servers), subject).require_topic(check)
         return None, stream_of_topic(servers, name, begin)
 
     def destination(
@@ -159,7 +162,7 @@ def stream_of_topic(servers: str, topic: str, begin: str | None = None) -> Kafka
     }
     connector = CONNECTORS.get("kafka")
     assert isinstance(connector, KafkaTable), "it is the one of Kafka"
-    return connector.stream(TableSpec(topic, Schema(), options))
+    return connector.stream(TableSpec("", Schema(), options))
 
 
 @dataclass(frozen=True)
@@ -232,18 +235,15 @@ def to_topic(
     RunProblem
         When there is no such topic, or the broker does not answer.
     """
+    access, subject = Access(servers), ErrorSubject(servers, topic, action="write to")
     if not _TOPIC.fullmatch(topic):
-        raise RunProblem(
-            f"no topic can have the name {topic!r}",
-            hint="at most 249 letters, digits, dots, lines below and dashes",
-        )
-    known = names(servers, check=check)
+        raise named_problem("INVALID_TOPIC_EXCEPTION", subject)
+    known = Cluster(access, subject).topics(check)
     if topic not in known:
         if local is None:
-            raise missing(topic, known)
+            raise missing_topic(subject, known)
         local.create_topic(topic)
-    target = TopicTarget(topic, {"bootstrap.servers": servers})
-    return Destination(topic, target, wish.plain())
+    return Destination(topic, TopicTarget(access, subject), wish.plain())
 
 
 def to_table(relation: Relation, wish: EmitOptions, check: Check) -> Destination:
@@ -259,7 +259,8 @@ def to_table(relation: Relation, wish: EmitOptions, check: Check) -> Destination
         connector = relation.connector
         if isinstance(CONNECTORS.get(connector), KafkaTable):
             stream = stream_of_table(relation, check)
-            target = TopicTarget(stream.topic, stream.access.for_librdkafka())
+            subject = ErrorSubject.of(stream.spec, "write to")
+            target = TopicTarget(stream.access, subject)
             return Destination(relation.name, target, _declared(relation, wish))
         if connector == TAPE:
             path = Path(str(relation.spec.resolved().options["path"]))

@@ -24,7 +24,9 @@ from arroyo_nb.engine.java import find_java
 from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Program
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka import client
+from arroyo_nb.kafka.cluster import Cluster
+from arroyo_nb.kafka.config import Access
+from arroyo_nb.kafka.errors import ErrorSubject
 from arroyo_nb.kafka.local.server import BrokerPlace, Kit, kit
 from arroyo_nb.kafka.local.settings import free_ports
 
@@ -164,7 +166,8 @@ class LocalBroker:
         """
         self._must_run()
         servers = self.bootstrap_servers
-        client.create_topic(servers, name, partitions, settings or {}, self._must_run)
+        cluster = Cluster(Access(servers), ErrorSubject(servers, name, action="create"))
+        cluster.create_topic(partitions, settings or {}, self._must_run)
 
     def _must_run(self) -> None:
         if not self.alive:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.kafka.client import ANSWER_S, LOOK_S, library
+from arroyo_nb.kafka.client import library
 from arroyo_nb.kafka.connectors.tape import TapeRecorder
-from arroyo_nb.kafka.reading import assigned, record_of
+from arroyo_nb.kafka.topic_reader import POLL_S, READ_S, open_reader, record_of
 from arroyo_nb.tape.records import TapeRecord, record_table
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ def _read(
         return
     begin: Offsets = {number: first for number, (first, _) in there.items()}
     left, found = set(there), 0
-    client, deadline = library(), time.monotonic() + ANSWER_S
-    with assigned(stream, begin) as consumer:
+    client, deadline = library(), time.monotonic() + READ_S
+    with open_reader(stream, begin) as consumer:
         while left and found < count and time.monotonic() < deadline:
             check()
-            for message in consumer.consume(count, LOOK_S):
+            for message in consumer.consume(count, POLL_S):
                 if message.error() is None and message.value() is not None:
                     found += 1
                     yield record_of(message)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.durable_files import read_checked, state_disk, write_checked
 from arroyo_nb.errors import RunProblem, StateProblem
+from arroyo_nb.kafka.errors import deleted_topic
 from arroyo_nb.run.observe.snapshot import PartitionProgress, SourceProgress
 from arroyo_nb.run.sources.reader import (
     SourceOffset,
@@ -369,11 +370,7 @@ class StreamReader:
             self._error = self._deleted()
 
     def _deleted(self) -> RunProblem:
-        return RunProblem(
-            f"the topic '{self._stream.topic}' of '{self.table.name}' was deleted",
-            hint="one of the same name is another topic: start afresh, with another "
-            "state folder",
-        )
+        return deleted_topic(self._stream.topic, self.table.name)
 
     @property
     def bad_rows(self) -> tuple[BadRow, ...]:

@@ -10,6 +10,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.kafka.cluster import Described
 from arroyo_nb.kafka.config import (
     JAVA_NAMES,
     LIBRDKAFKA_ONLY,
@@ -23,7 +24,6 @@ from arroyo_nb.kafka.source import (
     start_offsets,
     start_timestamp_ms,
 )
-from arroyo_nb.kafka.topic_client import Described
 from arroyo_nb.plan.planner import plan_script
 
 SERVERS = {"bootstrap_servers": "h:1"}
@@ -177,7 +177,7 @@ def test_what_spark_is_told():
 class Answers:
     """A broker that knows three partitions."""
 
-    def described(self):
+    def describe_topic(self):
         return Described("id", (0, 1, 2))
 
     def beginnings(self, partitions):
@@ -260,7 +260,9 @@ def test_the_client_is_asked_for(monkeypatch):
 
 
 def test_settings_that_the_client_refuses_are_told():
-    with pytest.raises(RunProblem, match="the client of 'x' refuses its settings"):
+    with pytest.raises(
+        RunProblem, match="the client of the table 'x' refuses its settings"
+    ):
         stream(client_configs="fetch.min.bytes=many")
 
 

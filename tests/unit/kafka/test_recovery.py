@@ -11,10 +11,13 @@ import pytest
 from confluent_kafka import KafkaError
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka import recovery, topic_client
+from arroyo_nb.kafka import cluster, recovery
+from arroyo_nb.kafka.cluster import Cluster, Described
 from arroyo_nb.kafka.config import access
-from arroyo_nb.kafka.recovery import Past
-from arroyo_nb.kafka.topic_client import Described
+from arroyo_nb.kafka.errors import AccessRefused, ErrorSubject
+from arroyo_nb.kafka.recovery import SinkHistory
+
+SUBJECT = ErrorSubject("h:1", "t", "out", "write to")
 
 
 class Group:
@@ -39,7 +42,7 @@ def asked(monkeypatch):
     def make(*codes):
         monkeypatch.setattr("confluent_kafka.Consumer", lambda *_, **__: Group(*codes))
         reached = access({"bootstrap_servers": "h:1"}, None, {})
-        return topic_client.Broker("out", "t", "h:1", reached, committed_only=False)
+        return Cluster(reached, SUBJECT)
 
     return make
 
@@ -50,14 +53,14 @@ def test_a_group_that_is_being_opened_is_asked_again(asked):
 
 
 def test_a_group_that_is_never_opened_is_told(asked, monkeypatch):
-    monkeypatch.setattr(topic_client, "OPENING_S", 0.0)
-    with pytest.raises(RunProblem, match="does not answer for 'out'"):
+    monkeypatch.setattr(cluster, "GROUP_OPENING_S", 0.0)
+    with pytest.raises(RunProblem, match="does not answer for the table 'out'"):
         asked(*[KafkaError.NOT_COORDINATOR] * 99).next_batches(["p-0"])
 
 
 def test_a_group_that_is_kept_to_itself_is_asked_once(asked):
     broker = asked(KafkaError.GROUP_AUTHORIZATION_FAILED)
-    with pytest.raises(topic_client.AccessRefused, match="user of 'out' see the group"):
+    with pytest.raises(AccessRefused, match="user of the table 'out' to read the cons"):
         broker.next_batches(["p-0"])
 
 
@@ -69,7 +72,7 @@ class Broker:
         self._told, self._groups = list(told), groups
         self.read = None
 
-    def described(self):
+    def describe_topic(self):
         return Described("a", (0, 1))
 
     def next_batches(self, groups):
@@ -101,11 +104,11 @@ END, AWAY = KafkaError._PARTITION_EOF, KafkaError._TRANSPORT
     [((-1001, -1001), True), ((-1001, 7), True), ((8, -1001), False), ((8, 9), False)],
 )
 def test_a_new_batch_that_is_there_is_of_an_older_copy(groups, is_newest):
-    past = Past("out", "t", Broker(groups=groups))
+    past = SinkHistory(SUBJECT, Broker(groups=groups))
     if is_newest:
         past.check_newest(["p-0", "p-1"], 7)
         return
-    with pytest.raises(RunProblem, match=r"batch 7 of 'out', .* older copy"):
+    with pytest.raises(RunProblem, match=r"batch 7 of the table 'out', .* older copy"):
         past.check_newest(["p-0", "p-1"], 7)
 
 
@@ -132,13 +135,13 @@ def test_a_topic_without_a_new_record_was_not_written(
 ):
     monkeypatch.setattr(recovery, "SEARCH_S", 0.2)
     broker = Broker(now, oldest, told)
-    assert Past("out", "t", broker).is_empty(ends) is is_empty
+    assert SinkHistory(SUBJECT, broker).is_empty(ends) is is_empty
     assert broker.read == read
 
 
 def test_a_client_is_never_freed_by_the_garbage_collector(asked):
     # It may run on the client's own thread, where freeing it ends the process.
-    clients = topic_client._abandoned
+    clients = cluster._abandoned
     broker = asked()
     reference, client = weakref.ref(broker), broker._client
     gc.disable()

@@ -14,12 +14,15 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.connectors._notes import Notes
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.cluster import Described
 from arroyo_nb.kafka.config import (
     JAVA_WRITER_NAMES,
     LIBRDKAFKA_WRITER_ONLY,
+    Access,
     access,
     parsed_configs,
 )
+from arroyo_nb.kafka.errors import ErrorSubject, problem
 from arroyo_nb.kafka.sink import (
     SinkManifest,
     TransactionWriter,
@@ -32,9 +35,7 @@ from arroyo_nb.kafka.sink_task import (
     Sender,
     Transaction,
     _insist,
-    _problem,
 )
-from arroyo_nb.kafka.topic_client import Described
 
 BAD_KEY = {"security.protocol": "ssl", "ssl.key.pem": "canary"}
 
@@ -43,7 +44,10 @@ def ENDS(numbers):  # noqa: N802
     return {number: 7 + number for number in numbers}
 
 
-SENDER = Sender("out", "t", "h:1", {"sasl.password": "hush"})
+SENDER = Sender(
+    ErrorSubject("h:1", "t", "out", "write to"),
+    Access("h:1", configs={"sasl.password": "hush"}),
+)
 
 
 def changes(*rows):
@@ -107,7 +111,9 @@ def test_a_topic_that_was_deleted_is_another(tmp_path, found):
     SinkManifest.noted(Notes(tmp_path / "topic.json"), Described("a", (0,)), ENDS)
     spec = TableSpec("out", None, {"topic": "t", "bootstrap_servers": "h:1"})
     reached = access({"bootstrap_servers": "h:1"}, None, {})
-    with pytest.raises(RunProblem, match="the topic 't' of 'out' was deleted"):
+    with pytest.raises(
+        RunProblem, match="the topic 't' of the table 'out' was deleted"
+    ):
         topic_writer(spec, reached, found, tmp_path)
 
 
@@ -156,7 +162,9 @@ def test_the_settings_of_a_writer_are_taken():
 def test_settings_that_a_task_would_refuse_are_told_before(mode, configs, blamed):
     options = {"topic": "t", "sink.commit_mode": mode, "sink.timestamp_field": "at"}
     spec = TableSpec("out", None, {"bootstrap_servers": "h:1", **options})
-    with pytest.raises(RunProblem, match=f"the client of 'out' .*{blamed}") as told:
+    with pytest.raises(
+        RunProblem, match=f"the client of the table 'out' .*{blamed}"
+    ) as told:
         check_client(spec, access(spec.options, None, configs))
     assert "canary" not in str(told.value)
     check_client(spec, access(spec.options, None, {"acks": "all"}))
@@ -261,7 +269,9 @@ def test_a_batch_is_written_when_the_next_is_waited_for(offset, is_written):
 
 
 def test_an_older_copy_of_a_run_s_state_is_told():
-    with pytest.raises(RunProblem, match="batch 7 of 'out', or a later one, is in the"):
+    with pytest.raises(
+        RunProblem, match="batch 7 of the table 'out', or a later one, is al"
+    ):
         SENDER._is_written(Places(9), Transaction("p", 7))
 
 
@@ -277,7 +287,9 @@ def test_what_a_broker_may_have_forgotten_is_told():
     old = Transaction("p", 7, forgotten=True)
     assert SENDER._is_written(Places(8), old)
     assert not SENDER._is_written(Places(7), old)
-    with pytest.raises(RunProblem, match="batch 7 of 'out' was written before can no"):
+    with pytest.raises(
+        RunProblem, match="batch 7 of the table 'out' was written before can"
+    ):
         SENDER._is_written(Places(-1001), old)
 
 
@@ -307,13 +319,22 @@ def test_who_is_on_the_way_up_is_asked_again():
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, "write to the topic 't'"),
         (KafkaError.INVALID_TRANSACTION_TIMEOUT, "to be open for so long"),
         (KafkaError.MSG_SIZE_TOO_LARGE, "is larger than the topic 't' takes"),
-        (KafkaError._UNKNOWN_TOPIC, "the topic 't' of 'out' is gone"),
-        (KafkaError._MSG_TIMED_OUT, "did not take the records of 'out' in time"),
-        (KafkaError.INVALID_CONFIG, "the client of 'out' cannot write: INVALID_CONFIG"),
+        (
+            KafkaError._UNKNOWN_TOPIC,
+            "the topic 't' of the table 'out' was deleted, or has lost",
+        ),
+        (
+            KafkaError._MSG_TIMED_OUT,
+            "did not take the records for the topic 't' of the table 'out'",
+        ),
+        (
+            KafkaError.INVALID_CONFIG,
+            "cannot write to the topic 't' of the table 'out': INVALID_CONFIG",
+        ),
     ],
 )
 def test_what_the_client_says_is_told(code, words):
-    assert words in _problem(SENDER, KafkaError(code)).message
+    assert words in problem(KafkaError(code), SENDER.subject).message
 
 
 class Purging:

@@ -6,14 +6,14 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
 
 from arroyo_nb.connectors import TableSpec
-from arroyo_nb.errors import RunProblem, Unreached
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import sink, sink_watch
+from arroyo_nb.kafka.cluster import Cluster, Described
 from arroyo_nb.kafka.config import access
+from arroyo_nb.kafka.errors import AccessRefused
 from arroyo_nb.kafka.sink_watch import Watch, Watched
-from arroyo_nb.kafka.topic_client import AccessRefused, Broker, Described
 
 LOST = RunProblem("it is gone")
 
@@ -89,8 +89,8 @@ def test_what_goes_wrong_without_it_is_itself():
     ("answer", "why"),
     [
         (Described("a", (0,)), None),
-        (Described("b", (0,)), "the topic 't' of 'out' was deleted"),
-        (None, "the topic 't' of 'out' was deleted"),
+        (Described("b", (0,)), "the topic 't' of the table 'out' was deleted"),
+        (None, "the topic 't' of the table 'out' was deleted"),
         (AccessRefused("wrong credentials"), "wrong credentials"),
         (RunProblem("nobody answers"), None),
     ],
@@ -101,21 +101,8 @@ def test_what_lasts_is_told_apart_from_an_absence(monkeypatch, answer, why):
             raise answer
         return answer
 
-    monkeypatch.setattr(Broker, "described", described)
+    monkeypatch.setattr(Cluster, "describe_topic", described)
     spec = TableSpec("out", None, {"topic": "t", "bootstrap_servers": "h:1"})
     reached = access(spec.options, None, {})
     found = sink._lost(spec, reached, "a", lambda: None)
     assert (found and found.message) == why
-
-
-@pytest.mark.parametrize(
-    ("code", "kind"),
-    [
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, AccessRefused),
-        (KafkaError._TIMED_OUT, Unreached),
-    ],
-)
-def test_who_may_not_see_a_topic_is_refused(code, kind):
-    broker = Broker("out", "t", "h:1", access({"bootstrap_servers": "h:1"}, None, {}),
-                    committed_only=False)  # fmt: skip
-    assert type(broker._unanswered(KafkaException(KafkaError(code)))) is kind

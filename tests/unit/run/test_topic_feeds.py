@@ -149,17 +149,19 @@ def test_a_topic_is_gone_once_it_is_missed_several_times(feed, stream):
     stream.end = None
     for _ in range(topics.GONE_LOOKS):
         feed._look()
-    assert "the topic 't' of 'clicks' was deleted" in feed.error.message
+    assert "the topic 't' of the table 'clicks' was deleted" in feed.error.message
 
 
 def test_a_topic_that_was_made_again_is_another(feed, stream, tmp_path):
     stream.id = "second"
     assert not feed.has(({0: 5}, {0: 8}))
     feed._look()
-    assert "the topic 't' of 'clicks' was deleted" in feed.error.message
+    assert "the topic 't' of the table 'clicks' was deleted" in feed.error.message
     folder = SimpleNamespace(source=lambda name: tmp_path / name, has_batches=False)
     again = StreamReader("0-clicks", feed.table, stream, windowed=False)
-    with pytest.raises(RunProblem, match="the topic 't' of 'clicks' was deleted"):
+    with pytest.raises(
+        RunProblem, match="the topic 't' of the table 'clicks' was deleted"
+    ):
         again.open(folder, paused=False, steps=0)
 
 

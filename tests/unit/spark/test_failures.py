@@ -111,14 +111,25 @@ def test_what_a_record_says_is_no_error_of_ours(monkeypatch):
                 "Aborted. org.apache.kafka.common.errors.TimeoutException: Expiring "
                 "3 record(s) for t-0:600 ms has passed since batch creation"
             ),
-            "the broker did not take records in time: Expiring 3 record(s) for "
-            "t-0:600 ms has passed since batch creation",
+            "the broker did not take the records for the topic 't' in time",
             None,
         ),
         (
             "org.apache.kafka.common.errors.RecordTooLargeException: The message is 9 "
             "bytes when serialized.",
-            "the broker does not take a record: The message is 9 bytes when serialized",
+            "a record is larger than the topic takes",
+            None,
+        ),
+        (
+            "org.apache.kafka.common.errors.TimeoutException: Topic my-t not present "
+            "in metadata after 60000 ms.",
+            "the broker did not take the records for the topic 'my-t' in time",
+            None,
+        ),
+        (
+            "org.apache.kafka.common.errors.TopicAuthorizationException: Not "
+            "authorized to access topics: [t]",
+            "the broker does not allow this user to write to the topic 't'",
             None,
         ),
         (
