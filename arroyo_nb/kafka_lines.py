@@ -13,7 +13,8 @@ from typing import Any
 
 from arroyo_nb.engine.jars import Check
 from arroyo_nb.kafka.local import LocalBroker
-from arroyo_nb.kafka.peek.guess import create_table, guess
+from arroyo_nb.kafka.peek.create_table import create_table
+from arroyo_nb.kafka.peek.guess import guess
 from arroyo_nb.kafka.peek.topics import SAMPLE, sample, topics
 from arroyo_nb.run.interrupts import Interrupted, defer_interrupts
 from arroyo_nb.session import Session

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.engine.jars import Check, Tell
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.errors import UNREACHABLE, problem
-from arroyo_nb.kafka.peek.guess import guess, tape_table, tape_table_like
+from arroyo_nb.kafka.peek.create_table import tape_table, tape_table_like
+from arroyo_nb.kafka.peek.guess import guess
 from arroyo_nb.kafka.peek.topics import SAMPLE
 from arroyo_nb.kafka.topic_reader import (
     POLL_S,

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.connectors import CONNECTORS, OnDisk, Streaming
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.formats import reads_fields
+from arroyo_nb.kafka.peek.column_types import time_unit
 from arroyo_nb.kafka.peek.first_records import first_records
-from arroyo_nb.kafka.peek.guess import rows_of_records, time_unit
+from arroyo_nb.kafka.peek.guess import rows_of_records
 from arroyo_nb.registry import nearest_name
 from arroyo_nb.tape.fit import Fit, FittedRecorder
 from arroyo_nb.tape.format import HEADER

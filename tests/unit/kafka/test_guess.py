@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.kafka.peek.guess import Guess, create_table, guess, tape_table
+from arroyo_nb.kafka.peek.create_table import create_table, tape_table
+from arroyo_nb.kafka.peek.guess import Guess, guess
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import TEXT, Field
 from arroyo_nb.source import ScriptText

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from arroyo_nb.kafka.peek.guess import tape_table_like
+from arroyo_nb.kafka.peek.create_table import tape_table_like
 from arroyo_nb.session import Session
 
 KAFKA = (

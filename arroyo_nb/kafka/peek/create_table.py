@@ -1,0 +1,148 @@
+"""CREATE TABLE for a topic or a recording of it, from what its records look like."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from arroyo_nb.connectors import CONNECTORS, format_options
+from arroyo_nb.formats import FORMATS
+from arroyo_nb.kafka.peek.guess import UNREAD, Guess
+from arroyo_nb.plan.tables.render_ddl import (
+    PLAIN_NAME,
+    written_columns,
+    written_event_time,
+    written_name,
+    written_text,
+)
+from arroyo_nb.schema import Field
+
+if TYPE_CHECKING:
+    from arroyo_nb.catalog import ConnectorTable
+
+
+def create_table(servers: str, topic: str, found: Guess) -> str:
+    """A statement that declares the topic as a source, from its beginning.
+
+    Parameters
+    ----------
+    servers
+        Where its broker is.
+    topic
+        Its name; that of the table is made from it.
+    found
+        What it holds.
+    """
+    options = {
+        "connector": "kafka",
+        "bootstrap_servers": servers,
+        "topic": topic,
+        "type": "source",
+        "source.offset": "earliest",
+    }
+    return _declared(topic, options, found)
+
+
+def tape_table(topic: str, path: str, found: Guess) -> str:
+    """A statement that declares a recording of a topic as a source."""
+    options = {"connector": "tape", "path": path}
+    return _declared(topic, options, found)
+
+
+def tape_table_like(table: ConnectorTable, path: str) -> str:
+    """A statement that declares a recording of a table's topic as that table was."""
+    options = {"connector": "tape", "path": path, **written_event_time(table)}
+    connector, format_ = CONNECTORS.get("tape"), str(table.format)
+    names = ["format", *(o.name for o in format_options(connector, format_))]
+    for name in (*names, "bad_data"):
+        if (value := table.spec.options.get(name)) is not None:
+            options[name] = (
+                str(value).lower() if isinstance(value, bool) else str(value)
+            )
+    return _create(written_name(table.name), written_columns(table), options)
+
+
+def _declared(topic: str, options: Mapping[str, str], found: Guess) -> str:
+    if found.format not in FORMATS.names:  # it is known, and not read yet
+        found = UNREAD
+    columns = [_column(field, field.name in found.key) for field in found.fields]
+    columns += _event_time(found)
+    options = {**options, "format": found.format, **found.options}
+    if found.columns:
+        options["bad_data"] = "drop" if found.odd else "fail"
+    return _create(_table(topic), columns, options)
+
+
+def _event_time(found: Guess) -> list[str]:
+    """The watermark, and the column that it is for where that is made of a number."""
+    time = found.event_time
+    if time is None:
+        return []
+    column = instant = written_name(time.name)
+    made = []
+    if time.times:
+        taken = {field.name.lower() for field in found.fields}
+        column = next(name for name in _event_time_names() if name not in taken)
+        instant = f"to_timestamp_{time.times}({instant})"
+        made = [f"{column} TIMESTAMP GENERATED ALWAYS AS ({instant}) STORED"]
+    # The expression of a watermark is over what is read, not over generated columns.
+    delay = _delay(time.disorder)
+    return [*made, f"WATERMARK FOR {column} AS {instant} - INTERVAL '{delay}'"]
+
+
+def _event_time_names() -> Iterator[str]:
+    yield "event_time"
+    yield from map("event_time_{}".format, itertools.count(2))
+
+
+_DELAYS: Mapping[str, timedelta] = {
+    "5 seconds": timedelta(seconds=5),
+    "30 seconds": timedelta(seconds=30),
+    "1 minute": timedelta(minutes=1),
+    "5 minutes": timedelta(minutes=5),
+    "15 minutes": timedelta(minutes=15),
+    "1 hour": timedelta(hours=1),
+    "6 hours": timedelta(hours=6),
+    "1 day": timedelta(days=1),
+}
+"""What a watermark may stay behind by, as it is written."""
+
+
+def _delay(disorder: timedelta) -> str:
+    """The least of the delays that no record of the sample came later than."""
+    fitting = (text for text, delay in _DELAYS.items() if disorder <= delay)
+    return next(fitting, f"{disorder.days + 1} days")
+
+
+def _create(name: str, columns: Sequence[str], options: Mapping[str, str]) -> str:
+    listed = f" (\n{_lines(columns)}\n)" if columns else ""
+    given = [f"{_option(key)} = {written_text(text)}" for key, text in options.items()]
+    return f"CREATE TABLE {name}{listed} WITH (\n{_lines(given)}\n);"
+
+
+def _lines(parts: Sequence[str]) -> str:
+    return ",\n".join(f"    {part}" for part in parts)
+
+
+def _column(field: Field, is_key: bool) -> str:
+    # A changelog's row is known by its key, which is never NULL.
+    ends = " NOT NULL" if is_key or not field.nullable else ""
+    ends += " PRIMARY KEY" if is_key else ""
+    return f"{written_name(field.name)} {field.type}{ends}"
+
+
+def _option(key: str) -> str:
+    return key if PLAIN_NAME.fullmatch(key) else written_text(key)
+
+
+def _table(topic: str) -> str:
+    """A name for the table that needs no quotes, if any.
+
+    >>> _table("shop.Orders-v2")
+    'shop_orders_v2'
+    """
+    name = re.sub(r"\W", "_", topic.lower(), flags=re.ASCII)
+    return written_name(name if not name[:1].isdigit() else f"_{name}")
