@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 from arroyo_nb.connectors import Direction, TableSpec
@@ -51,53 +50,67 @@ SERVERS = Option(
     ),
 )
 
-_SCHEMA_REGISTRY = (
+# Who asks, and how, changes no record: a run may resume with another login.
+SCHEMA_REGISTRY = (
     Option(
         ENDPOINT,
         OptionKind.STRING,
         "URL of the schema registry; to read JSON it is not asked",
+        in_identity=False,
     ),
     Option(
-        "schema_registry.api_key", OptionKind.STRING, "who asks the schema registry"
+        "schema_registry.api_key",
+        OptionKind.STRING,
+        "who asks the schema registry",
+        in_identity=False,
     ),
     Option(
         "schema_registry.api_secret",
         OptionKind.STRING,
         "the password, best as '{{ VARIABLE }}'",
         holds=Holds.SECRET,
+        in_identity=False,
     ),
 )
 
-_AUTH = (
+AUTH = (
     Option(
         "auth.type",
         OptionKind.ENUM,
         "how a client says who it is",
         default="none",
         choices=("none", "sasl", "aws_msk_iam"),
+        in_identity=False,
     ),
     Option(
-        "auth.mechanism", OptionKind.ENUM, "of SASL: how", choices=tuple(JAVA_LOGINS)
+        "auth.mechanism",
+        OptionKind.ENUM,
+        "of SASL: how",
+        choices=tuple(JAVA_LOGINS),
+        in_identity=False,
     ),
     Option(
         "auth.protocol",
         OptionKind.ENUM,
         "of SASL: with TLS or without",
         choices=("SASL_PLAINTEXT", "SASL_SSL"),
+        in_identity=False,
     ),
-    Option("auth.username", OptionKind.STRING, "of SASL: who"),
+    Option("auth.username", OptionKind.STRING, "of SASL: who", in_identity=False),
     Option(
         "auth.password",
         OptionKind.STRING,
         "of SASL: the password, best as '{{ VARIABLE }}'",
         holds=Holds.SECRET,
+        in_identity=False,
     ),
-    Option("auth.region", OptionKind.STRING, "of aws_msk_iam: the region"),
+    Option(
+        "auth.region",
+        OptionKind.STRING,
+        "of aws_msk_iam: the region",
+        in_identity=False,
+    ),
 )
-
-# Who asks, and how, decides nothing about the records.
-SCHEMA_REGISTRY = tuple(replace(each, in_identity=False) for each in _SCHEMA_REGISTRY)
-AUTH = tuple(replace(each, in_identity=False) for each in _AUTH)
 
 TABLE = (
     Option(
