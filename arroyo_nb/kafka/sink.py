@@ -190,8 +190,8 @@ class ProducerWriter:
 
 @dataclass(frozen=True)
 class SinkManifest:
-    """What is noted of a sink when it is begun, and of one that is written exactly once
-    before each batch.
+    """What the state folder says of a topic's sink: written when the sink starts, and
+    before each batch where it writes exactly once.
 
     Parameters
     ----------
@@ -226,21 +226,22 @@ class SinkManifest:
         topic: Described,
         ends: Callable[[tuple[int, ...]], Offsets],
     ) -> SinkManifest:
-        """What the notes say; of a sink that is new it is noted, with the ends that the
+        """The manifest of a state folder; a new sink writes one, with the ends that the
         topic has now."""
-        found = notes.read()
-        if found is not None:
-            return cls(**{**found, "ends": tuple(found.get("ends", ()))})
+        saved = notes.read()
+        if saved is not None:
+            return cls(**{**saved, "ends": tuple(saved.get("ends", ()))})
         prefix = f"arroyo-{secrets.token_hex(8)}"
         numbers = topic.partitions
         now = ends(numbers)
         places = tuple(now[number] for number in numbers)
-        begun = cls(prefix, topic.topic_id, len(numbers), places)
-        notes.write(asdict(begun))
-        return begun
+        manifest = cls(prefix, topic.topic_id, len(numbers), places)
+        notes.write(asdict(manifest))
+        return manifest
 
     def with_batch(self, batch_id: int, slots: int, now_s: float) -> SinkManifest:
-        """With a batch that is about to be written; one that was is as it was."""
+        """The manifest once a batch is about to be written; unchanged where the batch
+        comes again."""
         if batch_id <= self.batch_id:
             return self
         # No more than the topic has partitions: fewer transactions, each of more rows.
@@ -255,8 +256,8 @@ class TransactionWriter(ProducerWriter):
     ----------
     rows, sender, watch
         As of :class:`ProducerWriter`.
-    begun, notes
-        What is noted, and where.
+    manifest, notes
+        What the state folder says, and the file that says it.
     history
         What the brokers still know.
     """
@@ -266,12 +267,12 @@ class TransactionWriter(ProducerWriter):
         rows: SinkRows,
         sender: Sender,
         watch: Watch,
-        begun: SinkManifest,
+        manifest: SinkManifest,
         notes: Notes,
         history: SinkHistory,
     ) -> None:
         super().__init__(rows, sender, watch)
-        self._begun = begun
+        self._manifest = manifest
         self._notes = notes
         self._history = history
         self._is_newest = False
@@ -280,49 +281,55 @@ class TransactionWriter(ProducerWriter):
         """Write one micro-batch; of one that came before, what is missing."""
         now_s = time.time()
         slots = int(batch.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-        begun = self._begun.with_batch(batch_id, slots, now_s)
-        forgotten, is_new = False, begun != self._begun
-        if not is_new:
-            forgotten = now_s - begun.at_s > REMEMBERED_S and not self._is_unwritten()
+        manifest = self._manifest.with_batch(batch_id, slots, now_s)
+        forgotten, is_new = False, manifest != self._manifest
+        if is_new:
+            self._check_newest(manifest)
+            # Before the first record: a crash from here on finds that the batch may be
+            # in the topic, and so asks the brokers.
+            self._notes.write(asdict(manifest))
         else:
-            self._check_newest(begun)
-            self._notes.write(asdict(begun))
-        self._begun = begun
+            is_old = now_s - manifest.at_s > REMEMBERED_S
+            forgotten = is_old and not self._is_unwritten()
+        self._manifest = manifest
         master = str(batch.sparkSession.conf.get("spark.master"))
         # A Spark whose executors are itself loses none, and so runs no stage again.
         may_rerun = master != "local" and not master.startswith("local[")
-        transaction = Transaction(begun.prefix, batch_id, forgotten, is_new, may_rerun)
+        transaction = Transaction(
+            manifest.prefix, batch_id, forgotten, is_new, may_rerun
+        )
         sender = replace(self._sender, transaction=transaction)
-        return self._send(batch, sender, begun.tasks)
+        return self._send(batch, sender, manifest.tasks)
 
     def _is_unwritten(self) -> bool:
         """Whether nothing of this sink was ever written: there is nothing to forget."""
-        return self._history.is_empty(self._begun.ends)
+        return self._history.is_empty(self._manifest.ends)
 
-    def _check_newest(self, begun: SinkManifest) -> None:
-        """Before the first new batch: those after it are of this very process."""
+    def _check_newest(self, manifest: SinkManifest) -> None:
+        """Make sure, before the first new batch, that no run has written it from a
+        newer state; later ones come from this very process."""
         if not self._is_newest:
-            names = Transaction(begun.prefix, begun.batch_id)
-            groups = map(names.name, range(begun.tasks))
-            self._history.check_newest(groups, begun.batch_id)
+            names = Transaction(manifest.prefix, manifest.batch_id)
+            groups = map(names.name, range(manifest.tasks))
+            self._history.check_newest(groups, manifest.batch_id)
         self._is_newest = True
 
 
 def topic_writer(
-    spec: TableSpec, reached: Access, found: Described | None, state: Path
+    spec: TableSpec, access: Access, described: Described | None, state: Path
 ) -> Writer:
-    """How a table's rows are written.
+    """The writer of a table's rows: Spark's own sink, or producers in the executors.
 
     Parameters
     ----------
     spec
         The table, its variables resolved.
-    reached
-        How the brokers are.
-    found
+    access
+        How the brokers are access.
+    described
         The topic; None where there is none.
     state
-        Folder for the notes.
+        The sink's part of the state folder.
 
     Raises
     ------
@@ -332,41 +339,42 @@ def topic_writer(
     """
     topic = str(spec.options["topic"])
     notes = Notes(state / "topic.json")
-    if found is None:
+    if described is None:
         raise deleted_topic(topic, spec.name)
     _check_resume(spec, notes)
-    cluster = cluster_of(spec, reached, "write to", ask_s=PATIENT_S)
-    begun = SinkManifest.noted(notes, found, cluster.ends)
-    if begun.topic_id != found.topic_id:
+    cluster = cluster_of(spec, access, "write to", ask_s=PATIENT_S)
+    manifest = SinkManifest.noted(notes, described, cluster.ends)
+    # A topic that was deleted and created again has the same name and another id.
+    if manifest.topic_id != described.topic_id:
         raise deleted_topic(topic, spec.name)
-    rows = SinkRows(spec, _envelope(spec), begun.partitions)
-    watch = Watch(partial(_lost, spec, reached, begun.topic_id))
-    sender = _sender(spec, reached)
+    rows = SinkRows(spec, _envelope(spec), manifest.partitions)
+    watch = Watch(partial(_lost, spec, access, manifest.topic_id))
+    sender = _sender(spec, access)
     if sender is None:
-        options = {**reached.for_spark(writes=True), "topic": topic}
+        options = {**access.for_spark(writes=True), "topic": topic}
         return SparkWriter(rows, options, watch)
     if sender.transaction is not None:
         history = SinkHistory(sender.subject, cluster)
-        return TransactionWriter(rows, sender, watch, begun, notes, history)
+        return TransactionWriter(rows, sender, watch, manifest, notes, history)
     return ProducerWriter(rows, sender, watch)
 
 
 def _check_resume(spec: TableSpec, notes: Notes) -> None:
-    """Find out whether the notes of a topic belong to the checkpoint; only a sink that
-    writes exactly once notes its batches."""
-    found, resume = notes.read(), spec.resume
+    """Make sure that the manifest belongs to the checkpoint; only a sink that writes
+    exactly once has its batches there."""
+    saved, resume = notes.read(), spec.resume
     is_exact = spec.options.get(COMMIT_MODE) == "exactly_once"
-    if resume is not None and (found is None or is_exact):
-        resume.check(notes.path, None if found is None else found["batch_id"])
+    if resume is not None and (saved is None or is_exact):
+        resume.check(notes.path, None if saved is None else saved["batch_id"])
 
 
 def _lost(
-    spec: TableSpec, reached: Access, topic_id: str, look: Callable[[], None]
+    spec: TableSpec, access: Access, topic_id: str, look: Callable[[], None]
 ) -> RunProblem | None:
     """Why a topic cannot be written for good (see
     :data:`arroyo_nb.kafka.sink_watch.Ask`)."""
     try:
-        found = cluster_of(spec, reached, "write to").describe_topic(look)
+        found = cluster_of(spec, access, "write to").describe_topic(look)
     except AccessRefused as problem:
         return problem
     except RunProblem:  # it is away, and may come back
@@ -376,27 +384,27 @@ def _lost(
     return None
 
 
-def check_client(spec: TableSpec, reached: Access) -> None:
-    """Find out whether the client that writes a table takes its settings, where it is
-    ours; nobody is asked.
+def check_client(spec: TableSpec, access: Access) -> None:
+    """Make sure that librdkafka takes a sink's settings, where it writes; connects to
+    nobody.
 
     Raises
     ------
     RunProblem
         When it does not.
     """
-    if (sender := _sender(spec, reached)) is not None:
+    if (sender := _sender(spec, access)) is not None:
         sender.check()
 
 
-def _sender(spec: TableSpec, reached: Access) -> Sender | None:
+def _sender(spec: TableSpec, access: Access) -> Sender | None:
     """What a task does with records; None: Spark's own sink writes them."""
     is_exact = spec.options[COMMIT_MODE] == "exactly_once"
     if not is_exact and TIMESTAMP_FIELD not in spec.options:
         return None
     return Sender(
         ErrorSubject.of(spec, "write to"),
-        reached,
+        access,
         # Each batch has one of its own.
         transaction=Transaction("arroyo", 0) if is_exact else None,
     )

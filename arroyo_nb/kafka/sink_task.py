@@ -1,4 +1,4 @@
-"""What Spark's Python workers do to the records of a sink: they send them.
+"""A sink's task in a Spark worker: it sends its records, alone or in a transaction.
 
 Each task has a producer of its own, made afresh: one that an earlier task left behind
 in this process may meanwhile have been fenced by a later one elsewhere.
@@ -9,7 +9,7 @@ given the batch again first fences the producer of before, which ends what it ha
 and then asks: of a batch that is there nothing is sent. Design: *Transactional
 Messaging in Kafka*, and KIP-447, without consumers.
 
-A worker loads this module, so it loads no planner.
+A worker loads this module, so it loads neither the planner nor DataFrames.
 """
 
 from __future__ import annotations
@@ -53,20 +53,21 @@ open: less than the quarter of an hour that brokers allow by default. So long to
 who reads what is committed wait for a run that was killed, unless it is resumed."""
 
 ASK_S = 5.0
-"""How long one question waits; it is asked again."""
+"""How long one request waits; it is sent again."""
 
 SHORT_ASK_S = 1.0
-"""How long the question of a new batch waits: it can be answered otherwise."""
+"""How long the first request of a new batch waits: what it asks for can be had in
+another way."""
 
 OPEN_S = 30.0
 """How long a group may have a transaction open whose producer was fenced; the broker
 ends it before it answers that one."""
 
 ABORT_S = 10.0
-"""How long a task that has failed tries to say so to the broker."""
+"""How long a task that has failed tries to abort its transaction."""
 
 SENT = "rows bigint"
-"""What a task tells: how many records it sent."""
+"""What a task returns to the driver: how many records it sent."""
 
 _T = TypeVar("_T")
 _MS = 1000
@@ -89,7 +90,7 @@ SETTINGS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Transaction:
-    """In whose name a batch is written.
+    """The transactions of one batch: their names, and what is known of it before.
 
     Parameters
     ----------
@@ -197,19 +198,27 @@ class Sender:
     def _commit(
         self, batches: Iterable[pa.RecordBatch], transaction: Transaction
     ) -> int:
-        """Send records and take note of the batch, or neither."""
+        """Send records and commit the number of the next batch with them, or neither.
+
+        The order is what exactly-once rests on: the producer is fenced first, so that
+        no earlier task can commit any more; then the group is read, so that what such a
+        task has committed is seen; and only then something is sent.
+        """
         from pyspark import TaskContext
 
         task = TaskContext.get()
         name = transaction.name(task.partitionId())
-        # One that Spark runs again may have written before it was lost.
+        # A task that Spark runs again may have written before it was lost.
         is_new = transaction.is_new and task.attemptNumber() == 0
         if is_new and transaction.may_rerun:
-            with self._group(f"{name}-begun") as begun:
-                is_new = self._begin(begun, transaction.batch_id)
+            # Where a stage runs again, the attempt is 0 again too: only the broker
+            # remembers that a task was here before.
+            with self._group(f"{name}-begun") as group:
+                is_new = self._note_start(group, transaction.batch_id)
         transaction = replace(transaction, is_new=is_new)
         failed: list[Any] = []
         client = self._producer(failed, name)
+        # Fences every earlier producer of this name and ends what it had open.
         _insist(lambda: client.init_transactions(ASK_S))
         with self._group(name) as group:
             if self._is_written(group, transaction):
@@ -217,12 +226,17 @@ class Sender:
             client.begin_transaction()
             try:
                 sent = self._put(client, batches, failed)
+                # The offset of the group is the next batch: it is committed with the
+                # records, in the same transaction, or not at all.
                 after = [self._place(transaction.batch_id + 1)]
-                who = group.consumer_group_metadata()
-                _insist(lambda: client.send_offsets_to_transaction(after, who, ASK_S))
+                member = group.consumer_group_metadata()
+                _insist(
+                    lambda: client.send_offsets_to_transaction(after, member, ASK_S)
+                )
                 _insist(client.commit_transaction)
             except BaseException as error:
-                first = failed[:1]  # to abort makes the records fail that are left
+                # An abort makes the records fail that are left, for another reason.
+                first = failed[:1]
                 with suppress(Exception):
                     client.abort_transaction(ABORT_S)
                 if isinstance(error, library().KafkaException):
@@ -230,21 +244,21 @@ class Sender:
                 raise
         return sent
 
-    def _begin(self, begun: Any, batch_id: int) -> bool:
-        """Have the broker note that a task has begun with its part of a batch; False: a
-        task did before. Its group is not the one of the transactions: of that nothing
-        is told while one is open."""
-        (found,) = _insist(lambda: committed(begun, [self._place()], ASK_S))
-        if found.offset > batch_id:
+    def _note_start(self, group: Any, batch_id: int) -> bool:
+        """Have the broker note that a task starts with its part of a batch; False: a
+        task did before. This group is not the one of the transactions, whose offset
+        nobody is told while a transaction is open on it."""
+        (noted,) = _insist(lambda: committed(group, [self._place()], ASK_S))
+        if noted.offset > batch_id:
             return False
         after = [self._place(batch_id + 1)]
-        _insist(lambda: begun.commit(offsets=after, asynchronous=False))
+        _insist(lambda: group.commit(offsets=after, asynchronous=False))
         return True
 
     @contextmanager
     def _group(self, name: str, level: str = "read_committed") -> Iterator[Any]:
-        """A group of which nobody is a member: it keeps an offset. One whose
-        transaction is about to end is waited for, unless the level is another."""
+        """A consumer group without members, which keeps an offset. With
+        ``read_committed`` a broker answers only once no transaction on it is open."""
         settings = {**_AT_ONCE, "isolation.level": level}
         with consumer(self.access, self.subject, name, settings) as group:
             yield group
@@ -255,10 +269,13 @@ class Sender:
         return library().TopicPartition(self.subject.topic, 0, *offset)
 
     def _is_written(self, group: Any, transaction: Transaction) -> bool:
-        found = self._next_batch(group, transaction)
-        if found.offset > transaction.batch_id + 1:
+        """Whether this task's part of the batch is in the topic already."""
+        following = self._next_batch(group, transaction).offset
+        if following > transaction.batch_id + 1:
             raise older_copy(self.subject, transaction.batch_id)
-        if found.offset == NO_OFFSET and transaction.forgotten:
+        # A broker deletes a group's offsets after days without a commit: then their
+        # absence says nothing.
+        if following == NO_OFFSET and transaction.forgotten:
             raise RunProblem(
                 f"whether the batch {transaction.batch_id} of the table "
                 f"'{self.subject.table}' was written before cannot be verified: the "
@@ -268,54 +285,60 @@ class Sender:
                 "start with another state folder; 'offsets.retention.minutes' of the "
                 "broker says how soon a run must be resumed",
             )
-        return bool(found.offset > transaction.batch_id)
+        return bool(following > transaction.batch_id)
 
     def _next_batch(self, group: Any, transaction: Transaction) -> Any:
-        """What the group of a task keeps.
+        """The offset that a task's group has: the next batch.
 
-        The transactions of before have ended, as the producer was fenced. All the same
-        a broker may keep one open on the group for ever: one that is stopped while it
-        ends a transaction can lose the end of it (Kafka 4.3 does). What the group had
-        before that is enough for a new batch, whose own end then ends what was left
-        open. Whether another batch is there nobody can tell.
+        Earlier transactions have ended, as their producer was fenced. All the same a
+        broker may keep one open on the group for ever: a broker that is stopped while
+        it ends a transaction can lose the end marker (Kafka 4.3 does). The group's
+        offset before that transaction is enough for a new batch, whose own end marker
+        then ends what was left open. Of a batch that comes again nobody can say whether
+        it is there.
         """
         place = [self._place()]
         within_s = SHORT_ASK_S if transaction.is_new else ASK_S
-        began_s = time.monotonic()
+        start_s = time.monotonic()
+        # None: no transaction is known to be open, as far as the broker answers at all.
         open_since_s: float | None = None
         while True:
             try:
-                (found,) = committed(group, place, within_s)
+                (answer,) = committed(group, place, within_s)
             except library().KafkaException as error:
-                late = time.monotonic() - began_s > PATIENCE_S
-                if late or not _is_transient(error.args[0]):
+                is_late = time.monotonic() - start_s > PATIENCE_S
+                if is_late or not _is_transient(error.args[0]):
                     raise
             else:
-                return found
+                return answer
             before, now_s = self._before_open(place, transaction), time.monotonic()
-            if before is None:  # it is away, or opens its groups
+            if before is None:  # the broker is away, or loads its groups
                 open_since_s = None
             elif transaction.is_new:
                 return before
+            # An uncommitted read is answered and a committed one is not: a transaction
+            # is open. One that is just about to end gets OPEN_S to do so.
             elif open_since_s is None:
                 open_since_s = now_s
             elif now_s - open_since_s >= OPEN_S:
                 raise self._left_open(transaction)
 
     def _before_open(self, place: list[Any], transaction: Transaction) -> Any:
-        """What the group had before a transaction that is open on it; None where the
-        broker does not tell that either."""
+        """The offset that the group had before a transaction that is open on it; None
+        where the broker does not answer that either."""
         from pyspark import TaskContext
 
         name = transaction.name(TaskContext.get().partitionId())
         with self._group(name, "read_uncommitted") as group:
             try:
-                (found,) = committed(group, place, ASK_S)
+                (answer,) = committed(group, place, ASK_S)
             except library().KafkaException:
                 return None
-        return found
+        return answer
 
     def _left_open(self, transaction: Transaction) -> RunProblem:
+        """A broker has lost the end marker of a transaction of a batch that may be in
+        the topic."""
         return RunProblem(
             f"whether the batch {transaction.batch_id} of the table "
             f"'{self.subject.table}' was written before cannot be verified: the broker "
@@ -365,7 +388,7 @@ class Sender:
 
 
 def _insist(call: Callable[[], _T]) -> _T:
-    """What a call gives, once the broker is there to answer it."""
+    """The result of a call, which is repeated while the broker is away."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:

@@ -1,9 +1,9 @@
-"""Looks, while a batch is on its way to a topic, whether it can ever arrive there.
+"""Gives up a batch that can never be written: its topic deleted, its login refused.
 
 A client waits for a broker that is away, for minutes, as it should; and just as long
 for a topic that was deleted, and for a login that is refused from now on. So beside a
-batch that takes long it is asked what is asked before a run starts, each time by a new
-client: one that was let in before stays in.
+batch that takes long the brokers are asked what they are asked before a run starts,
+each time by a new client: one that was let in before stays in.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from arroyo_nb.errors import RunProblem
 
 LOOK_S = 1.0
-"""How often it is asked; so long a batch is left alone too."""
+"""How often the brokers are asked; a batch shorter than that is not watched at all."""
 
 SURE_LOOKS = 3
-"""How often in a row it must be told: a broker that has just come back may not know a
-topic or a user yet."""
+"""How often in a row the answer must be the same: a broker that has just come back may
+not know a topic or a user yet."""
 
 _TICK_S = 0.05
 
