@@ -1,10 +1,10 @@
-"""How clients reach the brokers of a table: librdkafka's words, and Java's.
+"""How clients reach the brokers, in the settings of librdkafka and of Java's client.
 
-The dialect has librdkafka's names, as Arroyo's client is made of it. Two clients read
-them here: librdkafka asks the broker before and beside a run, and writes what Spark
-cannot; Spark's, which is Java's, reads the records and writes the others. What only one
-of them knows is translated or left out by the tables below; what neither is known to
-need is refused, as it would be lost in silence.
+The dialect has librdkafka's names, as Arroyo uses it. Here two clients need them:
+librdkafka asks the brokers before and beside a run, and writes what Spark cannot;
+Spark's client, which is Java's, reads the records and writes the others. The tables
+below translate a setting or leave it out where only one client has it. A setting that
+they do not know is refused, as Spark's client would ignore it in silence.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from arroyo_nb.options import OptionValue
 from arroyo_nb.registry import did_you_mean
 
 _READ_ONLY = ("fetch.", "queued.", "max.partition.fetch.bytes", "check.crcs")
-"""What the names begin with that only mean something to who reads."""
+"""Beginnings of the names that only a client that reads knows."""
 
 
 def _is_read_only(name: str) -> bool:
@@ -49,7 +49,7 @@ JAVA_NAMES: Mapping[str, str] = {
         )
     },
 }
-"""What a setting of librdkafka is called in Java."""
+"""Settings of librdkafka by their names in Java's client, of one that reads."""
 
 LIBRDKAFKA_ONLY = frozenset(
     (
@@ -62,7 +62,7 @@ LIBRDKAFKA_ONLY = frozenset(
         *("statistics.interval.ms", "topic.metadata.refresh.sparse"),
     )
 )
-"""What tunes librdkafka itself: Spark reads the records, and has no such thing."""
+"""Settings that tune librdkafka itself: Java's client has none like them."""
 
 JAVA_WRITER_NAMES: Mapping[str, str] = {
     **{ours: java for ours, java in JAVA_NAMES.items() if not _is_read_only(ours)},
@@ -81,7 +81,7 @@ JAVA_WRITER_NAMES: Mapping[str, str] = {
         )
     },
 }
-"""The same, of a client that writes."""
+"""The same as :data:`JAVA_NAMES`, of a client that writes."""
 
 LIBRDKAFKA_WRITER_ONLY = frozenset(
     (
@@ -91,13 +91,13 @@ LIBRDKAFKA_WRITER_ONLY = frozenset(
         "transaction.timeout.ms",
     )
 ) - set(JAVA_WRITER_NAMES)
-"""The same, of a client that writes."""
+"""The same as :data:`LIBRDKAFKA_ONLY`, of a client that writes."""
 
 _FILES: Mapping[str, str] = {
     "ssl.certificate.location": "ssl.keystore.certificate.chain",
     "ssl.key.location": "ssl.keystore.key",
 }
-"""Files that Java is given the text of."""
+"""Files whose text Java's client gets as a setting."""
 
 _LOGIN: Mapping[str, str] = {
     "sasl.mechanism": "mechanism",
@@ -117,7 +117,7 @@ OWN_OPTIONS: Mapping[str, str] = {
     "partitioner": "",
     "transactional.id": "",
 }
-"""What the table has options of its own for, or a run decides."""
+"""Settings that a table has an option for, or that a run decides (empty)."""
 
 JAVA_LOGINS: Mapping[str, str] = {
     "PLAIN": "plain.PlainLoginModule",
@@ -133,8 +133,8 @@ which a record that comes then would wait for."""
 _FETCH_WAIT = "fetch.max.wait.ms"
 
 
-def parsed_configs(text: str, *, writes: bool = False) -> dict[str, str]:
-    """``client_configs``, of ``k=v`` with commas between.
+def parse_configs(text: str, *, writes: bool = False) -> dict[str, str]:
+    """Parse ``client_configs``: ``k=v`` pairs with commas between.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def parsed_configs(text: str, *, writes: bool = False) -> dict[str, str]:
     {'client.id': 'me', 'fetch.wait.max.ms': '10'}
     """
     pairs = [part.strip() for part in text.split(",") if part.strip()]
-    found = {}
+    configs = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         name = name.strip()
@@ -163,13 +163,13 @@ def parsed_configs(text: str, *, writes: bool = False) -> dict[str, str]:
                 hint="write client_configs = 'client.id=me,fetch.min.bytes=1'",
             )
         _check_name(name, writes)
-        found[name] = value.strip()
-        if _LOGIN.get(name) == "mechanism" and found[name] not in JAVA_LOGINS:
+        configs[name] = value.strip()
+        if _LOGIN.get(name) == "mechanism" and configs[name] not in JAVA_LOGINS:
             raise CatalogProblem(
-                f"the mechanism '{found[name]}' is not supported",
+                f"the mechanism '{configs[name]}' is not supported",
                 hint=f"supported: {', '.join(JAVA_LOGINS)}",
             )
-    return found
+    return configs
 
 
 def _check_name(name: str, writes: bool) -> None:
@@ -192,7 +192,7 @@ def _check_name(name: str, writes: bool) -> None:
 
 @dataclass(frozen=True)
 class Login:
-    """Who logs in, by SASL.
+    """A login by SASL.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Login:
 
     @property
     def jaas(self) -> str:
-        """Java's way to write it down."""
+        """The login as the ``sasl.jaas.config`` of Java's client."""
         module = f"org.apache.kafka.common.security.{JAVA_LOGINS[self.mechanism]}"
         name, word = map(_in_quotes, (self.username, self.password))
         return f"{module} required username={name} password={word};"
@@ -242,11 +242,12 @@ class Access:
 
     @property
     def _protocol(self) -> str:
-        given = self.configs.get("security.protocol", "PLAINTEXT")
-        return (self.login.protocol if self.login else given).upper()
+        configured = self.configs.get("security.protocol", "PLAINTEXT")
+        return (self.login.protocol if self.login else configured).upper()
 
     def for_librdkafka(self) -> dict[str, str]:
-        """Settings of a client of librdkafka."""
+        """The settings of a client of librdkafka, before :mod:`arroyo_nb.kafka.client`
+        adds those of its role."""
         settings = {
             name: value for name, value in self.configs.items() if name not in _LOGIN
         }
@@ -263,7 +264,7 @@ class Access:
         return settings
 
     def for_spark(self, *, writes: bool = False) -> dict[str, str]:
-        """Options of Spark's source, or sink, which hands them to a client of Java's.
+        """The options of Spark's source or sink, which passes them to Java's client.
 
         Raises
         ------
@@ -291,7 +292,8 @@ class Access:
 
 
 def _java_stores(names: Iterable[str]) -> dict[str, str]:
-    """That certificates and keys are texts: Java expects files of its own kind."""
+    """Settings that say that certificates and keys are texts: by default Java's client
+    expects files in formats of its own."""
     stores = ("ssl.truststore", "ssl.keystore")
     used = (store for store in stores if any(n.startswith(store) for n in names))
     return {f"{store}.type": "PEM" for store in used}
@@ -307,27 +309,27 @@ def _text_of(name: str, path: str) -> str:
         ) from None
 
 
-def access(
+def table_access(
     options: Mapping[str, OptionValue], login: Login | None, configs: Mapping[str, str]
 ) -> Access:
-    """How the clients of a table reach its brokers.
+    """How a table's clients reach its brokers.
 
     Parameters
     ----------
     options
         Of the table, the variables in them resolved.
     login
-        As its own options tell it.
+        From the table's own options.
     configs
         Its client configs, resolved too; they may have a login.
     """
-    told = {_LOGIN[name]: value for name, value in configs.items() if name in _LOGIN}
-    if login is None and told:
+    parts = {_LOGIN[name]: value for name, value in configs.items() if name in _LOGIN}
+    if login is None and parts:
         protocol = configs.get("security.protocol", "SASL_PLAINTEXT").upper()
         login = Login(
-            told.get("mechanism", "PLAIN"),
+            parts.get("mechanism", "PLAIN"),
             protocol,
-            told.get("username", ""),
-            told.get("password", ""),
+            parts.get("username", ""),
+            parts.get("password", ""),
         )
     return Access(str(options["bootstrap_servers"]), login, configs)

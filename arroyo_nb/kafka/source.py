@@ -64,7 +64,7 @@ def start_offsets(text: str) -> Offsets:
     >>> start_offsets("0:1200, 2:0")
     {0: 1200, 2: 0}
     """
-    found = {}
+    offsets = {}
     for part in text.split(","):
         pair = _PAIR.match(part)
         if pair is None:
@@ -72,8 +72,8 @@ def start_offsets(text: str) -> Offsets:
                 f"invalid value for '{OFFSETS}': `{text}`; expected a partition and an "
                 "offset, as in '0:1200, 1:900'"
             )
-        found[int(pair[1])] = int(pair[2])
-    return found
+        offsets[int(pair[1])] = int(pair[2])
+    return offsets
 
 
 def start_timestamp_ms(text: str) -> int:
@@ -173,12 +173,12 @@ class KafkaStream:
             When the brokers do not say, or an offset is asked for that is not there.
         """
         topic_id, partitions = self._described()
-        found = dict(self._asked_for(partitions))
+        begin = dict(self._default_begin(partitions))
         if OFFSETS in self.spec.options:
-            given = self._read(OFFSETS, start_offsets)
-            self._check_given(given, partitions)
-            found |= given
-        return TopicOffsets(topic_id, found)
+            chosen = self._read(OFFSETS, start_offsets)
+            self._check_chosen(chosen, partitions)
+            begin |= chosen
+        return TopicOffsets(topic_id, begin)
 
     @property
     def older_records(self) -> str:
@@ -190,7 +190,7 @@ class KafkaStream:
             return ""
         return f"'{OFFSET}' = 'earliest'"
 
-    def _asked_for(self, partitions: tuple[int, ...]) -> Offsets:
+    def _default_begin(self, partitions: tuple[int, ...]) -> Offsets:
         options = self.spec.options
         if TIMESTAMP in options:
             at_ms = self._read(TIMESTAMP, start_timestamp_ms)
@@ -215,21 +215,21 @@ class KafkaStream:
             ) from None
 
     def _of_group(self, group: str, partitions: tuple[int, ...]) -> Offsets:
-        found = self.cluster.committed(partitions, group)
+        committed = self.cluster.committed(partitions, group)
         for number, oldest in self.cluster.beginnings(partitions).items():
-            if found[number] < oldest:
+            if committed[number] < oldest:
                 raise RunProblem(
                     f"{self.subject.words['topic']} has lost records that the group "
                     f"has not read: its partition {number} begins at {oldest}, the "
-                    f"group stands at {found[number]}",
+                    f"group stands at {committed[number]}",
                     hint=f"write '{OFFSET}' = 'earliest', or '{OFFSETS}'",
                 )
-        return found
+        return committed
 
-    def _check_given(self, given: Offsets, partitions: tuple[int, ...]) -> None:
+    def _check_chosen(self, chosen: Offsets, partitions: tuple[int, ...]) -> None:
         first = self.cluster.beginnings(partitions)
         last = self.cluster.ends(partitions)
-        for number, offset in given.items():
+        for number, offset in chosen.items():
             if number not in last:
                 raise RunProblem(
                     f"'{OFFSETS}' names the partition {number}, which "
@@ -251,16 +251,16 @@ class KafkaStream:
 
     def ends(self) -> TopicOffsets | None:
         """The end of each partition; None where there is no such topic."""
-        found = self.cluster.describe_topic()
-        if found is None:
+        topic = self.cluster.describe_topic()
+        if topic is None:
             return None
-        return TopicOffsets(found.topic_id, self.cluster.ends(found.partitions))
+        return TopicOffsets(topic.topic_id, self.cluster.ends(topic.partitions))
 
     def _described(self) -> Described:
-        found = self.cluster.describe_topic()
-        if found is None:
+        topic = self.cluster.describe_topic()
+        if topic is None:
             raise missing_topic(self.subject, ())
-        return found
+        return topic
 
     def options(
         self, begin: Offsets, *, real_time: bool = False, held: bool = False
@@ -306,17 +306,17 @@ class KafkaStream:
     def _common(self) -> dict[str, str]:
         options = self.spec.options
         level = str(options.get("source.read_mode", "read_uncommitted"))
-        found = {
+        common = {
             **self.access.for_spark(),
             "kafka.isolation.level": level,
             "failOnDataLoss": "true",
             "includeHeaders": str("headers" in self.spec.metadata.values()).lower(),
         }
         if "source.group_id" in options:
-            found["kafka.group.id"] = str(options["source.group_id"])
+            common["kafka.group.id"] = str(options["source.group_id"])
         if "source.group_id_prefix" in options:
-            found["groupIdPrefix"] = str(options["source.group_id_prefix"])
-        return found
+            common["groupIdPrefix"] = str(options["source.group_id_prefix"])
+        return common
 
     def _assigned(self, partitions: Iterable[int]) -> Mapping[str, str]:
         return {"assign": json.dumps({self.topic: sorted(partitions)})}

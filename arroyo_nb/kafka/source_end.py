@@ -83,12 +83,12 @@ def limit(query: StreamingQuery, topic: str, most: int) -> bool:
     wrapper: Any = query._jsq
     execution = wrapper.streamingQuery()
     rows = JavaClass(_LIMITS, wrapper._gateway_client).maxRows(most)
-    limits, found = execution.uniqueSources(), list(_sources(query, topic))
-    for source in found:
+    limits, sources = execution.uniqueSources(), list(_sources(query, topic))
+    for source in sources:
         limits = limits.updated(source, rows)
-    if found:
+    if sources:
         getattr(execution, "uniqueSources_$eq")(limits)
-    return bool(found)
+    return bool(sources)
 
 
 def release(query: StreamingQuery, topic: str) -> None:
@@ -107,8 +107,8 @@ def release(query: StreamingQuery, topic: str) -> None:
 def _sources(query: StreamingQuery, topic: str) -> Iterator[Any]:
     """The sources of a query that read a topic; none before it has begun."""
     wrapper: Any = query._jsq
-    found = wrapper.streamingQuery().uniqueSources().keysIterator()
-    while found.hasNext():
-        source = found.next()
+    sources = wrapper.streamingQuery().uniqueSources().keysIterator()
+    while sources.hasNext():
+        source = sources.next()
         if topic_of(source.toString()) == topic:
             yield source

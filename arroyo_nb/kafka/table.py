@@ -15,7 +15,7 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.kafka.cluster import PATIENT_S, cluster_of
-from arroyo_nb.kafka.config import Access, Login, access, parsed_configs
+from arroyo_nb.kafka.config import Access, Login, parse_configs, table_access
 from arroyo_nb.kafka.source import KafkaStream
 from arroyo_nb.kafka.source_end import topic_of
 from arroyo_nb.kafka.table_options import COMMIT_MODE, table_problems
@@ -111,8 +111,8 @@ class KafkaTable(ConnectorBase):
         RunProblem
             When the client is not installed, or refuses its settings.
         """
-        reached = self._access(spec)
-        return KafkaStream(spec, reached, cluster_of(spec, reached, "read"))
+        access = self._access(spec)
+        return KafkaStream(spec, access, cluster_of(spec, access, "read"))
 
     def topic_of(self, description: str) -> str | None:
         """The topic that one of Spark's sources reads."""
@@ -129,18 +129,18 @@ class KafkaTable(ConnectorBase):
         """
         from arroyo_nb.kafka.sink import check_client
 
-        reached = self._access(spec)
-        cluster_of(spec, reached, "write to").require_topic(look)
-        check_client(spec, reached)
+        access = self._access(spec)
+        cluster_of(spec, access, "write to").require_topic(look)
+        check_client(spec, access)
 
     def _access(self, spec: TableSpec) -> Access:
         declared = spec.options if spec.declared is None else spec.declared
         # Pairs first, then their variables: a password may have a comma.
-        pairs = parsed_configs(
+        pairs = parse_configs(
             str(declared.get("client_configs", "")), writes=COMMIT_MODE in declared
         )
         configs = {name: substituted(value) for name, value in pairs.items()}
-        return access(spec.options, self.login(spec.options), configs)
+        return table_access(spec.options, self.login(spec.options), configs)
 
     def recorder(self, spec: TableSpec) -> Recorder:
         """Refused."""
@@ -157,6 +157,6 @@ class KafkaTable(ConnectorBase):
         """
         from arroyo_nb.kafka.sink import topic_writer
 
-        reached = self._access(spec)
-        cluster = cluster_of(spec, reached, "write to", ask_s=PATIENT_S)
-        return topic_writer(spec, reached, cluster.describe_topic(), state)
+        access = self._access(spec)
+        cluster = cluster_of(spec, access, "write to", ask_s=PATIENT_S)
+        return topic_writer(spec, access, cluster.describe_topic(), state)

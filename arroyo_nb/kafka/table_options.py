@@ -1,4 +1,4 @@
-"""The options of kafka's tables, and how they depend on each other.
+"""The options of Kafka's tables, and how they depend on each other.
 
 What is read by this program's own words beyond Arroyo's: ``source.start_timestamp`` and
 ``source.start_offsets``.
@@ -14,7 +14,7 @@ from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
-from arroyo_nb.kafka.config import JAVA_LOGINS, parsed_configs
+from arroyo_nb.kafka.config import JAVA_LOGINS, parse_configs
 from arroyo_nb.kafka.schema_registry import ENDPOINT
 from arroyo_nb.kafka.source import (
     OFFSET,
@@ -265,12 +265,12 @@ def table_problems(
 _READERS: Mapping[str, Callable[[str], object]] = {
     TIMESTAMP: start_timestamp_ms,
     OFFSETS: start_offsets,
-    "client_configs": parsed_configs,
+    "client_configs": parse_configs,
 }
 
 
 _SINK_READERS: Mapping[str, Callable[[str], object]] = {
-    "client_configs": partial(parsed_configs, writes=True),
+    "client_configs": partial(parse_configs, writes=True),
 }
 
 
@@ -309,12 +309,12 @@ def _transaction_problems(
     if options.get(COMMIT_MODE) != "exactly_once":
         return
     try:
-        configs = parsed_configs(str(options.get("client_configs", "")), writes=True)
-    except CatalogProblem:  # it is told where it is read
+        configs = parse_configs(str(options.get("client_configs", "")), writes=True)
+    except CatalogProblem:  # reported where the option itself is checked
         return
     for name, value in configs.items():
-        wanted = _IN_TRANSACTIONS.get(name)
-        if wanted and not REFERENCE.search(value) and not re.fullmatch(wanted, value):
+        allowed = _IN_TRANSACTIONS.get(name)
+        if allowed and not REFERENCE.search(value) and not re.fullmatch(allowed, value):
             yield (
                 "client_configs",
                 CatalogProblem(
@@ -363,16 +363,19 @@ def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
             ),
         )
     types = {field.name: field.type for field in spec.physical}
-    for option, wanted in ((KEY_FIELD, ""), (TIMESTAMP_FIELD, " or not a timestamp")):
+    for option, condition in (
+        (KEY_FIELD, ""),
+        (TIMESTAMP_FIELD, " or not a timestamp"),
+    ):
         name = str(spec.options.get(option, ""))
         if not name or not types:
             continue
-        fits = not wanted or isinstance(types.get(name), Timestamp)
+        fits = not condition or isinstance(types.get(name), Timestamp)
         if name not in types or not fits:
             yield (
                 option,
                 CatalogProblem(
-                    f"field {name} not found{wanted}",
+                    f"field {name} not found{condition}",
                     hint=None if name in types else did_you_mean(name, types),
                 ),
             )
@@ -383,11 +386,11 @@ def auth_problems(
 ) -> Iterator[tuple[str, ArroyoError]]:
     """What is wrong with how a client says who it is."""
     kind = options["auth.type"]
-    wanted = {"sasl": _SASL, "aws_msk_iam": ("auth.region",)}.get(str(kind), ())
+    required = {"sasl": _SASL, "aws_msk_iam": ("auth.region",)}.get(str(kind), ())
     for name in (*_SASL, "auth.region"):
-        if name in wanted and name not in options:
+        if name in required and name not in options:
             yield "auth.type", CatalogProblem(f"required option '{name}' not set")
-        if name in options and name not in wanted:
+        if name in options and name not in required:
             yield (
                 name,
                 CatalogProblem(

@@ -16,8 +16,8 @@ from arroyo_nb.kafka.config import (
     LIBRDKAFKA_ONLY,
     OWN_OPTIONS,
     Login,
-    access,
-    parsed_configs,
+    parse_configs,
+    table_access,
 )
 from arroyo_nb.kafka.source import (
     KafkaStream,
@@ -50,11 +50,11 @@ def stream(**given):
 
 
 def test_settings_are_translated_for_java():
-    configs = parsed_configs(
+    configs = parse_configs(
         "fetch.wait.max.ms=40,socket.timeout.ms=9,ssl.ca.location=/ca.pem,"
         "queued.min.messages=7,ssl.endpoint.identification.algorithm=none,client.id=me"
     )
-    assert access(SERVERS, LOGIN, configs).for_spark() == {
+    assert table_access(SERVERS, LOGIN, configs).for_spark() == {
         "kafka.bootstrap.servers": "h:1",
         "kafka.security.protocol": "SASL_SSL",
         "kafka.sasl.mechanism": "SCRAM-SHA-512",
@@ -70,8 +70,8 @@ def test_settings_are_translated_for_java():
 
 
 def test_settings_are_as_they_are_for_librdkafka():
-    configs = parsed_configs("fetch.wait.max.ms=40,queued.min.messages=7")
-    assert access(SERVERS, LOGIN, configs).for_librdkafka() == {
+    configs = parse_configs("fetch.wait.max.ms=40,queued.min.messages=7")
+    assert table_access(SERVERS, LOGIN, configs).for_librdkafka() == {
         "bootstrap.servers": "h:1",
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
@@ -83,7 +83,7 @@ def test_settings_are_as_they_are_for_librdkafka():
 
 
 def test_a_broker_answers_soon_where_nothing_else_is_asked_for():
-    assert access(SERVERS, None, {}).for_spark() == {
+    assert table_access(SERVERS, None, {}).for_spark() == {
         "kafka.bootstrap.servers": "h:1",
         "kafka.security.protocol": "PLAINTEXT",
         "kafka.fetch.max.wait.ms": "5",
@@ -91,11 +91,11 @@ def test_a_broker_answers_soon_where_nothing_else_is_asked_for():
 
 
 def test_a_login_may_be_told_by_client_configs():
-    configs = parsed_configs(
+    configs = parse_configs(
         "security.protocol=sasl_ssl,sasl.mechanisms=PLAIN,sasl.username=u,"
         "sasl.password=p"
     )
-    reached = access(SERVERS, None, configs)
+    reached = table_access(SERVERS, None, configs)
     assert reached.login == Login("PLAIN", "SASL_SSL", "u", "p")
     assert "sasl.mechanisms" not in reached.for_librdkafka()
 
@@ -103,17 +103,17 @@ def test_a_login_may_be_told_by_client_configs():
 def test_certificates_are_read_for_java(tmp_path):
     (tmp_path / "cert.pem").write_text("CERT")
     (tmp_path / "key.pem").write_text("KEY")
-    configs = parsed_configs(
+    configs = parse_configs(
         f"security.protocol=ssl,ssl.certificate.location={tmp_path}/cert.pem,"
         f"ssl.key.location={tmp_path}/key.pem"
     )
-    made = access(SERVERS, None, configs).for_spark()
+    made = table_access(SERVERS, None, configs).for_spark()
     assert made["kafka.ssl.keystore.certificate.chain"] == "CERT"
     assert made["kafka.ssl.keystore.key"] == "KEY"
     assert made["kafka.ssl.keystore.type"] == "PEM"
     (tmp_path / "key.pem").unlink()
     with pytest.raises(RunProblem, match=r"'ssl.key.location' cannot be read: No such"):
-        access(SERVERS, None, configs).for_spark()
+        table_access(SERVERS, None, configs).for_spark()
 
 
 def test_no_setting_is_told_twice():
@@ -135,7 +135,7 @@ def test_librdkafka_knows_each_name(name):
 
 
 def test_secrets_are_in_no_picture():
-    reached = access(SERVERS, LOGIN, {"sasl.password": "hush"})
+    reached = table_access(SERVERS, LOGIN, {"sasl.password": "hush"})
     assert 'a"b' not in repr(reached)
     assert "hush" not in repr(reached)
 
@@ -209,7 +209,7 @@ class Answers:
 )
 def test_where_a_run_begins(options, begin):
     spec = table(**options).spec
-    made = KafkaStream(spec, access(SERVERS, None, {}), Answers())
+    made = KafkaStream(spec, table_access(SERVERS, None, {}), Answers())
     assert made.begin() == ("id", dict(enumerate(begin)))
 
 
@@ -224,13 +224,13 @@ def test_where_a_run_begins(options, begin):
 def test_an_offset_that_is_not_there_is_told(offsets, message):
     spec = table(source__start_offsets=offsets).spec
     with pytest.raises(RunProblem, match=message):
-        KafkaStream(spec, access(SERVERS, None, {}), Answers()).begin()
+        KafkaStream(spec, table_access(SERVERS, None, {}), Answers()).begin()
 
 
 def test_what_a_group_has_not_read_may_be_lost():
     spec = table(source__offset="group", source__group_id="four").spec
     with pytest.raises(RunProblem, match=r"begins at 10, the group stands at 4"):
-        KafkaStream(spec, access(SERVERS, None, {}), Answers()).begin()
+        KafkaStream(spec, table_access(SERVERS, None, {}), Answers()).begin()
 
 
 @pytest.mark.parametrize("option", ["source.start_offsets", "source.start_timestamp"])
@@ -238,7 +238,7 @@ def test_the_value_of_a_variable_is_told_nobody(option):
     spec = table().spec
     declared = {**spec.options, option: "{{ START }}"}
     spec = replace(spec, options={**declared, option: "canary"}, declared=declared)
-    made = KafkaStream(spec, access(SERVERS, None, {}), Answers())
+    made = KafkaStream(spec, table_access(SERVERS, None, {}), Answers())
     with pytest.raises(RunProblem, match=r"\{\{ START \}\}") as raised:
         made.begin()
     assert "canary" not in str(raised.value) + repr(made)

@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import cluster, recovery
 from arroyo_nb.kafka.cluster import Cluster, Described
-from arroyo_nb.kafka.config import access
+from arroyo_nb.kafka.config import table_access
 from arroyo_nb.kafka.errors import AccessRefused, ErrorSubject
 from arroyo_nb.kafka.recovery import SinkHistory
 
@@ -41,7 +41,7 @@ def asked(monkeypatch):
 
     def make(*codes):
         monkeypatch.setattr("confluent_kafka.Consumer", lambda *_, **__: Group(*codes))
-        reached = access({"bootstrap_servers": "h:1"}, None, {})
+        reached = table_access({"bootstrap_servers": "h:1"}, None, {})
         return Cluster(reached, SUBJECT)
 
     return make

@@ -19,8 +19,8 @@ from arroyo_nb.kafka.config import (
     JAVA_WRITER_NAMES,
     LIBRDKAFKA_WRITER_ONLY,
     Access,
-    access,
-    parsed_configs,
+    parse_configs,
+    table_access,
 )
 from arroyo_nb.kafka.errors import ErrorSubject, problem
 from arroyo_nb.kafka.sink import (
@@ -110,7 +110,7 @@ def test_there_are_no_more_tasks_than_partitions():
 def test_a_topic_that_was_deleted_is_another(tmp_path, found):
     SinkManifest.noted(Notes(tmp_path / "topic.json"), Described("a", (0,)), ENDS)
     spec = TableSpec("out", None, {"topic": "t", "bootstrap_servers": "h:1"})
-    reached = access({"bootstrap_servers": "h:1"}, None, {})
+    reached = table_access({"bootstrap_servers": "h:1"}, None, {})
     with pytest.raises(
         RunProblem, match="the topic 't' of the table 'out' was deleted"
     ):
@@ -118,11 +118,11 @@ def test_a_topic_that_was_deleted_is_another(tmp_path, found):
 
 
 def test_settings_of_a_writer_are_translated():
-    configs = parsed_configs(
+    configs = parse_configs(
         "compression.codec=lz4,message.max.bytes=9,queue.buffering.max.kbytes=7",
         writes=True,
     )
-    reached = access({"bootstrap_servers": "h:1"}, None, configs)
+    reached = table_access({"bootstrap_servers": "h:1"}, None, configs)
     assert reached.for_spark(writes=True) == {
         "kafka.bootstrap.servers": "h:1",
         "kafka.security.protocol": "PLAINTEXT",
@@ -165,9 +165,9 @@ def test_settings_that_a_task_would_refuse_are_told_before(mode, configs, blamed
     with pytest.raises(
         RunProblem, match=f"the client of the table 'out' .*{blamed}"
     ) as told:
-        check_client(spec, access(spec.options, None, configs))
+        check_client(spec, table_access(spec.options, None, configs))
     assert "canary" not in str(told.value)
-    check_client(spec, access(spec.options, None, {"acks": "all"}))
+    check_client(spec, table_access(spec.options, None, {"acks": "all"}))
 
 
 def test_secrets_of_a_sender_are_in_no_picture():

@@ -11,7 +11,7 @@ from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import sink, sink_watch
 from arroyo_nb.kafka.cluster import Cluster, Described
-from arroyo_nb.kafka.config import access
+from arroyo_nb.kafka.config import table_access
 from arroyo_nb.kafka.errors import AccessRefused
 from arroyo_nb.kafka.sink_watch import Watch, Watched
 
@@ -103,6 +103,6 @@ def test_what_lasts_is_told_apart_from_an_absence(monkeypatch, answer, why):
 
     monkeypatch.setattr(Cluster, "describe_topic", described)
     spec = TableSpec("out", None, {"topic": "t", "bootstrap_servers": "h:1"})
-    reached = access(spec.options, None, {})
+    reached = table_access(spec.options, None, {})
     found = sink._lost(spec, reached, "a", lambda: None)
     assert (found and found.message) == why
