@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from arroyo_nb.catalog import Catalog
     from arroyo_nb.jobs.spec import Origin
-    from arroyo_nb.kafka_lines import KafkaLines
+    from arroyo_nb.kafka_commands import KafkaCommands
     from arroyo_nb.run.options import RunOptions
     from arroyo_nb.run.run import Run
     from arroyo_nb.views.live import Panel
@@ -111,7 +111,7 @@ class ArroyoMagics(Magics):
         self._stage: NotebookStage | None = None
         # Statements that were put into a cell: who runs a cell again wants no other.
         self._offered: set[str] = set()
-        self._kafka: KafkaLines | None = None
+        self._kafka: KafkaCommands | None = None
 
     @no_var_expand
     @line_cell_magic("arroyo")
@@ -455,21 +455,21 @@ class ArroyoMagics(Magics):
         return f"'{name}' has ended already: {self.session.get(name).state.value}"
 
     def _do_kafka(self, word: str) -> None:
-        self._kafka_lines().do(word)
+        self._kafka_commands().do(word)
 
     def _do_topics(self, servers: str = "") -> None:
-        self._kafka_lines().topics(servers)
+        self._kafka_commands().topics(servers)
 
     def _do_peek(self, topic: str, servers: str = "", rows: int = 5) -> None:
-        self._kafka_lines().peek(topic, servers, rows)
+        self._kafka_commands().peek(topic, servers, rows)
 
     def _do_record(self, topic: str, servers: str = "", **options: Any) -> None:
-        self._kafka_lines().record(topic, servers, **options)
+        self._kafka_commands().record(topic, servers, **options)
 
-    def _kafka_lines(self) -> KafkaLines:
-        from arroyo_nb.kafka_lines import KafkaLines
+    def _kafka_commands(self) -> KafkaCommands:
+        from arroyo_nb.kafka_commands import KafkaCommands
 
-        self._kafka = self._kafka or KafkaLines(self.session, self._offer)
+        self._kafka = self._kafka or KafkaCommands(self.session, self._offer)
         return self._kafka
 
 

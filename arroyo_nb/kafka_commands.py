@@ -25,7 +25,7 @@ from arroyo_nb.views.notebook import NotebookSlot, publish
 LINE_CHARS = 400
 
 
-class KafkaLines:
+class KafkaCommands:
     """What a shell's lines do.
 
     Parameters

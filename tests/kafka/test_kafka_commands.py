@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from machine import allowed
 
-from arroyo_nb import kafka_lines
+from arroyo_nb import kafka_commands
 from arroyo_nb.engine import Engine
 from arroyo_nb.kafka.local import LocalBroker
 from arroyo_nb.magics import ArroyoMagics
@@ -168,7 +168,7 @@ def test_an_interrupt_ends_a_start(
         os.kill(os.getpid(), signal.SIGINT)
         check()
 
-    monkeypatch.setattr(kafka_lines.LocalBroker, "start", start)
+    monkeypatch.setattr(kafka_commands.LocalBroker, "start", start)
     shell.run("kafka start")
     assert isinstance(shell.error, Interrupted)
     monkeypatch.undo()
