@@ -308,6 +308,8 @@ def missing_topic(subject: ErrorSubject, known: Iterable[str]) -> RunProblem:
         The topics that are there, for one that may be meant.
     """
     words = subject.words
+    # Kafka's own topics begin so, and are not meant.
+    known = [name for name in known if not name.startswith("__")]
     return RunProblem(
         "{topic} does not exist at {servers}".format_map(words),
         hint=did_you_mean(subject.topic, known) or create_topic_hint(subject.topic),
