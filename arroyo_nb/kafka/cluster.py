@@ -141,7 +141,7 @@ class Cluster:
         while True:
             check()
             try:
-                found = self._client.list_topics(timeout=slice_s).topics
+                topics = self._client.list_topics(timeout=slice_s).topics
             except library().KafkaException:
                 self._client.poll(0)  # lets the callback hear why
                 is_refused = "_AUTHENTICATION" in self._heard
@@ -149,7 +149,7 @@ class Cluster:
                     raise self._unreached() from None
                 slice_s = min(2 * slice_s, LONGEST_SLICE_S)
             else:
-                return {name: tuple(each.partitions) for name, each in found.items()}
+                return {name: tuple(each.partitions) for name, each in topics.items()}
 
     def require_topic(self, check: Callable[[], None]) -> tuple[int, ...]:
         """Make sure that the topic is there; returns the numbers of its partitions.
@@ -162,10 +162,10 @@ class Cluster:
         RunProblem
             When it is not there, or as of :meth:`topics`.
         """
-        found = self.topics(check)
-        if self._topic not in found:
-            raise missing_topic(self._subject, found)
-        return found[self._topic]
+        topics = self.topics(check)
+        if self._topic not in topics:
+            raise missing_topic(self._subject, topics)
+        return topics[self._topic]
 
     def _unreached(self) -> RunProblem:
         """Why nobody answers, by what was heard meanwhile."""
@@ -203,16 +203,16 @@ class Cluster:
             When they do not answer.
         """
         topics = library().TopicCollection([self._topic])
-        asked = self._client.describe_topics(topics, request_timeout=self._ask_s)
+        futures = self._client.describe_topics(topics, request_timeout=self._ask_s)
         with self._worded():
             try:
-                found = self._awaited(asked[self._topic], check, 2 * self._ask_s)
+                topic = self._awaited(futures[self._topic], check, 2 * self._ask_s)
             except library().KafkaException as error:
                 if error.args[0].name() != "UNKNOWN_TOPIC_OR_PART":
                     raise
                 return None
-        numbers = sorted(partition.id for partition in found.partitions)
-        return Described(str(found.topic_id), tuple(numbers))
+        numbers = sorted(partition.id for partition in topic.partitions)
+        return Described(str(topic.topic_id), tuple(numbers))
 
     def create_topic(
         self, partitions: int, config: Mapping[str, str], check: Callable[[], None]
@@ -231,9 +231,9 @@ class Cluster:
         """
         new_topic = library("confluent_kafka.admin").NewTopic
         topic = new_topic(self._topic, partitions, 1, config=dict(config))
-        asked = self._client.create_topics([topic], request_timeout=TOPIC_S)
+        futures = self._client.create_topics([topic], request_timeout=TOPIC_S)
         with self._worded():
-            self._awaited(asked[self._topic], check, 2 * TOPIC_S)
+            self._awaited(futures[self._topic], check, 2 * TOPIC_S)
         # Its partitions get their leaders later: until then they have no offsets.
         parts = [(self._topic, number) for number in range(partitions)]
         self.offsets(parts, _offset_spec().latest(), check, within_s=TOPIC_S)
@@ -250,13 +250,13 @@ class Cluster:
     def since(self, partitions: tuple[int, ...], at_ms: int) -> Offsets:
         """The first record of each partition that is no older; where there is none, the
         end."""
-        found = self._offsets_of(partitions, _offset_spec().for_timestamp(at_ms))
-        return self._or_ends(found)
+        spec = _offset_spec().for_timestamp(at_ms)
+        return self._or_ends(self._offsets_of(partitions, spec))
 
     def _offsets_of(self, partitions: tuple[int, ...], spec: Any) -> Offsets:
         parts = [(self._topic, number) for number in partitions]
-        found = self.offsets(parts, spec, within_s=LEADER_S)
-        return dict(zip(partitions, found, strict=True))
+        offsets = self.offsets(parts, spec, within_s=LEADER_S)
+        return dict(zip(partitions, offsets, strict=True))
 
     def offsets(
         self,
@@ -305,7 +305,7 @@ class Cluster:
             return []
         places = [library().TopicPartition(*part) for part in parts]
         levels = library().IsolationLevel
-        asked = self._client.list_offsets(
+        futures = self._client.list_offsets(
             dict.fromkeys(places, spec),
             isolation_level=levels.READ_COMMITTED
             if self._committed_only
@@ -313,7 +313,7 @@ class Cluster:
             request_timeout=self._ask_s,
         )
         within_s = 2 * self._ask_s
-        return [self._awaited(asked[each], check, within_s).offset for each in places]
+        return [self._awaited(futures[each], check, within_s).offset for each in places]
 
     def _awaited(
         self, future: Future[Any], check: Callable[[], None], within_s: float
@@ -364,14 +364,14 @@ class Cluster:
         with self._worded(), self._consumer(group, settings) as client:
             while True:
                 try:
-                    found = committed(client, places, 2 * self._ask_s)
+                    answers = committed(client, places, 2 * self._ask_s)
                 except library().KafkaException as error:
                     is_opening = error.args[0].name() in GROUP_OPENING
                     if not is_opening or time.monotonic() > deadline:
                         raise
                     time.sleep(TICK_S)
                 else:
-                    return {place.partition: place.offset for place in found}
+                    return {place.partition: place.offset for place in answers}
 
     @contextmanager
     def reader(self, begin: Offsets) -> Iterator[Any]:
@@ -386,9 +386,9 @@ class Cluster:
     def _consumer(self, group: str, settings: Mapping[str, Any]) -> Any:
         return consumer(self._access, self._subject, group, settings)
 
-    def _or_ends(self, found: Offsets) -> Offsets:
-        unknown = tuple(number for number, offset in found.items() if offset < 0)
-        return {**found, **(self.ends(unknown) if unknown else {})}
+    def _or_ends(self, offsets: Offsets) -> Offsets:
+        unknown = tuple(number for number, offset in offsets.items() if offset < 0)
+        return {**offsets, **(self.ends(unknown) if unknown else {})}
 
     @contextmanager
     def _worded(self) -> Iterator[None]:

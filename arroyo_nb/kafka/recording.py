@@ -1,7 +1,7 @@
-"""Recording a topic: what comes to it, onto a tape.
+"""Records a topic: what comes to it, onto a tape.
 
-Records are read by a client of its own, which joins no group and commits nothing, and
-are taken down as they come: their bytes are looked at only to redact them.
+The records are read by a client that joins no group and commits nothing, and are
+written as they come: their bytes are decoded only to redact fields in them.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from arroyo_nb.kafka.source import KafkaStream
 
 TELL_S = 0.25
-"""How often it is told how far it is."""
+"""How often the progress is reported."""
 
 
 @dataclass(frozen=True)
 class RecordingLimits:
-    """When a recording ends, whichever comes first.
+    """When a recording ends: by the first limit that it reaches.
 
     Parameters
     ----------
@@ -92,24 +92,24 @@ class Recording:
     statement: str = field(repr=False)
 
     def __str__(self) -> str:
-        said = (
+        text = (
             f"{counted(self.records, 'record')} of "
             f"{counted(self.partitions, 'partition')} of '{self.topic}' in "
             f"{self.seconds:.1f} s: {counted(self.size_bytes, 'byte')} in "
             f"'{self.path}'"
         )
         if self.emptied:
-            said += (
+            text += (
                 f"; {counted(self.emptied, 'value')} of no JSON object, in which no "
                 "field can be redacted, left empty"
             )
         if self.unmet:
-            named = " or ".join(f"'{name}'" for name in self.unmet)
-            said += (
-                f"; no record has a field {named} to be redacted: if that is misspelt, "
+            names = " or ".join(f"'{name}'" for name in self.unmet)
+            text += (
+                f"; no record has a field {names} to be redacted: if that is misspelt, "
                 "what it was to hide is on the tape"
             )
-        return said
+        return text
 
 
 class TopicRecorder:
@@ -171,9 +171,9 @@ class TopicRecorder:
             began_s = time.monotonic()
             errors: list[BaseException] = []
             with _ended_by(errors):
-                for _ in self._going_on(writer, began_s, tell, check):
+                for _ in self._until_limit(writer, began_s, tell, check):
                     added.assign_new(consumer)
-                    record = self._heard(consumer.poll(POLL_S))
+                    record = self._record(consumer.poll(POLL_S))
                     if record is not None:
                         writer.append(record, arrivals(record))
                     elif arrivals.are_live:
@@ -204,19 +204,19 @@ class TopicRecorder:
         )
         return tape_table(topic, path, guessed)
 
-    def _going_on(
+    def _until_limit(
         self, writer: RecordWriter, began_s: float, tell: Tell, check: Check
     ) -> Iterator[None]:
         """Until it is enough; says how far it is meanwhile."""
         length_s = self._limits.length.total_seconds()
-        told_s = began_s - TELL_S
+        reported_s = began_s - TELL_S
         while writer.records < self._limits.records:
             now_s = time.monotonic()
             if now_s - began_s >= length_s:
                 return
             check()
-            if now_s - told_s >= TELL_S:
-                told_s = now_s
+            if now_s - reported_s >= TELL_S:
+                reported_s = now_s
                 tell(
                     f"recording '{self._stream.topic}': "
                     f"{counted(writer.records, 'record')} of at most "
@@ -224,7 +224,7 @@ class TopicRecorder:
                 )
             yield
 
-    def _heard(self, message: Any) -> TapeRecord | None:
+    def _record(self, message: Any) -> TapeRecord | None:
         """What a message is; None: nothing that is kept.
 
         Raises

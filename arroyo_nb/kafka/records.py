@@ -1,4 +1,4 @@
-"""What becomes of the records of a topic: payloads into rows.
+"""A topic's records as rows: their payloads are decoded.
 
 Spark's Python workers do it to those that Spark reads, and a recorder to those of a
 tape: what a query gets of either is the same.
@@ -38,7 +38,7 @@ from arroyo_nb.tape import (
 from arroyo_nb.tape.fit import SEEN, columns_seen
 
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
-"""What Spark gives of a record."""
+"""The columns of a record, as Spark reads it."""
 
 TOO_LATE = "its event time lies after the year 9998"
 """Why a record whose own time is past the last one cannot be used."""
@@ -52,7 +52,7 @@ _WINDOWS = (0, (LAST_WINDOW - EPOCH) // MICROSECOND)
 
 
 class DecodedRows(NamedTuple):
-    """What was made of a batch.
+    """The rows of a batch of records, and the records that are bad.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class DecodedRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Records:
-    """What is done to the records of a batch; pickled, where a worker does it.
+    """Decodes batches of records into rows; pickled for Spark's workers.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Records:
         decoder = self.decoder()
         for batch in batches:
             records = pa.Table.from_batches([batch])
-            yield from self.made(records, decoder).to_batches()
+            yield from self.rows(records, decoder).to_batches()
 
     def decoder(self) -> PayloadDecoder:
         """What reads the payloads."""
@@ -121,7 +121,7 @@ class Records:
         stumbles over dots and backticks in what Python gives."""
         return (*(f"c_{number}" for number in range(len(self.held))), *self.beside)
 
-    def made(self, records: pa.Table, decoder: PayloadDecoder) -> pa.Table:
+    def rows(self, records: pa.Table, decoder: PayloadDecoder) -> pa.Table:
         """The rows of a batch; behind them one for each bad record that is dropped.
 
         Raises
@@ -129,7 +129,7 @@ class Records:
         RunProblem
             When a record is bad, and such are not dropped.
         """
-        rows, bad_rows, bad = self.apart(records, decoder)
+        rows, bad_rows, bad = self.split_bad(records, decoder)
         if not bad_rows:
             return rows
         if UNREAD not in self.beside:
@@ -137,13 +137,13 @@ class Records:
         unread = pa.table({UNREAD: pa.array(map(BadRow.to_json, bad), pa.string())})
         return pa.concat_tables([rows, unread], promote_options="default")
 
-    def apart(
+    def split_bad(
         self, records: pa.Table, decoder: PayloadDecoder
     ) -> tuple[pa.Table, int, Iterator[BadRow]]:
         """The rows of a batch, how many of its records are bad, and which."""
-        found = self._decoded(records, decoder)
-        bad = (self._told(records, *one) for one in sorted(found.bad))
-        return self._rows(records, found), len(found.bad), bad
+        decoded = self._decoded(records, decoder)
+        bad = (self._bad_row(records, *one) for one in sorted(decoded.bad))
+        return self._rows(records, decoded), len(decoded.bad), bad
 
     def _decoded(self, records: pa.Table, decoder: PayloadDecoder) -> DecodedRows:
         decoded = decoder.decode(whole(records[VALUE]))
@@ -154,54 +154,54 @@ class Records:
             times = whole(rows[self.event_time]).cast(_INSTANT)
         first, after = _WINDOWS if self.windowed else _TIMES
         us = times.cast(pa.int64())
-        held = pc.and_(pc.greater_equal(us, first), pc.less(us, after))
-        if pc.all(held, min_count=0).as_py():
+        in_range = pc.and_(pc.greater_equal(us, first), pc.less(us, after))
+        if pc.all(in_range, min_count=0).as_py():
             return DecodedRows(rows, numbers, times, decoded.bad)
-        others = pc.invert(held)
+        others = pc.invert(in_range)
         wrong = zip(
             numbers.filter(others).to_pylist(),
             map(_out_of_range, us.filter(others).to_pylist()),
             strict=True,
         )
         return DecodedRows(
-            rows.filter(held),
-            numbers.filter(held),
-            times.filter(held),
+            rows.filter(in_range),
+            numbers.filter(in_range),
+            times.filter(in_range),
             (*decoded.bad, *dict(wrong).items()),
         )
 
-    def _rows(self, records: pa.Table, found: DecodedRows) -> pa.Table:
+    def _rows(self, records: pa.Table, decoded: DecodedRows) -> pa.Table:
         columns = []
         for field in self.held:
-            if (given := self.metadata.get(field.name)) is not None:
-                column = whole(records[given]).take(found.numbers)
+            if (metadata := self.metadata.get(field.name)) is not None:
+                column = whole(records[metadata]).take(decoded.numbers)
             else:
-                column = found.rows[field.name]
+                column = decoded.rows[field.name]
             columns.append(column.cast(field.type))
         seen = columns_seen(columns) if SEEN in self.beside else 0
-        columns += (self._beside(name, records, found, seen) for name in self.beside)
+        columns += (self._beside(name, records, decoded, seen) for name in self.beside)
         return pa.table(columns, names=list(self.names))
 
     def _beside(
-        self, name: str, records: pa.Table, found: DecodedRows, seen: int
+        self, name: str, records: pa.Table, decoded: DecodedRows, seen: int
     ) -> pa.Array:
         match name:
             case str() if name == SEEN:
-                return pa.repeat(pa.scalar(seen, pa.int64()), found.rows.num_rows)
+                return pa.repeat(pa.scalar(seen, pa.int64()), decoded.rows.num_rows)
             case str() if name == TIMESTAMP:
-                return found.times
+                return decoded.times
             case str() if name == WEIGHT:
-                return found.rows[WEIGHT]
+                return decoded.rows[WEIGHT]
             case str() if name == SEQUENCE:
-                return _sequence(records, found)
+                return _sequence(records, decoded)
             case str() if name == ARRIVAL:
-                return whole(records[ARRIVAL]).take(found.numbers)
+                return whole(records[ARRIVAL]).take(decoded.numbers)
             case _:
-                return pa.nulls(found.rows.num_rows, pa.string())
+                return pa.nulls(decoded.rows.num_rows, pa.string())
 
-    def _told(self, records: pa.Table, number: int, reason: str) -> BadRow:
-        told = records.select([PARTITION, OFFSET, VALUE])
-        record = told.slice(number, 1).to_pylist()[0]
+    def _bad_row(self, records: pa.Table, number: int, reason: str) -> BadRow:
+        columns = records.select([PARTITION, OFFSET, VALUE])
+        record = columns.slice(number, 1).to_pylist()[0]
         place = f"{self.topic}[{record[PARTITION]}] offset {record[OFFSET]}"
         return BadRow(
             place,
@@ -221,9 +221,9 @@ def _out_of_range(us: int) -> str:
     return f"its event time lies {where}, where windows cannot be"
 
 
-def _sequence(records: pa.Table, found: DecodedRows) -> pa.Array:
+def _sequence(records: pa.Table, decoded: DecodedRows) -> pa.Array:
     """The order in which changes were told: a document tells two at most, and those of
     one key are in one partition."""
-    offsets = whole(records[OFFSET]).take(found.numbers).to_numpy()
-    appends = whole(found.rows[WEIGHT]).to_numpy() > 0
+    offsets = whole(records[OFFSET]).take(decoded.numbers).to_numpy()
+    appends = whole(decoded.rows[WEIGHT]).to_numpy() > 0
     return pa.array(2 * offsets + appends.astype(np.int64))

@@ -130,8 +130,8 @@ class SinkRows:
 
     @property
     def _settled(self) -> tuple[str, ...]:
-        found = self.spec.settled
-        return self.spec.physical.names if found is None else found
+        settled = self.spec.settled
+        return self.spec.physical.names if settled is None else settled
 
     @property
     def _key_column(self) -> str | None:
@@ -196,17 +196,17 @@ class Merged:
 
     def records(self, changes: pa.Table) -> pa.Table:
         """The changes of each row as one document, the deletes first."""
-        found = documents(changes)
-        order = np.argsort(found[OP].to_numpy() != "d", kind="stable")
-        found = found.take(order)
-        new = found[AFTER].is_valid()
+        changed = documents(changes)
+        order = np.argsort(changed[OP].to_numpy() != "d", kind="stable")
+        changed = changed.take(order)
+        new = changed[AFTER].is_valid()
         beside = {
             name: pc.if_else(
                 new,
-                pc.struct_field(found[AFTER], name),
-                pc.struct_field(found[BEFORE], name),
+                pc.struct_field(changed[AFTER], name),
+                pc.struct_field(changed[BEFORE], name),
             )
             for name in (KEY, AT, PARTITION)
         }
-        texts = document_texts(found)
+        texts = document_texts(changed)
         return pa.table({VALUE: self.envelope.around(texts), **beside})

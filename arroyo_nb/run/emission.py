@@ -19,7 +19,7 @@ from typing import Any
 
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.kafka.emit.destination import EmitDestination, Outgoing
-from arroyo_nb.kafka.emit.rows import Made
+from arroyo_nb.kafka.emit.rows import RowRecord
 from arroyo_nb.run.background import BackgroundTask
 from arroyo_nb.run.interrupts import LOOK_S, STOP_S, Interrupted
 from arroyo_nb.run.observe.snapshot import RunState
@@ -194,7 +194,7 @@ class Emission(BackgroundTask):
         self,
         name: str,
         rows: Iterable[Any],
-        made: Callable[[Sequence[Any]], Sequence[Made]],
+        made: Callable[[Sequence[Any]], Sequence[RowRecord]],
         target: EmitDestination,
         pace: EmissionPace,
     ) -> None:
@@ -340,7 +340,7 @@ class Emission(BackgroundTask):
     def _arrival_us(self, number: int, began_s: float) -> int:
         return self._pace.arrival_us(number, time.monotonic() - began_s)
 
-    def _pieces(self, rows: Sequence[Any]) -> Iterator[Sequence[Made]]:
+    def _pieces(self, rows: Sequence[Any]) -> Iterator[Sequence[RowRecord]]:
         """Their records; where one makes none, those before it first."""
         try:
             yield self._made(rows)

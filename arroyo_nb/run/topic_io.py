@@ -87,7 +87,7 @@ def emit(
     with defer_interrupts() as interrupts:
         place = names.destination(target, wish, interrupts.check)
         pace = EmissionPace(wish.rate, there, held_back=not (there and place.is_tape))
-        emission = Emission(place.name, source, place.made, place.target, pace)
+        emission = Emission(place.name, source, place.records, place.target, pace)
         yield emission.start()
         if (there and wish.rate is None) if wait is None else wait:
             emission.wait_for(interrupts.check)

@@ -170,12 +170,12 @@ class TapeRecorder:
         decoder = reader.decoder()
         for number, found in self._tape.chunks(after["chunk"] if after else 0):
             records = self._records(found)
-            made, bad_rows, bad = reader.apart(records, decoder)
+            decoded, bad_rows, bad = reader.split_bad(records, decoder)
             if bad_rows and not self._drop:
                 raise refusal(next(bad))
             names = (*self._spec.physical.names, *reader.beside)
             sample = tuple(islice(bad, KEPT_BAD_ROWS))
-            rows = made.rename_columns(list(names))
+            rows = decoded.rename_columns(list(names))
             yield Chunk(rows, {"chunk": number}, bad_rows, sample)
 
     def _reader(self) -> Records:

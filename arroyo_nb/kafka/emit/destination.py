@@ -34,14 +34,14 @@ SETTINGS: Mapping[str, Any] = {
 
 
 class Outgoing(NamedTuple):
-    """A record on its way.
+    """A record that is sent.
 
     Attributes
     ----------
     timestamp_ms
         Its own time; None: when it is sent.
     arrival_us
-        When a tape is to say that it came, after the epoch.
+        When it arrived, as a tape says, in microseconds after the epoch.
     """
 
     value: bytes
@@ -72,10 +72,10 @@ class EmitDestination(Protocol):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Let go of what it holds."""
+        """Release what it holds."""
 
     def send(self, records: Iterable[Outgoing], stopped: Callable[[], bool]) -> None:
-        """Take some, as soon as there is room for them, or until it is stopped.
+        """Take some records, once there is room for them, or until it is stopped.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class EmitDestination(Protocol):
         """
 
     def finish(self, stopped: Callable[[], bool], *, failed: bool = False) -> None:
-        """See to it that all have arrived; not for long once it is stopped.
+        """Wait until all have arrived; not for long once it is stopped.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class EmitDestination(Protocol):
 
 
 class TopicTarget:
-    """A topic.
+    """Sends records to a topic.
 
     Parameters
     ----------
@@ -134,10 +134,10 @@ class TopicTarget:
 
     def send(self, records: Iterable[Outgoing], stopped: Callable[[], bool]) -> None:
         """Hand records to the client, which sends them in the background."""
-        wanted = takewhile(lambda _: not stopped(), records)
+        accepted = takewhile(lambda _: not stopped(), records)
         sent = (
             (value, key, ANY_PARTITION, NOW if at_ms is None else at_ms)
-            for value, key, at_ms, _ in wanted
+            for value, key, at_ms, _ in accepted
         )
         try:
             produce(self._producer, self._subject.topic, sent, stopped)
@@ -172,7 +172,7 @@ class TopicTarget:
 
 
 class TapeTarget:
-    """A tape, which is there once all is on it.
+    """Writes records on a tape, which appears at its path once it is whole.
 
     Parameters
     ----------

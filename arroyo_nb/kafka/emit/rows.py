@@ -1,4 +1,4 @@
-"""Rows that are emitted: one by one, and as records."""
+"""Rows that ``emit`` is given, one by one, and the records that they become."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS = 1_000
-"""How many rows of a DataFrame are made rows of Python at once."""
+"""How many rows of a DataFrame become rows of Python at once."""
 
 MILLISECOND = timedelta(milliseconds=1)
 
-Made: TypeAlias = tuple[bytes, bytes | None, int | None]
-"""What a row makes: the value, the key and the time of a record."""
+RowRecord: TypeAlias = tuple[bytes, bytes | None, int | None]
+"""The value, the key and the time of a record."""
 
 
 class RowRecords:
-    """Makes records of rows.
+    """Turns rows into records.
 
     Parameters
     ----------
     payloads
-        Makes their values.
+        Turns rows into the records' values.
     names
         The columns of rows that come without names; empty: none may.
     key, timestamp
@@ -61,20 +61,23 @@ class RowRecords:
         self._timestamp = timestamp
         self._declared = declared
 
-    def __call__(self, rows: Sequence[Any]) -> list[Made]:
+    def __call__(self, rows: Sequence[Any]) -> list[RowRecord]:
         """The records of some rows; texts and bytes are values already.
 
         Raises
         ------
         RunProblem
-            When a row makes none.
+            When a row cannot be a record.
         """
         named = [self._named(row) for row in rows]
         try:
-            written = iter(self._payloads([row for row in named if not _is_value(row)]))
+            # All payloads at once, as a declared table writes them in one pass.
+            payloads = iter(
+                self._payloads([row for row in named if not _is_value(row)])
+            )
             return [
                 (
-                    plain_payload(row) if _is_value(row) else next(written),
+                    plain_payload(row) if _is_value(row) else next(payloads),
                     self._key_of(row),
                     self._time_of(row),
                 )
@@ -114,7 +117,7 @@ class RowRecords:
             value = (aware - EPOCH) // MILLISECOND
         if value is None:
             return None
-        # The client takes what is not after 1970 for no time at all.
+        # The client takes a time that is not after 1970 for none at all.
         if not isinstance(value, int) or value <= 0:
             raise RunProblem(
                 f"'{self._timestamp}' is {value!r}, which is no time of a record",
@@ -140,12 +143,12 @@ class RowRecords:
 
 
 def incoming(rows: Any) -> tuple[Iterable[Any], bool]:
-    """The rows of what was handed in, one by one, and whether they are all there.
+    """The rows of a value, one by one, and whether their number is known.
 
     Raises
     ------
     RunProblem
-        When it has none.
+        When the value has no rows.
     """
     if isinstance(rows, str | bytes | Mapping) or not _has_rows(rows):
         raise RunProblem(

@@ -1,6 +1,6 @@
-"""What a name means where a topic is recorded or written: a table's topic, or a topic.
+"""What a name means to ``record`` and ``emit``: a table, a topic or the path of a tape.
 
-A topic without a table is reached as a table that declares nothing but it would be.
+A topic that no table declares is read as one whose table has no further options.
 """
 
 from __future__ import annotations
@@ -41,14 +41,15 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 @dataclass(frozen=True)
 class Names:
-    """What names may mean.
+    """Looks up what a name stands for.
 
     Parameters
     ----------
     tables
         Those that are declared; None: a name is a topic's.
     servers
-        Gives where topics are that no table declares; raises where none are.
+        Returns the brokers of topics that no table declares; raises where there are
+        none.
     local
         The broker there, where it is one of ours.
     """
@@ -60,7 +61,7 @@ class Names:
     def source(
         self, name: str, begin: str | None, check: Check
     ) -> tuple[ConnectorTable | None, KafkaStream]:
-        """The topic to be recorded, and its table where it has one.
+        """The topic to record, and its table where it has one.
 
         Parameters
         ----------
@@ -81,9 +82,9 @@ class Names:
         return None, stream_of_topic(servers, name, begin)
 
     def destination(
-        self, target: str | Path, wish: EmitOptions, check: Check
+        self, target: str | Path, options: EmitOptions, check: Check
     ) -> Destination:
-        """Where rows go that are emitted to a name or a path.
+        """Where emitted rows go: to a name or a path.
 
         Raises
         ------
@@ -91,12 +92,12 @@ class Names:
             When there is no such place, or it cannot be written.
         """
         if isinstance(target, Path):
-            return to_tape(target, wish)
+            return to_tape(target, options)
         if self.tables is not None and target in self.tables:
-            return to_table(self.tables.get(target), wish, check)
+            return to_table(self.tables.get(target), options, check)
         if self.tables is not None and looks_like_path(target):
-            return to_tape(Path(target), wish)
-        return to_topic(self.servers(), target, wish, self.local, check)
+            return to_tape(Path(target), options)
+        return to_topic(self.servers(), target, options, self.local, check)
 
 
 def topic_table(catalog: Catalog, name: str) -> ConnectorTable | None:
@@ -154,7 +155,7 @@ def stream_of_topic(servers: str, topic: str, begin: str | None = None) -> Kafka
     RunProblem
         When the client is not installed.
     """
-    options: Mapping[str, OptionValue] = {
+    table_options: Mapping[str, OptionValue] = {
         "bootstrap_servers": servers,
         "topic": topic,
         "auth.type": "none",
@@ -162,7 +163,7 @@ def stream_of_topic(servers: str, topic: str, begin: str | None = None) -> Kafka
     }
     connector = CONNECTORS.get("kafka")
     assert isinstance(connector, KafkaTable), "it is the one of Kafka"
-    return connector.stream(TableSpec("", Schema(), options))
+    return connector.stream(TableSpec("", Schema(), table_options))
 
 
 @dataclass(frozen=True)
@@ -191,11 +192,11 @@ class EmitOptions:
 
 @dataclass(frozen=True)
 class Destination:
-    """Where emitted rows go, and what makes records of them."""
+    """Where emitted rows go, and how they become records."""
 
     name: str
     target: EmitDestination
-    made: RowRecords
+    records: RowRecords
     is_tape: bool = False
 
 
@@ -212,14 +213,18 @@ def looks_like_path(target: str) -> bool:
     return "/" in target or os.sep in target or target.endswith(".tape")
 
 
-def to_tape(path: Path, wish: EmitOptions) -> Destination:
+def to_tape(path: Path, options: EmitOptions) -> Destination:
     """A tape that no table declares."""
     path = user_path(path)
-    return Destination(str(path), TapeTarget(path), wish.plain(), is_tape=True)
+    return Destination(str(path), TapeTarget(path), options.plain(), is_tape=True)
 
 
 def to_topic(
-    servers: str, topic: str, wish: EmitOptions, local: LocalBroker | None, check: Check
+    servers: str,
+    topic: str,
+    options: EmitOptions,
+    local: LocalBroker | None,
+    check: Check,
 ) -> Destination:
     """A topic that no table declares.
 
@@ -243,10 +248,10 @@ def to_topic(
         if local is None:
             raise missing_topic(subject, known)
         local.create_topic(topic)
-    return Destination(topic, TopicTarget(access, subject), wish.plain())
+    return Destination(topic, TopicTarget(access, subject), options.plain())
 
 
-def to_table(relation: Relation, wish: EmitOptions, check: Check) -> Destination:
+def to_table(relation: Relation, options: EmitOptions, check: Check) -> Destination:
     """The topic, or the tape, of a table.
 
     Raises
@@ -261,24 +266,24 @@ def to_table(relation: Relation, wish: EmitOptions, check: Check) -> Destination
             stream = stream_of_table(relation, check)
             subject = ErrorSubject.of(stream.spec, "write to")
             target = TopicTarget(stream.access, subject)
-            return Destination(relation.name, target, _declared(relation, wish))
+            return Destination(relation.name, target, _declared(relation, options))
         if connector == TAPE:
             path = Path(str(relation.spec.resolved().options["path"]))
-            made = _declared(relation, wish)
-            return Destination(relation.name, TapeTarget(path), made, is_tape=True)
+            records = _declared(relation, options)
+            return Destination(relation.name, TapeTarget(path), records, is_tape=True)
     raise RunProblem(
         f"rows cannot be emitted to '{relation.name}', which is no topic and no tape",
         hint="name a table of the connector 'kafka' or 'tape', or a topic",
     )
 
 
-def _declared(table: ConnectorTable, wish: EmitOptions) -> RowRecords:
+def _declared(table: ConnectorTable, options: EmitOptions) -> RowRecords:
     """Makes records of the rows of a table."""
     spec = table.spec
     columns = spec.record
     if not columns.names:  # a sink takes the columns that it is given
-        return wish.plain()
-    for name in filter(None, (wish.key, wish.timestamp)):
+        return options.plain()
+    for name in filter(None, (options.key, options.timestamp)):
         if name not in columns:
             raise RunProblem(
                 f"the table '{table.name}' has no column '{name}' to be written",
@@ -292,7 +297,7 @@ def _declared(table: ConnectorTable, wish: EmitOptions) -> RowRecords:
     return RowRecords(
         DeclaredPayloads(table.name, columns, spec.options, read=is_read),
         columns.names,
-        wish.key or key,
-        wish.timestamp or time,
-        {key, time} - {wish.key, wish.timestamp},
+        options.key or key,
+        options.timestamp or time,
+        {key, time} - {options.key, options.timestamp},
     )

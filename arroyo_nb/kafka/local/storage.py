@@ -1,7 +1,7 @@
 """The folder that a broker keeps its log in, formatted.
 
 Kafka wants it formatted by a tool of its own, which takes as long as the broker's
-start. What it writes depends on the version alone, so it is kept, and each broker
+start. What it writes depends on the version alone, so it is cached, and each broker
 gets a copy with a name of its own for its cluster.
 """
 
@@ -44,12 +44,12 @@ def format_storage(
     check
         Is called again and again; what it raises ends it.
     """
-    kept = _kept(jars)
-    if not is_own(kept):
+    cached = _cached_folder(jars)
+    if not is_own(cached):
         _run_tool(folder, settings, java, jars, check)
-        _keep(folder, kept)
+        _cache(folder, cached)
         return
-    shutil.copytree(kept, folder)
+    shutil.copytree(cached, folder)
     meta = folder / _META
     text = meta.read_text(encoding="utf-8")
     meta.write_text(
@@ -58,17 +58,17 @@ def format_storage(
     )
 
 
-def _kept(jars: Sequence[Path]) -> Path:
+def _cached_folder(jars: Sequence[Path]) -> Path:
     names = "\n".join(jar.name for jar in jars)
     key = hashlib.sha256(names.encode()).hexdigest()[:12]
     return cache_folder() / f"kafka-storage-{key}"
 
 
-def _keep(folder: Path, kept: Path) -> None:
-    part = kept.with_name(f"{kept.name}.part-{uuid.uuid4().hex[:8]}")
+def _cache(folder: Path, cached: Path) -> None:
+    part = cached.with_name(f"{cached.name}.part-{uuid.uuid4().hex[:8]}")
     with suppress(OSError):  # another process may have been faster
         shutil.copytree(folder, part)
-        part.rename(kept)
+        part.rename(cached)
     shutil.rmtree(part, ignore_errors=True)
 
 

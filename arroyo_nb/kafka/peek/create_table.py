@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import ConnectorTable
 
 
-def create_table(servers: str, topic: str, found: Guess) -> str:
+def create_table(servers: str, topic: str, guess: Guess) -> str:
     """A statement that declares the topic as a source, from its beginning.
 
     Parameters
@@ -33,7 +33,7 @@ def create_table(servers: str, topic: str, found: Guess) -> str:
         Where its broker is.
     topic
         Its name; that of the table is made from it.
-    found
+    guess
         What it holds.
     """
     options = {
@@ -43,13 +43,13 @@ def create_table(servers: str, topic: str, found: Guess) -> str:
         "type": "source",
         "source.offset": "earliest",
     }
-    return _declared(topic, options, found)
+    return _declared(topic, options, guess)
 
 
-def tape_table(topic: str, path: str, found: Guess) -> str:
+def tape_table(topic: str, path: str, guess: Guess) -> str:
     """A statement that declares a recording of a topic as a source."""
     options = {"connector": "tape", "path": path}
-    return _declared(topic, options, found)
+    return _declared(topic, options, guess)
 
 
 def tape_table_like(table: ConnectorTable, path: str) -> str:
@@ -65,32 +65,32 @@ def tape_table_like(table: ConnectorTable, path: str) -> str:
     return _create(written_name(table.name), written_columns(table), options)
 
 
-def _declared(topic: str, options: Mapping[str, str], found: Guess) -> str:
-    if found.format not in FORMATS.names:  # it is known, and not read yet
-        found = UNREAD
-    columns = [_column(field, field.name in found.key) for field in found.fields]
-    columns += _event_time(found)
-    options = {**options, "format": found.format, **found.options}
-    if found.columns:
-        options["bad_data"] = "drop" if found.odd else "fail"
+def _declared(topic: str, options: Mapping[str, str], guess: Guess) -> str:
+    if guess.format not in FORMATS.names:  # it is known, and not read yet
+        guess = UNREAD
+    columns = [_column(field, field.name in guess.key) for field in guess.fields]
+    columns += _event_time(guess)
+    options = {**options, "format": guess.format, **guess.options}
+    if guess.columns:
+        options["bad_data"] = "drop" if guess.odd else "fail"
     return _create(_table(topic), columns, options)
 
 
-def _event_time(found: Guess) -> list[str]:
-    """The watermark, and the column that it is for where that is made of a number."""
-    time = found.event_time
+def _event_time(guess: Guess) -> list[str]:
+    """The watermark, and the column that it is for: a generated one for a number."""
+    time = guess.event_time
     if time is None:
         return []
     column = instant = written_name(time.name)
-    made = []
+    generated = []
     if time.times:
-        taken = {field.name.lower() for field in found.fields}
+        taken = {field.name.lower() for field in guess.fields}
         column = next(name for name in _event_time_names() if name not in taken)
         instant = f"to_timestamp_{time.times}({instant})"
-        made = [f"{column} TIMESTAMP GENERATED ALWAYS AS ({instant}) STORED"]
+        generated = [f"{column} TIMESTAMP GENERATED ALWAYS AS ({instant}) STORED"]
     # The expression of a watermark is over what is read, not over generated columns.
     delay = _delay(time.disorder)
-    return [*made, f"WATERMARK FOR {column} AS {instant} - INTERVAL '{delay}'"]
+    return [*generated, f"WATERMARK FOR {column} AS {instant} - INTERVAL '{delay}'"]
 
 
 def _event_time_names() -> Iterator[str]:
@@ -119,8 +119,8 @@ def _delay(disorder: timedelta) -> str:
 
 def _create(name: str, columns: Sequence[str], options: Mapping[str, str]) -> str:
     listed = f" (\n{_lines(columns)}\n)" if columns else ""
-    given = [f"{_option(key)} = {written_text(text)}" for key, text in options.items()]
-    return f"CREATE TABLE {name}{listed} WITH (\n{_lines(given)}\n);"
+    pairs = [f"{_option(key)} = {written_text(text)}" for key, text in options.items()]
+    return f"CREATE TABLE {name}{listed} WITH (\n{_lines(pairs)}\n);"
 
 
 def _lines(parts: Sequence[str]) -> str:
