@@ -15,6 +15,7 @@ from topics import PASSWORD, USER, Topic
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.local import LocalBroker
+from arroyo_nb.kafka.peek.topics import sample
 
 ALL = "SELECT id FROM t"
 TOLD_S = 5
@@ -171,6 +172,65 @@ def test_secrets_are_nowhere(
     texts += (path.read_bytes().decode("utf-8", "replace") for path in files)
     assert not [text for text in texts if PASSWORD in text]
     assert not [text for text in texts[:4] if made.broker.sasl_servers in text]
+
+
+ROWS = "CREATE TABLE s WITH (connector = 'sample', dataset = 'airlines');\n"
+
+
+@pytest.fixture
+def told_by_each(session, tmp_path):
+    """What each path to a table's topic says, by its first line without the place."""
+
+    def tell(source, sink):
+        session.run(source)
+        tape = tmp_path / "a.tape"
+        paths = (
+            lambda: session.run(source + ALL),
+            lambda: session.run(f"{ROWS}{sink}INSERT INTO t SELECT name FROM s"),
+            lambda: session.head("t"),
+            lambda: session.record("t", tape),
+            lambda: session.emit("t", [{"id": 1}], wait=True),
+        )
+        said = []
+        for path in paths:
+            with pytest.raises(RunProblem) as told:
+                path()
+            said.append((told.value.message, told.value.hint))
+        return said
+
+    return tell
+
+
+def test_a_missing_topic_has_the_same_words_on_every_path(
+    new_topic, session, told_by_each, tmp_path
+):
+    made = new_topic()
+    name, servers = made.name + "x", made.broker.bootstrap_servers
+    sink = made.sink("", name="t", topic=name)
+    said = told_by_each(made.declared("id INT", topic=name), sink)
+    ((message, hint),) = set(said)
+    assert message == f"the topic '{name}' of the table 't' does not exist at {servers}"
+    assert "did you mean" in hint
+    for path in (
+        lambda: sample(servers, name, check=lambda: None),
+        lambda: session.record(name, tmp_path / "b.tape", servers=servers),
+        lambda: session.emit(name, [{"id": 1}], servers=servers),
+    ):
+        with pytest.raises(RunProblem) as told:
+            path()
+        of_no_table = message.replace(" of the table 't'", "")
+        assert (told.value.message, told.value.hint) == (of_no_table, hint)
+
+
+def test_wrong_credentials_have_the_same_words_on_every_path(new_topic, told_by_each):
+    made = new_topic()
+    sink = login(made, "canary-wrong", name="t", type="sink", source__offset=None)
+    said = told_by_each(login(made, "canary-wrong"), sink.replace("(id INT) ", ""))
+    ((message, hint),) = set(said)
+    at = made.broker.sasl_servers
+    refused = f"the broker at {at} refuses the login of the table 't'"
+    assert message == f"{refused}: wrong credentials"
+    assert hint == "check the user's name and the password"
 
 
 @pytest.fixture
