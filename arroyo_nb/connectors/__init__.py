@@ -25,7 +25,6 @@ from arroyo_nb.connectors._streams import FIRST_BATCH_RECORDS as FIRST_BATCH_REC
 from arroyo_nb.connectors._streams import Offsets as Offsets
 from arroyo_nb.connectors._streams import Stream as Stream
 from arroyo_nb.connectors._streams import TopicOffsets as TopicOffsets
-from arroyo_nb.connectors._streams import create_topic_hint as create_topic_hint
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.formats import FORMATS, payload_format
 from arroyo_nb.options import Holds, resolved

@@ -122,11 +122,3 @@ class Stream(Protocol):
 
     def options_between(self, first: Offsets, after: Offsets) -> Mapping[str, str]:
         """Spark's options for reading what lies between, once."""
-
-
-def create_topic_hint(topic: str) -> str:
-    """How a topic is made that is not there."""
-    return (
-        f"create it first: kafka-topics.sh --create --topic {topic}, or in a notebook "
-        f"session.emit('{topic}', rows)"
-    )

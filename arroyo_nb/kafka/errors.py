@@ -203,7 +203,7 @@ MESSAGES = (
         "choose another name, or use the topic as it is",
     ),
     ErrorMessage(
-        ("INVALID_TOPIC_EXCEPTION", "TOPIC_EXCEPTION"),
+        ("TOPIC_EXCEPTION",),
         "no topic can have the name '{name}'",
         "use at most 249 letters, digits, dots, underscores and hyphens",
     ),

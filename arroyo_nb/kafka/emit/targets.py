@@ -242,7 +242,7 @@ def to_topic(
     """
     access, subject = Access(servers), ErrorSubject(servers, topic, action="write to")
     if not _TOPIC.fullmatch(topic):
-        raise named_problem("INVALID_TOPIC_EXCEPTION", subject)
+        raise named_problem("TOPIC_EXCEPTION", subject)
     known = Cluster(access, subject).topics(check)
     if topic not in known:
         if local is None:

@@ -216,7 +216,7 @@ def test_where_a_run_begins(options, begin):
 @pytest.mark.parametrize(
     ("offsets", "message"),
     [
-        ("3:50", "names the partition 3, which the topic 't' does not have"),
+        ("3:50", "names the partition 3, which the topic 't' of the table 'x'"),
         ("1:9", "has no offset 9 in its partition 1"),
         ("1:91", "has no offset 91 in its partition 1"),
     ],

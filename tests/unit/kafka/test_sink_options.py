@@ -318,7 +318,10 @@ def test_who_is_on_the_way_up_is_asked_again():
         (KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "write in transactions"),
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, "write to the topic 't'"),
         (KafkaError.INVALID_TRANSACTION_TIMEOUT, "to be open for so long"),
-        (KafkaError.MSG_SIZE_TOO_LARGE, "is larger than the topic 't' takes"),
+        (
+            KafkaError.MSG_SIZE_TOO_LARGE,
+            "is larger than the topic 't' of the table 'out' takes",
+        ),
         (
             KafkaError._UNKNOWN_TOPIC,
             "the topic 't' of the table 'out' was deleted, or has lost",
@@ -387,7 +390,9 @@ def test_what_aborting_does_to_records_hides_no_reason(purging):
     with pytest.raises(RunProblem, match="not after the beginning of 1970"):
         list(sender(iter([batch(), batch(at_ms=-1)])))
     purging(KafkaError.MSG_SIZE_TOO_LARGE)
-    with pytest.raises(RunProblem, match="is larger than the topic 't' takes"):
+    with pytest.raises(
+        RunProblem, match="is larger than the topic 't' of the table 'out' takes"
+    ):
         list(sender(iter([batch()])))
 
 
