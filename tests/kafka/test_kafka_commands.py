@@ -14,6 +14,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from machine import allowed
+from shells import new_shell
 
 from arroyo_nb import kafka_commands
 from arroyo_nb.engine import Engine
@@ -30,9 +31,8 @@ INTERRUPT_S = 1.0
 class Shell:
     """A shell with the magics: runs a line, and says what it showed."""
 
-    def __init__(self, session: Session) -> None:
-        InteractiveShell.clear_instance()
-        self.shell = InteractiveShell.instance()
+    def __init__(self, shell: InteractiveShell, session: Session) -> None:
+        self.shell = shell
         self.magics = ArroyoMagics(self.shell, session)
         self.shell.register_magics(self.magics)
         self.error: BaseException | None = None
@@ -47,10 +47,10 @@ class Shell:
 
 @pytest.fixture
 def shell(engine: Engine) -> Iterator[Shell]:
-    made = Shell(Session(engine=engine))
-    yield made
-    made.magics.close()
-    InteractiveShell.clear_instance()
+    with new_shell() as current:
+        made = Shell(current, Session(engine=engine))
+        yield made
+        made.magics.close()
 
 
 def test_a_broker_is_started_told_and_stopped(shell: Shell) -> None:

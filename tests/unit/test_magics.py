@@ -13,6 +13,7 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
+from shells import new_shell
 
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import Direction, TableSpec
@@ -154,13 +155,11 @@ class Cells:
 def cells(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cells]:
     """A shell without a kernel: nobody looks at it."""
     monkeypatch.delenv("ARROYO_NB_HEADLESS", raising=False)
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    session = FakeSession()
-    load(shell, session)  # type: ignore[arg-type]
-    yield Cells(shell, session)
-    unload(shell)
-    InteractiveShell.clear_instance()
+    with new_shell() as shell:
+        session = FakeSession()
+        load(shell, session)  # type: ignore[arg-type]
+        yield Cells(shell, session)
+        unload(shell)
 
 
 def test_every_option_reaches_the_session(cells: Cells) -> None:

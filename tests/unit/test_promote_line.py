@@ -5,8 +5,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
+from shells import new_shell
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.jobs.spec import Origin
@@ -44,23 +44,21 @@ def line(monkeypatch, tmp_path):
     """Runs a cell in a shell whose session has one run; says what it shows."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
     engine = SimpleNamespace(warm_up=lambda: None)
     session = Session(engine=engine)
     catalog = plan_script(TICKS, Catalog()).catalog
     session._runs.add(FakeRun(plan_script(QUERY, catalog)))
-    load(shell, session)
+    with new_shell() as shell:
+        load(shell, session)
 
-    def run(code):
-        with capture_output() as captured:
-            done = shell.run_cell(code)
-        run.error = done.error_in_exec
-        return captured.outputs[0].data if captured.outputs else {}
+        def run(code):
+            with capture_output() as captured:
+                done = shell.run_cell(code)
+            run.error = done.error_in_exec
+            return captured.outputs[0].data if captured.outputs else {}
 
-    yield run
-    unload(shell)
-    InteractiveShell.clear_instance()
+        yield run
+        unload(shell)
 
 
 def test_a_promotion_shows_its_folder_what_was_found_and_the_command(line):
