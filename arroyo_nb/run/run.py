@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run.background import BackgroundTask
 from arroyo_nb.run.execution import Execution
+from arroyo_nb.run.lifecycle import Lifecycle
 from arroyo_nb.run.observe import late_rows
 from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
+from arroyo_nb.run.observe.input_rate import InputRate
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
 from arroyo_nb.run.option_values import playing_speed
 from arroyo_nb.run.prepare import PreparedRun, RunFolder
@@ -97,7 +99,11 @@ class Run(BackgroundTask):
         self.folder = place.path
         self._engine = engine
         self._playback = prepared.playback
-        self._execution = Execution(prepared, engine, place)
+        # One that is resumed goes on with its age, as with its rows.
+        lived_s = max((output.lived_s for output in self.outputs), default=0.0)
+        self._life = Lifecycle(lived_s)
+        self._input = InputRate(self.outputs[0], self.sources)
+        self._execution = Execution(prepared, engine, place, self._life, self._input)
 
     def __enter__(self) -> Run:
         return self
@@ -124,17 +130,17 @@ class Run(BackgroundTask):
     @property
     def state(self) -> RunState:
         """Where the run is: starting, running, finished, stopped or failed."""
-        return self._execution.state
+        return self._life.state
 
     @property
     def error(self) -> ArroyoError | None:
         """Why it failed."""
-        return self._execution.error
+        return self._life.error
 
     @property
     def note(self) -> str:
         """One line about where it is."""
-        return self._execution.note
+        return self._life.note
 
     @property
     def resumed(self) -> bool:
@@ -447,7 +453,7 @@ class Run(BackgroundTask):
         Its rows, watermark, windows and counts are those of one micro-batch, the newest
         whose progress is known.
         """
-        with self._execution.lock, self.outputs[0].lock:
+        with self._life.lock, self.outputs[0].lock:
             return build_snapshot(self, rows)
 
     def discard(self) -> Run:
@@ -474,22 +480,24 @@ class Run(BackgroundTask):
     @property
     def elapsed_s(self) -> float:
         """Seconds since the start, until the end."""
-        return self._execution.elapsed_s
+        return self._life.elapsed_s
 
     @property
     def running_s(self) -> float:
         """Seconds since its queries started, until the end; 0 before."""
-        return self._execution.running_s
+        return self._life.running_s
 
     @property
     def rows_in(self) -> int:
         """Rows that the first output has read so far."""
-        return self._execution.rows_in
+        return self._input.rows
 
     @property
     def rows_per_s(self) -> float:
         """Input rows a second, of the last two seconds; over all once it has ended."""
-        return self._execution.rows_per_s
+        if self.state.ended:
+            return self.rows_in / max(self.elapsed_s, 1e-3)
+        return self._input.rows_per_s
 
     def _what(self, output: int) -> str:
         """An output, as messages name it: by its table, where it has one."""

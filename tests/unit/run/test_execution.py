@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -10,10 +11,14 @@ import pytest
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.execution import Execution
+from arroyo_nb.run.lifecycle import Lifecycle
 from arroyo_nb.run.observe.snapshot import RunState
+from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
+from arroyo_nb.run.prepare import PreparedRun, RunFolder
 from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.run.stopping import StopMode
+from arroyo_nb.run.wind_down import WindDown
 from arroyo_nb.state.folder import StateFolder
 
 USED_UP = OSError(errno.EMFILE, "Too many open files")
@@ -22,31 +27,33 @@ USED_UP = OSError(errno.EMFILE, "Too many open files")
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Execution:
     """A run that goes on, of two outputs, as far as its end is concerned."""
-    run = Execution.__new__(Execution)
-    run.lock = Mock(__enter__=Mock(), __exit__=Mock(return_value=None))
-    run.state, run.note, run.error = RunState.RUNNING, "", None
-    run.outputs = tuple(Mock(spec=Output, gate=Mock(), sink=Mock()) for _ in "ab")
-    for output in run.outputs:
+    outputs = tuple(Mock(spec=Output, gate=Mock(), sink=Mock()) for _ in "ab")
+    for output in outputs:
         output.join.return_value = True
-    run.sources = Mock(spec=Sources)
-    run.sources.join.return_value = True
-    run._claim = Mock(spec=StateFolder)
-    run._engine = SimpleNamespace(restarts=0, alive=True, tidy=Mock())
-    run._generation, run._repeated, run._listeners = 0, [Mock()], (Mock(),)
-    run._begun, run._begun_s = True, 0.0
-    monkeypatch.setattr(run, "_watch_servers", lambda: None, raising=False)
+    sources = Mock(spec=Sources)
+    sources.join.return_value = True
+    prepared = PreparedRun("r", Mock(), RunOptions(), outputs, sources)
+    engine = SimpleNamespace(restarts=0, alive=True, tidy=Mock())
+    life = Lifecycle()
+    life.begin()
+    life.run("")
+    run = Execution(prepared, engine, RunFolder(Path("state")), life, Mock())
+    run._generation = 0
+    run._ending.claim = Mock(spec=StateFolder)
+    run._ending.repeated, run._ending.listeners = [Mock()], (Mock(),)
+    monkeypatch.setattr(WindDown, "watch_servers", lambda *_: None)
     return run
 
 
 @pytest.mark.parametrize(
     "step",
     [
-        lambda run: run._repeated[0],
+        lambda run: run._ending.repeated[0],
         lambda run: run.sources.close,
         lambda run: run.outputs[0].gate.abandon,
         lambda run: run.outputs[0].stop,
         lambda run: run.outputs[0].close,
-        lambda run: run._claim.note_files,
+        lambda run: run._ending.claim.note_files,
         lambda run: run._engine.tidy,
     ],
 )
@@ -55,31 +62,30 @@ def test_a_step_of_the_end_that_fails_keeps_none_from_the_others(
 ) -> None:
     step(run).side_effect = USED_UP
     run._end(RunState.FINISHED, "the sources have ended")
-    assert run.state is RunState.FAILED
-    assert isinstance(run.error, RunProblem)
-    assert "no file or connection can be opened any more" in run.error.message
+    assert run._life.state is RunState.FAILED
+    assert isinstance(run._life.error, RunProblem)
+    assert "no file or connection can be opened any more" in run._life.error.message
     for output in run.outputs:
         output.gate.abandon.assert_called_once()
         output.stop.assert_called_once()
         output.close.assert_called()
-    run._claim.note_files.assert_called_once_with(at_once=True)
-    run._claim.release.assert_called_once()
+    run._ending.claim.note_files.assert_called_once_with(at_once=True)
+    run._ending.claim.release.assert_called_once()
     run._engine.tidy.assert_called_once()
-    run._listeners[0].assert_called_once()
+    run._ending.listeners[0].assert_called_once()
 
 
 def test_a_run_fails_also_where_nobody_can_say_why(run: Execution, monkeypatch) -> None:
     monkeypatch.setattr(run._engine, "died", Mock(side_effect=USED_UP), raising=False)
     run._fail(RunProblem("it broke"))
-    assert run.state is RunState.FAILED
-    assert str(run.error) == "it broke"
-    run._claim.release.assert_called_once()
+    assert run._life.state is RunState.FAILED
+    assert str(run._life.error) == "it broke"
+    run._ending.claim.release.assert_called_once()
 
 
 def test_a_run_that_cannot_be_asked_to_end_fails(run: Execution) -> None:
-    run._stopping, run._options = None, SimpleNamespace(real_time=False)
     run._engine.died = Mock(return_value=None)
     run.outputs[0].end_after_batch.side_effect = RunProblem("no answer")
-    run._wind_down(StopMode.CHECKPOINT, "stopped")
-    assert run.state is RunState.FAILED
-    assert str(run.error) == "no answer"
+    run._end_soon(StopMode.CHECKPOINT, "stopped")
+    assert run._life.state is RunState.FAILED
+    assert str(run._life.error) == "no answer"

@@ -10,10 +10,11 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run import execution
-from arroyo_nb.run.execution import Execution
+from arroyo_nb.run import ending
 from arroyo_nb.run.options import FLUSH, JOB_FLUSH, RunOptions
 from arroyo_nb.run.prepare import RunFolder, prepare
+from arroyo_nb.run.query_starter import Heart, output_trigger
+from arroyo_nb.run.run import Run
 from arroyo_nb.run.sources.reader import SourcePosition
 from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.state.folder import StateFolder
@@ -128,18 +129,18 @@ WINDOWS = "SELECT tumble(INTERVAL '1s') AS w, count(*) AS n FROM ticks GROUP BY 
 )
 def test_live_changes_are_told_so_often(tmp_path, query, more, options, trigger):
     plan = plan_script(IMPULSE.format(more=more) + query, Catalog())
-    run = Execution(prepare("r", plan, options), None, RunFolder(tmp_path))
-    assert run._trigger(run.outputs[0]) == trigger
+    prepared = prepare("r", plan, options)
+    assert output_trigger(prepared, prepared.outputs[0]) == trigger
 
 
 def test_a_heart_waits_for_the_batch_that_reads_its_beat(tmp_path):
     plan = plan_script(IMPULSE.format(more="") + COUNTS + WINDOWS, Catalog())
-    run = Execution(prepare("r", plan, RunOptions()), None, RunFolder(tmp_path))
-    heartbeat = run._heartbeat(SimpleNamespace(heartbeat=lambda: tmp_path))
-    counts, windows = run.outputs
+    prepared = prepare("r", plan, RunOptions())
+    heart = Heart.of(prepared, SimpleNamespace(heartbeat=lambda: tmp_path))
+    counts, windows = prepared.outputs
 
     def beats():
-        run._beat(heartbeat)
+        heart.beat()
         return len(list(tmp_path.glob("*.txt")))
 
     assert [beats(), beats()] == [1, 1]
@@ -169,17 +170,18 @@ class Hanging:
 def test_the_run_keeps_its_folder_while_a_source_hangs(
     tmp_path, monkeypatch, eventually
 ):
-    monkeypatch.setattr(execution, "RECORDER_S", 0.01)
+    monkeypatch.setattr(ending, "RECORDER_S", 0.01)
     plan = plan_script(IMPULSE.format(more="") + COUNTS, Catalog())
-    run = Execution(prepare("r", plan, RunOptions()), None, RunFolder(tmp_path))
+    run = Run(prepare("r", plan, RunOptions()), None, RunFolder(tmp_path))
     source = Hanging()
     (feed,) = run.sources._feeds
     feed.recorder = source
-    run._claim = claim = StateFolder(tmp_path / "state", identity="", name="r")
+    end = run._execution._ending
+    end.claim = claim = StateFolder(tmp_path / "state", identity="", name="r")
     run.sources.start(claim)
     assert source.asked.wait(DEADLINE_S)
     run.sources.close()
-    run._release()
+    end.release()
 
     def is_free():
         try:

@@ -12,11 +12,11 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors._line_writers import FileWriter
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run import execution, output
-from arroyo_nb.run.execution import Execution
+from arroyo_nb.run import ending, output
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.prepare import RunFolder, prepare
+from arroyo_nb.run.run import Run
 
 SCRIPT = """
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
@@ -108,17 +108,18 @@ def test_a_batch_that_comes_after_the_close_is_refused(written, tmp_path):
 
 def test_the_run_keeps_its_folder_while_a_sink_hangs(written, monkeypatch):
     monkeypatch.setattr(output, "WRITE_S", 0.01)
-    monkeypatch.setattr(execution, "RECORDER_S", 0.01)
+    monkeypatch.setattr(ending, "RECORDER_S", 0.01)
     outputs = (written.output,)
-    run = Execution(
+    run = Run(
         prepare("r", written.plan, RunOptions(), outputs=outputs),
         None,
         RunFolder(None, temporary=True),
     )
     released = threading.Event()
-    run._claim = SimpleNamespace(release=released.set)
+    end = run._execution._ending
+    end.claim = SimpleNamespace(release=released.set)
     written.output.close()
-    run._release()
+    end.release()
     assert not released.is_set()
     written.go.set()
     assert released.wait(DEADLINE_S)

@@ -8,10 +8,10 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.prepare import RunFolder, prepare
+from arroyo_nb.run.run import Run
 from arroyo_nb.run.sources.sources import Sources
 
 SCRIPT = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
@@ -39,12 +39,12 @@ def started(tmp_path, monkeypatch):
             tidy=lambda: None,
         )
         plan = plan_script(SCRIPT, Catalog())
-        run = Execution(
+        run = Run(
             prepare("r", plan, RunOptions()),
             engine,
             RunFolder(tmp_path, temporary=temporary),
         )
-        run._start(copy_context())
+        run._execution._start(copy_context())
         assert run.state is RunState.FAILED
         return str(run.error)
 

@@ -26,8 +26,8 @@ def failed(tmp_path):
         engine,
         RunFolder(tmp_path),
     )
-    run._execution.error = RunProblem("broken")
-    run._execution.state = RunState.FAILED
+    run._life.error = RunProblem("broken")
+    run._life.state = RunState.FAILED
     return run
 
 
