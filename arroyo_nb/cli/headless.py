@@ -284,7 +284,7 @@ def _notes(run: Run) -> Iterator[str]:
             yield f"malformed: {source.dropped_rows:,} rows of '{source.name}' dropped"
     for name, notes in data_notes(run, FIT_S).items():
         yield from (f"odd rows of '{name}': {note}" for note in notes)
-    groups = sum(output.late_groups for output in run.outputs)
+    groups = sum(output.observation.late_groups for output in run.outputs)
     if groups:
         yield (
             f"late: rows left out of {groups:,} groups of a window that had closed "

@@ -69,7 +69,7 @@ class Ending:
         finally:
             life.stop_clock()
             for output in self._outputs:
-                output.lived_s = life.elapsed_s
+                output.observation.lived_s = life.elapsed_s
             life.end(state, note)
         for callback in self.listeners:
             try:

@@ -173,7 +173,8 @@ class Execution:
             output.size_batches(self.sources.topics(output.sink))
         self._input.look()
         if news:
-            self.sources.consumed((o.sink, o.reaches) for o in self.outputs)
+            read = ((o.sink, o.observation.positions) for o in self.outputs)
+            self.sources.consumed(read)
             for callback in self._ending.listeners:
                 callback()
             self._starter.claim.note_files()
@@ -207,7 +208,7 @@ class Execution:
         return all(
             output.is_complete
             or (
-                self.sources.is_read(output.places or {}, output.sink)
+                self.sources.is_read(output.observation.places or {}, output.sink)
                 and output.is_idle()
             )
             for output in self.outputs
@@ -263,5 +264,6 @@ class Execution:
 
 def _has_reached(output: Output, until: datetime) -> bool:
     """Whether rows took the watermark there: the end of a stream is no time."""
-    mark = naive(before_end(output.progress.watermark)) if output.progress else None
+    progress = output.observation.progress
+    mark = naive(before_end(progress.watermark)) if progress else None
     return mark is not None and mark >= until

@@ -103,12 +103,12 @@ def duration(value: str | timedelta | None) -> timedelta | None:
     return length
 
 
-def duration_text(length: timedelta) -> str:
+def duration_literal(length: timedelta) -> str:
     """A duration in the largest unit of which it is a whole number.
 
-    >>> duration_text(timedelta(minutes=90))
+    >>> duration_literal(timedelta(minutes=90))
     '90m'
-    >>> duration_text(timedelta(microseconds=1500))
+    >>> duration_literal(timedelta(microseconds=1500))
     '1.5ms'
     """
     length_ms = length / timedelta(milliseconds=1)

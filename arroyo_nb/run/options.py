@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from arroyo_nb.run.option_values import (
     duration,
-    duration_text,
+    duration_literal,
     ending,
     playing_speed,
     size_bytes,
@@ -195,12 +195,12 @@ OPTIONS = (
     RunOption("parallelism", "tasks that run at once", job_key="parallelism",
               in_python=False),
     RunOption("trigger", "least time between micro-batches, 250ms", duration,
-              duration_text, flag="--trigger", metavar="TIME", job_key="trigger"),
+              duration_literal, flag="--trigger", metavar="TIME", job_key="trigger"),
     RunOption("ttl", "forget keys of updating queries that are idle", duration,
-              duration_text, flag="--ttl", metavar="TIME", job_key="ttl"),
+              duration_literal, flag="--ttl", metavar="TIME", job_key="ttl"),
     RunOption("state_dir", "keep state here, and resume", _folder),
     RunOption("stop_after", "stop after a time, such as 30s or 5m", duration,
-              duration_text, flag="--for", metavar="TIME"),
+              duration_literal, flag="--for", metavar="TIME"),
     RunOption("until", "stop when the watermark reaches an event time, or topics where "
               "they end now", ending, flag="--until",
               metavar="'2013-01-01 12:00'|end"),

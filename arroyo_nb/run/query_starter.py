@@ -84,8 +84,8 @@ class Heart:
     def __init__(self, heartbeat: Heartbeat, outputs: Sequence[Output]) -> None:
         self.heartbeat = heartbeat
         self._outputs = outputs
-        # The newest batch of each query at the last beat.
-        self._beaten: list[int | None] = []
+        # The first batch of each query that was not done at the last beat.
+        self._beaten: list[int] = []
 
     @classmethod
     def of(cls, prepared: PreparedRun, claim: StateFolder) -> Heart | None:
@@ -98,7 +98,7 @@ class Heart:
     def beat(self) -> None:
         """Beat once all queries have ended a batch since the last time: a long batch
         must find the beats that it was to read."""
-        done = [o.progress.batch_id if o.progress else None for o in self._outputs]
+        done = [output.observation.next_batch for output in self._outputs]
         if not any(map(eq, done, self._beaten)):
             self.heartbeat.beat()
             self._beaten = done

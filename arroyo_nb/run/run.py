@@ -100,9 +100,9 @@ class Run(BackgroundTask):
         self._engine = engine
         self._playback = prepared.playback
         # One that is resumed goes on with its age, as with its rows.
-        lived_s = max((output.lived_s for output in self.outputs), default=0.0)
-        self._life = Lifecycle(lived_s)
-        self._input = InputRate(self.outputs[0], self.sources)
+        lived_s = (output.observation.lived_s for output in self.outputs)
+        self._life = Lifecycle(max(lived_s, default=0.0))
+        self._input = InputRate(self.outputs[0].observation, self.sources)
         self._execution = Execution(prepared, engine, place, self._life, self._input)
 
     def __enter__(self) -> Run:
@@ -150,7 +150,7 @@ class Run(BackgroundTask):
     @property
     def progress(self) -> TriggerProgress | None:
         """The newest micro-batch of the first output, as plain numbers."""
-        return self.outputs[0].progress
+        return self.outputs[0].observation.progress
 
     def start(self) -> Run:
         """Ask the engine to start it; returns at once.
@@ -404,9 +404,8 @@ class Run(BackgroundTask):
         """
         self._raise_once()
         what = self._what(output)
-        return late_rows.late_rows(
-            self._engine, self.outputs[output], self.sources, what
-        )
+        seen = self.outputs[output].observation
+        return late_rows.late_rows(self._engine, seen, self.sources, what)
 
     def bad(self, output: int = 0) -> pa.Table:
         """The bad records that an output left out where its tables say
@@ -432,7 +431,8 @@ class Run(BackgroundTask):
         and the result are exact.
         """
         self._raise_once()
-        return late_rows.windows_table(self.outputs[output], self._what(output))
+        seen = self.outputs[output].observation
+        return late_rows.windows_table(seen, self._what(output))
 
     def explain(self) -> str:
         """The plan of the script, pass by pass; and what is odd in the rows that came
@@ -453,7 +453,7 @@ class Run(BackgroundTask):
         Its rows, watermark, windows and counts are those of one micro-batch, the newest
         whose progress is known.
         """
-        with self._life.lock, self.outputs[0].lock:
+        with self._life.lock, self.outputs[0].observation.lock:
             return build_snapshot(self, rows)
 
     def discard(self) -> Run:

@@ -138,7 +138,9 @@ def test_bad_records_are_left_out_and_counted(session, source, made, eventually)
     declared = source.declared(COLUMNS, bad_data="drop")
     run = session.run(declared + made.sink("") + QUERY, **REAL_TIME)
     eventually(lambda: run.error or made.end() == 2, SOON_S)
-    eventually(lambda: run.error or run.outputs[0].dropped_rows["t"] == 2, SOON_S)
+    eventually(
+        lambda: run.error or run.outputs[0].observation.dropped_rows["t"] == 2, SOON_S
+    )
     found = [(row["origin"], row["offset"]) for row in run.bad().to_pylist()]
     assert found == [(source.name, 1), (source.name, 3)]
     run.stop()

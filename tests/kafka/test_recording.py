@@ -171,7 +171,7 @@ def test_the_same_rows_are_late(
         replay = session.run(as_tape(script, done[0]), wait=True, **options)
         assert sorted(replay.late()["id"].to_pylist()) == late
         assert closed(replay) == expected
-    assert replay.outputs[0].progress.batch_id + 1 >= chunks
+    assert replay.outputs[0].observation.progress.batch_id + 1 >= chunks
 
 
 def test_changes_are_the_same(new_topic, session, record, eventually):

@@ -107,11 +107,13 @@ def test_a_tape_is_stamped_with_the_declared_event_time(session):
 def test_late_groups_are_the_windows_that_late_rows_of_a_batch_missed(session):
     run = session.run(BY_HOUR, wait=True)
     (output,) = run.outputs
-    (trace,) = output.traces
+    (trace,) = output.observation.traces
     missed = [
         pane
         for batch in trace.late_batches
         for pane in batch.pane_rows
         if pane + trace.window.width <= batch.late_watermark
     ]
-    assert 0 < output.late_groups == len(missed) < output.late_rows
+    assert (
+        0 < output.observation.late_groups == len(missed) < output.observation.late_rows
+    )

@@ -110,7 +110,7 @@ def test_sessions_are_told_as_far_as_they_are_known(session, monkeypatch):
     call = worker.call
     monkeypatch.setattr(worker, "call", lambda *a: calls.append(a) or call(*a))
     late = run.late().num_rows
-    assert len(calls) == len(run.outputs[0].traces[0].late_batches) > 1
+    assert len(calls) == len(run.outputs[0].observation.traces[0].late_batches) > 1
     assert counted + late == ALL_FLIGHTS.num_rows
     assert 0 < late <= picture.late_rows
     assert picture.late_exact == (late == picture.late_rows)
@@ -461,7 +461,7 @@ def test_a_limit_of_time_counts_from_the_first_moment_of_running(session):
 def test_late_rows_whose_chunks_are_gone_are_told(session):
     run = session.run(PATIENT.format(delay="30 minutes") + BY_HOUR, wait=True)
     late = run.late().num_rows
-    batch = run.outputs[0].traces[0].late_batches[0]
+    batch = run.outputs[0].observation.traces[0].late_batches[0]
     ((first, _),) = batch.stretches.values()
     next(run.folder.rglob(f"chunk-{first + 1:08d}.parquet")).unlink()
     with pytest.warns(UserWarning, match="rows of 1 batches with late rows are gone"):

@@ -13,7 +13,7 @@ from microbatches import reader, run_to_end, sampled, write_chunks
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run.output import window_assigners
+from arroyo_nb.run.observe.query_observation import window_assigners
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.spark.observe import observed_input, read_observed

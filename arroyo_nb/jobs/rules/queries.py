@@ -17,7 +17,7 @@ from arroyo_nb.plan.nodes import (
     UpdatingRank,
 )
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
-from arroyo_nb.run.option_values import duration_text
+from arroyo_nb.run.option_values import duration_literal
 from arroyo_nb.sql.statements import SetOption
 
 _RANDOM = frozenset(("random", "uuid"))
@@ -44,9 +44,8 @@ def unbounded_state(job: LintedJob) -> Iterator[Hit]:
         *job.of(UpdatingRank),
         *job.of(UpdatingJoin),
     ):
-        said = (
-            f"each key is kept for {duration_text(job.plan.updating_ttl)}, the default"
-        )
+        ttl = duration_literal(job.plan.updating_ttl)
+        said = f"each key is kept for {ttl}, the default"
         yield Hit(said, node.span)
 
 

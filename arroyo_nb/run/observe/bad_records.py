@@ -34,11 +34,12 @@ def dropped_records(feeds: Sources, output: Output) -> pa.Table:
             "reason": pa.string(),
         }
     )
-    with output.lock:  # the counts and the records of one micro-batch
+    seen = output.observation
+    with seen.lock:  # the counts and the records of one micro-batch
         rows, dropped_rows = [], 0
         for name in dict.fromkeys(_table_names(output.sink)):
-            dropped_rows += output.dropped_rows[name] + feeds.dropped_rows(name)
-            bad = (*feeds.bad_rows(name), *output.bad.get(name, ()))
+            dropped_rows += seen.dropped_rows[name] + feeds.dropped_rows(name)
+            bad = (*feeds.bad_rows(name), *seen.bad.get(name, ()))
             rows += [_row(name, one) for one in bad]
     if dropped_rows > len(rows):
         warnings.warn(

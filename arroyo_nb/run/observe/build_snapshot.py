@@ -30,9 +30,10 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         How many of the newest result rows to include.
     """
     output = run.outputs[0]
-    progress, newest = output.progress, output.newest_batch
-    shown = output.shown
-    trace = output.traces[0] if output.traces else None
+    seen, all_seen = output.observation, [o.observation for o in run.outputs]
+    progress, newest = seen.progress, seen.newest_batch
+    shown = seen.shown
+    trace = seen.traces[0] if seen.traces else None
     names = output.sink.schema.names
     headers = dict(zip(names, output.sink.headers or names, strict=True))
     order = (replace(key, column=headers[key.column]) for key in output.sink.order)
@@ -45,22 +46,22 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         elapsed_s=run.elapsed_s,
         rows_in=run.rows_in,
         rows_out=sum(
-            o.shown.total_rows if o.shown else o.written_rows for o in run.outputs
+            o.shown.total_rows if o.shown else o.written_rows for o in all_seen
         ),
         rows_per_s=run.rows_per_s,
-        late_rows=sum(o.late_rows for o in run.outputs),
+        late_rows=sum(o.late_rows for o in all_seen),
         batch_id=newest.batch_id if newest else None,
         batch_ms=progress.batch_ms if progress else None,
         watermark=naive(newest.watermark) if newest else None,
-        max_event_time=naive(output.max_event_time),
+        max_event_time=naive(seen.max_event_time),
         windowed=output.sink.window is not None,
         window_text=window_text(output.sink.window),
         sessions=trace is not None and isinstance(trace.window, nodes.SessionWindow),
-        density=trace.density() if trace and output.aggregates[0].keys else (),
+        density=trace.density() if trace and seen.aggregates[0].keys else (),
         open_sessions=progress.open_sessions if progress else None,
         closed_sessions=trace.closed_sessions if trace else 0,
         windows=trace.windows() if trace else (),
-        history=output.history.points,
+        history=seen.history.points,
         sources=tuple(_sources(run)),
         columns=tuple(headers.values()),
         numeric=tuple(is_number(f.type) for f in output.sink.schema),
@@ -78,7 +79,7 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
         windows_cut=trace.forgotten if trace else 0,
         recorded_to=trace.cut_after if trace else None,
         exact=trace.exact if trace else True,
-        late_exact=all(t.late_exact for o in run.outputs for t in o.traces),
+        late_exact=all(t.late_exact for o in all_seen for t in o.traces),
         can_pause=run.can_pause and not run.state.ended,
         paused=run.sources.paused,
     )
@@ -136,7 +137,7 @@ def data_notes(run: Run, wait_s: float = 0.0) -> Mapping[str, tuple[str, ...]]:
 
     def fit(name: str) -> Fit:
         # Each output reads the same rows, sooner or later.
-        found = (output.fits.get(name, Fit()) for output in run.outputs)
+        found = (o.observation.fits.get(name, Fit()) for o in run.outputs)
         return max(found, key=attrgetter("rows"))
 
     return run.sources.fit_notes(fit, wait_s)
@@ -144,16 +145,16 @@ def data_notes(run: Run, wait_s: float = 0.0) -> Mapping[str, tuple[str, ...]]:
 
 def _sources(run: Run) -> Iterator[SourceProgress]:
     """The sources; tables that are looked up only where records were left out."""
-    first = run.outputs[0]
-    known = run.sources.sources(first.reaches_of_batch or {})
+    all_seen = [output.observation for output in run.outputs]
+    known = run.sources.sources(all_seen[0].positions_of_batch or {})
     notes = data_notes(run)
     streams = [source for source in known if not source.looked_up]
     for source in known:
-        dropped = [output.dropped_rows[source.name] for output in run.outputs]
+        dropped = [seen.dropped_rows[source.name] for seen in all_seen]
         # Of unusable event times each output that reads the source finds the same ones,
         # sooner or later; bad records of a store each finds by rows of its own.
         more = sum(dropped) if source.looked_up else max(dropped)
-        bad = (str(row) for o in run.outputs for row in o.bad.get(source.name, ()))
+        bad = (str(row) for seen in all_seen for row in seen.bad.get(source.name, ()))
         found = replace(
             source,
             dropped_rows=source.dropped_rows + more,
@@ -161,6 +162,6 @@ def _sources(run: Run) -> Iterator[SourceProgress]:
             notes=notes.get(source.name, ()),
         )
         if streams == [source]:  # its times are the query's, also where Spark made them
-            found = replace(found, max_event_time=naive(first.max_event_time))
+            found = replace(found, max_event_time=naive(all_seen[0].max_event_time))
         if found.dropped_rows or not found.looked_up:
             yield found

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from arroyo_nb.run.output import Output
+    from arroyo_nb.run.observe.query_observation import QueryObservation
     from arroyo_nb.run.sources.sources import Sources
 
 LOOKS = 20
@@ -19,28 +19,28 @@ class InputRate:
 
     Parameters
     ----------
-    output
-        The query.
+    query
+        What it did so far.
     sources
         They know which rows are ends of streams, and no data.
     """
 
-    def __init__(self, output: Output, sources: Sources) -> None:
-        self._output = output
+    def __init__(self, query: QueryObservation, sources: Sources) -> None:
+        self._query = query
         self._sources = sources
         self._looks: deque[tuple[float, int]] = deque(maxlen=LOOKS)
 
     @property
     def rows(self) -> int:
         """Rows so far, without the end-of-stream rows."""
-        output = self._output
-        if output.progress is None:
+        query = self._query
+        if query.progress is None:
             return 0
         # One that is resumed has read ends before, when its sources, which know them,
         # have not been opened yet.
-        ends = self._sources.ends_read(output.progress.places)
-        output.ends_read = max(output.ends_read, ends)
-        return max(0, output.input_rows - output.ends_read)
+        ends = self._sources.ends_read(query.progress.places)
+        query.ends_read = max(query.ends_read, ends)
+        return max(0, query.input_rows - query.ends_read)
 
     @property
     def rows_per_s(self) -> float:

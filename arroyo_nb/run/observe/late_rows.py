@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from arroyo_nb.engine import Engine
-    from arroyo_nb.run.output import Output
+    from arroyo_nb.run.observe.query_observation import QueryObservation
     from arroyo_nb.run.sources.sources import Sources
 
 NOTHING = TracedBatch(
@@ -43,7 +43,9 @@ UNION_BATCHES = 16
 """Batches asked for in one Spark job: few jobs, and plans that stay small."""
 
 
-def late_rows(engine: Engine, output: Output, feeds: Sources, what: str) -> pa.Table:
+def late_rows(
+    engine: Engine, observation: QueryObservation, feeds: Sources, what: str
+) -> pa.Table:
     """Each late row of an output, in the order of arrival. Spark is asked on the
     worker, which is free for others in between.
 
@@ -62,13 +64,13 @@ def late_rows(engine: Engine, output: Output, feeds: Sources, what: str) -> pa.T
     """
     import pyarrow as pa
 
-    _refuse_untraced(output, what)
-    if not output.traces:
+    _refuse_untraced(observation, what)
+    if not observation.traces:
         raise RunProblem(
             f"{what} puts no rows into windows: none can be late",
             hint="late rows are those whose tumble, hop or session has closed",
         )
-    for aggregate in output.aggregates:
+    for aggregate in observation.aggregates:
         if any(isinstance(below, nodes.Stateful) for below in walk(aggregate.input)):
             raise RunProblem(
                 f"the late rows of {what} cannot be listed: what came "
@@ -77,7 +79,9 @@ def late_rows(engine: Engine, output: Output, feeds: Sources, what: str) -> pa.T
             )
     found = [
         engine.worker.call(_late_table, engine, aggregate, batches, feeds)
-        for aggregate, trace in zip(output.aggregates, output.traces, strict=True)
+        for aggregate, trace in zip(
+            observation.aggregates, observation.traces, strict=True
+        )
         for batches in _groups(trace.late_batches)
     ]
     if gone := sum(missing for _, missing in found):
@@ -90,7 +94,7 @@ def late_rows(engine: Engine, output: Output, feeds: Sources, what: str) -> pa.T
     return pa.concat_tables((table for table, _ in found), promote_options="default")
 
 
-def windows_table(output: Output, what: str) -> pa.Table:
+def windows_table(observation: QueryObservation, what: str) -> pa.Table:
     """What :meth:`arroyo_nb.run.observe.trace.Trace.windows` tells, as a table.
 
     Raises
@@ -100,8 +104,8 @@ def windows_table(output: Output, what: str) -> pa.Table:
     """
     import pyarrow as pa
 
-    _refuse_untraced(output, what)
-    bars = [bar for trace in output.traces for bar in trace.windows()]
+    _refuse_untraced(observation, what)
+    bars = [bar for trace in observation.traces for bar in trace.windows()]
     time = pa.timestamp("us")
     return pa.table(
         {
@@ -115,8 +119,8 @@ def windows_table(output: Output, what: str) -> pa.Table:
     )
 
 
-def _refuse_untraced(output: Output, what: str) -> None:
-    if not output.is_traced:
+def _refuse_untraced(observation: QueryObservation, what: str) -> None:
+    if not observation.is_traced:
         raise RunProblem(
             f"nobody counted the rows of the windows of {what}",
             hint="session.run(..., traced=True) does",

@@ -27,7 +27,9 @@ USED_UP = OSError(errno.EMFILE, "Too many open files")
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Execution:
     """A run that goes on, of two outputs, as far as its end is concerned."""
-    outputs = tuple(Mock(spec=Output, gate=Mock(), sink=Mock()) for _ in "ab")
+    outputs = tuple(
+        Mock(spec=Output, gate=Mock(), sink=Mock(), observation=Mock()) for _ in "ab"
+    )
     for output in outputs:
         output.join.return_value = True
     sources = Mock(spec=Sources)

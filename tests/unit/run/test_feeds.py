@@ -144,11 +144,11 @@ def test_a_heart_waits_for_the_batch_that_reads_its_beat(tmp_path):
         return len(list(tmp_path.glob("*.txt")))
 
     assert [beats(), beats()] == [1, 1]
-    counts.progress = SimpleNamespace(batch_id=0)
+    counts.observation.progress = SimpleNamespace(batch_id=0)
     assert [beats(), beats()] == [2, 2]
-    windows.progress = SimpleNamespace(batch_id=0)  # does not hear it
+    windows.observation.progress = SimpleNamespace(batch_id=0)  # does not hear it
     assert beats() == 2
-    counts.progress = SimpleNamespace(batch_id=7)
+    counts.observation.progress = SimpleNamespace(batch_id=7)
     assert beats() == 3
 
 

@@ -12,7 +12,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors._line_writers import FileWriter
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.run import ending, output
+from arroyo_nb.run import ending, sink_writer
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
 from arroyo_nb.run.prepare import RunFolder, prepare
@@ -34,16 +34,20 @@ class Written:
         self.plan = plan_script(SCRIPT.format(self.path), Catalog())
         (sink,) = self.plan.sinks
         self.output = Output(sink, keep=False, write=True, traced=False)
-        self.output._context = copy_context()
-        self.writer = self.output._writer = self.output._make_writer(folder)
+        self.writer = self.open(folder)
         self.writer._lines = SimpleNamespace(of=self._lines)
         self.begun, self.go = threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self.write, args=(0,))
         self.thread.start()
         assert self.begun.wait(DEADLINE_S)
 
+    def open(self, folder):
+        writer = self.output._make_writer(folder)
+        self.output._sink.open(writer, copy_context())
+        return writer
+
     def write(self, batch_id):
-        self.output._write_batch(self.writer, None, batch_id)
+        self.output._sink.write(self.writer, None, batch_id)
 
     def _lines(self, _batch):
         yield b"1\n"
@@ -69,7 +73,7 @@ def test_a_batch_that_is_being_written_comes_before_the_close(
 ):
     closing = threading.Thread(target=written.output.close)
     closing.start()
-    eventually(lambda: written.output._writer is None)
+    eventually(lambda: not written.output._sink.is_open)
     with pytest.raises(RunProblem, match="is being written by"):
         written.another(tmp_path / "early")
     written.go.set()
@@ -82,7 +86,7 @@ def test_a_batch_that_is_being_written_comes_before_the_close(
 def test_a_hanging_batch_does_not_hold_up_the_end_and_keeps_its_file(
     written, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(output, "WRITE_S", 0.01)
+    monkeypatch.setattr(sink_writer, "WRITE_S", 0.01)
     written.output.close()
     assert not written.output.join(0)
     with pytest.raises(RunProblem, match="is being written by"):
@@ -99,15 +103,15 @@ def test_a_batch_that_comes_after_the_close_is_refused(written, tmp_path):
     # A run that goes on has the same output, and another writer.
     state = tmp_path / "resumed"
     state.mkdir()
-    written.output._writer = again = written.output._make_writer(state)
+    again = written.open(state)
     with pytest.raises(RunProblem, match="let go of its sink"):
         written.write(1)
-    assert written.output.error is None
+    assert written.output._sink.error is None
     again.close()
 
 
 def test_the_run_keeps_its_folder_while_a_sink_hangs(written, monkeypatch):
-    monkeypatch.setattr(output, "WRITE_S", 0.01)
+    monkeypatch.setattr(sink_writer, "WRITE_S", 0.01)
     monkeypatch.setattr(ending, "RECORDER_S", 0.01)
     outputs = (written.output,)
     run = Run(
@@ -131,7 +135,7 @@ def test_a_batch_that_is_cancelled_as_its_query_ends_is_no_failure(tmp_path, tol
     (sink,) = plan_script(SCRIPT.format(tmp_path / "rows.json"), Catalog()).sinks
     ended = Output(sink, keep=False, write=True, traced=False)
     ended._query = SimpleNamespace(isActive=False, exception=lambda: told)
-    ended.error = RunProblem("interrupted")
-    assert ended.failure() is ended.error
+    ended._sink.error = RunProblem("interrupted")
+    assert ended.failure() is ended._sink.error
     ended._last_batch = True
-    assert ended.failure() is (ended.error if told else None)
+    assert ended.failure() is (ended._sink.error if told else None)

@@ -45,10 +45,10 @@ def test_a_picture_tells_what_was_let_go(tmp_path, monkeypatch):
     plain.preview.put(pa.table({"counter": [7]}), 0)
     assert run.snapshot().rows_out == 0  # before the progress of their batch is known
     for output in run.outputs:
-        output._written.append((0, output.preview.state()))
-        output._take(TriggerProgress(0, 1.0, None))
+        output.observation.write(0, None)
+        output.observation._take(TriggerProgress(0, 1.0, None))
     first = TracedBatch(0, 0.0, None, EPOCH, {}, None)
-    windowed.traces[0].add(replace(first, batch_id=1, exact=False))
+    windowed.observation.traces[0].add(replace(first, batch_id=1, exact=False))
     picture = run.snapshot()
     assert picture.more_outputs == 1
     assert (picture.rows_kept, picture.rows_cut, picture.rows_out) == (2, 1, 4)
@@ -83,7 +83,8 @@ def test_what_any_output_dropped_is_told(tmp_path):
         SourceProgress("ticks", 9, None, timedelta(), bounded=True, dropped_rows=1),
     )
     first, second = run.outputs
-    first.dropped_rows["ticks"], second.dropped_rows["ticks"] = 2, 4
+    first.observation.dropped_rows["ticks"] = 2
+    second.observation.dropped_rows["ticks"] = 4
     assert [s.dropped_rows for s in run.snapshot().sources] == [5]
 
 
@@ -97,8 +98,8 @@ def test_a_table_that_is_looked_up_is_told_where_records_were_left_out(tmp_path)
     bad_rows = [BadRow(name, "x", "why") for name in "ab"]
     for output, bad in zip(run.outputs, bad_rows, strict=True):
         observed = {"dropped:0:users": {"rows": 2, "bad": [bad.to_json()]}}
-        output._take(TriggerProgress(0, 1.0, None, observed=observed))
-        output._take(TriggerProgress(1, 1.0, None, observed=observed))
+        output.observation._take(TriggerProgress(0, 1.0, None, observed=observed))
+        output.observation._take(TriggerProgress(1, 1.0, None, observed=observed))
     (told,) = run.snapshot().sources
     assert told == replace(users, dropped_rows=8, bad=("a: why: x", "b: why: x"))
 
@@ -110,7 +111,7 @@ def test_a_sample_of_dropped_records_says_how_many_there_were(tmp_path):
     assert run.bad(1).num_rows == 0
     bad = BadRow("t[2] offset 7", "{", "invalid JSON", "t", 2, 7).to_json()
     observed = {"dropped:0:ticks": {"rows": 4, "bad": [bad]}}
-    run.outputs[1]._take(TriggerProgress(0, 1.0, None, observed=observed))
+    run.outputs[1].observation._take(TriggerProgress(0, 1.0, None, observed=observed))
     with pytest.warns(UserWarning, match="^1 of 4 dropped records"):
         (row,) = run.bad(1).to_pylist()
     assert list(row.values()) == ["ticks", "t", 2, 7, None, "{", "invalid JSON"]
@@ -129,11 +130,15 @@ def test_a_run_that_is_resumed_stands_where_its_checkpoint_does(tmp_path):
     run.sources.sources = lambda reaches: asked.append(reaches) or ()
     assert (run.snapshot().batch_id, run.snapshot().watermark) == (None, None)
     at = datetime(2013, 2, 8, 11, 12, tzinfo=UTC)
-    run.outputs[0].resumed_after = LoggedBatch(4, at, {"topic orders": {0: 20000}})
+    run.outputs[0].observation.resumed_after = LoggedBatch(
+        4, at, {"topic orders": {0: 20000}}
+    )
     picture = run.snapshot()
     assert (picture.batch_id, picture.watermark) == (4, at.replace(tzinfo=None))
     assert asked[-1]["topic orders"] == SourcePosition({0: 20000})
     now = {"topic orders": {0: 20001}}
-    run.outputs[0]._take(TriggerProgress(5, 1.0, None, places=now, first_places=now))
+    run.outputs[0].observation._take(
+        TriggerProgress(5, 1.0, None, places=now, first_places=now)
+    )
     assert (run.snapshot().batch_id, run.snapshot().watermark) == (5, None)
     assert asked[-1]["topic orders"].place == {0: 20001}

@@ -1,0 +1,280 @@
+"""What a streaming query did so far, batch by batch, as its progress tells it.
+
+Spark tells of a batch some time after its rows are written. What the writer knows of it
+until then (rows, waiting time, the kept rows) is noted here by the batch's number, and
+taken over together with the progress: who holds the lock sees one batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from arroyo_nb.plan import nodes
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.run.observe.history import History
+from arroyo_nb.run.observe.progress import (
+    LoggedBatch,
+    TriggerProgress,
+    logged_watermark,
+)
+from arroyo_nb.run.observe.snapshot import MarkPoint, before_end, naive
+from arroyo_nb.run.observe.trace import Trace, TracedBatch
+from arroyo_nb.run.observe.vitals import Took
+from arroyo_nb.run.results.preview_state import PreviewState
+from arroyo_nb.run.sources.reader import OffsetRanges, SourceOffsets, SourcePosition
+from arroyo_nb.schema import EPOCH
+from arroyo_nb.spark.bad_rows import DROPPED, read_bad_rows
+from arroyo_nb.spark.observe import WRITTEN, read_fits, read_observed
+from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow
+from arroyo_nb.tape.fit import Fit
+
+if TYPE_CHECKING:
+    from arroyo_nb.run.results.preview import Preview
+
+
+class QueryObservation:
+    """The counts, windows and history of one query.
+
+    Attributes
+    ----------
+    progress
+        Its newest batch.
+    resumed_after
+        The newest batch of an earlier run, which it goes on after.
+    written_rows
+        Rows that its batches have written, of an updating query changes.
+    took
+        How long its batches took.
+    ended_s
+        When its newest batch ended, on the monotonic clock; of a query without one yet,
+        when that was started.
+    is_traced
+        Whether the rows of its windows are counted.
+    ends_read
+        How many end-of-stream rows are among those that it has read.
+    lived_s
+        For how many seconds the runs that it was of have gone on, once one has ended.
+    places
+        How far it has read each source, in earlier runs too; None before its first
+        trigger.
+    lock
+        Held while a batch's progress is taken over: who holds it sees one batch.
+    shown
+        The kept rows as they were after the newest batch whose progress is known; None
+        where none are kept.
+
+    Parameters
+    ----------
+    sink
+        What the query writes.
+    traced
+        Whether the rows of windows are counted (see :mod:`arroyo_nb.spark.observe`).
+    preview
+        Keeps its rows; None: nothing does.
+    """
+
+    def __init__(self, sink: nodes.Sink, *, traced: bool, preview: Preview | None):
+        self.lock = RLock()
+        self.is_traced = traced
+        self.aggregates = tuple(window_assigners(sink)) if traced else ()
+        self.traces = tuple(
+            Trace(node.assign) for node in self.aggregates if node.assign is not None
+        )
+        self.progress: TriggerProgress | None = None
+        self.resumed_after: LoggedBatch | None = None
+        self.places: SourceOffsets | None = None
+        self.max_event_time: datetime | None = None
+        self.history = History()
+        self.shown = preview.state() if preview is not None else None
+        self.source_rows: Counter[str] = Counter()
+        self.late_groups = 0
+        self.written_rows = 0
+        self.took = Took()
+        self.ends_read = 0
+        self.lived_s = 0.0
+        self.dropped_rows: Counter[str] = Counter()
+        self.bad: dict[str, tuple[BadRow, ...]] = {}
+        self.fits: dict[str, Fit] = {}
+        self.ended_s = time.monotonic()
+        self._preview = preview
+        self._started_s = self.ended_s
+        self._elapsed_s = 0.0
+        self._checkpoint: Path | None = None
+        # By batch, until Spark tells of it: how long it was held, what it wrote.
+        self._held_s: dict[int, float] = {}
+        self._counted: dict[int, int] = {}
+        # The kept rows after each batch that was written.
+        self._written: deque[tuple[int, PreviewState]] = deque()
+
+    def start(self, checkpoint: Path) -> None:
+        """Note that the query is about to be started on a checkpoint. One that is
+        resumed goes on with its rows, its trace and its own clock."""
+        self._started_s = time.monotonic() - self._elapsed_s
+        self._checkpoint = checkpoint
+        self.resumed_after = LoggedBatch.newest(checkpoint)
+        self.ended_s = time.monotonic()
+
+    def show_kept(self) -> None:
+        """Show the rows of before at once, where no batch of this run has come."""
+        if self.progress is None and self._preview is not None:
+            self.shown = self._preview.state()
+
+    def hold(self, batch_id: int, held_s: float) -> None:
+        """Note how long a batch was held before it was written."""
+        self._held_s[batch_id] = held_s
+
+    def write(self, batch_id: int, rows: int | None) -> None:
+        """Note that a batch was written, and with how many rows, where that is known;
+        on the thread that wrote it."""
+        if rows is not None:
+            self._counted[batch_id] = rows
+        if self._preview is not None:
+            self._written.append((batch_id, self._preview.state()))
+
+    @property
+    def next_batch(self) -> int:
+        """The number of the first batch that is not taken over."""
+        return self.progress.batch_id + 1 if self.progress else 0
+
+    @property
+    def late_rows(self) -> int:
+        """Rows that came after a window of theirs had closed, each counted once for
+        each aggregate, however many windows it missed; of sessions at most so many."""
+        return sum(trace.late_rows for trace in self.traces)
+
+    @property
+    def input_rows(self) -> int:
+        """Rows that it has read, the end-of-stream row among them."""
+        return self.source_rows.total()
+
+    @property
+    def positions(self) -> Mapping[str, SourcePosition] | None:
+        """How far it has come in each source; None before its first trigger."""
+        return self._positions(self.places)
+
+    @property
+    def positions_of_batch(self) -> Mapping[str, SourcePosition] | None:
+        """How far it had come with its newest batch, which may be of an earlier run;
+        None before that."""
+        newest = self.newest_batch
+        return self._positions(newest.places if newest else None)
+
+    @property
+    def newest_batch(self) -> TriggerProgress | LoggedBatch | None:
+        """Its newest batch, of this run or else of an earlier one."""
+        return self.progress or self.resumed_after
+
+    def _positions(
+        self, places: SourceOffsets | None
+    ) -> Mapping[str, SourcePosition] | None:
+        if places is None:
+            return None
+        rows = self.source_rows
+        return {key: SourcePosition(place, rows[key]) for key, place in places.items()}
+
+    def count_committed(self) -> None:
+        """Count the batches of which an engine that died has not told any more: those
+        that are committed, as the others come again."""
+        if self._checkpoint is None:
+            return
+        for batch_id, rows in tuple(self._counted.items()):
+            if (self._checkpoint / "commits" / str(batch_id)).exists():
+                self.written_rows += rows
+            del self._counted[batch_id]
+
+    def take_over(self, batches: Sequence[TriggerProgress]) -> None:
+        """Take over the progress of batches, in their order; on the worker."""
+        with self.lock:
+            for progress in batches:
+                self._take(progress)
+
+    def _take(self, progress: TriggerProgress) -> None:
+        held_ms = 1000 * self._held_s.pop(progress.batch_id, 0.0)
+        progress = replace(progress, batch_ms=max(0.0, progress.batch_ms - held_ms))
+        late_watermark = self._watermark_before(progress)
+        self.ended_s = time.monotonic()
+        self._elapsed_s = self.ended_s - self._started_s
+        self.took.add(progress.batch_ms / 1000)
+        self.written_rows += self._rows_written(progress)
+        for index, trace in enumerate(self.traces):
+            observed = read_observed(progress.observed, index)
+            self._advance(observed.max_event_time)
+            trace.add(
+                TracedBatch(
+                    batch_id=progress.batch_id,
+                    elapsed_s=self._elapsed_s,
+                    watermark=progress.watermark,
+                    late_watermark=late_watermark,
+                    stretches=_read_in(progress),
+                    max_event_time=self.max_event_time,
+                    pane_rows=observed.pane_rows,
+                    exact=observed.exact,
+                    closed_sessions=observed.closed_sessions,
+                    sessions=observed.sessions,
+                )
+            )
+        self._advance(progress.max_event_time)
+        self.history.add(
+            MarkPoint(
+                progress.batch_id,
+                self._elapsed_s,
+                naive(self.max_event_time),
+                naive(progress.watermark),
+            )
+        )
+        for name, values in progress.observed.items():
+            if name.startswith(DROPPED) and values["rows"]:
+                _, _, table = name.removeprefix(DROPPED).partition(":")
+                self.dropped_rows[table] += values["rows"]
+                kept = (*self.bad.get(table, ()), *read_bad_rows(values["bad"]))
+                self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
+        for table, fit in read_fits(progress.observed):
+            self.fits[table] = self.fits.get(table, Fit()) + fit
+        self.source_rows.update(progress.source_rows)
+        self.late_groups += progress.late_groups
+        while self._written and self._written[0][0] <= progress.batch_id:
+            _, self.shown = self._written.popleft()
+        self.progress = progress
+
+    def _rows_written(self, progress: TriggerProgress) -> int:
+        """As the writer of a batch says, else Spark, on their way or in its sink."""
+        observed = progress.observed.get(WRITTEN)
+        counts = (
+            self._counted.pop(progress.batch_id, None),
+            observed["rows"] if observed else None,
+            progress.written_rows,
+        )
+        return int(next((count for count in counts if count is not None), 0))
+
+    def _watermark_before(self, progress: TriggerProgress) -> datetime:
+        """The watermark of the batch before, which decides what is late in this one."""
+        before = self.progress
+        if before is not None and before.batch_id == progress.batch_id - 1:
+            return before.watermark or EPOCH
+        if self._checkpoint is None or progress.batch_id == 0:
+            return EPOCH
+        return logged_watermark(self._checkpoint, progress.batch_id - 1) or EPOCH
+
+    def _advance(self, seen: datetime | None) -> None:
+        # The end-of-stream row is not an event.
+        if (seen := before_end(seen)) is not None:
+            self.max_event_time = max(self.max_event_time or seen, seen)
+
+
+def window_assigners(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:
+    """The aggregates that put rows into windows, as lowering numbers them."""
+    for node in walk(sink):
+        if isinstance(node, nodes.WindowAggregate) and node.assign is not None:
+            yield node
+
+
+def _read_in(progress: TriggerProgress) -> OffsetRanges:
+    first = progress.first_places
+    return {name: (first[name], end) for name, end in progress.places.items()}
