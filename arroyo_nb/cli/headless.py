@@ -38,10 +38,10 @@ from arroyo_nb.state import copies
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from arroyo_nb.jobs.resume import Prepared
     from arroyo_nb.jobs.spec_file import JobFile
     from arroyo_nb.plan import Plan
     from arroyo_nb.run.run import Run
+    from arroyo_nb.state.resume import Prepared
 
 STATUS_S = 0.2
 """How often a terminal is told where a run is."""
@@ -90,7 +90,7 @@ class JobLaunch:
         How a signal stops it, where ``arroyo-nb stop`` says nothing else.
     changed
         What becomes of its state where the job was changed since: a value of
-        :class:`arroyo_nb.jobs.resume.OnIncompatible`.
+        :class:`arroyo_nb.state.resume.OnIncompatible`.
     submitted
         Run it on the Spark of the spark-submit that started this process.
     """
@@ -165,8 +165,9 @@ def _prepared(
 ) -> Prepared:
     """Have the folder of a job's run ready, and tell what a person should know."""
     from arroyo_nb.jobs.compatibility import JobVersion
-    from arroyo_nb.jobs.resume import OnIncompatible, prepare
+    from arroyo_nb.jobs.resume import prepare
     from arroyo_nb.jobs.versions import other_versions
+    from arroyo_nb.state.resume import OnIncompatible
 
     for note in other_versions(job.spec.packages):
         events.note(note)

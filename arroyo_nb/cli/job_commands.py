@@ -20,7 +20,7 @@ from arroyo_nb.cli import notebook_file
 from arroyo_nb.cli.notebook_file import PlannedCell
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, folder, owner, spec_file, transfer
-from arroyo_nb.jobs.compatibility import JobVersion, Outcome, judge
+from arroyo_nb.jobs.compatibility import JobVersion, judge
 from arroyo_nb.jobs.promotion import promoted
 from arroyo_nb.jobs.review import review
 from arroyo_nb.jobs.runner.counts import read_progress
@@ -31,6 +31,7 @@ from arroyo_nb.plan import Plan
 from arroyo_nb.plan.explain.page import streaming_plan
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.stopping import StopMode
+from arroyo_nb.state.compatibility import Outcome
 
 Say: TypeAlias = Callable[[str], None]
 GOOD, BAD = 0, 1
@@ -96,7 +97,9 @@ def promote(
 def attach(path: Path, *, say: Say) -> int:
     """Stop a job, and say what goes on with it in a notebook."""
     job = spec_file.load(path)
-    stopped = transfer.take(job, _told_while_waiting(transfer.state_of(job), say))
+    stopped = transfer.import_state(
+        job, _told_while_waiting(transfer.state_of(job), say)
+    )
     name = job.spec.name
     who = "was not running" if stopped is None else f"stopped, process {stopped.pid}"
     say(f"'{name}' {who}; its state is in {transfer.state_of(job)}")

@@ -17,7 +17,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import SPEC, owner, spec_file
 from arroyo_nb.jobs.compatibility import JobVersion
 from arroyo_nb.jobs.folder import Promotion, before, promote
-from arroyo_nb.jobs.resume import OnIncompatible, judged, kept, refuse
+from arroyo_nb.jobs.resume import judged, kept
 from arroyo_nb.jobs.spec import STATE, Origin
 from arroyo_nb.jobs.targets import LOCAL
 from arroyo_nb.run.interrupts import defer_interrupts
@@ -27,7 +27,8 @@ from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.copies import hand_over
 from arroyo_nb.state.header import StateHeader, found
-from arroyo_nb.state.identity import fingerprint, plan_identity
+from arroyo_nb.state.identity import fingerprint
+from arroyo_nb.state.resume import OnIncompatible, refuse
 
 if TYPE_CHECKING:
     from arroyo_nb.jobs.owner import JobProcess
@@ -56,7 +57,7 @@ def promote_run(
         written, and the run goes on.
     """
     if with_state:
-        check_state(run, there, target)
+        check_exportable(run, there, target)
     promotion = promote(
         run.plan,
         run.name,
@@ -71,7 +72,7 @@ def promote_run(
     )
     if with_state:
         with defer_interrupts() as interrupts:
-            give(run, there, interrupts.check)
+            export_state(run, there, interrupts.check)
     return promotion
 
 
@@ -81,18 +82,18 @@ def take_over(path: Path) -> tuple[JobFile, RunOptions]:
     Raises
     ------
     ArroyoError
-        As of :func:`take`.
+        As of :func:`import_state`.
     """
     job = spec_file.load(path)
     with defer_interrupts() as interrupts:
-        take(job, interrupts.check)
+        import_state(job, interrupts.check)
     options = replace(job.spec.options, keep=True, state_dir=state_folder(job.state))
     if options.real_time:  # its trigger is the time between checkpoints
         options = replace(options, real_time=False, trigger=None)
     return job, options
 
 
-def check_state(run: Run, there: Path, target: str = LOCAL) -> None:
+def check_exportable(run: Run, there: Path, target: str = LOCAL) -> None:
     """Find out whether a run's state can be handed over to a job.
 
     Parameters
@@ -141,7 +142,7 @@ def check_state(run: Run, there: Path, target: str = LOCAL) -> None:
         )
 
 
-def give(run: Run, there: Path, check: Callable[[], None]) -> None:
+def export_state(run: Run, there: Path, check: Callable[[], None]) -> None:
     """Stop a run, and let a job go on from its state.
 
     Parameters
@@ -170,17 +171,20 @@ def give(run: Run, there: Path, check: Callable[[], None]) -> None:
     folder = state_of(job)
     if folder != run.folder:
         spec = kept(run.plan, run.options)
-        stamp = StateHeader(fingerprint(plan_identity(job.plan())), run.name, spec=spec)
+        version = JobVersion(job.spec, job.plan())
+        stamp = StateHeader(fingerprint(version.identity), run.name, spec=spec)
         hand_over(run.folder, folder, run.name, stamp)
 
 
-def take(job: JobFile, check: Callable[[], None] = lambda: None) -> JobProcess | None:
+def import_state(
+    job: JobFile, check: Callable[[], None] = lambda: None
+) -> JobProcess | None:
     """Have a job stopped, and its state ready to be gone on with here.
 
     Parameters
     ----------
     check
-        As :func:`give` takes it.
+        As :func:`export_state` takes it.
 
     Returns
     -------

@@ -21,7 +21,7 @@ import yaml
 from arroyo_nb import flags
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.jobs.compatibility import RULINGS, JobVersion, Outcome, judge
+from arroyo_nb.jobs.compatibility import JobVersion, judge
 from arroyo_nb.jobs.lint import lint, pages
 from arroyo_nb.jobs.promotion import earlier_tables, promoted
 from arroyo_nb.jobs.rules import RULES
@@ -30,6 +30,7 @@ from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.jobs.validation import job_schema
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.source import ScriptText
+from arroyo_nb.state.compatibility import RULINGS, Outcome
 from arroyo_nb.state.identity import plan_identity
 
 HERE = Path(__file__).parent

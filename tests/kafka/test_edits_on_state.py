@@ -24,10 +24,11 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.jobs.compatibility import JobVersion
 from arroyo_nb.jobs.promotion import earlier_tables
-from arroyo_nb.jobs.resume import OnIncompatible, prepare
+from arroyo_nb.jobs.resume import prepare
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.session import Session
+from arroyo_nb.state.resume import OnIncompatible
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 RULE = "\n" + "-" * 40 + "\n"

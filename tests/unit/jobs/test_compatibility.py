@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from arroyo_nb.jobs.compatibility import RULINGS, Edit, JobVersion, Outcome, judge
+from arroyo_nb.jobs.compatibility import JobVersion, judge
 from arroyo_nb.jobs.spec import JobSpec, Udf
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText
+from arroyo_nb.state.compatibility import RULINGS, Edit, Outcome
 
 EDITS = Path(__file__).parents[2] / "golden" / "edits"
 OPTIONS = RunOptions()

@@ -8,16 +8,18 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.durable_files import read_checked, write_checked
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.jobs.compatibility import Edit, JobVersion, Outcome
-from arroyo_nb.jobs.resume import OnIncompatible, judged, kept, prepare
+from arroyo_nb.jobs.compatibility import JobVersion
+from arroyo_nb.jobs.resume import judged, kept, prepare
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText
+from arroyo_nb.state.compatibility import Edit, Outcome
 from arroyo_nb.state.folder import StateFolder
 from arroyo_nb.state.header import StateSpec
 from arroyo_nb.state.identity import plan_identity
+from arroyo_nb.state.resume import OnIncompatible
 
 TABLE = "CREATE TABLE t WITH (connector = 'impulse', event_rate = 1);\n"
 SINK = (

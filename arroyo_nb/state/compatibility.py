@@ -1,0 +1,327 @@
+"""Whether a script that was changed can go on from the checkpoint of before.
+
+A checkpoint is that of a plan: which sources are read and how far, and what each
+operator remembers. Spark finds state again by the operator's place in the plan and
+does not ask what it means, so this is judged before the start, from the plans (Spark's
+*Structured Streaming Programming Guide*, "Recovery Semantics after Changes in a
+Streaming Query"). What is not known to be safe begins afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from itertools import zip_longest
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from arroyo_nb.connectors import TableSpec, holding, is_streamed
+from arroyo_nb.options import Holds
+from arroyo_nb.plan import Plan
+from arroyo_nb.plan.explain.format import described
+from arroyo_nb.plan.nodes import (
+    Filter,
+    LatestRow,
+    LookupJoin,
+    Node,
+    Project,
+    Sink,
+    Source,
+    Union,
+    UpdatingJoin,
+    UpdatingRank,
+    Watermark,
+    is_updating,
+)
+from arroyo_nb.plan.verify import expressions
+from arroyo_nb.schema import Field
+
+
+class Outcome(Enum):
+    """What becomes of the checkpoint, the better first."""
+
+    COMPATIBLE = "compatible"
+    """The job goes on from it, in its place."""
+    FORK = "needs fork"
+    """Another job can go on from a copy of it: the state is still what the operators
+    remember, but rows of now are made otherwise than those of before."""
+    FRESH = "fresh"
+    """The job begins anew: the state means something else, or fits nowhere."""
+
+
+class Ruling(NamedTuple):
+    """What an edit does to a checkpoint, and why."""
+
+    outcome: Outcome
+    why: str
+
+
+class Edit(Enum):
+    """What can be changed in a script or a job; the value is what it is called."""
+
+    WORDING = "wording"
+    TRIGGER = "trigger"
+    PARALLELISM = "parallelism"
+    REAL_TIME = "real-time mode"
+    TTL = "ttl"
+    MODE = "mode"
+    ROWS = "rows"
+    TAKEN_BACK = "rows that are taken back"
+    LOOKUP = "lookup table"
+    DELAY = "delay"
+    SOURCE_OPTION = "source option"
+    SINK = "sink"
+    UDF = "function"
+    NAME = "name"
+    STATE = "state folder"
+    SOURCE = "source"
+    COLUMNS = "source columns"
+    EVENT_TIME = "event time"
+    OPERATOR = "operator"
+    KEPT = "what an operator keeps"
+    QUERIES = "queries"
+    PLAN = "plan"
+    UNKNOWN = "unknown"
+
+
+_COMPATIBLE, _FORK, _FRESH = Outcome.COMPATIBLE, Outcome.FORK, Outcome.FRESH
+
+RULINGS: Mapping[Edit, Ruling] = {
+    Edit.WORDING: Ruling(_COMPATIBLE, "the plan is the same"),
+    Edit.TRIGGER: Ruling(_COMPATIBLE, "it is read anew at each start"),
+    Edit.PARALLELISM: Ruling(
+        _COMPATIBLE, "the pieces of the state stay as many as they were at first"
+    ),
+    Edit.REAL_TIME: Ruling(
+        _COMPATIBLE, "how far topics were read is noted alike in both modes"
+    ),
+    Edit.TTL: Ruling(_COMPATIBLE, "from now on keys are forgotten after the new time"),
+    Edit.MODE: Ruling(_COMPATIBLE, "it refuses scripts, and changes no plan"),
+    Edit.ROWS: Ruling(_FORK, "the state and the sink hold what the old rows made"),
+    Edit.TAKEN_BACK: Ruling(
+        _FRESH, "what is taken back would not be what an operator remembers"
+    ),
+    Edit.LOOKUP: Ruling(_FORK, "rows of before were looked up in the old table"),
+    Edit.DELAY: Ruling(_FORK, "rows were late by the old delay"),
+    Edit.SOURCE_OPTION: Ruling(_FORK, "rows of before were read in the old way"),
+    Edit.SINK: Ruling(_FORK, "rows of before are in the old sink"),
+    Edit.UDF: Ruling(_FORK, "the state holds what the old function made"),
+    Edit.NAME: Ruling(_FRESH, "the checkpoint is found by the job's name"),
+    Edit.STATE: Ruling(_FRESH, "the checkpoint is in the other folder"),
+    Edit.SOURCE: Ruling(_FRESH, "how far it was read was noted of the old source"),
+    Edit.COLUMNS: Ruling(_FRESH, "rows that were read and kept have the old columns"),
+    Edit.EVENT_TIME: Ruling(_FRESH, "rows that are kept have the old event time"),
+    Edit.OPERATOR: Ruling(_FRESH, "state is found by the operator's place in the plan"),
+    Edit.KEPT: Ruling(_FRESH, "the state was kept by other keys, values or windows"),
+    Edit.QUERIES: Ruling(_FRESH, "each query has a checkpoint, found by its number"),
+    Edit.PLAN: Ruling(_FRESH, "the plans differ in a way that is not known to be safe"),
+    Edit.UNKNOWN: Ruling(_FRESH, "its state does not say what it was made by"),
+}
+"""Which edit does what, and why."""
+
+_WHERE_IT_LIES = frozenset((Holds.PATH, Holds.OBJECT))
+"""What may not change of a source that Spark reads itself: offsets are those of a
+topic, and its servers may have other addresses."""
+_HOW_TO_READ = frozenset(("bad_data",))
+"""What may change of a source that is recorded: anything else makes other rows, and how
+many were read says nothing of them."""
+_ROW_BY_ROW = (Filter, LookupJoin, Project)
+
+
+class Difference(NamedTuple):
+    """One edit, and what was changed: as it was and as it is, where that says more."""
+
+    edit: Edit
+    what: str
+    old: str = ""
+    new: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What it does to the checkpoint."""
+        return RULINGS[self.edit].outcome
+
+    def __str__(self) -> str:
+        ruling = RULINGS[self.edit]
+        lines = [f"{ruling.outcome.value}: {self.what}: {ruling.why}"]
+        lines += [f"  - {self.old}"] * bool(self.old)
+        lines += [f"  + {self.new}"] * bool(self.new)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of a checkpoint, for each edit, the worst first: it decides."""
+
+    differences: tuple[Difference, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """That of all edits together."""
+        worst = next(iter(self.differences), None)
+        return Outcome.COMPATIBLE if worst is None else worst.outcome
+
+
+def verdict(differences: Iterable[Difference]) -> Verdict:
+    """What becomes of a checkpoint by all these edits: the worst first, they decide."""
+    order = list(Outcome)
+    worst_first = sorted(differences, key=lambda d: -order.index(d.outcome))
+    return Verdict(tuple(worst_first))
+
+
+def plan_differences(old: Plan, new: Plan, *, is_same: bool) -> Iterator[Difference]:
+    """How the plans of two scripts differ.
+
+    Parameters
+    ----------
+    is_same
+        Whether they have one identity (:mod:`arroyo_nb.state.identity`), by which the
+        folder of a run knows its query. Then only the time to live can differ.
+    """
+    if old.updating_ttl != new.updating_ttl:
+        yield Difference(Edit.TTL, "the time to live")
+    if not is_same:
+        plans = dict.fromkeys(_Comparison().of_sinks(old.sinks, new.sinks))
+        # What the comparison does not see is not known to be safe.
+        yield from plans or (Difference(Edit.PLAN, "the plan"),)
+
+
+class _Comparison:
+    """Two plans, side by side from the sinks down; each pair of nodes once."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[int, int, bool]] = set()
+
+    def of_sinks(
+        self, old: tuple[Sink, ...], new: tuple[Sink, ...]
+    ) -> Iterator[Difference]:
+        """What differs between the queries of two scripts, in their order."""
+        if len(old) != len(new):
+            counts = f"{len(old)}", f"{len(new)}"
+            yield Difference(Edit.QUERIES, "how many queries there are", *counts)
+        for one, other in zip(old, new, strict=False):
+            if _of_table(one) != _of_table(other):
+                yield _changed(Edit.SINK, f"what '{one.name}' writes to", one, other)
+            yield from self._of(one.input, other.input)
+
+    def _of(self, old: Node, new: Node, *, kept: bool = False) -> Iterator[Difference]:
+        """What differs from two nodes on; ``kept``: what they give is remembered."""
+        if (id(old), id(new), kept) in self._seen:
+            return
+        self._seen.add((id(old), id(new), kept))
+        above_old, below_old = _row_by_row(old)
+        above_new, below_new = _row_by_row(new)
+        taken_back = kept and (is_updating(below_old) or is_updating(below_new))
+        for one, other in zip_longest(*_unlike(above_old, above_new)):
+            edit = Edit.TAKEN_BACK if taken_back else _edit_of_rows(one, other)
+            yield _changed(edit, "how rows are made", one, other)
+        yield from self._of_operators(below_old, below_new, kept=kept)
+
+    def _of_operators(
+        self, old: Node, new: Node, *, kept: bool
+    ) -> Iterator[Difference]:
+        if type(old) is not type(new) or len(old.inputs) != len(new.inputs):
+            yield _changed(Edit.OPERATOR, "an operator", old, new)
+            return
+        if isinstance(old, Source) and isinstance(new, Source):
+            yield from _of_sources(old, new)
+        elif not _alike(old, new) or _remembered(old) != _remembered(new):
+            yield _of_operator(old, new)
+        kept = kept or not isinstance(old, Union | Watermark)
+        for one, other in zip(old.inputs, new.inputs, strict=True):
+            yield from self._of(one, other, kept=kept)
+
+
+def _row_by_row(node: Node) -> tuple[list[Node], Node]:
+    """The nodes that remember nothing, down to the first one that does."""
+    above: list[Node] = []
+    while isinstance(node, _ROW_BY_ROW):
+        above.append(node)
+        node = node.input
+    return above, node
+
+
+def _unlike(old: list[Node], new: list[Node]) -> tuple[list[Node], list[Node]]:
+    """What is left of two chains without what is alike at both ends."""
+    while old and new and _alike(old[0], new[0]):
+        old, new = old[1:], new[1:]
+    while old and new and _alike(old[-1], new[-1]):
+        old, new = old[:-1], new[:-1]
+    return old, new
+
+
+def _alike(old: Node, new: Node) -> bool:
+    """Whether two nodes are the same, whatever they read."""
+    return type(old) is type(new) and _own(old) == _own(new)
+
+
+def _own(node: Node) -> list[object]:
+    inputs = {id(child) for child in node.inputs}
+    values = (getattr(node, item.name) for item in fields(node) if item.compare)
+    return [
+        value
+        for value in values
+        if id(value) not in inputs and value is not node.inputs
+    ]
+
+
+def _remembered(node: Node) -> list[list[Field]]:
+    """The columns of each input that may be in an operator's state."""
+    whole = isinstance(node, LatestRow | UpdatingJoin | UpdatingRank)
+    parts = (part for _, e in expressions(node) for part in e.find_all(exp.Column))
+    named = {part.name for part in parts}
+    return [[f for f in i.schema if whole or f.name in named] for i in node.inputs]
+
+
+def _edit_of_rows(old: Node | None, new: Node | None) -> Edit:
+    return Edit.LOOKUP if isinstance(old or new, LookupJoin) else Edit.ROWS
+
+
+def _of_operator(old: Node, new: Node) -> Difference:
+    if isinstance(old, Watermark) and isinstance(new, Watermark):
+        same_time = old.event_time == new.event_time
+        edit = Edit.DELAY if same_time else Edit.EVENT_TIME
+        return _changed(edit, "the watermark", old, new)
+    if isinstance(old, Union):
+        return _changed(Edit.OPERATOR, "a union", old, new)
+    return _changed(Edit.KEPT, f"what {type(old).__name__} keeps", old, new)
+
+
+def _of_sources(old: Source, new: Source) -> Iterator[Difference]:
+    one, other = old.table.spec, new.table.spec
+    what = f"the source '{one.name}'"
+    if (one.name, old.table.connector) != (other.name, new.table.connector):
+        yield _changed(Edit.SOURCE, what, old, new)
+        return
+    if _columns(one) != _columns(other):
+        yield _changed(Edit.COLUMNS, f"the columns of '{one.name}'", old, new)
+    for name in sorted(one.options.keys() | other.options.keys()):
+        if one.options.get(name) != other.options.get(name):
+            edit = Edit.SOURCE_OPTION if _is_free(name, new) else Edit.SOURCE
+            yield Difference(edit, f"the option '{name}' of '{one.name}'")
+
+
+def _is_free(option: str, source: Source) -> bool:
+    """Whether a place in a source is the same place with another value of it."""
+    if is_streamed(source.table.connector):
+        return option not in holding(source.table.connector, _WHERE_IT_LIES)
+    return option in _HOW_TO_READ
+
+
+def _columns(spec: TableSpec) -> tuple[object, ...]:
+    return spec.physical, dict(spec.metadata), spec.primary_key, spec.event_time
+
+
+def _of_table(sink: Sink) -> tuple[object, ...] | None:
+    table = sink.table
+    if table is None:
+        return None
+    return table.name, table.connector, table.physical, dict(table.spec.options)
+
+
+def _changed(edit: Edit, what: str, old: Node | None, new: Node | None) -> Difference:
+    one, other = ("" if node is None else described(node) for node in (old, new))
+    # Two that read the same say more by what is said of them.
+    return Difference(edit, what, *((one, other) if one != other else ("", "")))
