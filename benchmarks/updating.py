@@ -22,6 +22,7 @@ import pyarrow as pa
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall
+from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.lower import lower, visible
@@ -201,8 +202,12 @@ def state_bytes(report: Report) -> None:
         schema,
         ("k",),
         (
-            AggregateCall("n", "count", pa.int64(), ()),
-            AggregateCall("s", "sum", pa.int64(), ("v",)),
+            AggregateCall(
+                "n", "count", pa.int64(), (), kernel=aggregate("count").kernel
+            ),
+            AggregateCall(
+                "s", "sum", pa.int64(), ("v",), kernel=aggregate("sum").kernel
+            ),
         ),
         retracts=False,
     )

@@ -22,11 +22,12 @@ from arroyo_nb import errors, flags, functions
 from arroyo_nb.cli.command import _parser
 from arroyo_nb.connectors import ConnectorInfo, connector_infos
 from arroyo_nb.formats import FORMATS
+from arroyo_nb.functions import aggregates
+from arroyo_nb.functions.aggregates import AggregateFunction
 from arroyo_nb.functions.signature import Nulls, ScalarFunction
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.options import Option, OptionKind
 from arroyo_nb.plan.explain.differences import DIFFERENCES
-from arroyo_nb.plan.queries import aggregates
 
 GENERATED = "% Made by docs/reference_pages.py of the package's tables: edit those.\n\n"
 
@@ -129,18 +130,29 @@ def _function_row(row: ScalarFunction) -> tuple[str, ...]:
 
 def _aggregates() -> str:
     rows = []
-    for name, row in sorted(aggregates.AGGREGATES.items()):
-        windowed = "yes" if name in aggregates.WINDOWED else "no"
+    for row in sorted(_all_aggregates(), key=lambda row: row.name):
+        also = (
+            "; also " + ", ".join(f"`{a}`" for a in row.aliases) if row.aliases else ""
+        )
+        windowed = "yes" if row.spark is not None else "no"
         of = f"{row.arguments} of {row.wants}" if row.arguments > 1 else row.wants
         order = "yes" if row.ordered else "no"
-        rows.append((f"`{name}`", of, row.constant_words, windowed, order))
+        what = (row.doc + also, f"`{row.example}`")
+        rows.append((f"`{row.name}`", *what, of, row.constant_words, windowed, order))
     head = (
         "# Aggregate functions\n\n"
         "All of them run in a query without a window, which updates its result. In a "
         "`tumble`, `hop` or `session` window those run that the table marks.\n\n"
     )
-    columns = ("aggregate", "argument", "constant", "in a window", "order matters")
+    columns = (
+        *("aggregate", "what it gives", "example", "argument", "constant"),
+        *("in a window", "order matters"),
+    )
     return head + _table(columns, rows)
+
+
+def _all_aggregates() -> Iterator[AggregateFunction]:
+    return (row for family in aggregates.FAMILIES for row in family.AGGREGATES)
 
 
 def _magics() -> str:

@@ -14,11 +14,9 @@ import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.keys import Ints
-from arroyo_nb.changelog.measures import AggregateCall, Selection
+from arroyo_nb.changelog.measures import AggregateCall, Linear, Selection
 from arroyo_nb.changelog.multisets import BagKind, Bags
-from arroyo_nb.changelog.recomputed import KEEP_NULLS, RECOMPUTED
 from arroyo_nb.changelog.totals import (
-    Linear,
     counter_terms,
     digit_terms,
     is_counter,
@@ -91,8 +89,8 @@ class Recipe:
         names = self.selection.columns + self.selection.also
         order = [replace(o, column=str(names.index(o.column))) for o in self.call.order]
         bags = Bags(rows, slots, tuple(order))
-        if self.call.function in RECOMPUTED:
-            return RECOMPUTED[self.call.function](bags, self.call)
+        if (compute := self.call.kernel.multiset) is not None:
+            return compute(bags, self.call)
         assert self.linear is not None
         totals = {part: _over(part, bags, len(names)) for part in self.linear.parts}
         return self.linear.finish(totals, self.call)
@@ -122,22 +120,22 @@ def recipe(call: AggregateCall, rows: pa.Schema, *, retracts: bool) -> Recipe:
     Unsupported
         When there is no such aggregate of such arguments.
     """
-    subtracts = linear(call.function, [rows.field(a).type for a in call.arguments])
+    subtracts = linear(call.kernel, [rows.field(a).type for a in call.arguments])
     also = dict.fromkeys(o.column for o in call.order)
     selection = Selection(
         call.arguments,
         call.where,
-        nulls=call.function in KEEP_NULLS,
+        nulls=call.kernel.keeps_nulls,
         also=tuple(c for c in also if c not in call.arguments),
     )
     if subtracts is not None and not call.distinct:
         return Recipe(call, selection, subtracts, None)
-    if subtracts is None and call.function not in RECOMPUTED:
+    if subtracts is None and call.kernel.multiset is None:
         types = ", ".join(str(rows.field(a).type) for a in call.arguments)
         raise Unsupported(f"there is no updating aggregate {call.function}({types})")
     if call.distinct and selection.also:
         raise Unsupported("ORDER BY of a DISTINCT aggregate must name its argument")
     bag = BagKind(selection)
-    if not retracts and call.function in ("min", "max"):
-        bag = BagKind(selection, "min" if call.function == "min" else "max")
+    if not retracts and call.kernel.extreme is not None:
+        bag = BagKind(selection, call.kernel.extreme)
     return Recipe(call, selection, subtracts, bag)

@@ -32,6 +32,9 @@ DIGITS = pa.schema([(SLOT, pa.int64()), (PLACE, pa.int64()), (WEIGHT, pa.int64()
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+Double: TypeAlias = tuple[Floats, Floats]
+"""A number in twice the precision of a double: it, rounded, and the remainder."""
+
 _BITS = 32
 _MASK = (1 << _BITS) - 1
 _ROOM = 1 << 52  # a digit this long is carried on before more is added to it

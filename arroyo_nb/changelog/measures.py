@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from arroyo_nb.changelog.keys import Ints, whole
+
+if TYPE_CHECKING:
+    from arroyo_nb.changelog.multisets import Bags, Extreme
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,42 @@ class Order:
     def __str__(self) -> str:
         down, first = " DESC" * self.descending, " NULLS FIRST" * self.nulls_first
         return f"{self.column}{down}{first}"
+
+
+Totals: TypeAlias = Mapping[str, Any]
+"""Part -> its total by slot: int64s, (high, low) floats, or integers of any length."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """An aggregate as a function of the totals of some parts
+    (:mod:`arroyo_nb.changelog.totals`)."""
+
+    parts: tuple[str, ...]
+    finish: Callable[[Totals, AggregateCall], pa.Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """How an aggregate is computed from what is kept of its rows.
+
+    Parameters
+    ----------
+    totals
+        From totals that subtract, by the family of the first argument's type: rows
+        (there is none), integer, float, decimal; or any.
+    multiset
+        From all values that are there, where it cannot subtract, or is DISTINCT.
+    keeps_nulls
+        Whether a NULL is a value to it.
+    extreme
+        The one value that decides while no row is taken back.
+    """
+
+    totals: Mapping[str, Linear] = field(default_factory=dict)
+    multiset: Callable[[Bags, AggregateCall], pa.Array] | None = None
+    keeps_nulls: bool = False
+    extreme: Extreme | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +81,8 @@ class AggregateCall:
         For functions of a list. Without it values come in ascending order, NULLs last.
     parameter
         The constant argument: a delimiter, a position from 1, a fraction.
+    kernel
+        How it is computed.
     """
 
     name: str
@@ -50,6 +93,7 @@ class AggregateCall:
     distinct: bool = False
     order: tuple[Order, ...] = ()
     parameter: str | int | float | None = None
+    kernel: Kernel = field(kw_only=True, compare=False, repr=False)
 
     def __str__(self) -> str:
         constant = () if self.parameter is None else (repr(self.parameter),)

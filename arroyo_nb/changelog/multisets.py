@@ -19,7 +19,7 @@ import pyarrow as pa
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.keys import Ints, normalised, whole
-from arroyo_nb.changelog.measures import Order, Selection
+from arroyo_nb.changelog.measures import AggregateCall, Order, Selection
 from arroyo_nb.changelog.order import joint_ranks, ordinals, ranks, sorted_positions
 from arroyo_nb.changelog.zset import consolidate, int64s
 
@@ -143,3 +143,28 @@ class Bags:
         """Positions of the values that cover those rows, multiplicities counted."""
         places = np.searchsorted(np.cumsum(self.weight), row, side="right")
         return np.asarray(places, np.int64)
+
+
+def count_values(bags: Bags, call: AggregateCall) -> pa.Array:
+    """How many distinct values each group has."""
+    return pa.array(bags.occupied).cast(call.type)
+
+
+def placed(bags: Bags, slots: Ints, places: Ints) -> pa.Array:
+    """The values at ``places`` as the results of ``slots``, NULL for the others."""
+    chosen = np.full(bags.slots, -1)
+    chosen[slots] = places
+    return bags.column().take(pa.array(chosen, mask=chosen < 0))
+
+
+def nth(bags: Bags, rows: Ints) -> pa.Array:
+    """Row number ``rows`` of each group from 0; NULL where there is no such row."""
+    ordered = bags.in_order
+    there = np.flatnonzero((rows >= 0) & (rows < ordered.ends - ordered.starts))
+    places = ordered.at((ordered.starts + rows)[there])
+    return placed(ordered, there, places)
+
+
+def sizes(bags: Bags) -> Ints:
+    """How many values each group has."""
+    return bags.in_order.ends - bags.in_order.starts

@@ -40,13 +40,6 @@ BIGINT BOOLEAN BYTEA DECIMAL DOUBLE FLOAT INT JSON STRUCT TEXT TIMESTAMP
 """.split()  # noqa: SIM905
 WINDOWS = ("tumble", "hop", "session")
 NUMBERINGS = ("dense_rank", "rank", "row_number")
-AGGREGATES = """
-approx_distinct approx_median approx_percentile_cont approx_percentile_cont_with_weight
-array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count covar_pop covar_samp
-first_value last_value max median min nth_value regr_avgx regr_avgy regr_count
-regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy stddev stddev_pop
-string_agg sum var var_pop
-""".split()  # noqa: SIM905
 FLAG_VALUES = {"--view": flags.VIEWS, "--speed": ("max", "1", "60", "600", "3600")}
 COMMON_CHOICES = {"type": ("source", "sink"), "bad_data": ("fail", "drop")}
 
@@ -207,7 +200,7 @@ def _anything(catalog: Catalog, place: CursorPlace) -> Iterator[tuple[str, str]]
     words = set(re.findall(r"\w+", _blanked(place.whole).lower()))
     named = _named(catalog, words) or list(catalog.tables.values())
     yield from _columns(named)
-    functions = (*WINDOWS, *NUMBERINGS, *AGGREGATES, *_scalars())
+    functions = (*WINDOWS, *NUMBERINGS, *_functions())
     yield from ((name, "function") for name in functions)
     yield from ((word, "keyword") for word in (*KEYWORDS, *TYPES))
     yield from _tables_only(catalog, place)
@@ -223,10 +216,12 @@ def _columns(tables: Iterable[Relation]) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _scalars() -> tuple[str, ...]:
+def _functions() -> tuple[str, ...]:
     from arroyo_nb import functions
+    from arroyo_nb.functions import aggregates
 
-    return functions.names()
+    primary = {aggregates.primary(name) or name for name in aggregates.names()}
+    return (*sorted(primary), *functions.names())
 
 
 RULES: tuple[tuple[re.Pattern[str], Callable[[Catalog, CursorPlace], Found]], ...] = (

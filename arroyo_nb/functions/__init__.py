@@ -6,12 +6,20 @@ differences between the engines (arroyo-semantics: functions) live in the templa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from arroyo_nb.functions import arrays, conditional, crypto, dates, math, regex, text
 from arroyo_nb.functions.signature import Argument, ScalarFunction, SignatureProblem
 
-__all__ = ["Argument", "ScalarFunction", "SignatureProblem", "names", "scalar"]
+__all__ = [
+    "Argument",
+    "ScalarFunction",
+    "SignatureProblem",
+    "names",
+    "scalar",
+    "volatile",
+]
 
 FAMILIES = (math, conditional, text, regex, crypto, dates, arrays)
 """The modules that have a table of functions each."""
@@ -26,6 +34,12 @@ def _by_name() -> dict[str, ScalarFunction]:
 def scalar(name: str) -> ScalarFunction | None:
     """The function of that lower-case name or alias."""
     return _by_name().get(name)
+
+
+@cache
+def volatile() -> Mapping[str, str]:
+    """What each function gives that is not the same when it is computed again."""
+    return {name: row.volatile for name, row in _by_name().items() if row.volatile}
 
 
 def names() -> tuple[str, ...]:

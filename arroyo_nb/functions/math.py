@@ -154,7 +154,12 @@ FUNCTIONS = (
     ),
     _same("radians", "degrees as radians"),
     ScalarFunction(
-        "random", (Signature((), DOUBLE),), "rand()", "0 <= x < 1", Nulls.NEVER
+        "random",
+        (Signature((), DOUBLE),),
+        "rand()",
+        "0 <= x < 1",
+        Nulls.NEVER,
+        volatile="another number",
     ),
     _row(
         "round",

@@ -208,7 +208,24 @@ class Nulls(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScalarFunction:
-    """A function of the dialect; ``aliases`` are names accepted beside ``name``."""
+    """A function of the dialect.
+
+    Parameters
+    ----------
+    name, aliases
+        What it is called, and other names that are accepted.
+    signatures
+        What it takes and gives; the first that fits counts.
+    template
+        What it is in Spark SQL.
+    doc
+        What it gives, in one line.
+    nulls
+        When its result may be NULL.
+    volatile
+        What it gives that is not the same when it is computed again, in words, such as
+        'another number'; empty: its arguments decide.
+    """
 
     name: str
     signatures: tuple[Signature, ...]
@@ -216,6 +233,7 @@ class ScalarFunction:
     doc: str
     nulls: Nulls = Nulls.STRICT
     aliases: tuple[str, ...] = ()
+    volatile: str = ""
 
     def check(self, types: Sequence[Type], literals: Literals = ()) -> Type:
         """The type of the result.

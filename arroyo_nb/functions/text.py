@@ -252,6 +252,11 @@ FUNCTIONS = (
     ),
     _row("upper", _T, TEXT, "upper({0})", "in upper case"),
     ScalarFunction(
-        "uuid", (Signature((), TEXT),), "uuid()", "a random UUID", Nulls.NEVER
+        "uuid",
+        (Signature((), TEXT),),
+        "uuid()",
+        "a random UUID",
+        Nulls.NEVER,
+        volatile="another text",
     ),
 )

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from arroyo_nb.functions import volatile
+from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.plan.nodes import (
     Measure,
     Node,
@@ -24,19 +26,6 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import DOUBLE, FLOAT, Type
-
-_RANDOM = frozenset(("random", "uuid"))
-
-_ORDERLESS = frozenset(
-    (
-        *("avg", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count"),
-        *("max", "min", "sum"),
-    )
-)
-"""Aggregates that are the same in any order of their rows."""
-
-_ROUNDED = frozenset(("avg", "sum"))
-"""Of those, the ones that round on the way, where they are floats."""
 
 
 def settled_columns(sink: Sink) -> tuple[str, ...]:
@@ -81,8 +70,9 @@ def _handed_on(node: Node, below: list[frozenset[str]]) -> frozenset[str]:
 
 def _is_orderless(measure: Measure, below: frozenset[str]) -> bool:
     parts = [*measure.arguments, *([measure.where] if measure.where else [])]
-    rounded = measure.function in _ROUNDED and _is_float(measure.type)
-    return measure.function in _ORDERLESS and not rounded and _are(parts, below)
+    row = aggregate(measure.function)
+    rounded = row.rounds and _is_float(measure.type)
+    return row.deterministic and not rounded and _are(parts, below)
 
 
 def _is_float(type_: Type) -> bool:
@@ -94,4 +84,4 @@ def _are(expressions: Iterable[exp.Expr], below: frozenset[str]) -> bool:
     parts = [part for one in expressions for part in one.walk()]
     columns = {part.name for part in parts if isinstance(part, exp.Column)}
     calls = {part.name for part in parts if isinstance(part, exp.Anonymous)}
-    return columns <= below and not calls & _RANDOM
+    return columns <= below and not calls & volatile().keys()

@@ -9,11 +9,13 @@ A sum of whole numbers wraps around, as an updating one does
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from arroyo_nb.engine.wrapping import ADD, SUM
+from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.plan.nodes import Measure
-from arroyo_nb.plan.queries.aggregates import WINDOWED
 from arroyo_nb.schema import Decimal, Type, spark_type
 from arroyo_nb.spark.expressions import bits, decimal_quotient, spark_sql, wrapped
 
@@ -24,12 +26,6 @@ _SUM_OF_SET = (
     "CAST(coalesce(total + CAST(value AS {type}), CAST(value AS {type})) AS {type}))"
 )
 _WIDEST = Decimal(38, 0)
-_OF_SPARK = {
-    **{name: name for name in WINDOWED},
-    "stddev": "stddev_samp",
-    "var": "var_samp",
-}
-"""The functions that a measure may name, as Spark calls them."""
 
 
 def measure_sql(measure: Measure, *, row_time: str) -> str:
@@ -43,39 +39,76 @@ def measure_sql(measure: Measure, *, row_time: str) -> str:
         What ``row_time()`` is on that input.
     """
     arguments = [spark_sql(a, row_time=row_time) for a in measure.arguments]
-    argument = arguments[0] if arguments else "1"
     where = ""
     if measure.where is not None:
         where = f" FILTER (WHERE {spark_sql(measure.where, row_time=row_time)})"
-    type_ = measure.type
+    template = aggregate(measure.function).spark
+    assert template is not None, "checked by the planner"
+    call = WindowedCall(measure, arguments[0] if arguments else "1", where)
+    text = call.call(template) if isinstance(template, str) else template(call)
+    return f"CAST({text} AS {spark_type(measure.type)})"
 
-    def call(function: str) -> str:
-        return f"{function}({argument}){where}"
 
-    # The others are the same of distinct values; the set holds no NULL, as it should.
-    if measure.distinct and measure.function in ("avg", "count", "sum"):
-        count, total = _of_set(call("collect_set"), type_)
-    else:
-        count, total = call("count"), call("sum")
-    match measure.function:
-        case "count":
-            text = count
-        case "sum" if is_integer(type_):
-            of = type_of(measure.arguments[0])
-            if measure.distinct:
-                total = _sum_of_distinct(call("collect_set"), of)
-            else:
-                total = f"{SUM}({bits(argument, of)}){where}"
-            text = wrapped(total, type_)
-        case "sum":
-            text = total
-        case "avg" if isinstance(type_, Decimal):
-            text = decimal_quotient(total, f"nullif({count}, 0)", type_)
-        case "avg" if measure.distinct:
-            text = f"({total} / nullif({count}, 0))"
-        case name:
-            text = call(_OF_SPARK[name])
-    return f"CAST({text} AS {spark_type(type_)})"
+@dataclass(frozen=True)
+class WindowedCall:
+    """A call over the rows of a window.
+
+    Parameters
+    ----------
+    measure
+        The call.
+    argument
+        Its first argument as Spark SQL.
+    where
+        Its FILTER clause, or nothing.
+    """
+
+    measure: Measure
+    argument: str
+    where: str
+
+    @property
+    def type(self) -> Type:
+        """The result's."""
+        return self.measure.type
+
+    def call(self, function: str) -> str:
+        """A function of Spark over the rows."""
+        return f"{function}({self.argument}){self.where}"
+
+    @property
+    def count(self) -> str:
+        """How many values there are."""
+        return self._of_set[0] if self.measure.distinct else self.call("count")
+
+    @property
+    def total(self) -> str:
+        """Their sum; one of whole numbers wraps around."""
+        if not is_integer(self.type):
+            return self._sum
+        of = type_of(self.measure.arguments[0])
+        if self.measure.distinct:
+            return wrapped(_sum_of_distinct(self.call("collect_set"), of), self.type)
+        return wrapped(f"{SUM}({bits(self.argument, of)}){self.where}", self.type)
+
+    @property
+    def mean(self) -> str:
+        """Their mean."""
+        if isinstance(self.type, Decimal):
+            count = f"nullif({self.count}, 0)"
+            return decimal_quotient(self._sum, count, self.type)
+        if self.measure.distinct:
+            return f"({self._sum} / nullif({self.count}, 0))"
+        return self.call("avg")
+
+    @property
+    def _sum(self) -> str:
+        return self._of_set[1] if self.measure.distinct else self.call("sum")
+
+    @property
+    def _of_set(self) -> tuple[str, str]:
+        # The set holds no NULL, as it should.
+        return _of_set(self.call("collect_set"), self.type)
 
 
 def _sum_of_distinct(values: str, type_: Type) -> str:

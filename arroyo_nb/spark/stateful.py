@@ -23,6 +23,7 @@ import pyarrow as pa
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall, Order
+from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import (
     BIGINT_UNSIGNED,
@@ -198,6 +199,7 @@ def _call(name: str, measure: nodes.Measure, columns: OperatorColumns) -> Aggreg
         measure.distinct,
         tuple(order),
         measure.parameter,
+        kernel=aggregate(measure.function).kernel,
     )
 
 
@@ -220,7 +222,7 @@ def _value(name: str, measure: nodes.Measure) -> str:
 
 
 def _is_unsigned_sum(measure: nodes.Measure) -> bool:
-    return measure.function == "sum" and measure.type == BIGINT_UNSIGNED
+    return aggregate(measure.function).wraps and measure.type == BIGINT_UNSIGNED
 
 
 def updated(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from arroyo_nb.functions import volatile
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob
 from arroyo_nb.plan import DEFAULT_TTL
 from arroyo_nb.plan.nodes import (
@@ -19,8 +20,6 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
 from arroyo_nb.run.option_values import duration_literal
 from arroyo_nb.sql.statements import SetOption
-
-_RANDOM = frozenset(("random", "uuid"))
 
 
 def unbounded_state(job: LintedJob) -> Iterator[Hit]:
@@ -66,7 +65,7 @@ def non_deterministic(job: LintedJob) -> Iterator[Hit]:
     Make the value of what the row says, as in `md5(id)`, or at the source.
     """
     for part in job.calls():
-        if isinstance(part, exp.Anonymous) and part.name in _RANDOM:
+        if isinstance(part, exp.Anonymous) and part.name in volatile():
             said = f"{part.name}() gives another value when a batch is computed again"
             yield Hit(said, part.meta.get("span"))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.plan.nodes import (
@@ -69,7 +70,7 @@ def _reads_changes(node: Node) -> bool:
 def _may_wrap(node: Node) -> bool:
     """Whether whole numbers are added, multiplied, negated or summed."""
     if isinstance(node, WindowAggregate | UpdatingAggregate) and any(
-        m.function == "sum" and is_integer(m.type) for m in node.measures
+        aggregate(m.function).wraps and is_integer(m.type) for m in node.measures
     ):
         return True
     return any(

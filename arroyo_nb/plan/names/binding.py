@@ -18,6 +18,7 @@ from typing import Any
 from sqlglot import exp
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
+from arroyo_nb.functions import aggregates
 from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.plan.names import calls
 from arroyo_nb.plan.names.access_hints import access_hint, membership_hint
@@ -37,7 +38,7 @@ from arroyo_nb.plan.names.predicates import among, between, case, inverted, test
 from arroyo_nb.plan.names.scope import Scope, member, spelled
 from arroyo_nb.plan.names.types import type_from_sql
 from arroyo_nb.plan.names.typing import cast, place_of, type_of, typed
-from arroyo_nb.plan.queries import aggregate_calls, aggregates, over
+from arroyo_nb.plan.queries import aggregate_calls, over
 from arroyo_nb.plan.refusals import refuse_clauses, refused
 from arroyo_nb.schema import (
     BIGINT,
@@ -290,12 +291,13 @@ def _aggregate(
 ) -> exp.Expr:
     scope = replace(scope, over=False)
     arguments, order, distinct = aggregate_calls.parts(node)
-    if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+    row = aggregates.aggregate(name)
+    if row.of_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     bound = [bind(argument, scope) for argument in arguments]
     if within is not None:
         return aggregate_calls.within_group(name, bound, _ordered(within, scope))
-    if aggregates.AGGREGATES[name].within:
+    if row.within:
         raise PlanProblem(
             "WITHIN GROUP clause is required when calling ordered set aggregate "
             f"function({name})",

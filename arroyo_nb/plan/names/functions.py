@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.functions import aggregates
 from arroyo_nb.plan.names import calls
 from arroyo_nb.plan.names.access_hints import element_hint
 from arroyo_nb.plan.names.scope import CLOCK
@@ -20,7 +21,6 @@ from arroyo_nb.plan.names.typing import (
     typed,
     whole_number,
 )
-from arroyo_nb.plan.queries import aggregates
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import INTERVAL, NULL, ListOf, StructOf, Timestamp
 

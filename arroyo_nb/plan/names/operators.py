@@ -16,18 +16,14 @@ from arroyo_nb.functions.types import common_type, is_integer, is_number, is_uns
 from arroyo_nb.plan.names.intervals import bounded
 from arroyo_nb.plan.names.typing import cast, duration, is_nullable, type_of, typed
 from arroyo_nb.schema import (
-    BIGINT,
     BIGINT_UNSIGNED,
     BOOLEAN,
     DATE,
-    DOUBLE,
-    FLOAT,
     INTERVAL,
     JSON,
     NULL,
     TEXT,
     Decimal,
-    ListOf,
     Timestamp,
     Type,
 )
@@ -302,27 +298,3 @@ def _made(
         # Without this sqlglot's generator casts an operand to print the quotient.
         made.set("typed", True)
     return typed(made, type_, nullable=nullable)
-
-
-def sum_type(argument: Type) -> Type | None:
-    """The type of ``sum``; None where there is no sum."""
-    if isinstance(argument, Decimal):
-        return Decimal(min(38, argument.precision + 10), argument.scale)
-    if argument in (FLOAT, DOUBLE):
-        return DOUBLE
-    if is_integer(argument):
-        return BIGINT_UNSIGNED if is_unsigned(argument) else BIGINT
-    return None
-
-
-def avg_type(argument: Type) -> Type | None:
-    """The type of ``avg``; None where there is no mean."""
-    if isinstance(argument, Decimal):
-        scale = min(38, argument.scale + 4)
-        return Decimal(min(38, argument.precision + 4), scale)
-    return DOUBLE if is_number(argument) else None
-
-
-def extreme_type(argument: Type) -> Type | None:
-    """The type of ``min`` and ``max``; None where values have no order."""
-    return None if isinstance(argument, ListOf) else argument

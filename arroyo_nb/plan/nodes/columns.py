@@ -46,7 +46,7 @@ class Measure:
         Output column.
     function
         Lower-case Arroyo name, a key of
-        :data:`arroyo_nb.plan.queries.aggregates.AGGREGATES`.
+        :mod:`arroyo_nb.functions.aggregates`.
     arguments
         Bound expressions over the input; none for ``count(*)``. The constant argument
         that some functions have is not among them.

@@ -13,10 +13,10 @@ from decimal import Decimal
 from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, PlanProblem
+from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.plan.names import calls
 from arroyo_nb.plan.names.typing import cast, is_nullable, place_of, type_of, typed
 from arroyo_nb.plan.nodes import Measure, Ordering
-from arroyo_nb.plan.queries.aggregates import AGGREGATES
 from arroyo_nb.schema import BIGINT, DOUBLE, Type
 
 _COUNTS = ("no argument", "one argument", "two arguments", "three arguments")
@@ -45,7 +45,7 @@ def aggregate_call(
     PlanProblem
         For an aggregate inside, and for DISTINCT where it has no meaning.
     """
-    function = AGGREGATES[name]
+    function = aggregate(name)
     if distinct and len(arguments) != 1 + (function.constant is not None):
         raise PlanProblem(f"{name}(DISTINCT) takes one argument")
     values, constant = _split(name, arguments)
@@ -67,7 +67,7 @@ def aggregate_call(
         wrapped[-1] = exp.Order(this=wrapped[-1], expressions=list(order))
     call = exp.Anonymous(this=name, expressions=wrapped)
     call.meta["aggregate"] = True
-    return typed(call, type_, nullable=name != "count")
+    return typed(call, type_, nullable=not function.of_rows)
 
 
 def within_group(
@@ -80,7 +80,7 @@ def within_group(
     CatalogProblem
         As :func:`aggregate_call`; and when the aggregate is none of an ordered set.
     """
-    if not AGGREGATES[name].within:
+    if not aggregate(name).within:
         raise CatalogProblem(
             "WITHIN GROUP clause can only be used when calling ordered set aggregate "
             f"functions, which {name}() is not"
@@ -109,7 +109,7 @@ def measure(name: str, node: exp.Expr) -> Measure:
         window = calls.find_window_call(part)
         if window is not None:
             raise calls.misplaced_window(window)
-    read = AGGREGATES[call.name].constant
+    read = aggregate(call.name).constant
     return Measure(
         name,
         call.name,
@@ -173,9 +173,9 @@ def _split(
     name: str, arguments: Sequence[exp.Expr]
 ) -> tuple[list[exp.Expr], list[exp.Expr]]:
     """The arguments, and the constant one by itself."""
-    function = AGGREGATES[name]
+    function = aggregate(name)
     wanted = function.arguments + (function.constant is not None)
-    if len(arguments) != wanted and (name != "count" or arguments):
+    if len(arguments) != wanted and (not function.of_rows or arguments):
         raise CatalogProblem(f"{name}() takes {_COUNTS[wanted]}, not {len(arguments)}")
     if function.constant is None:
         return list(arguments), []
@@ -189,7 +189,7 @@ def _split(
 
 
 def _result(name: str, values: Sequence[exp.Expr]) -> Type:
-    function = AGGREGATES[name]
+    function = aggregate(name)
     types = [function.result(type_of(value)) for value in values]
     for value, type_ in zip(values, types, strict=True):
         if type_ is None:

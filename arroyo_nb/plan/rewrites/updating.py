@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
+from arroyo_nb.functions import volatile
+from arroyo_nb.plan.names.functions import ROW_TIME
 from arroyo_nb.plan.names.typing import place_of
 from arroyo_nb.plan.nodes import (
     Aggregate,
@@ -27,12 +30,12 @@ from arroyo_nb.plan.verify import expressions
 NOT_UPDATING = "input is updating, but sink is not configured as an updating sink"
 """Why Arroyo refuses changes in a sink of rows."""
 
-UNREPEATABLE = {
-    "random": "gives another number",
-    "uuid": "gives another text",
-    "row_time": "may be another time",
-}
-"""A retract is found by its values: they must be the same when they are taken back."""
+
+def unrepeatable() -> Mapping[str, str]:
+    """What the functions do that are not the same again: a retract is found by its
+    values, which must be the same when they are taken back."""
+    given = {name: f"gives {what}" for name, what in volatile().items()}
+    return {**given, ROW_TIME: "may be another time"}
 
 
 def updating_group_by(root: Node, made: NodeMap[Node]) -> Node:
@@ -127,10 +130,10 @@ def check_repeatable(node: Node, where: str, when: str) -> None:
     """Refuse calls whose value would be another one, in the expressions of a node."""
     for _, expression in expressions(node):
         for call in expression.find_all(exp.Anonymous):
-            if call.name in UNREPEATABLE:
+            if call.name in unrepeatable():
                 raise Unsupported(
                     f"{call.name}() {where} is not supported: it "
-                    f"{UNREPEATABLE[call.name]} {when}",
+                    f"{unrepeatable()[call.name]} {when}",
                     span=place_of(call),
                 )
 

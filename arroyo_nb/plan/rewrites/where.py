@@ -16,7 +16,7 @@ from arroyo_nb.plan.names.typing import replaced
 from arroyo_nb.plan.nodes import Filter, How, Join, Node, Project
 from arroyo_nb.plan.queries.joins import filtered, key_of, only, sides_read
 from arroyo_nb.plan.queries.select import selected
-from arroyo_nb.plan.rewrites.updating import UNREPEATABLE
+from arroyo_nb.plan.rewrites.updating import unrepeatable
 from arroyo_nb.plan.tree import NodeMap, transform, walk
 
 _LEFT, _RIGHT = only("left"), only("right")
@@ -162,7 +162,7 @@ def _placed(join: Join, parts: Sequence[exp.Expr], way: _Way) -> _Move:
     for part in parts:
         key = key_of(part, join.left) if how == "inner" else None
         read = sides_read(part, join.left)
-        if any(call.name in UNREPEATABLE for call in part.find_all(exp.Anonymous)):
+        if any(call.name in unrepeatable() for call in part.find_all(exp.Anonymous)):
             rest.append(part)
         elif key is not None:
             keys.append(key)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported, raise_all
+from arroyo_nb.functions import aggregates
 from arroyo_nb.plan.explain.format import window_text
 from arroyo_nb.plan.names.calls import window_of
 from arroyo_nb.plan.names.intervals import in_words, interval_text
@@ -24,7 +25,6 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     is_updating,
 )
-from arroyo_nb.plan.queries.aggregates import WINDOWED, runs_windowed
 from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.source import Span
@@ -196,15 +196,17 @@ def _check_measures(node: Aggregate) -> None:
             hint=_other_measure(measure),
         )
         for measure in node.measures
-        if not runs_windowed(measure)
+        if not aggregates.runs_windowed(measure.function, distinct=measure.distinct)
     )
 
 
 def _other_measure(measure: Measure) -> str:
-    if measure.function == "approx_distinct":
-        return "write count(DISTINCT x)"
+    if instead := aggregates.aggregate(measure.function).instead:
+        return f"write {instead}"
     return (
-        "over a window there are: " + ", ".join(sorted(WINDOWED)) + "; all aggregates "
+        "over a window there are: "
+        + ", ".join(aggregates.windowed())
+        + "; all aggregates "
         "run with GROUP BY date_trunc('minute', row_time()) in place of the window"
     )
 

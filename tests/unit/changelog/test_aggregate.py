@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall, Order
 from arroyo_nb.errors import RunProblem, Unsupported
+from arroyo_nb.functions.aggregates import aggregate
 
 INPUT = pa.schema(
     [
@@ -51,7 +52,9 @@ DECIMAL = pa.decimal128(6, 2)
 
 
 def call(function: str, type_: pa.DataType, *arguments: str, **more) -> AggregateCall:
-    return AggregateCall("m", function, type_, arguments, **more)
+    return AggregateCall(
+        "m", function, type_, arguments, kernel=aggregate(function).kernel, **more
+    )
 
 
 MEASURES: list[tuple[AggregateCall, str]] = [
@@ -384,7 +387,9 @@ def test_a_group_of_which_too_much_is_taken_back_is_forgotten():
 def test_windows_that_are_over_leave_with_their_rows():
     at = pa.timestamp("us")
     schema = pa.schema({"end": at, "k": pa.string(), "n": LONG})
-    median = AggregateCall("m", "median", LONG, ("n",))
+    median = AggregateCall(
+        "m", "median", LONG, ("n",), kernel=aggregate("median").kernel
+    )
     operator = AggregateKernel(schema, ("end", "k"), (median,))
 
     def batch(*rows: tuple) -> list:

@@ -13,8 +13,12 @@ import sys
 import pyarrow as pa
 from arroyo_nb.changelog import aggregate, debezium, join, latest, rank
 from arroyo_nb.changelog.measures import AggregateCall
+from arroyo_nb.functions import aggregates
 schema = pa.schema({"k": pa.string(), "v": pa.float64()})
-calls = [AggregateCall(f, f, pa.float64(), ("v",)) for f in ("sum", "median", "max")]
+calls = [
+    AggregateCall(f, f, pa.float64(), ("v",), kernel=aggregates.aggregate(f).kernel)
+    for f in ("sum", "median", "max")
+]
 operator = aggregate.AggregateKernel(schema, ("k",), tuple(calls))
 rows = pa.table({"k": ["a", None], "v": [1.5, None]}, schema=schema)
 state, _ = operator.step(operator.layout.empty(), [operator.partial(rows)], 0)

@@ -10,16 +10,21 @@ from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.state import Layout, split
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.functions.aggregates import aggregate
 
 INPUT = pa.schema({"k": pa.string(), "v": pa.float64()})
 ROWS = pa.table({"k": ["a", "b", "c", "a"], "v": [1.5, 2.0, None, 0.25]}, schema=INPUT)
 
 LONGS = pa.schema({"k": pa.int64(), "v": pa.float64()})
-MEDIAN = AggregateCall("m", "median", pa.float64(), ("v",))
+MEDIAN = AggregateCall(
+    "m", "median", pa.float64(), ("v",), kernel=aggregate("median").kernel
+)
 
 
 def totals(function: str, type_: pa.DataType) -> AggregateKernel:
-    call = AggregateCall("m", function, type_, ("v",))
+    call = AggregateCall(
+        "m", function, type_, ("v",), kernel=aggregate(function).kernel
+    )
     return AggregateKernel(INPUT, ("k",), (call,))
 
 

@@ -10,6 +10,12 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.editor import completion
 from arroyo_nb.errors import Unsupported
+from arroyo_nb.functions.aggregates import (
+    FAMILIES,
+    AggregateFunction,
+    names,
+    runs_windowed,
+)
 from arroyo_nb.plan.names.typing import type_of
 from arroyo_nb.plan.nodes import (
     Measure,
@@ -19,12 +25,6 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
 )
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.plan.queries.aggregates import (
-    AGGREGATES,
-    WINDOWED,
-    WINDOWED_DISTINCT,
-    names,
-)
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import BIGINT, DOUBLE
 from arroyo_nb.spark.aggregates import measure_sql
@@ -49,6 +49,7 @@ def measure(call: str, groups: str = "name") -> Measure:
     return made
 
 
+AGGREGATES = {row.name: row for family in FAMILIES for row in family.AGGREGATES}
 TYPES = {
     "approx_distinct(name)": "BIGINT UNSIGNED",
     "approx_median(price)": "DECIMAL(10, 2)",
@@ -97,7 +98,7 @@ def test_types(call: str, type_: str) -> None:
 
 def test_the_table_of_types_has_every_aggregate() -> None:
     assert {call.split("(")[0] for call in TYPES} == AGGREGATES.keys()
-    assert sorted(completion.AGGREGATES) == sorted(AGGREGATES)
+    assert set(AGGREGATES) <= set(completion._functions())
     assert set(names()) >= {"mean", "stddev_samp", "var_samp"}
 
 
@@ -110,13 +111,18 @@ def test_over_a_window_some_are_run(call: str, distinct: bool) -> None:
         if AGGREGATES[name].arguments > 1 or AGGREGATES[name].within:
             return
         call = call.replace("(", "(DISTINCT ", 1)
-    if name in (WINDOWED_DISTINCT if distinct else WINDOWED):
+    if runs_windowed(name, distinct=distinct):
         made = measure(call, "tumble('1 minute')")
         assert measure_sql(made, row_time="").startswith("CAST(")
         return
     with pytest.raises(Unsupported, match="over a window is not supported") as caught:
         measure(call, "tumble('1 minute')")
     assert caught.value.span is not None
+
+
+@pytest.mark.parametrize("row", AGGREGATES.values(), ids=AGGREGATES)
+def test_the_example_of_an_aggregate_can_be_planned(row: AggregateFunction) -> None:
+    assert measure(row.example).function == row.name
 
 
 def test_a_constant_is_no_argument() -> None:

@@ -11,10 +11,15 @@ from pyspark.sql import Row
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.join import JoinKernel
 from arroyo_nb.changelog.measures import AggregateCall
+from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.spark.processors import Step
 
 SCHEMA = pa.schema({"k": pa.string()})
-COUNTS = AggregateKernel(SCHEMA, ("k",), (AggregateCall("n", "count", pa.int64()),))
+COUNTS = AggregateKernel(
+    SCHEMA,
+    ("k",),
+    (AggregateCall("n", "count", pa.int64(), kernel=aggregate("count").kernel),),
+)
 
 
 class Kept:

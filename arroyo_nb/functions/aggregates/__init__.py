@@ -1,0 +1,78 @@
+"""The aggregates of the dialect, a row each, by family.
+
+A row says what an aggregate takes and gives, how its kernel computes it, and what it is
+in Spark over a window. An updating query runs every one; over a window run those with a
+Spark form. Source: arroyo-semantics f.3, i.2, i.3.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from arroyo_nb.functions.aggregates import (
+    extremes,
+    lists,
+    moments,
+    percentiles,
+    sums,
+)
+from arroyo_nb.functions.aggregates.row import (
+    AggregateFunction,
+    Constant,
+    SparkCall,
+    SparkTemplate,
+)
+
+__all__ = [
+    "FAMILIES",
+    "AggregateFunction",
+    "Constant",
+    "SparkCall",
+    "SparkTemplate",
+    "aggregate",
+    "names",
+    "primary",
+    "runs_windowed",
+    "windowed",
+]
+
+FAMILIES = (sums, extremes, lists, percentiles, moments)
+"""The modules that have a table of aggregates each."""
+
+
+@cache
+def _by_name() -> dict[str, AggregateFunction]:
+    rows = [row for family in FAMILIES for row in family.AGGREGATES]
+    return {name: row for row in rows for name in (row.name, *row.aliases)}
+
+
+def aggregate(name: str) -> AggregateFunction:
+    """The aggregate of that name or alias, which there is."""
+    return _by_name()[name]
+
+
+def names() -> tuple[str, ...]:
+    """What an aggregate may be called."""
+    return tuple(_by_name())
+
+
+def primary(name: str) -> str | None:
+    """The name that an aggregate goes by; None for what is no aggregate.
+
+    >>> primary("mean"), primary("upper")
+    ('avg', None)
+    """
+    row = _by_name().get(name)
+    return None if row is None else row.name
+
+
+def runs_windowed(name: str, *, distinct: bool) -> bool:
+    """Whether a window aggregate can have a call of it."""
+    row = aggregate(name)
+    return row.spark is not None and (row.spark_distinct or not distinct)
+
+
+def windowed() -> tuple[str, ...]:
+    """The aggregates that run over a window, sorted."""
+    rows = {row.name for row in _by_name().values() if row.spark is not None}
+    return tuple(sorted(rows))

@@ -1,0 +1,104 @@
+"""``min``, ``max`` and ``bit_*``: what one value, or each bit, decides.
+
+Exact under retraction: all values are kept where rows can be taken back.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from arroyo_nb.changelog.measures import AggregateCall, Kernel
+from arroyo_nb.changelog.multisets import Bags, Extreme, extremes, placed
+from arroyo_nb.functions.aggregates.row import AggregateFunction
+from arroyo_nb.functions.types import is_integer
+from arroyo_nb.schema import BIGINT_UNSIGNED, ListOf, Type
+
+
+def _comparable(argument: Type) -> Type | None:
+    return None if isinstance(argument, ListOf) else argument
+
+
+def _of_bits(type_: Type) -> Type | None:
+    # A BIGINT UNSIGNED is a DECIMAL to Spark, which has no bits.
+    return type_ if is_integer(type_) and type_ != BIGINT_UNSIGNED else None
+
+
+def _extreme(bags: Bags, call: AggregateCall, *, which: Extreme) -> pa.Array:
+    places = extremes(bags.slot, bags.column(), which)
+    return placed(bags, bags.slot[places], places).cast(call.type)
+
+
+def _bits(
+    bags: Bags,
+    call: AggregateCall,
+    *,
+    ufunc: np.ufunc,
+    neutral: int,
+    cancels: bool = False,
+) -> pa.Array:
+    values = bags.column().to_numpy().astype(np.int64)
+    result = np.full(bags.slots, neutral)
+    counted = bags.weight % 2 == 1 if cancels else slice(None)
+    ufunc.at(result, bags.slot[counted], values[counted])
+    narrow = result.astype(call.type.to_pandas_dtype())
+    return pa.array(narrow, call.type, mask=bags.occupied == 0)
+
+
+AGGREGATES = (
+    AggregateFunction(
+        name="bit_and",
+        doc="the bits that all have",
+        example="bit_and(seats)",
+        result=_of_bits,
+        wants="a BIGINT",
+        kernel=Kernel(multiset=partial(_bits, ufunc=np.bitwise_and, neutral=-1)),
+        spark="bit_and",
+        spark_distinct=True,
+        deterministic=True,
+    ),
+    AggregateFunction(
+        name="bit_or",
+        doc="the bits that one has",
+        example="bit_or(seats)",
+        result=_of_bits,
+        wants="a BIGINT",
+        kernel=Kernel(multiset=partial(_bits, ufunc=np.bitwise_or, neutral=0)),
+        spark="bit_or",
+        spark_distinct=True,
+        deterministic=True,
+    ),
+    AggregateFunction(
+        name="bit_xor",
+        doc="the bits that an odd number of them have",
+        example="bit_xor(seats)",
+        result=_of_bits,
+        wants="a BIGINT",
+        kernel=Kernel(
+            multiset=partial(_bits, ufunc=np.bitwise_xor, neutral=0, cancels=True)
+        ),
+        deterministic=True,
+    ),
+    AggregateFunction(
+        name="max",
+        doc="the greatest value",
+        example="max(at)",
+        result=_comparable,
+        kernel=Kernel(multiset=partial(_extreme, which="max"), extreme="max"),
+        spark="max",
+        spark_distinct=True,
+        deterministic=True,
+    ),
+    AggregateFunction(
+        name="min",
+        doc="the least value",
+        example="min(price)",
+        result=_comparable,
+        kernel=Kernel(multiset=partial(_extreme, which="min"), extreme="min"),
+        spark="min",
+        spark_distinct=True,
+        deterministic=True,
+    ),
+)

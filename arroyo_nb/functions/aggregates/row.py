@@ -1,0 +1,131 @@
+"""What one aggregate is: to the planner, to Spark and to the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from arroyo_nb.changelog.measures import Kernel
+from arroyo_nb.functions.types import is_number
+from arroyo_nb.schema import DOUBLE, NULL, Type
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+Constant = str | int | float
+
+
+class SparkCall(Protocol):
+    """A call over a window, as what Spark SQL says of it is put together."""
+
+    @property
+    def type(self) -> Type:
+        """The result's."""
+
+    def call(self, function: str) -> str:
+        """A function of Spark over the rows of the call."""
+
+    @property
+    def count(self) -> str:
+        """How many values there are."""
+
+    @property
+    def total(self) -> str:
+        """Their sum; one of whole numbers wraps around."""
+
+    @property
+    def mean(self) -> str:
+        """Their mean."""
+
+
+SparkTemplate = str | Callable[[SparkCall], str]
+"""A function of Spark, or what makes the text of a call."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateFunction:
+    """An aggregate of the dialect.
+
+    Parameters
+    ----------
+    name, aliases
+        What it is called, and other names that are accepted.
+    doc
+        What it gives, in one line.
+    example
+        A call over the columns of the tests' table.
+    result
+        Type of the result for the type of each argument; None where it is refused.
+    kernel
+        How an updating query computes it.
+    spark
+        What it is over a window in Spark; None: it runs without a window only.
+    spark_distinct
+        Whether Spark runs it over a window with DISTINCT too.
+    wants
+        What an argument must be, in words.
+    arguments
+        How many it takes, the constant one left out.
+    of_rows
+        Whether it may be called with ``*``, and is never NULL.
+    constant
+        Reads the constant argument, which comes last; None where it is not one.
+    constant_words
+        What the constant must be, in words.
+    ordered
+        Whether the order of the rows changes the result.
+    within
+        Whether WITHIN GROUP (ORDER BY x) gives its first argument.
+    reads
+        The type that an argument of a type is cast to.
+    deterministic
+        Whether Spark computes the same of the same rows in any order.
+    rounds
+        Whether it rounds on the way, where it is of floats: then it is not.
+    wraps
+        Whether it wraps around at the width of a whole number.
+    instead
+        What to write over a window in its place; empty: nothing is known.
+    """
+
+    name: str
+    doc: str
+    example: str
+    result: Callable[[Type], Type | None]
+    kernel: Kernel
+    aliases: tuple[str, ...] = ()
+    spark: SparkTemplate | None = None
+    spark_distinct: bool = False
+    wants: str = "a number"
+    arguments: int = 1
+    of_rows: bool = False
+    constant: Callable[[exp.Expr], Constant | None] | None = None
+    constant_words: str = ""
+    ordered: bool = False
+    within: bool = False
+    reads: Callable[[Type], Type] = lambda type_: type_
+    deterministic: bool = False
+    rounds: bool = False
+    wraps: bool = False
+    instead: str = ""
+
+
+def any_value(type_: Type) -> Type | None:
+    """The argument's type; a NULL has none."""
+    return None if type_ == NULL else type_
+
+
+def numeric(type_: Type) -> Type | None:
+    """The argument's type where it is a number."""
+    return type_ if is_number(type_) else None
+
+
+def real(type_: Type) -> Type | None:
+    """DOUBLE of any number."""
+    return DOUBLE if is_number(type_) else None
+
+
+def always(type_: Type) -> Callable[[Type], Type]:
+    """That type, whatever the argument's is."""
+    return lambda _: type_
