@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import arroyo_nb
+from arroyo_nb import functions
 from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.functions import aggregates
 
 PACKAGE = Path(arroyo_nb.__file__).parent
 
@@ -41,3 +43,23 @@ def test_no_module_knows_a_connector_by_name():
         for literal in literals(tree) & set(CONNECTORS.names)
     }
     assert found == EXCEPTIONS
+
+
+QUERY_ROOMS = ("plan/", "spark/", "editor/", "jobs/")
+"""What treats queries; elsewhere `min` and `sum` are words like others."""
+
+
+def test_no_module_knows_an_aggregate_or_a_volatile_function_by_name():
+    known = {*aggregates.names(), *functions.volatile()}
+    found = {
+        (name, literal)
+        for name, tree in modules()
+        if name.startswith(QUERY_ROOMS)
+        for literal in literals(tree) & known
+    }
+    assert found == {
+        # A unit of time, a speed; Spark's own functions, which aggregates are put together from.
+        ("plan/names/intervals.py", "min"),
+        ("editor/completion.py", "max"),
+        *(("spark/aggregates.py", name) for name in ("avg", "count", "sum")),
+    }
