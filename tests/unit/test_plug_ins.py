@@ -58,7 +58,7 @@ def test_no_module_knows_an_aggregate_or_a_volatile_function_by_name():
         for literal in literals(tree) & known
     }
     assert found == {
-        # A unit of time, a speed; Spark's own functions, which aggregates are put together from.
+        # A unit of time, a speed; functions of Spark that aggregates are made of.
         ("plan/names/intervals.py", "min"),
         ("editor/completion.py", "max"),
         *(("spark/aggregates.py", name) for name in ("avg", "count", "sum")),
