@@ -238,8 +238,11 @@ class Session:
         if options.ttl is not None:
             plan = plan.with_updating_ttl(options.ttl)
         if plan.sinks:
-            prepared = prepare(name or script_name(sql), plan, options)
-            run = self._ready(prepared, self._folder(prepared))
+            name = name or script_name(sql)
+            base = options.state_dir or self._state_dir
+            state = base and base / safe_name(name)
+            prepared = prepare(name, plan, options, state=state)
+            run = self._ready(prepared, self._folder(prepared, state))
         self.catalog, self.answers = plan.catalog, plan.answers
         if not plan.sinks:
             return None
@@ -623,18 +626,14 @@ class Session:
             return Names(None, where, None)
         return Names(self.catalog, where, self.broker)
 
-    def _folder(self, prepared: PreparedRun) -> RunFolder:
+    def _folder(self, prepared: PreparedRun, state: Path | None) -> RunFolder:
         """Where a new run keeps its state."""
-        from arroyo_nb.run.prepare import RunFolder, refuse_outside
-
-        base = prepared.options.state_dir or self._state_dir
-        path = base and base / safe_name(prepared.name)
-        refuse_outside(prepared.plan, path)
-        if path is None:
-            return RunFolder(self._runs.temporary_folder(prepared.name), temporary=True)
         from arroyo_nb.jobs.resume import state_spec
+        from arroyo_nb.run.prepare import RunFolder
 
-        return RunFolder(path, spec=state_spec(prepared.plan, prepared.options))
+        if state is None:
+            return RunFolder(self._runs.temporary_folder(prepared.name), temporary=True)
+        return RunFolder(state, spec=state_spec(prepared.plan, prepared.options))
 
     def _ready(self, prepared: PreparedRun, place: RunFolder) -> Run:
         """A run that can be started: Spark can read and write its topics."""

@@ -128,12 +128,15 @@ def prepare(
     plan: Plan,
     options: RunOptions,
     *,
+    state: Path | None = None,
     outputs: tuple[Output, ...] | None = None,
 ) -> PreparedRun:
     """Prepare a plan to be started.
 
     Parameters
     ----------
+    state
+        The folder of the state; None: a temporary one of ours.
     outputs
         Those of the run that is resumed; None: new ones.
 
@@ -147,6 +150,9 @@ def prepare(
         _refuse_order(plan)
     if options.real_time:
         options = _in_real_time(options, plan)
+    if outputs is None:
+        # First of all: not even whether a file is there may be asked outside.
+        _refuse_outside(plan, state)
     with errors_in(plan):
         outputs = outputs or tuple(_output(sink, options) for sink in plan.sinks)
         sources = Sources(
@@ -164,19 +170,9 @@ def prepare(
     return prepared
 
 
-def refuse_outside(plan: Plan, state: Path | None) -> None:
-    """Refuse what would be read or written outside the allowed folders.
-
-    Parameters
-    ----------
-    state
-        The folder of the state; None: a temporary one of ours.
-
-    Raises
-    ------
-    ArroyoError
-        With every place that is outside.
-    """
+def _refuse_outside(plan: Plan, state: Path | None) -> None:
+    """Refuse what would be read or written outside the allowed folders, with every
+    place that is."""
     from arroyo_nb.plan.paths import outside
 
     allowed = current_roots()
