@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 
 from arroyo_nb import errors, flags, functions
-from arroyo_nb.cli.command import _parser
+from arroyo_nb.cli.command import command_parser
 from arroyo_nb.connectors import ConnectorInfo, connector_infos
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.functions import aggregates
@@ -184,7 +184,7 @@ def _magics() -> str:
 
 
 def _command_line() -> str:
-    parser = _parser()
+    parser = command_parser()
     parts = ["# The command line\n", _help(parser)]
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arroyo_nb.cli.command import DATA, FAILED, _exit_code
+from arroyo_nb.cli.exit_codes import DATA, FAILED, exit_code
 from arroyo_nb.engine import Engine
 from arroyo_nb.errors import ArroyoError, DataProblem, Unreached
 from arroyo_nb.schema import quoted_text
@@ -31,7 +31,7 @@ def test_an_error_of_ours_comes_back_whole(
     )
     assert isinstance(problem, kind)
     assert (problem.message, problem.hint) == (FORGED, "leave it out")
-    assert _exit_code(problem) == code
+    assert exit_code(problem) == code
 
 
 def test_an_error_that_quotes_a_value_is_none_of_ours(engine: Engine) -> None:
@@ -63,4 +63,4 @@ def test_a_value_does_not_decide_what_is_told(engine: Engine, words: str) -> Non
     )
     assert problem.message == f"the value '0{' '.join(words.split())}' is no INT"
     assert problem.lasting
-    assert _exit_code(problem) == DATA
+    assert exit_code(problem) == DATA

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from arroyo_nb.cli import main
-from arroyo_nb.cli.command import STOPPED as BY_SIGNAL
+from arroyo_nb.cli.exit_codes import STOPPED as BY_SIGNAL
 from arroyo_nb.jobs.spec import JobSpec, TableDefinition
 
 TICKS = "CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '200')"

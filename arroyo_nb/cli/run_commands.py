@@ -1,0 +1,225 @@
+"""``run``, ``explain`` and ``check``: scripts and jobs without Jupyter."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from arroyo_nb import allowed_roots
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.cli import headless
+from arroyo_nb.cli.arguments import (
+    MODES,
+    MODES_HELP,
+    NOTEBOOK,
+    STDIN,
+    Commands,
+    add_deny,
+    add_parameters,
+    add_script_command,
+    is_spec,
+    read_script,
+)
+from arroyo_nb.cli.exit_codes import FAILED, FINISHED, STOPPED, UsageProblem
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.jobs.runner.log import LOGS
+from arroyo_nb.jobs.runner.supervisor import JobState
+from arroyo_nb.run.options import BY_NAME, RunOptions
+from arroyo_nb.run.stopping import StopMode
+from arroyo_nb.source import ScriptText
+
+if TYPE_CHECKING:
+    from arroyo_nb.plan import Plan
+
+LAST_PORT = 65535
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a script as an interrupt does."""
+
+
+def add_to(commands: Commands) -> None:
+    """Add the commands, in the order of the help."""
+    _add_run(commands)
+    add_script_command(commands, "explain", "print the plan of a script", _explain)
+    _add_check(commands)
+
+
+def _add_run(commands: Commands) -> None:
+    text = "run a script; bare SELECTs print JSON lines"
+    run = add_script_command(commands, "run", text, _run)
+    run.add_argument("--state-dir", metavar="DIR", help=BY_NAME["state_dir"].doc)
+    run.add_argument(
+        "--root",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="read and write files only there; may be given again",
+    )
+    run.add_argument("--name", metavar="N", help="name of the run in the state folder")
+    run.add_argument(
+        "--port",
+        type=_port,
+        metavar="N",
+        help="of a job: serve /healthz, /readyz and /metrics there, on loopback; 0: a "
+        "free port",
+    )
+    run.add_argument(
+        "--log",
+        choices=tuple(LOGS),
+        default="text",
+        help="of a job: what happens to it, on standard error, also as JSON lines",
+    )
+    run.add_argument(
+        "--stop-mode",
+        choices=MODES,
+        default=MODES[0],
+        help=f"of a job: what SIGTERM does; {MODES_HELP}",
+    )
+    _add_changed(run)
+    run.add_argument(
+        "--submitted",
+        action="store_true",
+        help="of a job: run on the Spark of the spark-submit that started this process",
+    )
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"'{text}' is no port: 0 to {LAST_PORT}")
+    return int(text)
+
+
+def _add_changed(run: argparse.ArgumentParser) -> None:
+    changed = run.add_mutually_exclusive_group()
+    for option, text in (
+        ("--fork", "go on from a copy of its state"),
+        ("--fresh", "set its state aside and begin anew"),
+    ):
+        changed.add_argument(
+            option,
+            dest="changed",
+            action="store_const",
+            const=option,
+            default="",
+            help=f"of a job that was changed: {text}",
+        )
+
+
+def _add_check(commands: Commands) -> None:
+    check = add_script_command(
+        commands,
+        "check",
+        "print errors as file:line:col: message; of a job or a notebook also what "
+        "production would do differently, and where they drifted apart",
+        _check,
+        also=" or FILE.ipynb",
+    )
+    check.set_defaults(takes_notebook=True)
+    add_deny(check)
+    add_parameters(check)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    with ExitStack() as narrowed:
+        try:
+            narrowed.enter_context(allowed_roots.narrowed(arguments.root))
+        except RunProblem as error:
+            raise UsageProblem(error.message, hint=error.hint) from None
+        return _run_inside(arguments)
+
+
+def _run_inside(arguments: argparse.Namespace) -> int:
+    # A supervisor's stop is a stop with a final checkpoint, as an interrupt is.
+    signal.signal(signal.SIGTERM, _terminate)
+    file, script = arguments.file, read_script(arguments.file)
+    given = {name: getattr(arguments, name) for name in ("strict", "state_dir")}
+    options = RunOptions.parse(given)
+    if is_spec(file):
+        from arroyo_nb.jobs import spec_file
+
+        launch = headless.JobLaunch(
+            name=arguments.name,
+            options=options,
+            log=arguments.log,
+            port=arguments.port,
+            stop=StopMode(arguments.stop_mode),
+            changed=arguments.changed,
+            submitted=arguments.submitted,
+        )
+        ended = headless.run_job(spec_file.read(script), launch)
+        is_stopped = ended.state is JobState.STOPPED and ended.signal is not None
+        return STOPPED + ended.signal if is_stopped and ended.signal else FINISHED
+    for option in filter(None, (arguments.changed, *_of_jobs(arguments))):
+        raise UsageProblem(f"{option} needs a job.yaml: '{file}' is a script")
+    named = None if file == STDIN else Path(file).stem
+    headless.run_script(script, options, name=arguments.name or named)
+    return FINISHED
+
+
+def _of_jobs(arguments: argparse.Namespace) -> Iterator[str]:
+    """The options that were given, and that a plain script has not."""
+    unlike = {"port": None, "log": "text", "stop_mode": MODES[0], "submitted": False}
+    for name, default in unlike.items():
+        if getattr(arguments, name) != default:
+            yield f"--{name.replace('_', '-')}"
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    print(_planned(arguments, read_script(arguments.file)).explain())
+    return FINISHED
+
+
+def _planned(arguments: argparse.Namespace, script: ScriptText) -> Plan:
+    from arroyo_nb.plan.planner import plan_script
+
+    if is_spec(arguments.file):
+        from arroyo_nb.jobs import spec_file
+
+        return spec_file.read(script).plan(strict=arguments.strict)
+    return plan_script(
+        script.text, Catalog(), strict=arguments.strict, name=script.name
+    )
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from arroyo_nb.cli import job_commands
+
+    try:
+        return _checked(arguments)
+    except ArroyoError as error:
+        if all(problem.source is None for problem in error.problems):
+            raise  # not of the file's text
+        for problem in error.problems:
+            print(job_commands.one_line(problem))
+        return FAILED
+
+
+def _checked(arguments: argparse.Namespace) -> int:
+    from arroyo_nb.cli import job_commands
+
+    file = arguments.file
+    if not (is_spec(file) or file.endswith(NOTEBOOK)):
+        if arguments.deny:
+            raise ArroyoError(
+                f"'{file}' has no findings to deny",
+                hint="they are of jobs and notebooks",
+            )
+        _planned(arguments, read_script(file))
+        return FINISHED
+    checked = job_commands.check_spec if is_spec(file) else job_commands.check_notebook
+    return checked(
+        Path(file),
+        values=job_commands.parameters(arguments.parameter),
+        errors=job_commands.Strictness(arguments.deny, arguments.strict),
+        say=print,
+    )
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    raise Terminated
