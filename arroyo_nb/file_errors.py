@@ -10,6 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from arroyo_nb.errors import RunProblem
@@ -106,3 +108,31 @@ def refusal(
         return RunProblem(out_of_descriptors(), hint=RAISE)
     # Arrow's errors are without a number, and so without the system's word for it.
     return RunProblem(f"{attempt}: {error.strerror or error}", hint=hint)
+
+
+@contextmanager
+def refusals(verb: str, name: str) -> Iterator[None]:
+    """Tell what the system refuses; its own words have the path, which may be a secret.
+
+    Parameters
+    ----------
+    verb
+        What is done: ``read`` or ``write``.
+    name
+        What messages call the file.
+
+    Raises
+    ------
+    RunProblem
+        In place of each OSError.
+    """
+    try:
+        yield
+    except OSError as problem:
+        if verb == "read" and isinstance(problem, FileNotFoundError):
+            raise RunProblem(
+                f"there is no file '{name}'",
+                hint=f"paths are relative to '{Path.cwd()}'",
+            ) from None
+        what = "sink" if verb == "write" else "source"
+        raise refusal(problem, f"cannot {verb} '{name}'", what, name) from None

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from arroyo_nb.connectors._info import NO_METADATA as NO_METADATA
 from arroyo_nb.connectors._info import ConnectorInfo as ConnectorInfo
 from arroyo_nb.connectors._info import Direction as Direction
-from arroyo_nb.connectors._notes import ResumePoint as ResumePoint
 from arroyo_nb.connectors._streams import FIRST_BATCH_RECORDS as FIRST_BATCH_RECORDS
 from arroyo_nb.connectors._streams import Offsets as Offsets
 from arroyo_nb.connectors._streams import Stream as Stream
@@ -33,6 +32,7 @@ from arroyo_nb.options import OptionKind as OptionKind
 from arroyo_nb.options import OptionValue as OptionValue
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
+from arroyo_nb.sink_notes import ResumePoint as ResumePoint
 from arroyo_nb.source import Span
 from arroyo_nb.tape import Recorder
 

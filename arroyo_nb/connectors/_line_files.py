@@ -11,8 +11,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
 from arroyo_nb.connectors._files import ListedFile, Piece
-from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import Decoder
 from arroyo_nb.tape import Position
 

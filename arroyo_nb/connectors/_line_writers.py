@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.connectors import TableSpec
-from arroyo_nb.connectors._notes import Notes
-from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import line_format
 from arroyo_nb.formats.debezium_json import changes_as_text
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
+from arroyo_nb.sink_notes import Notes
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors._files import ListedFile, Piece
-from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats._columns import ColumnDecoder
+from arroyo_nb.file_errors import refusals
+from arroyo_nb.formats.parquet.columns import ColumnDecoder
 from arroyo_nb.tape import Position
 
 if TYPE_CHECKING:

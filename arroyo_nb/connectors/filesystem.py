@@ -35,8 +35,8 @@ from arroyo_nb.connectors._line_files import LineReader
 from arroyo_nb.connectors._parquet_files import ParquetReader
 from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.connectors._parts import parts_of
-from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import line_format
 from arroyo_nb.formats.parquet import FORMAT as PARQUET
 from arroyo_nb.options import OptionValue

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
-from arroyo_nb.formats._bad_records import CSV, CSV_HINT
+from arroyo_nb.codecs.bad_records import CSV, CSV_HINT
 from arroyo_nb.options import Option, OptionValue
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column
 
-    from arroyo_nb.formats._sql_decoder import SqlDecoder
+    from arroyo_nb.codecs.sql_decoder import SqlDecoder
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from arroyo_nb.codecs.sql_decoder import AS_TEXT, PAYLOAD, TEXT, SqlDecoder
 from arroyo_nb.formats import DecodedPayloads, PayloadDecoder
-from arroyo_nb.formats._sql_decoder import AS_TEXT, PAYLOAD, TEXT, SqlDecoder
 from arroyo_nb.options import Option, OptionValue
 from arroyo_nb.schema import BYTEA, Primitive, Schema, arrow_type
 

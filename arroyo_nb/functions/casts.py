@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
-from arroyo_nb.formats._text import timestamp_text
+from arroyo_nb.codecs.timestamps import timestamp_text
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.schema import (
     BIGINT,

@@ -22,8 +22,8 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import whole
+from arroyo_nb.codecs.bad_records import refusal
 from arroyo_nb.formats import PayloadDecoder, payload_format
-from arroyo_nb.formats._bad_records import refusal
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, Schema
 from arroyo_nb.tape import (

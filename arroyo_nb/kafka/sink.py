@@ -30,12 +30,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.connectors._notes import Notes
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import tells_changes
-from arroyo_nb.formats._payloads import PREFIX_BYTES
-from arroyo_nb.formats._told_schemas import changed, connect_schema, json_schema
 from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
+from arroyo_nb.formats.json.payloads import PREFIX_BYTES
+from arroyo_nb.formats.json.schema_export import changed, connect_schema, json_schema
 from arroyo_nb.kafka.cluster import PATIENT_S, cluster_of
 from arroyo_nb.kafka.errors import AccessRefused, ErrorSubject, deleted_topic
 from arroyo_nb.kafka.recovery import SinkHistory
@@ -52,6 +51,7 @@ from arroyo_nb.kafka.sink_records import (
 from arroyo_nb.kafka.sink_task import PATIENCE_S, SENT, Sender, Transaction
 from arroyo_nb.kafka.sink_watch import Watch, Watched
 from arroyo_nb.kafka.table_options import COMMIT_MODE, TIMESTAMP_FIELD
+from arroyo_nb.sink_notes import Notes
 
 if TYPE_CHECKING:
     from pathlib import Path

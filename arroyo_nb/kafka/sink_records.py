@@ -27,8 +27,8 @@ import pyarrow.compute as pc
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.debezium import AFTER, BEFORE, OP, documents
 from arroyo_nb.formats import payload_format
-from arroyo_nb.formats._encode import json_sql
 from arroyo_nb.formats.debezium_json import ROW, document_texts
+from arroyo_nb.formats.json.encode import json_sql
 from arroyo_nb.kafka.table_options import KEY_FIELD, TIMESTAMP_FIELD
 from arroyo_nb.schema import TEXT, quoted
 

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from arroyo_nb.codecs.bad_records import DROP_HINT, MISMATCH_HINT
 from arroyo_nb.engine.descriptors import USED_UP, shortage, told_shortage
 from arroyo_nb.errors import RESTORE, ArroyoError, DataProblem, RunProblem, Unreached
 from arroyo_nb.file_errors import RAISE
-from arroyo_nb.formats._bad_records import DROP_HINT, MISMATCH_HINT
 from arroyo_nb.kafka.errors import ErrorSubject, named_problem
 from arroyo_nb.worker_errors import raised_by_worker
 

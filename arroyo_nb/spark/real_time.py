@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arroyo_nb.formats import payload_format
-from arroyo_nb.formats._bad_records import (
+from arroyo_nb.codecs.bad_records import (
     DROP_HINT,
     IN_RECORD,
     MISMATCH,
     MISMATCH_HINT,
 )
-from arroyo_nb.formats._sql_decoder import SqlDecoder
+from arroyo_nb.codecs.sql_decoder import SqlDecoder
+from arroyo_nb.formats import payload_format
 from arroyo_nb.kafka.records import (
     OFFSET,
     PARTITION,

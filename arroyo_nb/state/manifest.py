@@ -7,7 +7,7 @@ at any moment leaves a manifest that is true. What it does not name yet is check
 its form alone (:mod:`arroyo_nb.state.checkpoint`).
 
 Files that change with each batch, a sink's notes and the stamp, carry check sums of
-their own, and the number of their batch (:mod:`arroyo_nb.connectors._notes`).
+their own, and the number of their batch (:mod:`arroyo_nb.sink_notes`).
 """
 
 from __future__ import annotations

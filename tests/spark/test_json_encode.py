@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.formats import FORMATS
-from arroyo_nb.formats._encode import json_column
+from arroyo_nb.formats.json.encode import json_column
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from arroyo_nb.codecs.sql_decoder import PAYLOAD, SqlDecoder
 from arroyo_nb.formats import payload_format
-from arroyo_nb.formats._json_records import BadRecord, RecordReader
-from arroyo_nb.formats._sql_decoder import PAYLOAD, SqlDecoder
+from arroyo_nb.formats.json.strict import BadRecord, RecordReader
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from arroyo_nb.formats._encode import json_column
-from arroyo_nb.formats._payload_writer import DeclaredPayloads
+from arroyo_nb.formats.json.encode import json_column
+from arroyo_nb.formats.json.payload_writer import DeclaredPayloads
 from arroyo_nb.schema import (
     BIGINT,
     BOOLEAN,

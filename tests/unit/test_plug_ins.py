@@ -1,6 +1,7 @@
 """What is true of one plug-in stands in its own file: nothing else knows its name."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,3 +64,25 @@ def test_no_module_knows_an_aggregate_or_a_volatile_function_by_name():
         ("editor/completion.py", "max"),
         *(("spark/aggregates.py", name) for name in ("avg", "count", "sum")),
     }
+
+
+def test_no_module_imports_what_another_package_keeps_private():
+    found = [
+        (name, imported)
+        for name, tree in modules()
+        for imported in imports(tree)
+        if (private := PRIVATE.match(imported)) is not None
+        and not f"arroyo_nb.{name.replace('/', '.')}".startswith(private[1])
+    ]
+    assert found == []
+
+
+PRIVATE = re.compile(r"(arroyo_nb\.(?:\w+\.)*?)_[a-z]\w*")
+"""A module, or a name of one, that begins with an underscore; and its package."""
+
+
+def imports(tree: ast.Module) -> Iterator[str]:
+    """What a module imports, dotted."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -23,8 +23,8 @@ from arroyo_nb.connectors import (
     TableSpec,
     format_options,
 )
-from arroyo_nb.connectors._refusals import refusals
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.table import METADATA
 from arroyo_nb.kafka.table_options import format_problems
@@ -164,7 +164,7 @@ class TapeRecorder:
         RunProblem
             When a chunk cannot be read, or a record is bad and not dropped.
         """
-        from arroyo_nb.formats._bad_records import refusal
+        from arroyo_nb.codecs.bad_records import refusal
 
         reader = self._reader()
         decoder = reader.decoder()

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats._payload_writer import plain_payload
+from arroyo_nb.formats.json.payload_writer import plain_payload
 from arroyo_nb.frames import rows_of
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import EPOCH

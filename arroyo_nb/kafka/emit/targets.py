@@ -17,7 +17,7 @@ from arroyo_nb.connectors import CONNECTORS, Direction, TableSpec
 from arroyo_nb.engine.jars import Check
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats._payload_writer import DeclaredPayloads, plain_payload
+from arroyo_nb.formats.json.payload_writer import DeclaredPayloads, plain_payload
 from arroyo_nb.kafka.cluster import Cluster
 from arroyo_nb.kafka.config import Access
 from arroyo_nb.kafka.emit.destination import EmitDestination, TapeTarget, TopicTarget

@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arroyo_nb.connectors import CONNECTORS, TableSpec, _folder_writer, _notes, _parts
+from arroyo_nb import sink_notes as _notes
+from arroyo_nb.connectors import CONNECTORS, TableSpec, _folder_writer, _parts
 from arroyo_nb.connectors._file_names import STRATEGIES, FileNames
 from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.connectors._parts import KEY, LineParts, ParquetParts

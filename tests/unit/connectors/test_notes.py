@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec
-from arroyo_nb.connectors._notes import Notes, ResumePoint
 from arroyo_nb.errors import RESTORE, RunProblem, StateProblem
 from arroyo_nb.schema import BIGINT, Field, Schema
+from arroyo_nb.sink_notes import Notes, ResumePoint
 
 
 def test_they_are_on_disk_before_they_take_the_place_of_the_last(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import math
 import pyarrow as pa
 import pytest
 
-from arroyo_nb.formats._columns import ColumnDecoder
+from arroyo_nb.formats.parquet.columns import ColumnDecoder
 from arroyo_nb.schema import FLOAT, Field, ListOf, Schema, StructOf
 
 BEYOND = 1e300

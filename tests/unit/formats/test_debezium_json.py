@@ -16,10 +16,14 @@ from hypothesis import strategies as st
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS
-from arroyo_nb.formats._base64 import decimal_of, decimals_of
-from arroyo_nb.formats._documents import DocumentBlocks, DocumentReader, DocumentRows
-from arroyo_nb.formats._json_records import BadRecord
 from arroyo_nb.formats.debezium_json import created_sql
+from arroyo_nb.formats.debezium_json.documents import (
+    DocumentBlocks,
+    DocumentReader,
+    DocumentRows,
+)
+from arroyo_nb.formats.json.decimals import decimal_of, decimals_of
+from arroyo_nb.formats.json.strict import BadRecord
 from arroyo_nb.schema import (
     BIGINT,
     DATE,

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from arroyo_nb.codecs.bad_records import MISMATCH_HINT, refusal
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS
-from arroyo_nb.formats._bad_records import MISMATCH_HINT, refusal
-from arroyo_nb.formats._json_blocks import _EXPONENT, BlockReader
-from arroyo_nb.formats._json_records import BadRecord, RecordReader
+from arroyo_nb.formats.json.strict import BadRecord, RecordReader
+from arroyo_nb.formats.json.vectorized import _EXPONENT, BlockReader
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,

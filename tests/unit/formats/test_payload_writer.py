@@ -13,7 +13,7 @@ import pytest
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import payload_format
-from arroyo_nb.formats._payload_writer import (
+from arroyo_nb.formats.json.payload_writer import (
     DeclaredPayloads,
     json_text,
     plain_payload,

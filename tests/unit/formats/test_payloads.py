@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.formats import _payloads, payload_format
+from arroyo_nb.formats import payload_format
+from arroyo_nb.formats.json import payloads as _payloads
 from arroyo_nb.schema import (
     BIGINT,
     BYTEA,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arroyo_nb.formats._told_schemas import changed, connect_schema, json_schema
+from arroyo_nb.formats.json.schema_export import changed, connect_schema, json_schema
 from arroyo_nb.schema import (
     BIGINT,
     BYTEA,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from arroyo_nb.formats._bad_records import CSV_HINT, DROP_HINT, LINES_HINT, refusal
+from arroyo_nb.codecs.bad_records import CSV_HINT, DROP_HINT, LINES_HINT, refusal
 from arroyo_nb.tape import BadRow
 
 

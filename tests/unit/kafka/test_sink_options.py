@@ -12,7 +12,6 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from arroyo_nb.connectors import TableSpec
-from arroyo_nb.connectors._notes import Notes
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.cluster import Described
 from arroyo_nb.kafka.config import (
@@ -36,6 +35,7 @@ from arroyo_nb.kafka.sink_task import (
     Transaction,
     _insist,
 )
+from arroyo_nb.sink_notes import Notes
 
 BAD_KEY = {"security.protocol": "ssl", "ssl.key.pem": "canary"}
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats._payload_writer import DeclaredPayloads
+from arroyo_nb.formats.json.payload_writer import DeclaredPayloads
 from arroyo_nb.kafka.emit.rows import RowRecords
 from arroyo_nb.run import emission
 from arroyo_nb.run.emission import Emission, EmissionPace

@@ -7,8 +7,8 @@ import traceback
 import pytest
 from pyspark.errors.exceptions.captured import CapturedException
 
+from arroyo_nb.codecs.bad_records import DROP_HINT
 from arroyo_nb.errors import DataProblem, PlanProblem, RunProblem, Unreached
-from arroyo_nb.formats._bad_records import DROP_HINT
 from arroyo_nb.spark.failures import FULL, run_problem
 from arroyo_nb.worker_errors import MARK, VARIABLE
 

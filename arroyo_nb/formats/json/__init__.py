@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from arroyo_nb.formats import PayloadDecoder
-from arroyo_nb.formats._encode import DECIMAL_ENCODING, json_column
-from arroyo_nb.formats._json_blocks import BlockReader
-from arroyo_nb.formats._json_records import RecordReader
-from arroyo_nb.formats._lines import LineDecoder
-from arroyo_nb.formats._wrapped import WrappedBlocks, WrappedReader
+from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, json_column
+from arroyo_nb.formats.json.lines import LineDecoder
+from arroyo_nb.formats.json.strict import RecordReader
+from arroyo_nb.formats.json.vectorized import BlockReader
+from arroyo_nb.formats.json.wrapped import WrappedBlocks, WrappedReader
 from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from arroyo_nb.formats._sql_decoder import SqlDecoder
+    from arroyo_nb.codecs.sql_decoder import SqlDecoder
 
 REGISTRY, INCLUDE_SCHEMA = "json.confluent_schema_registry", "json.include_schema"
 
@@ -87,7 +87,7 @@ class JsonFormat:
         primary_key: tuple[str, ...] = (),  # noqa: ARG002
     ) -> PayloadDecoder:
         """A reader of JSON objects."""
-        from arroyo_nb.formats._payloads import JsonPayloads
+        from arroyo_nb.formats.json.payloads import JsonPayloads
 
         given = (schema, event_time, decimals(options))
         if options.get(INCLUDE_SCHEMA):
@@ -103,7 +103,7 @@ class JsonFormat:
         event_time: str | None,
     ) -> SqlDecoder | str:
         """A reader of JSON objects of plain columns."""
-        from arroyo_nb.formats._json_sql import json_decoder, unread_types
+        from arroyo_nb.formats.json.sql import json_decoder, unread_types
 
         for option in (REGISTRY, INCLUDE_SCHEMA):
             if options.get(option):
@@ -125,7 +125,7 @@ def unframed(
     decoder: PayloadDecoder, options: Mapping[str, OptionValue]
 ) -> PayloadDecoder:
     """The decoder, of payloads as the table's options say that they begin."""
-    from arroyo_nb.formats._payloads import Unframed
+    from arroyo_nb.formats.json.payloads import Unframed
 
     return Unframed(decoder) if options.get(REGISTRY) else decoder
 

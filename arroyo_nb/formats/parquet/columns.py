@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from arroyo_nb.codecs.bad_records import MISMATCH_HINT, in_record
 from arroyo_nb.errors import DataProblem, RunProblem
 from arroyo_nb.formats import Decoded
-from arroyo_nb.formats._bad_records import MISMATCH_HINT, in_record
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     Decimal,

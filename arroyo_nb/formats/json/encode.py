@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arroyo_nb.formats._text import timestamp_text
+from arroyo_nb.codecs.timestamps import timestamp_text
 from arroyo_nb.schema import (
     Decimal,
     ListOf,

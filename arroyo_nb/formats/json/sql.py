@@ -4,7 +4,7 @@ A record becomes a variant, in which Spark tells the types of JSON apart, and ea
 column is made of what the variant has under its name. A number that is written with an
 exponent is a DOUBLE in a variant, so such ones are read a second time, as decimals.
 
-It reads what :class:`arroyo_nb.formats._json_records.RecordReader` reads, with these
+It reads what :class:`arroyo_nb.formats.json.strict.RecordReader` reads, with these
 differences. Of a number with an exponent the places behind the 18th (of a DECIMAL: the
 sixth beyond its own, or more) are rounded away, where the other finds it to be no value
 of the type; and where the record has anything like an exponent of four digits, such
@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from arroyo_nb.formats._bad_records import MISMATCH
-from arroyo_nb.formats._encode import DECIMAL_ENCODING
-from arroyo_nb.formats._json_records import (
+from arroyo_nb.codecs.bad_records import MISMATCH
+from arroyo_nb.codecs.sql_decoder import AS_TEXT, TEXT, SqlDecoder
+from arroyo_nb.formats.json.encode import DECIMAL_ENCODING
+from arroyo_nb.formats.json.strict import (
     DAY,
     FIRST_DAY,
     FIRST_US,
@@ -30,7 +31,6 @@ from arroyo_nb.formats._json_records import (
     NUMBER,
     UNIT_NS,
 )
-from arroyo_nb.formats._sql_decoder import AS_TEXT, TEXT, SqlDecoder
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import (
     BOOLEAN,

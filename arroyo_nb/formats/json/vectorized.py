@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.formats._base64 import decimals_of
-from arroyo_nb.formats._json_records import (
+from arroyo_nb.formats.json.decimals import decimals_of
+from arroyo_nb.formats.json.strict import (
     FIRST_DAY,
     FIRST_US,
     LAST_DAY,

@@ -15,8 +15,8 @@ from decimal import InvalidOperation
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.formats._bad_records import MISMATCH
-from arroyo_nb.formats._base64 import decimal_of
+from arroyo_nb.codecs.bad_records import MISMATCH
+from arroyo_nb.formats.json.decimals import decimal_of
 from arroyo_nb.schema import (
     EPOCH,
     MICROSECOND,

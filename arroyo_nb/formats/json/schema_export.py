@@ -1,8 +1,8 @@
 """What a record of JSON tells of its own schema: as Kafka Connect does, in the document
 beside the row, and as JSON Schema, for a registry.
 
-Both say how a value is written (:mod:`arroyo_nb.formats._encode`), which depends on the
-options of the table: a TIMESTAMP is a text or a number. Source: arroyo-semantics c.2;
+Both say how a value is written (:mod:`arroyo_nb.formats.json.encode`), which depends on
+the options of the table: a TIMESTAMP is a text or a number. Source: arroyo-semantics c.2;
 Kafka Connect's JsonConverter; JSON Schema, draft 7.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from arroyo_nb.formats._encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT
+from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT
 from arroyo_nb.schema import (
     BIGINT,
     TEXT,

@@ -1,6 +1,6 @@
 """Payloads of JSON: a batch at once where that is exact, else one by one.
 
-What :mod:`arroyo_nb.formats._lines` does for the lines of a file, with the same two
+What :mod:`arroyo_nb.formats.json.lines` does for the lines of a file, with the same two
 readers. A payload is a line without its end: one that was written over several lines
 is one here, as between the parts of a document a line end is as good as a blank.
 """
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from arroyo_nb.formats import DecodedPayloads, PayloadDecoder
-from arroyo_nb.formats._json_records import BadRecord, RecordReader
-from arroyo_nb.formats._lines import SMALL_BYTES, Blocks
+from arroyo_nb.formats.json.lines import SMALL_BYTES, Blocks
+from arroyo_nb.formats.json.strict import BadRecord, RecordReader
 
 if TYPE_CHECKING:
     import pyarrow as pa

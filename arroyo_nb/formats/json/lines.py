@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
+from arroyo_nb.codecs.bad_records import refusal
 from arroyo_nb.formats import Decoded
-from arroyo_nb.formats._bad_records import refusal
-from arroyo_nb.formats._json_records import BadRecord, RecordReader
+from arroyo_nb.formats.json.strict import BadRecord, RecordReader
 from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow, shown_text
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arroyo_nb.formats._columns import ColumnDecoder
+from arroyo_nb.formats.parquet.columns import ColumnDecoder
 from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import Schema
 

@@ -1,8 +1,8 @@
 """Rows of Python as payloads of records, where there is no Spark to write them.
 
 A declared table's rows are written as its format writes them (see
-:mod:`arroyo_nb.formats._encode`): its columns take what Arrow can make of a value, and
-refuse the rest. What is declared nowhere is written as it is: a mapping as a JSON
+:mod:`arroyo_nb.formats.json.encode`): its columns take what Arrow can make of a value,
+and refuse the rest. What is declared nowhere is written as it is: a mapping as a JSON
 object, text and bytes as themselves.
 
 Python's own encoder would write NaN, has no word for a DECIMAL and none for a JSON text
@@ -23,9 +23,9 @@ from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats._encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT
-from arroyo_nb.formats._json_records import UNIT_NS, BadRecord, compact, parse
 from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
+from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT
+from arroyo_nb.formats.json.strict import UNIT_NS, BadRecord, compact, parse
 from arroyo_nb.options import OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (

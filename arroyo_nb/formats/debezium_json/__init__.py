@@ -15,9 +15,13 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.formats import Decoder, PayloadDecoder
-from arroyo_nb.formats._documents import DocumentDecoder, DocumentPayloads, DocumentRows
-from arroyo_nb.formats._encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT, json_sql
+from arroyo_nb.formats.debezium_json.documents import (
+    DocumentDecoder,
+    DocumentPayloads,
+    DocumentRows,
+)
 from arroyo_nb.formats.json import JsonFormat, decimals, unframed
+from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT, json_sql
 from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
-    from arroyo_nb.formats._sql_decoder import SqlDecoder
+    from arroyo_nb.codecs.sql_decoder import SqlDecoder
 
 ROW = "row"
 """What the JSON text of a row is called on its way into a document."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.formats._json_blocks import BlockReader
-from arroyo_nb.formats._json_records import FIRST_US, RecordReader, mismatch
+from arroyo_nb.formats.json.strict import FIRST_US, RecordReader, mismatch
+from arroyo_nb.formats.json.vectorized import BlockReader
 from arroyo_nb.schema import Field, Schema, StructOf, arrow_schema
 from arroyo_nb.tape import END_OF_TIME_US
 
@@ -21,7 +21,7 @@ PAYLOAD = "payload"
 
 class WrappedBlocks:
     """Reads blocks of such documents, or refuses; parameters as of
-    :class:`~arroyo_nb.formats._json_blocks.BlockReader`."""
+    :class:`~arroyo_nb.formats.json.vectorized.BlockReader`."""
 
     def __init__(self, schema: Schema, event_time: str | None, decimals: str) -> None:
         # What may not be NULL is looked at here: Arrow would have to in a struct.

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import SEQUENCE
 from arroyo_nb.formats import Decoded, DecodedPayloads
-from arroyo_nb.formats._json_blocks import BlockReader, first_record
-from arroyo_nb.formats._json_records import (
+from arroyo_nb.formats.json.lines import LineDecoder
+from arroyo_nb.formats.json.strict import (
     BadRecord,
     JsonNumber,
     RecordReader,
     mismatch,
 )
-from arroyo_nb.formats._lines import LineDecoder
+from arroyo_nb.formats.json.vectorized import BlockReader, first_record
 from arroyo_nb.schema import TEXT, Field, Schema, StructOf, Timestamp, Type
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class DocumentPayloads:
     with its weight."""
 
     def __init__(self, rows: DocumentRows) -> None:
-        from arroyo_nb.formats._payloads import JsonPayloads
+        from arroyo_nb.formats.json.payloads import JsonPayloads
 
         self._documents = JsonPayloads(DocumentBlocks(rows), DocumentReader(rows))
 

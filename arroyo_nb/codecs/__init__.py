@@ -1,0 +1,1 @@
+"""What several formats share: bad records, times as text, decoders in Spark SQL."""
