@@ -1,4 +1,4 @@
-"""Formats: plug-ins, a file each, that bind ``FORMAT``.
+"""Formats: plug-ins, a file or a folder each, that bind ``FORMAT``.
 
 A format of lines reads the records of a source, vectorised, and writes those of a sink
 inside Spark; one of payloads reads records that come each by itself, as those of a

@@ -2,8 +2,8 @@
 beside the row, and as JSON Schema, for a registry.
 
 Both say how a value is written (:mod:`arroyo_nb.formats.json.encode`), which depends on
-the options of the table: a TIMESTAMP is a text or a number. Source: arroyo-semantics c.2;
-Kafka Connect's JsonConverter; JSON Schema, draft 7.
+the options of the table: a TIMESTAMP is a text or a number. Source: arroyo-semantics
+c.2; Kafka Connect's JsonConverter; JSON Schema, draft 7.
 """
 
 from __future__ import annotations
