@@ -17,9 +17,10 @@ from typing import Any
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.options import BY_NAME, RunOptions
+from arroyo_nb.views.panel import PanelView
 
 BEGINS = ("latest", "earliest")
-VIEWS = ("table", "changelog", "windows", "watermark", "plan", "all")
+VIEWS = tuple(view.value for view in PanelView)
 
 
 def _text(text: str) -> str:
