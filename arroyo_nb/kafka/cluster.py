@@ -137,6 +137,7 @@ class Cluster:
         RunProblem
             When the brokers do not answer, or refuse.
         """
+        # Short tries, as none of them hears an interrupt.
         deadline, slice_s = time.monotonic() + CHECK_S, SLICE_S
         while True:
             check()
@@ -323,7 +324,7 @@ class Cluster:
         while not future.done() and time.monotonic() < deadline:
             check()
             wait((future,), TICK_S)
-            self._client.poll(0)
+            self._client.poll(0)  # runs the callback, on this thread
             if "_AUTHENTICATION" in self._heard:
                 raise self._unreached()
         return future.result(0)
@@ -383,6 +384,8 @@ class Cluster:
             client.assign([place(self._topic, *each) for each in begin.items()])
             yield client
 
+    # The consumers of a cluster live as long as one request: one that stays open would
+    # keep a connection to each broker.
     def _consumer(self, group: str, settings: Mapping[str, Any]) -> Any:
         return consumer(self._access, self._subject, group, settings)
 

@@ -274,11 +274,13 @@ class Access:
         settings = {} if writes else {_FETCH_WAIT: str(FETCH_WAIT_MS)}
         names = JAVA_WRITER_NAMES if writes else JAVA_NAMES
         for name, value in self.configs.items():
+            # Java's client reads PEM as text only; its files have another format.
             if name in _FILES:
                 settings[_FILES[name]] = _text_of(name, value)
             elif name in names:
                 settings[names[name]] = value
         settings |= _java_stores(settings)
+        # librdkafka says "none" where Java's client wants an empty text.
         if settings.get("ssl.endpoint.identification.algorithm") == "none":
             settings["ssl.endpoint.identification.algorithm"] = ""
         settings |= {

@@ -159,6 +159,8 @@ class TopicRecorder:
         RunProblem
             When the tape cannot be written, or the broker does not say where to begin.
         """
+        # In this order: what comes between the two counts as there already, and what
+        # was there is never taken for live.
         begin = self._stream.begin().offsets
         ends = self._stream.ends()
         arrivals = Arrivals(begin, ends.offsets if ends is not None else {})
@@ -176,8 +178,11 @@ class TopicRecorder:
                     record = self._record(consumer.poll(POLL_S))
                     if record is not None:
                         writer.append(record, arrivals(record))
+                    # A pause is a fact of the stream once it is live; before that it
+                    # is only the client that fetches.
                     elif arrivals.are_live:
                         writer.rest(arrivals.now_us())
+            # An interrupt may come here too: the tape is finished all the same.
             with _ended_by(errors):
                 writer.flush()
             size_bytes = writer.finish()
@@ -235,10 +240,11 @@ class TopicRecorder:
         if message is None:
             return None
         if (error := message.error()) is not None:
+            # The client reconnects by itself; what came meanwhile is read then.
             if error.name() in UNREACHABLE:
                 return None
-            found = problem(error, self._stream.subject)
-            raise Unreadable(found.message, hint=found.hint)
+            worded = problem(error, self._stream.subject)
+            raise Unreadable(worded.message, hint=worded.hint)
         record = record_of(message)
         if self._redact is not None:
             record = self._redact(record)
@@ -248,12 +254,12 @@ class TopicRecorder:
 
 
 class Unreadable(RunProblem):
-    """That the broker gives no more records."""
+    """The broker gives no more records."""
 
 
 @contextmanager
 def _ended_by(errors: list[BaseException]) -> Iterator[None]:
-    """Adds what ends a recording, of which all is kept that came before."""
+    """Collect what ends a recording: what came before is kept."""
     try:
         yield
     except (KeyboardInterrupt, Unreadable, Unwritten) as problem:
@@ -273,7 +279,7 @@ class Arrivals:
     def __init__(self, begin: Offsets, ends: Offsets) -> None:
         self._ends = ends
         self._left = {n for n, end in ends.items() if begin.get(n, end) < end}
-        # The clock on the wall may be set meanwhile.
+        # The wall clock may be set meanwhile, and arrivals must not go back.
         self._offset_us = time.time_ns() // 1000 - time.monotonic_ns() // 1000
         self._last_us = self.now_us()
 

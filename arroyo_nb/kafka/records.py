@@ -154,6 +154,7 @@ class Records:
             times = whole(rows[self.event_time]).cast(_INSTANT)
         first, after = _WINDOWS if self.windowed else _TIMES
         us = times.cast(pa.int64())
+        # One comparison for the batch: nearly always every time is in range.
         in_range = pc.and_(pc.greater_equal(us, first), pc.less(us, after))
         if pc.all(in_range, min_count=0).as_py():
             return DecodedRows(rows, numbers, times, decoded.bad)
@@ -167,6 +168,7 @@ class Records:
             rows.filter(in_range),
             numbers.filter(in_range),
             times.filter(in_range),
+            # A record of several rows is bad once, by the last of its times.
             (*decoded.bad, *dict(wrong).items()),
         )
 
@@ -222,8 +224,8 @@ def _out_of_range(us: int) -> str:
 
 
 def _sequence(records: pa.Table, decoded: DecodedRows) -> pa.Array:
-    """The order in which changes were told: a document tells two at most, and those of
-    one key are in one partition."""
+    """The order of changes, as numbers: a document has two at most, the retraction
+    first, and those of one key are in one partition."""
     offsets = whole(records[OFFSET]).take(decoded.numbers).to_numpy()
     appends = whole(decoded.rows[WEIGHT]).to_numpy() > 0
     return pa.array(2 * offsets + appends.astype(np.int64))

@@ -1,5 +1,5 @@
-"""What the brokers still know of what a sink wrote in transactions, asked when it goes
-on: whether its notes are the newest, and whether it ever wrote anything.
+"""What the brokers still know of a sink's transactions, asked when it resumes: whether
+its manifest is the newest, and whether it ever wrote anything.
 
 The groups of its tasks say which batch is next (see
 :mod:`arroyo_nb.kafka.sink_task`); they are forgotten after days. The topic
@@ -59,7 +59,9 @@ class SinkHistory:
         RunProblem
             When it is not, or the brokers do not say.
         """
-        if any(found > batch_id for found in self._cluster.next_batches(groups)):
+        if any(
+            following > batch_id for following in self._cluster.next_batches(groups)
+        ):
             raise older_copy(self._subject, batch_id)
 
     def is_empty(self, ends: Sequence[int]) -> bool:
@@ -71,18 +73,22 @@ class SinkHistory:
         RunProblem
             When the brokers do not say.
         """
-        found = self._cluster.describe_topic()
-        numbers = found.partitions if found is not None else ()
+        topic = self._cluster.describe_topic()
+        numbers = topic.partitions if topic is not None else ()
+        # A partition that was added since has been empty at first.
         since = {n: ends[n] if n < len(ends) else 0 for n in numbers}
         oldest, now = self._cluster.beginnings(numbers), self._cluster.ends(numbers)
+        # Where retention has deleted what came, nobody can say whose it was.
         if not ends or any(oldest[number] > end for number, end in since.items()):
             return False
+        # Most topics that nobody writes to are done here: no record is read.
         grown = {number: end for number, end in since.items() if now[number] > end}
         return not grown or self._are_empty(grown)
 
     def _are_empty(self, since: Offsets) -> bool:
         """Whether the partitions have no record from there on: what ends a transaction
         is none, nor is what one wrote that was given up."""
+        # An end offset alone does not tell: the marks of transactions take offsets too.
         left, deadline = set(since), time.monotonic() + SEARCH_S
         with self._cluster.reader(since) as reader:
             while left and time.monotonic() < deadline:

@@ -119,7 +119,10 @@ class SinkRows:
         row = f"{json_sql(spec.physical, spec.options)} AS {ROW}"
         place = self._place(self._change)
         rows = batch.selectExpr(row, self._key, self._at, place, WEIGHT, ROW_ID)
+        # All changes of a place come to one task, which merges those of a row.
         rows = rows.repartition(*(() if tasks is None else (tasks,)), _PLACE)
+        # Of the partitions that the topic had at first: with the number that it has
+        # now, a row's changes would move once a partition is added.
         number = f"CAST(pmod({_PLACE}, {self.partitions}) AS INT)"
         # A row that moves to another place ends here and begins there.
         row_id = f"IF({ROW_ID} IS NULL, NULL, xxhash64({_PLACE}, {ROW_ID}))"
@@ -197,8 +200,10 @@ class Merged:
     def records(self, changes: pa.Table) -> pa.Table:
         """The changes of each row as one document, the deletes first."""
         changed = documents(changes)
+        # Stable: the changes of one row stay in their order.
         order = np.argsort(changed[OP].to_numpy() != "d", kind="stable")
         changed = changed.take(order)
+        # A delete has no row after it: its key and its place are those of the one before.
         new = changed[AFTER].is_valid()
         beside = {
             name: pc.if_else(

@@ -34,7 +34,7 @@ is given is called again and again, and what that raises ends the question."""
 
 
 class Watch:
-    """Watches over batches, one after the other.
+    """Watches the batches of a sink, one after the other.
 
     Parameters
     ----------
@@ -55,11 +55,13 @@ class Watch:
             Why it cannot, in place of what its jobs raise then.
         """
         context = batch.sparkSession.sparkContext
+        # Only the jobs of this query: the session may run others.
         group = context.getLocalProperty("spark.jobGroup.id")
-        watched = _begun(self._ask, lambda: context.cancelJobGroup(group))
+        watched = _start_watching(self._ask, lambda: context.cancelJobGroup(group))
         try:
             yield
         except Exception:
+            # Spark says that the job was cancelled, and not why.
             if watched.lost is not None:
                 raise watched.lost from None
             raise
@@ -69,17 +71,17 @@ class Watch:
     def beside(self) -> Watched:
         """Watches over rows that are written all along, until it is ended; who writes
         them asks what is lost."""
-        return _begun(self._ask, lambda: None)
+        return _start_watching(self._ask, lambda: None)
 
 
-def _begun(ask: Ask, give_up: Callable[[], None]) -> Watched:
+def _start_watching(ask: Ask, give_up: Callable[[], None]) -> Watched:
     watched = Watched(ask, give_up)
     Thread(target=watched.look_on, name="watch a sink", daemon=True).start()
     return watched
 
 
 class Watched:
-    """One batch that is watched over.
+    """A batch that is watched.
 
     Parameters
     ----------
@@ -95,7 +97,8 @@ class Watched:
         self._ask = ask
         self._give_up = give_up
         self._is_over = False
-        # What gives up a batch must not meet the next one.
+        # Who gives up a batch must not cancel the jobs of the next one, which has the
+        # same group: so a batch ends and is given up under one lock.
         self._ending = Lock()
 
     def end(self) -> None:
@@ -109,17 +112,19 @@ class Watched:
         try:
             while True:
                 self._rest()
-                found = self._ask(self._look)
-                looks = looks + 1 if found is not None else 0
+                lost = self._ask(self._look)
+                looks = looks + 1 if lost is not None else 0
+                # Again and again: a job that Spark was just about to start when the
+                # others were cancelled goes on.
                 if looks >= SURE_LOOKS:
-                    self._lose(found)
+                    self._lose(lost)
         except _OverError:
             return
 
-    def _lose(self, found: RunProblem | None) -> None:
+    def _lose(self, lost: RunProblem | None) -> None:
         with self._ending:
             self._look()
-            self.lost = found
+            self.lost = lost
             self._give_up()
 
     def _rest(self) -> None:
@@ -134,4 +139,4 @@ class Watched:
 
 
 class _OverError(Exception):
-    """That the batch has ended."""
+    """The batch has ended."""

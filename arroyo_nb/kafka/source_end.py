@@ -41,8 +41,8 @@ def topic_of(description: str) -> str | None:
     >>> topic_of("KafkaV2[Assign[clicks-0, clicks-1]]")
     'clicks'
     """
-    found = _TOPIC.fullmatch(description)
-    return None if found is None else found["whole"] or found["parts"]
+    name = _TOPIC.fullmatch(description)
+    return None if name is None else name["whole"] or name["parts"]
 
 
 def hold(query: StreamingQuery, topic: str) -> bool:
@@ -68,9 +68,12 @@ def fix_end(query: StreamingQuery, topic: str, end: Offsets | None, most: int) -
         if end is not None:
             written = json.dumps({topic: {str(n): at for n, at in end.items()}})
             fixed = source.deserializeOffset(written).partitionToOffsets()
+            # What is in this field is not asked from the brokers again; the field is
+            # private, and no method sets it to offsets of ours.
             field = source.getClass().getDeclaredField(_FIXED)
             field.setAccessible(True)
             field.set(source, fixed)
+        # Left empty, the field is filled here with where the topic ends now.
         source.prepareForTriggerAvailableNow()
     limit(query, topic, most)
 
@@ -83,17 +86,19 @@ def limit(query: StreamingQuery, topic: str, most: int) -> bool:
     wrapper: Any = query._jsq
     execution = wrapper.streamingQuery()
     rows = JavaClass(_LIMITS, wrapper._gateway_client).maxRows(most)
+    # Spark reads the limits of its sources anew for each batch that it plans.
     limits, sources = execution.uniqueSources(), list(_sources(query, topic))
     for source in sources:
         limits = limits.updated(source, rows)
     if sources:
+        # Scala's setter: its name is none that Python could write.
         getattr(execution, "uniqueSources_$eq")(limits)
     return bool(sources)
 
 
 def release(query: StreamingQuery, topic: str) -> None:
     """Free a thread that waits for the brokers of a topic, or closes its client of
-    them: the client gives up its questions at once."""
+    them: the client gives up its requests at once."""
     from py4j.java_gateway import JavaClass
 
     wrapper: Any = query._jsq

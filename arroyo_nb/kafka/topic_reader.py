@@ -39,6 +39,7 @@ def open_reader(stream: KafkaStream, begin: Offsets) -> Iterator[Any]:
     is_committed = stream.spec.options.get("source.read_mode") == "read_committed"
     settings = {
         "isolation.level": "read_committed" if is_committed else "read_uncommitted",
+        # A live recording notes when a record arrives: the broker must not hold it.
         "fetch.wait.max.ms": FETCH_WAIT_MS,
         "queued.max.messages.kbytes": QUEUED_KBYTES,
     }
@@ -75,6 +76,7 @@ class AddedPartitions:
             topics = consumer.list_topics(self._topic, timeout=POLL_S).topics
         except client.KafkaException:
             return
+        # Added, not assigned anew: the partitions that are read keep their places.
         added = sorted(topics[self._topic].partitions.keys() - self._known)
         if added:
             self._known.update(added)

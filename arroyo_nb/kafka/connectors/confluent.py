@@ -20,7 +20,7 @@ _ENDPOINT, *_ASKED_BY = (option.name for option in SCHEMA_REGISTRY)
 
 
 class Confluent(KafkaTable):
-    """The connector."""
+    """Confluent Cloud: Kafka by TLS, with an API key as the login."""
 
     def check(
         self, spec: TableSpec, direction: Direction

@@ -42,7 +42,7 @@ _ELSEWHERE: Mapping[str, str] = MappingProxyType(
 
 
 class Kafka(KafkaTable):
-    """The connector."""
+    """Apache Kafka, with or without a login by SASL."""
 
     def check(
         self, spec: TableSpec, direction: Direction

@@ -56,7 +56,7 @@ came as fast as it was written: its arrival says nothing that it could be played
 
 
 class TapeConnector(SourceOnly):
-    """The connector."""
+    """Recordings of topics, read as sources."""
 
     info = ConnectorInfo(
         name="tape",
@@ -129,7 +129,7 @@ class TapeRecorder:
     Parameters
     ----------
     tape
-        It.
+        The recording.
     spec
         The table that it is read as.
     """

@@ -40,7 +40,7 @@ def format_storage(
     Parameters
     ----------
     folder
-        It; it is made here.
+        The folder; it is created here.
     check
         Is called again and again; what it raises ends it.
     """

@@ -93,16 +93,17 @@ def guess_columns(
                 values.setdefault(name, {})[row] = value
             elif name and name not in HIDDEN_COLUMNS:
                 values.setdefault(name, {})
+    # One odd value makes its whole document odd: as bad data it would be dropped whole.
     columns, odd = [], set()
-    for name, found in values.items():
-        type_, others = _majority(found)
+    for name, of_rows in values.items():
+        type_, others = _majority(of_rows)
         odd |= others
-        fitting = {row: value for row, value in found.items() if row not in others}
+        fitting = {row: value for row, value in of_rows.items() if row not in others}
         columns.append((name, type_, fitting))
     rows = [row for row in range(len(documents)) if row not in odd]
     described = tuple(
-        _described(name, type_, [found.get(row) for row in rows])
-        for name, type_, found in columns
+        _described(name, type_, [of_rows.get(row) for row in rows])
+        for name, type_, of_rows in columns
     )
     return described, tuple(documents[row][0] for row in rows)
 
@@ -114,6 +115,8 @@ def _majority(values: Mapping[int, Any]) -> tuple[Type, set[int]]:
     allowed = len(types) * ODD_SHARE
     others: set[Type | None] = set()
     joined: Type | None = NULL
+    # The most frequent type first; a rare one is odd where it would widen the column
+    # to JSON, or turn its times into texts.
     for type_, count in counted:
         wider = _joined(joined, type_) if joined is not None else None
         is_wide = wider is None or (joined, wider) == (Timestamp(), TEXT)
@@ -129,15 +132,15 @@ def _majority(values: Mapping[int, Any]) -> tuple[Type, set[int]]:
 
 def _described(name: str, type_: Type, values: Sequence[Any]) -> GuessedColumn:
     there = [value for value in values if value is not None]
-    found = GuessedColumn(name, type_, len(values) - len(there))
+    column = GuessedColumn(name, type_, len(values) - len(there))
     if not there or isinstance(type_, ListOf | StructOf) or type_ == JSON:
-        return found
-    found = found._replace(least=min(there), most=max(there))
-    unit = _unit(type_, found.least, found.most)
+        return column
+    column = column._replace(least=min(there), most=max(there))
+    unit = _unit(type_, column.least, column.most)
     if unit or isinstance(type_, Timestamp):
         instants = [_instant_us(value, unit) for value in there]
-        found = found._replace(times=unit, disorder=_disorder(instants))
-    return found
+        column = column._replace(times=unit, disorder=_disorder(instants))
+    return column
 
 
 UNITS: Mapping[str, int] = {
@@ -179,6 +182,7 @@ FAR_US = LONGEST_DISORDER // MICROSECOND
 
 
 def _disorder(instants_us: Sequence[int]) -> timedelta:
+    # The median, as one wrong clock moves an average by years.
     middle_us = sorted(instants_us)[len(instants_us) // 2]
     near = [us for us in instants_us if abs(us - middle_us) <= FAR_US]
     if len(instants_us) - len(near) <= ODD_SHARE * len(instants_us):

@@ -1,0 +1,22 @@
+"""What Spark's Python workers load of Kafka starts fast: no planner, no JVM's client."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+WORKER = """
+import arroyo_nb.kafka.records
+import arroyo_nb.kafka.sink_records
+import arroyo_nb.kafka.sink_task
+import sys
+heavy = {"pyspark", "sqlglot", "confluent_kafka", "arroyo_nb.engine", "arroyo_nb.plan"}
+print(*sorted(heavy & set(sys.modules)))
+"""
+
+
+def test_a_worker_loads_neither_the_planner_nor_pyspark():
+    done = subprocess.run(
+        [sys.executable, "-c", WORKER], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []
