@@ -384,8 +384,6 @@ class Cluster:
             client.assign([place(self._topic, *each) for each in begin.items()])
             yield client
 
-    # The consumers of a cluster live as long as one request: one that stays open would
-    # keep a connection to each broker.
     def _consumer(self, group: str, settings: Mapping[str, Any]) -> Any:
         return consumer(self._access, self._subject, group, settings)
 

@@ -81,7 +81,7 @@ class SinkHistory:
         # Where retention has deleted what came, nobody can say whose it was.
         if not ends or any(oldest[number] > end for number, end in since.items()):
             return False
-        # Most topics that nobody writes to are done here: no record is read.
+        # Where nobody wrote meanwhile, no record has to be read.
         grown = {number: end for number, end in since.items() if now[number] > end}
         return not grown or self._are_empty(grown)
 

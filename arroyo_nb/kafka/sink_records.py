@@ -200,10 +200,10 @@ class Merged:
     def records(self, changes: pa.Table) -> pa.Table:
         """The changes of each row as one document, the deletes first."""
         changed = documents(changes)
-        # Stable: the changes of one row stay in their order.
+        # Stable: the documents stay in their order otherwise.
         order = np.argsort(changed[OP].to_numpy() != "d", kind="stable")
         changed = changed.take(order)
-        # A delete has no row after it: its key and its place are those of the one before.
+        # A delete has no row after it: its key and place are those of the row before.
         new = changed[AFTER].is_valid()
         beside = {
             name: pc.if_else(

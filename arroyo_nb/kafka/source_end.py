@@ -68,12 +68,12 @@ def fix_end(query: StreamingQuery, topic: str, end: Offsets | None, most: int) -
         if end is not None:
             written = json.dumps({topic: {str(n): at for n, at in end.items()}})
             fixed = source.deserializeOffset(written).partitionToOffsets()
-            # What is in this field is not asked from the brokers again; the field is
-            # private, and no method sets it to offsets of ours.
+            # The field is private, and no method sets it to offsets of ours.
             field = source.getClass().getDeclaredField(_FIXED)
             field.setAccessible(True)
             field.set(source, fixed)
-        # Left empty, the field is filled here with where the topic ends now.
+        # From here on Spark plans up to the end in that field; an empty one it fills
+        # with where the topic ends.
         source.prepareForTriggerAvailableNow()
     limit(query, topic, most)
 

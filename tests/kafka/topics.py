@@ -29,6 +29,10 @@ class Topic:
         self._settings = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
         self.admin = AdminClient(self._settings)
         self._producer = Producer(self._settings)
+        servers = broker.bootstrap_servers
+        subject = ErrorSubject(servers, self.name)
+        # A busy machine is no fault of what is tested.
+        self._cluster = Cluster(Access(servers), subject, ask_s=20)
 
     def send(self, *values: object, partition: int = 0, **given: object) -> None:
         """Write records, and wait until they are there: bytes as they are, None a
@@ -79,9 +83,7 @@ class Topic:
         """How far it goes, all partitions together."""
         found = self.admin.list_topics(self.name, 20).topics[self.name].partitions
         parts = [(self.name, number) for number in found]
-        servers = self.broker.bootstrap_servers
-        cluster = Cluster(Access(servers), ErrorSubject(servers, self.name))
-        return sum(cluster.offsets(parts, OffsetSpec.latest()))
+        return sum(self._cluster.offsets(parts, OffsetSpec.latest()))
 
     def sink(self, columns: str, name: str = "out", **options: object) -> str:
         """CREATE TABLE that writes to it; options as of :meth:`declared`."""

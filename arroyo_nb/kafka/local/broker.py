@@ -24,7 +24,7 @@ from arroyo_nb.engine.java import find_java
 from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Program
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.kafka.cluster import Cluster
+from arroyo_nb.kafka.cluster import PATIENT_S, Cluster
 from arroyo_nb.kafka.config import Access
 from arroyo_nb.kafka.errors import ErrorSubject
 from arroyo_nb.kafka.local.server import BrokerPlace, Kit, kit
@@ -166,7 +166,8 @@ class LocalBroker:
         """
         self._must_run()
         servers = self.bootstrap_servers
-        cluster = Cluster(Access(servers), ErrorSubject(servers, name, action="create"))
+        subject = ErrorSubject(servers, name, action="create")
+        cluster = Cluster(Access(servers), subject, ask_s=PATIENT_S)
         cluster.create_topic(partitions, settings or {}, self._must_run)
 
     def _must_run(self) -> None:

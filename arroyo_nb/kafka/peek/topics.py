@@ -70,7 +70,8 @@ def topics(servers: str, *, check: Check) -> list[Topic]:
     RunProblem
         When the broker does not answer, or the client is not installed.
     """
-    cluster = Cluster(Access(servers), ErrorSubject(servers, action="list"))
+    subject = ErrorSubject(servers, action="list")
+    cluster = Cluster(Access(servers), subject, ask_s=READ_S)
     found = cluster.topics(check)
     ours = {name: found[name] for name in found if not name.startswith("__")}
     return _with_offsets(cluster, ours, check)
@@ -92,7 +93,7 @@ def sample(
         When there is no such topic, or the broker does not answer.
     """
     subject = ErrorSubject(servers, name)
-    cluster = Cluster(Access(servers), subject)
+    cluster = Cluster(Access(servers), subject, ask_s=READ_S)
     (topic,) = _with_offsets(cluster, {name: cluster.require_topic(check)}, check)
     share = max(1, most // max(1, len(topic.partitions)))
     return topic, sorted(_newest(subject, topic, share, check), key=_age)

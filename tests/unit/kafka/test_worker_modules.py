@@ -1,4 +1,4 @@
-"""What Spark's Python workers load of Kafka starts fast: no planner, no JVM's client."""
+"""What Spark's workers load of Kafka: neither the planner nor a client of the JVM."""
 
 from __future__ import annotations
 
