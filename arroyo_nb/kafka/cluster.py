@@ -59,9 +59,12 @@ TOPIC_S = 30.0
 """How long a new topic may take to be created, and then to be open, on a busy
 machine."""
 
-LEADER_S = 1.0
-"""How long a table's partitions may be without a leader: to wait for longer would delay
-the news that its topic was deleted."""
+LEADERS_S = 5.0
+"""How long partitions may be without a leader, by default."""
+
+TABLE_LEADERS_S = 1.0
+"""How long a table's may: to wait for longer would delay the news that its topic was
+deleted."""
 
 TICK_S = 0.02
 """How often a wait for an answer looks for an interrupt."""
@@ -256,7 +259,7 @@ class Cluster:
 
     def _offsets_of(self, partitions: tuple[int, ...], spec: Any) -> Offsets:
         parts = [(self._topic, number) for number in partitions]
-        offsets = self.offsets(parts, spec, within_s=LEADER_S)
+        offsets = self.offsets(parts, spec, within_s=TABLE_LEADERS_S)
         return dict(zip(partitions, offsets, strict=True))
 
     def offsets(
@@ -265,7 +268,7 @@ class Cluster:
         spec: Any,
         check: Callable[[], None] = do_nothing,
         *,
-        within_s: float = ASK_S,
+        within_s: float = LEADERS_S,
     ) -> list[int]:
         """An offset of each partition, of any topics.
 

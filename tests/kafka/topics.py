@@ -83,7 +83,7 @@ class Topic:
         """How far it goes, all partitions together."""
         found = self.admin.list_topics(self.name, 20).topics[self.name].partitions
         parts = [(self.name, number) for number in found]
-        return sum(self._cluster.offsets(parts, OffsetSpec.latest()))
+        return sum(self._cluster.offsets(parts, OffsetSpec.latest(), within_s=20))
 
     def sink(self, columns: str, name: str = "out", **options: object) -> str:
         """CREATE TABLE that writes to it; options as of :meth:`declared`."""
