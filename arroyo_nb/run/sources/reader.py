@@ -7,7 +7,7 @@ Spark read, and looks on. What a run asks of either is here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -78,6 +78,32 @@ class SourceReader(Protocol):
     @property
     def fit(self) -> Fit:
         """What is known here of its rows and their columns."""
+
+    @property
+    def streamed(self) -> bool:
+        """Whether Spark itself reads it, and needs its connector."""
+
+    @property
+    def has_pace(self) -> bool:
+        """Whether it is played at a speed, which can then be set."""
+
+    def set_speed(self, speed: float | str) -> None:
+        """Play what follows at another speed."""
+
+    def check(self, cancel_check: Callable[[], None]) -> None:
+        """Find out whether it can be read, where that can be known before; takes a few
+        seconds at most.
+
+        Parameters
+        ----------
+        cancel_check
+            Is called again and again; what it raises ends the wait.
+
+        Raises
+        ------
+        RunProblem
+            When it cannot.
+        """
 
     def open(self, folder: StateFolder, *, paused: bool, steps: int) -> None:
         """Take its place in a run's folder; nothing is released yet.

@@ -107,9 +107,8 @@ class Sources:
             When something cannot be read.
         """
         for feed, span in zip(self._feeds, self._spans, strict=True):
-            if isinstance(feed, StreamReader):
-                with _used_at(span):
-                    feed.check(look)
+            with _used_at(span):
+                feed.check(look)
 
     def start(self, folder: StateFolder) -> None:
         """Start to feed every source, in the run's folder.
@@ -270,20 +269,19 @@ class Sources:
         RunProblem
             When it was started at no speed: its sources have no times to play by.
         """
-        played = [feed for feed in self._feeds if isinstance(feed, TapeReader)]
-        if len(played) < len(self._feeds) or not all(f.has_pace for f in played):
+        if not all(feed.has_pace for feed in self._feeds):
             raise RunProblem(
                 "the speed of a run that was started without one cannot be set",
                 hint="start it with --speed 60, or speed=60, and change that then",
             )
         with self._lock:
-            for feed in played:
+            for feed in self._feeds:
                 feed.set_speed(speed)
 
     @property
     def streamed(self) -> bool:
         """Whether Spark itself reads one of them, and needs its connector."""
-        return any(isinstance(feed, StreamReader) for feed in self._feeds)
+        return any(feed.streamed for feed in self._feeds)
 
     def drain(self) -> None:
         """End every source here: what has come by now is all there will ever be, as

@@ -142,6 +142,13 @@ class StreamReader:
         self._stopping = False
         self._draining = False
 
+    streamed = True
+    has_pace = False
+
+    def set_speed(self, speed: float | str) -> None:  # noqa: ARG002
+        """Refused before: Spark reads as fast as it can."""
+        raise AssertionError("it has no pace")
+
     @property
     def bounded(self) -> bool:
         """Whether it is read to its end only."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,6 +69,11 @@ class TapeReader:
     def fit(self) -> Fit:
         """What is known of its rows, since this process has begun to read it."""
         return fit_of(self.recorder)
+
+    streamed = False
+
+    def check(self, cancel_check: Callable[[], None]) -> None:
+        """Nothing: what can be known of it was known when it was made."""
 
     def open(self, folder: StateFolder, *, paused: bool, steps: int) -> None:
         """Take its place in the run's folder."""
