@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, OffsetSpec
 
-from arroyo_nb.kafka.cluster import Cluster
-from arroyo_nb.kafka.config import Access
-from arroyo_nb.kafka.errors import ErrorSubject
+from arroyo_nb.kafka.errors import PARTITION_OPENING
 from arroyo_nb.kafka.local import LocalBroker
 
 USER, PASSWORD = "alice", "wonder,land"
@@ -29,10 +28,6 @@ class Topic:
         self._settings = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
         self.admin = AdminClient(self._settings)
         self._producer = Producer(self._settings)
-        servers = broker.bootstrap_servers
-        subject = ErrorSubject(servers, self.name)
-        # A busy machine is no fault of what is tested.
-        self._cluster = Cluster(Access(servers), subject, ask_s=20)
 
     def send(self, *values: object, partition: int = 0, **given: object) -> None:
         """Write records, and wait until they are there: bytes as they are, None a
@@ -81,9 +76,21 @@ class Topic:
 
     def end(self) -> int:
         """How far it goes, all partitions together."""
-        found = self.admin.list_topics(self.name, 20).topics[self.name].partitions
-        parts = [(self.name, number) for number in found]
-        return sum(self._cluster.offsets(parts, OffsetSpec.latest(), within_s=20))
+        deadline = time.monotonic() + 20
+        while True:
+            # By the client that was just told who leads: one that has not asked, or
+            # has lost its broker meanwhile, may wait for long.
+            found = self.admin.list_topics(self.name, 20).topics[self.name].partitions
+            places = [TopicPartition(self.name, number) for number in found]
+            latest = dict.fromkeys(places, OffsetSpec.latest())
+            futures = self.admin.list_offsets(latest, request_timeout=5)
+            try:
+                return sum(future.result(20).offset for future in futures.values())
+            except KafkaException as error:
+                is_opening = error.args[0].name() in PARTITION_OPENING
+                if not is_opening or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     def sink(self, columns: str, name: str = "out", **options: object) -> str:
         """CREATE TABLE that writes to it; options as of :meth:`declared`."""
