@@ -120,7 +120,7 @@ def _folders(names: Sequence[str], where: str) -> tuple[Path, ...]:
     for name, folder in zip(names, folders, strict=True):
         # Else nothing would be the folder one is in.
         if not name or not folder.is_dir():
-            raise RunProblem(f"{where} names '{name}', which is no folder")
+            raise RunProblem(f"{where} names '{name}', which is not a folder")
         if os.pathsep in str(folder):
             raise RunProblem(f"{where} names '{name}', with '{os.pathsep}' in its path")
     return folders

@@ -101,7 +101,7 @@ def _run_flag(name: str) -> Flag:
 
 FLAGS = (
     Flag("name", ("-n", "--name"), "name of the run; it replaces one so named", "NAME"),
-    Flag("variable", ("-o", "--out"), "variable that the run is kept in", "VAR",
+    Flag("variable", ("-o", "--out"), "variable that holds the run", "VAR",
          _variable),
     Flag("view", ("--view",), f"what to show: {', '.join(VIEWS)}", "VIEW", _view),
     Flag("rows", ("--rows",), "newest rows to show, 1 to 1000", "N", _rows),
@@ -128,9 +128,9 @@ RECORD_FLAGS = (
     Flag("stop_after", ("--for",), "for how long, 30s if not said", "TIME"),
     Flag("most", ("--max",), "how many records at most, 100,000 if not said", "N",
          _count),
-    Flag("redact", ("--redact",), "fields whose values are not to be kept", "A,B",
+    Flag("redact", ("--redact",), "fields whose values are replaced before they are on disk", "A,B",
          _names),
-    Flag("begin", ("--from",), "where to begin: latest or earliest", "latest|earliest",
+    Flag("begin", ("--from",), "where to start: latest or earliest", "latest|earliest",
          _begin),
 )  # fmt: skip
 
@@ -143,7 +143,9 @@ PROMOTE_FLAGS = (
         "where it will run: local, spark-submit, kubernetes or arroyo",
         "TARGET",
     ),
-    Flag("with_state", ("--with-state",), "stop the run; the job goes on from it"),
+    Flag(
+        "with_state", ("--with-state",), "stop the run; the job resumes from its state"
+    ),
     Flag("overwrite", ("--overwrite",), "write also files that were changed by hand"),
 )
 

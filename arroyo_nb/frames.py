@@ -108,7 +108,7 @@ def rows_of(frame: Any) -> pa.Table:
         return frame.toArrow()
     if not hasattr(frame, "__arrow_c_stream__"):
         raise CatalogProblem(
-            f"a {type(frame).__name__} is no DataFrame",
+            f"a {type(frame).__name__} is not a DataFrame",
             hint="hand in one of pandas, pyarrow, Polars or Spark",
         )
     found = pa.table(frame)
@@ -130,7 +130,7 @@ def typed_rows(found: pa.Table) -> tuple[pa.Table, Schema]:
         type_ = _type(field.type)
         if type_ is None:
             raise CatalogProblem(
-                f"the column '{field.name}' is {field.type}, which is no type of SQL",
+                f"the column '{field.name}' is {field.type}, which is not a type of SQL",
                 hint="convert it, or leave it out",
             )
         fields.append(Field(field.name, type_))

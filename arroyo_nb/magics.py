@@ -308,7 +308,7 @@ class ArroyoMagics(Magics):
             return
         if word not in flags.COMMANDS and word.upper() in flags.STATEMENTS:
             raise SyntaxProblem(
-                f"'%arroyo {word}' is no command",
+                f"'%arroyo {word}' is not a command",
                 hint="SQL takes a cell of its own: write %%arroyo on its first line, "
                 "and SQL from the second line on",
             )

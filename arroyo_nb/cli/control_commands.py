@@ -83,7 +83,7 @@ def _jobs(arguments: argparse.Namespace) -> int:
     from arroyo_nb.cli import job_status
 
     if not arguments.folder.is_dir():
-        raise UsageProblem(f"'{arguments.folder}' is no folder")
+        raise UsageProblem(f"'{arguments.folder}' is not a folder")
     return job_status.jobs(arguments.folder, as_json=arguments.json, say=print)
 
 

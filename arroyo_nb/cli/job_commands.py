@@ -55,7 +55,7 @@ def parameters(given: Sequence[str]) -> dict[str, Any]:
     for name, equals, _ in pairs:
         if not equals or not name.isidentifier():
             hint = "write it as in -p least=60"
-            raise PromoteProblem(f"'{name}{equals}' is no parameter", hint=hint)
+            raise PromoteProblem(f"'{name}{equals}' is not a parameter", hint=hint)
     return {name: notebook_file.literal(value) for name, _, value in pairs}
 
 
@@ -243,7 +243,7 @@ def _drift(file: JobFile, path: Path, values: Mapping[str, Any]) -> Iterator[str
             cell.plan, file.spec.name, trigger=trigger, before=file.spec, file=str(path)
         )
     except ArroyoError as error:
-        yield f"{path}: drift: its cell is no job any more: {one_line(error)}"
+        yield f"{path}: drift: its cell is not a job any more: {one_line(error)}"
         return
     # Versions are those of the day.
     now = replace(made.spec, packages=file.spec.packages)

@@ -91,7 +91,7 @@ def _add_run(commands: Commands) -> None:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > LAST_PORT:
-        raise argparse.ArgumentTypeError(f"'{text}' is no port: 0 to {LAST_PORT}")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a port: 0 to {LAST_PORT}")
     return int(text)
 
 

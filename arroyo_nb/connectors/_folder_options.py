@@ -50,17 +50,23 @@ _SOURCE = (
     ),
 )
 _SINK = (
-    Option(FILE_SIZE, OptionKind.SIZE, "a file is whole at this size"),
-    Option(INTERVAL, OptionKind.DURATION, "a file is whole this long after its begin"),
+    Option(FILE_SIZE, OptionKind.SIZE, "a file is complete at this size"),
     Option(
-        INACTIVITY, OptionKind.DURATION, "a file is whole this long after its last row"
+        INTERVAL,
+        OptionKind.DURATION,
+        "a file is complete this long after its first row",
     ),
-    Option("filename.prefix", OptionKind.STRING, "what the names of files begin with"),
-    Option("filename.suffix", OptionKind.STRING, "what they end with, after a dot"),
+    Option(
+        INACTIVITY,
+        OptionKind.DURATION,
+        "a file is complete this long after its last row",
+    ),
+    Option("filename.prefix", OptionKind.STRING, "prefix of file names"),
+    Option("filename.suffix", OptionKind.STRING, "suffix of file names, after a dot"),
     Option(
         "filename.strategy",
         OptionKind.ENUM,
-        "what stands between",
+        "the unique part of file names",
         default="uuid_v7",
         choices=tuple(STRATEGIES),
     ),
@@ -154,7 +160,7 @@ def _source_problems(
         yield (
             PATTERN,
             CatalogProblem(
-                f"the value of '{PATTERN}' is no regular expression: {problem}"
+                f"the value of '{PATTERN}' is not a regular expression: {problem}"
             ),
         )
     if options.get("format") == PARQUET.name and options.get(PACKED, "none") != "none":

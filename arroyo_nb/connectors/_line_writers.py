@@ -244,7 +244,7 @@ class TextStreamWriter:
                 rows += piece.count(_NEWLINE)
             stream.flush()
         except BrokenPipeError as problem:
-            unread = RunProblem("nobody reads the standard output any more")
+            unread = RunProblem("nothing reads the standard output any more")
             unread.lasting = True  # a job need not begin again
             raise unread from problem
         return rows

@@ -192,7 +192,7 @@ class Redis(ConnectorBase):
         for address in _addresses(options):
             if "{{" not in address and not address.startswith(_SCHEMES):
                 raise CatalogProblem(
-                    f"the address '{_PASSWORD.sub('', address)}' is no URL of redis",
+                    f"the address '{_PASSWORD.sub('', address)}' is not a URL of redis",
                     hint="write redis://host:port, or rediss:// for TLS",
                 )
         return None

@@ -61,7 +61,7 @@ def check_text(text: str, type_: Type, span: Span | None) -> None:
         hint = _EXAMPLES.get(
             "TIMESTAMP" if isinstance(type_, Timestamp) else str(type_)
         )
-        raise CatalogProblem(f"'{text}' is no {type_}", span=span, hint=hint)
+        raise CatalogProblem(f"'{text}' is not a valid {type_}", span=span, hint=hint)
 
 
 _EXAMPLES = {

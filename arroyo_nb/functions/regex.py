@@ -37,7 +37,7 @@ def check_pattern(pattern: str, span: Span | None) -> None:
     fault = patterns.fault(pattern)
     if fault is not None:
         raise CatalogProblem(
-            f"'{pattern}' is no regular expression: {fault}", span=span
+            f"'{pattern}' is not a regular expression: {fault}", span=span
         )
 
 

@@ -195,7 +195,7 @@ def stop_job(
         job = None
     if (held := holder(folder)) is not None:
         raise RunProblem(
-            f"state folder '{folder}' is in use by {held}, which is no job that can "
+            f"state folder '{folder}' is in use by {held}, which is not a job that can "
             "be stopped from here",
             hint="stop it where it runs, as in its notebook",
         )

@@ -118,14 +118,14 @@ def check_exportable(run: Run, there: Path, target: str = LOCAL) -> None:
     unwritten = next(filter(None, (output.unwritten for output in run.outputs)), None)
     if unwritten is not None:
         raise RunProblem(
-            f"'{run.name}' only previewed the rows of '{unwritten}': those of before "
-            "are in no table, and a job that goes on would never write them",
+            f"'{run.name}' only previewed the rows of '{unwritten}': they were "
+            "not written to the table, and a job that resumes would never write them",
             hint="run the cell with --sinks, and then hand it over; without its state "
-            "the job begins at the beginning",
+            "the job starts from the beginning",
         )
     if run.state is RunState.STARTING:
         raise RunProblem(
-            f"'{run.name}' has not begun yet: there is no state to hand over",
+            f"'{run.name}' has not started yet: there is no state to hand over",
             hint="wait until it has, or promote it without its state",
         )
     spec = before(there)
@@ -138,7 +138,7 @@ def check_exportable(run: Run, there: Path, target: str = LOCAL) -> None:
     if _has_own(folder / safe_name(run.name), run):
         raise RunProblem(
             f"the job has state already, in '{folder}'",
-            hint="%arroyo attach goes on with it; or promote to another folder",
+            hint="%arroyo attach resumes it; or promote to another folder",
         )
 
 

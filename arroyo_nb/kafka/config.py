@@ -305,7 +305,7 @@ def _text_of(name: str, path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
-        said = getattr(problem, "strerror", None) or "it is no text"
+        said = getattr(problem, "strerror", None) or "it is not text"
         raise RunProblem(
             f"the file of the client config '{name}' cannot be read: {said}"
         ) from None

@@ -186,7 +186,7 @@ TABLE = (
     Option(
         "source.group_id_prefix",
         OptionKind.STRING,
-        "what the name of a group that is made up begins with",
+        "prefix of the generated group name",
         only="source",
     ),
     Option(

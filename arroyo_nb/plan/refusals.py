@@ -75,7 +75,7 @@ _EXPRESSIONS: dict[type[exp.Expr], str] = {
     exp.National: "a national string",
     exp.IgnoreNulls: "IGNORE NULLS",
     exp.RespectNulls: "RESPECT NULLS",
-    exp.Order: "ORDER BY inside a function that is no aggregate",
+    exp.Order: "ORDER BY inside a function that is not an aggregate",
     exp.Collate: "COLLATE",
     exp.Cube: "CUBE",
     exp.Rollup: "ROLLUP",

@@ -353,7 +353,7 @@ class Emission(BackgroundTask):
                     raise
                 except Exception as problem:
                     raise RunProblem(
-                        f"row {self._taken + 1:,}: no record can be made of it, a "
+                        f"row {self._taken + 1:,}: it cannot be written as a record, a "
                         f"value of type {type(row).__name__}: {problem!r}",
                         hint="emit mappings of texts, numbers, times, lists and "
                         "mappings; texts and bytes are sent as they are",

@@ -73,7 +73,7 @@ class Playback:
             raise RunProblem(
                 f"'{self.name}' cannot be paused or stepped: Spark reads its topics "
                 "and writes its tables itself",
-                hint="stop the run; with a state folder it goes on where it was",
+                hint="stop the run; with a state folder it resumes where it stopped",
             )
 
     def _gates(self) -> Iterator[BatchGate]:

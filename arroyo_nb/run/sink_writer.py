@@ -78,7 +78,7 @@ class SinkWriter:
         self._observation.hold(batch_id, self._gate.pass_batch())
         with self._writing:
             if writer is not self._writer:
-                raise RunProblem("the run has let go of its sink")
+                raise RunProblem("the run has released its sink")
             try:
                 check_spare()
                 # A copy: the queries of a run write at the same time.

@@ -91,7 +91,7 @@ _RULES = (
     ),
     _FailureRule(
         "CAST_INVALID_INPUT",
-        "the value {value} is no {target}",
+        "the value {value} is not a valid {target}",
         _TRY_CAST,
         # The value may have lines, and the words behind it: these come last.
         r"(?s:The value (?P<value>'.*') of the type .*? cannot be cast to )"
@@ -127,7 +127,7 @@ _RULES = (
     ),
     _FailureRule(
         "CANNOT_PARSE_TIMESTAMP|CANNOT_PARSE_TIME",
-        "a text is no timestamp of that pattern: {reason}",
+        "a text is not a timestamp of that pattern: {reason}",
         _TRY_CAST,
         r"(?P<reason>Text '.*?' could not be parsed[^.]*)",
         of_data=True,
@@ -276,7 +276,7 @@ _WORDLESS = (
     ),
     _FailureRule(
         "regex",
-        "a text is no regular expression: {problem}",
+        "a text is not a regular expression: {problem}",
         None,
         r"PatternSyntaxException: (?P<problem>[^\n]+)",
     ),

@@ -274,7 +274,7 @@ def _check_numbers(tokens: list[Token]) -> None:
             is_fraction = before is not None and before.token_type is TokenType.DOT
             if not _NUMBER.fullmatch(f"0.{token.text}" if is_fraction else token.text):
                 raise SyntaxProblem(
-                    f"syntax error at '{token.text}': this is no number",
+                    f"syntax error at '{token.text}': this is not a number",
                     span=Span.of_token(token.start, token.end),
                 )
 

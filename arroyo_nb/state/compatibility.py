@@ -48,7 +48,7 @@ class Outcome(Enum):
     """Another job can go on from a copy of it: the state is still what the operators
     remember, but rows of now are made otherwise than those of before."""
     FRESH = "fresh"
-    """The job begins anew: the state means something else, or fits nowhere."""
+    """The job starts from nothing: the state means something else, or fits nowhere."""
 
 
 class Ruling(NamedTuple):

@@ -31,7 +31,7 @@ from arroyo_nb.state.manifest import Manifest
 
 
 def set_aside(folder: Path, name: str) -> Path:
-    """Give a run's folder another name, so that the next run begins anew.
+    """Give a run's folder another name, so that the next run starts from nothing.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ NO_SPEC = StateSpec()
 
 
 def found(folder: Path) -> StateHeader | None:
-    """The stamp of the state that a run would find in a folder; None: it begins anew.
+    """The stamp of the state that a run would find in a folder; None: it starts from nothing.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def waiting(folder: Path) -> StateHeader | None:
     if left is None:
         raise RunProblem(
             f"'{copy}' is a copy of the state in '{stamp.came_from}', which is gone: "
-            "whether it was gone on with since cannot be told",
+            "whether a run has resumed from it since is unknown",
             hint="remove the copy to start afresh",
         )
     return stamp if left.moved_to == str(folder) else None

@@ -35,7 +35,7 @@ class OnIncompatible(Enum):
     FORK = "--fork"
     """A copy of it is gone on with."""
     FRESH = "--fresh"
-    """It is set aside, and the job begins anew."""
+    """It is set aside, and the job starts from nothing."""
 
 
 class Prepared(NamedTuple):
@@ -64,7 +64,7 @@ def begin_anew(folder: Path, name: str) -> Prepared:
     if not header.is_there(folder):
         return Prepared()
     aside = copies.set_aside(folder, name)
-    note = f"'{name}' begins anew; the state of before is in '{aside}'"
+    note = f"'{name}' starts from nothing; its old state is in '{aside}'"
     return Prepared((note,), aside)
 
 
@@ -105,7 +105,7 @@ def refuse(verdict: Verdict, name: str, wish: OnIncompatible, command: str) -> N
     raise PromoteProblem(
         f"'{name}' was changed since its state was made, which it cannot go on from"
         f"{' in its place' * can_fork}:\n{reasons}",
-        hint=f"{ways}'{command} --fresh' begins anew; the state of before is kept",
+        hint=f"{ways}'{command} --fresh' starts from nothing; the old state is kept",
     )
 
 

@@ -263,14 +263,14 @@ def test_a_literal_is_itself(engine, values):
     [
         (two(exp.Div, 1, 0, BIGINT), "an integer was divided by zero"),
         (two(exp.Mod, 1, 0, BIGINT), "an integer was divided by zero"),
-        (cast(lit("12x"), INT), "the value '12x' is no INT"),
-        (cast(lit("nope"), Timestamp()), "the value 'nope' is no TIMESTAMP"),
+        (cast(lit("12x"), INT), "the value '12x' is not a valid INT"),
+        (cast(lit("nope"), Timestamp()), "the value 'nope' is not a valid TIMESTAMP"),
         (cast(lit(2**40), INT), "the value 1099511627776 is out of the range of INT"),
         (
             cast(lit(-1), INT_UNSIGNED),
             "the value -1 is out of the range of INT UNSIGNED",
         ),
-        (cast(lit("1.9"), BIGINT_UNSIGNED), "the value '1.9' is no BIGINT"),
+        (cast(lit("1.9"), BIGINT_UNSIGNED), "the value '1.9' is not a valid BIGINT"),
         (
             cast(lit(2.0**64), BIGINT_UNSIGNED),
             "the value 1.8446744073709552E19 is out of the range of BIGINT",
@@ -289,11 +289,11 @@ def test_a_literal_is_itself(engine, values):
         ),
         (
             call("to_date", "x", "%Y"),
-            "a text is no timestamp of that pattern: Text 'x'",
+            "a text is not a timestamp of that pattern: Text 'x'",
         ),
         (
             call("regexp_like", "a", call("lower", "(")),
-            "a text is no regular expression: Unclosed group near index 1",
+            "a text is not a regular expression: Unclosed group near index 1",
         ),
     ],
 )

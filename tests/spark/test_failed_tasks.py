@@ -61,6 +61,8 @@ def test_a_value_does_not_decide_what_is_told(engine: Engine, words: str) -> Non
     problem = failure(
         engine, lambda: engine.session.range(1).selectExpr(number).collect()
     )
-    assert problem.message == f"the value '0{' '.join(words.split())}' is no INT"
+    assert (
+        problem.message == f"the value '0{' '.join(words.split())}' is not a valid INT"
+    )
     assert problem.lasting
     assert exit_code(problem) == DATA

@@ -28,7 +28,7 @@ def test_are_taken_back_once_and_start_anew(session, eventually):
     # No other row comes: it is the heartbeat that finds the key.
     eventually(lambda: ops(run) == {"c": 1, "d": 1}, 180)
     assert run.table().num_rows == 0
-    assert run.rows_in == 1, "a beat is no row"
+    assert run.rows_in == 1, "a beat is not a row"
     run.step()
     eventually(lambda: ops(run) == {"c": 2, "d": 2}, 60)
     sums = [row["n"] for row in run.changelog()["after"].to_pylist() if row]

@@ -177,7 +177,7 @@ def test_values_of_any_type_are_found(session, server, trips):
         "place": {"city": "Wien", "n": None},
     }  # fmt: skip
     server.client.set("ann", json.dumps(record))
-    server.client.rpush("bob", "a list is no record")
+    server.client.rpush("bob", "a list is not a record")
     table = f"""CREATE TEMPORARY TABLE things (k TEXT METADATA FROM 'key' PRIMARY KEY,
         text TEXT, whole BIGINT UNSIGNED, half FLOAT, yes BOOLEAN, price DECIMAL(10, 2),
         at TIMESTAMP, tags TEXT[], doc JSON, place STRUCT<city TEXT, n INT>)

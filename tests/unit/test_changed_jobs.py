@@ -83,7 +83,7 @@ def test_what_begins_anew_says_so_and_keeps_the_state(folder, capsys):
     assert f"arroyo-nb run {folder}/job.yaml --fresh" in capsys.readouterr().err
     with pytest.raises(Started):
         run(folder, OTHER, "--fresh")
-    assert "begins anew; the state of before is in" in capsys.readouterr().err
+    assert "starts from nothing; its old state is in" in capsys.readouterr().err
     assert states(folder) == [".aside-1", ".events.jsonl"]
 
 

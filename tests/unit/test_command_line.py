@@ -155,9 +155,9 @@ def exit_code(*arguments):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run", "a.sql", "--port", "99999"), "'99999' is no port: 0 to 65535"),
-        (("run", "a.sql", "--root", "/none"), "names '/none', which is no folder"),
-        (("jobs", "/none"), "'/none' is no folder"),
+        (("run", "a.sql", "--port", "99999"), "'99999' is not a port: 0 to 65535"),
+        (("run", "a.sql", "--root", "/none"), "names '/none', which is not a folder"),
+        (("jobs", "/none"), "'/none' is not a folder"),
         (("run", "a.sql", "--prot", "1"), "did you mean '--port'?"),
         (("stop", "job.yaml", "--mod=graceful", "x"), "unrecognized arguments: x"),
         (("status", "job.yaml", "--redy"), "did you mean '--ready'?"),

@@ -56,8 +56,8 @@ def watermark(expression: str) -> str:
 @pytest.mark.parametrize(
     ("script", "message", "place"),
     [
-        (item("1e"), "this is no number", "1e"),
-        (item(".5.5"), "this is no number", "5.5"),
+        (item("1e"), "this is not a number", "1e"),
+        (item(".5.5"), "this is not a number", "5.5"),
         (f"SELECT id FROM trips GROUP BY {LONG}", "Valid columns: 1 to 1", LONG),
         ("SELECT id FROM trips GROUP BY 0", "Valid columns: 1 to 1", "0"),
         (item("id::DECIMAL(abc)"), "not a whole number", "DECIMAL(abc)"),

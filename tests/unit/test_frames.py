@@ -66,7 +66,7 @@ def test_pandas_is_taken_as_it_is_now():
 @pytest.mark.parametrize(
     ("frame", "key", "message"),
     [
-        ([1], "k", "a list is no DataFrame"),
+        ([1], "k", "a list is not a DataFrame"),
         (pa.table({"a": [1]}), "k", "the DataFrame of 't' has no column 'k'"),
         (pa.table({"k": [[1]]}), "k", r"the key 'k' of 't' is BIGINT\[\]"),
         (pa.table({"k": [1]}), (), "the lookup table 't' has no key"),
@@ -78,7 +78,7 @@ def test_pandas_is_taken_as_it_is_now():
         (
             pa.table({"k": [1], "m": pa.array([[("a", 1)]], pa.map_("str", "int8"))}),
             "k",
-            "the column 'm' is map<string, int8>, which is no type of SQL",
+            "the column 'm' is map<string, int8>, which is not a type of SQL",
         ),
     ],
 )

@@ -73,7 +73,7 @@ def test_promote_takes_parameters_and_a_place_beside_the_notebook(notebook, told
     named = ("promote", "clock.ipynb", "--name", "few")
     assert told(*named, "-p", "least=7")[0] == 0
     assert "counter < 7" in Path("jobs/few/job.yaml").read_text()
-    assert "'least' is no parameter" in told(*named, "-p", "least")[1]
+    assert "'least' is not a parameter" in told(*named, "-p", "least")[1]
 
 
 def test_what_is_denied_is_an_error_and_nothing_is_written(notebook, told):
@@ -130,9 +130,9 @@ def test_check_looks_into_the_recordings_that_a_job_reads(notebook, told):
         ({"few": CELLS["few"].replace("1h", "2h")}, "+  ttl: 2h"),
         (
             {"few": "%%arroyo few <<\nSELECT nope FROM ticks"},
-            "its cell is no job any m",
+            "its cell is not a job any m",
         ),
-        ({"few": "print()"}, "its cell is no job any more: no cell of the notebook"),
+        ({"few": "print()"}, "its cell is not a job any more: no cell of the notebook"),
     ],
 )
 def test_check_tells_a_job_and_its_cell_that_drifted_apart(

@@ -463,9 +463,12 @@ def test_line_commands(cells: Cells) -> None:
         ("stpo delays", "unknown command '%arroyo stpo'\n  hint: did you mean 'stop'?"),
         (
             "SHOW TABLES",
-            "'%arroyo SHOW' is no command\n  hint: SQL takes a cell",
+            "'%arroyo SHOW' is not a command\n  hint: SQL takes a cell",
         ),
-        ("select 1", "'%arroyo select' is no command\n  hint: SQL takes a cell of its"),
+        (
+            "select 1",
+            "'%arroyo select' is not a command\n  hint: SQL takes a cell of its",
+        ),
         ("stop nobody", "there is no run 'nobody'"),
         ("stop", "%arroyo stop takes the name of one run"),
         ("explain --all", "%arroyo explain takes the name of one run"),
@@ -501,7 +504,7 @@ def test_a_dataframe_of_the_notebook_becomes_a_lookup_table(cells: Cells) -> Non
     assert "fares  frame lookup  id BIGINT" in cells.run("%arroyo tables")
     cells.shell.user_ns["fares"] = [1]
     cells.run("%arroyo lookup fares id")
-    assert str(cells.error).startswith("a list is no DataFrame")
+    assert str(cells.error).startswith("a list is not a DataFrame")
 
 
 def test_a_resumed_run_is_shown_as_its_cell_was(cells: Cells) -> None:

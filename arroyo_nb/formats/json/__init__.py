@@ -51,8 +51,8 @@ class JsonFormat:
         Option(
             REGISTRY,
             OptionKind.BOOL,
-            "whether a record begins with the number of its schema in Confluent's "
-            "registry: five bytes, which are passed over",
+            "whether a record starts with the id of its schema in Confluent's "
+            "registry: five bytes, which are skipped",
             default=False,
         ),
         Option(

@@ -108,7 +108,7 @@ class DeclaredPayloads:
         for row in rows:
             if not isinstance(row, Mapping):
                 raise RunProblem(
-                    f"a value of type {type(row).__name__} is no row of "
+                    f"a value of type {type(row).__name__} is not a row of "
                     f"'{self._table}'",
                     hint=f"emit mappings, as in {{'{self.names[0]}': ...}}, or tuples; "
                     "texts and bytes are sent as they are",

@@ -83,7 +83,7 @@ def serving(pages: Mapping[str, Page], port: int) -> Iterator[int]:
     try:
         listener = socket.create_server((HOST, port), backlog=MOST_CONNECTIONS)
     except (OSError, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no port"
+        reason = error.strerror if isinstance(error, OSError) else "it is not a port"
         raise RunProblem(
             f"nothing can be served at {HOST}:{port}: {reason}",
             hint="choose another port; 0 takes a free one",

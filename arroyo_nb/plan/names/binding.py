@@ -319,7 +319,7 @@ def _within_group(node: exp.WithinGroup, scope: Scope) -> exp.Expr:
     name = aggregates.primary(call.name.lower())
     if name is None or len(order) != 1:
         raise PlanProblem(
-            f"'{call.name}' is no aggregate that takes WITHIN GROUP (ORDER BY x)",
+            f"'{call.name}' is not an aggregate that takes WITHIN GROUP (ORDER BY x)",
             hint=ELSEWHERE.get(call.name.lower()),
         )
     return _aggregate(name, call, scope, order[0])
@@ -337,7 +337,7 @@ def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
 def _over(node: exp.Window, scope: Scope) -> exp.Expr:
     name = over.numbering(node.this)
     if name is None:
-        raise PlanProblem(f"{shown(bind(node.this, scope))} is no window function")
+        raise PlanProblem(f"{shown(bind(node.this, scope))} is not a window function")
     refuse_clauses(node)
     if not scope.over:
         raise over.misplaced_over(span_of(node))

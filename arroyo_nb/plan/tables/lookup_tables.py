@@ -26,7 +26,7 @@ CACHE_OPTIONS = (
     Option(
         LOOKUP_CACHE_BYTES,
         OptionKind.UINT,
-        "how much of what was found is kept, in bytes; 0 keeps nothing",
+        "size of the lookup cache, in bytes; 0: nothing is cached",
         default=8 * 2**20,
         in_identity=False,
     ),

@@ -122,7 +122,7 @@ def windows_table(observation: QueryObservation, what: str) -> pa.Table:
 def _refuse_untraced(observation: QueryObservation, what: str) -> None:
     if not observation.is_traced:
         raise RunProblem(
-            f"nobody counted the rows of the windows of {what}",
+            f"the rows of windows were not counted in {what}",
             hint="session.run(..., traced=True) does",
         )
 

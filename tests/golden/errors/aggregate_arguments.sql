@@ -40,7 +40,7 @@ SELECT corr(fare) AS a, stddev(name) AS b, bool_and(seats) AS c, string_agg(name
 -- <cell>:1:362: aggregates cannot be nested: first_value() of an aggregate
 --   …ercentile_cont(1.5) WITHIN GROUP (ORDER BY fare) AS j, array_agg(DISTINCT name ORDER BY fare) AS k, first_value(name ORDER BY sum(fare)) AS l, upper(name ORDER BY id) AS m, grouping(name) AS n, array_…
 --                                                                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
--- <cell>:1:411: ORDER BY inside a function that is no aggregate is not supported
+-- <cell>:1:411: ORDER BY inside a function that is not an aggregate is not supported
 --   … BY fare) AS j, array_agg(DISTINCT name ORDER BY fare) AS k, first_value(name ORDER BY sum(fare)) AS l, upper(name ORDER BY id) AS m, grouping(name) AS n, array_agg(NULL) AS o FROM trips GROUP BY name
 --                                                                                                                  ^^^^^^^^^^^^^^^^
 -- <cell>:1:435: grouping() needs GROUPING SETS, which is not supported

@@ -33,7 +33,7 @@ CREATE TABLE d (n BIGINT) WITH (
 --     'filename.prefix' = 'a/b', 'partitioning.time_pattern' = '%Y/%U'
 --                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 --   hint: known: %Y %y %m %-m %b %h %B %d %-d %j %a %A %H %-H %I %-I %M %-M %S %-S %p %f %3f %6f %9f %.3f %.6f %.9f %F %T %X %R %D %x %z %:z
--- <cell>:8:3: Failed to create table b caused by the value of 'source.regex_pattern' is no regular expression: missing ), unterminated subpattern at position 0
+-- <cell>:8:3: Failed to create table b caused by the value of 'source.regex_pattern' is not a regular expression: missing ), unterminated subpattern at position 0
 --     'source.regex_pattern' = '(', 'source.compression' = 'gzip'
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 -- <cell>:8:33: Failed to create table b caused by Parquet files are packed inside: leave it out

@@ -1,12 +1,12 @@
 SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
 -- error
--- <cell>:1:8: 'x' is no INT
+-- <cell>:1:8: 'x' is not a valid INT
 --   SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
 --          ^^^
--- <cell>:1:41: '40000' is no SMALLINT
+-- <cell>:1:41: '40000' is not a valid SMALLINT
 --   SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
 --                                           ^^^^^^^
--- <cell>:1:65: 'maybe' is no BOOLEAN
+-- <cell>:1:65: 'maybe' is not a valid BOOLEAN
 --   SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
 --                                                                   ^^^^^^^
 --   hint: write true or false
@@ -14,6 +14,6 @@ SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN
 --   SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
 --                                                                                          ^^^
 --   hint: write it as in INTERVAL '5 minutes'
--- <cell>:1:108: '1,5' is no DOUBLE
+-- <cell>:1:108: '1,5' is not a valid DOUBLE
 --   SELECT 'x'::INT AS a, '300'::SMALLINT + '40000'::SMALLINT AS b, 'maybe'::BOOLEAN AS c, 'x'::INTERVAL AS d, '1,5'::DOUBLE AS e FROM trips
 --                                                                                                              ^^^^^

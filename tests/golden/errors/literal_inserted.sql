@@ -1,5 +1,5 @@
 INSERT INTO totals SELECT name, 'x', 5 FROM trips
 -- error
--- <cell>:1:33: column 'total': 'x' is no DOUBLE
+-- <cell>:1:33: column 'total': 'x' is not a valid DOUBLE
 --   INSERT INTO totals SELECT name, 'x', 5 FROM trips
 --                                   ^^^

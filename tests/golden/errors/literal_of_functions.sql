@@ -12,15 +12,15 @@ SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(202
 --   SELECT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, …
 --                                                                                         ^^
 --   hint: write make_date(year, month, day)
--- <cell>:1:105: '2024-31-12' is no DATE
+-- <cell>:1:105: '2024-31-12' is not a valid DATE
 --   …CT split_part(name, ',', 0) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, powe…
 --                                                                                                        ^^^^^^^^^^^^
 --   hint: write it as in '2024-01-31'
--- <cell>:1:143: 'x' is no TIMESTAMP
+-- <cell>:1:143: 'x' is not a valid TIMESTAMP
 --   …) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, power(2.0, -1) AS h FROM trips
 --                                                                                                                    ^^^
 --   hint: write it as in '2024-01-31 12:30:00'
--- <cell>:1:167: 'never' is no TIMESTAMP
+-- <cell>:1:167: 'never' is not a valid TIMESTAMP
 --   …) AS a, make_date(2024, 13, 1) AS b, make_date(2023, 2, 29) AS c, to_date('2024-31-12') AS d, date_trunc('day', 'x') AS e, coalesce(at, 'never') AS f, power(2, -1) AS g, power(2.0, -1) AS h FROM trips
 --                                                                                                                                            ^^^^^^^
 --   hint: write it as in '2024-01-31 12:30:00'

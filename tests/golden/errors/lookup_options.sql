@@ -21,7 +21,7 @@ CREATE TEMPORARY TABLE j (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (c
 --   CREATE TEMPORARY TABLE c (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'redis://one', 'cluster.addresses' = 'redis://one,redis://two', format = 'json');
 --                          ^
 --   hint: write address = 'redis://localhost:6379'
--- <cell>:4:24: Failed to create table d caused by the address 'http://one' is no URL of redis
+-- <cell>:4:24: Failed to create table d caused by the address 'http://one' is not a URL of redis
 --   CREATE TEMPORARY TABLE d (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'http://***********@one', format = 'json');
 --                          ^
 --   hint: write redis://host:port, or rediss:// for TLS

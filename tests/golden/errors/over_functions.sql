@@ -25,7 +25,7 @@ FROM trips
 --     first_value(fare) IGNORE NULLS OVER (ORDER BY at) AS c,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 --   hint: before OVER there may be: dense_rank, rank, row_number
--- <cell>:5:3: upper(trips.name) is no window function
+-- <cell>:5:3: upper(trips.name) is not a window function
 --     upper(name) OVER (ORDER BY at) AS d,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 -- <cell>:6:3: Invalid function 'ntil'

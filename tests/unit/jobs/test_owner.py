@@ -125,7 +125,7 @@ def test_a_job_is_killed_where_no_mode_is_wanted(started, folder, spec):
 
 def test_what_is_no_job_is_not_stopped(started, folder, spec):
     process = started("silent")
-    with pytest.raises(RunProblem, match="which is no job that can be stopped"):
+    with pytest.raises(RunProblem, match="which is not a job that can be stopped"):
         stop_job(folder)
     assert process.poll() is None
     assert status(spec).state == f"in use by run 'job' of process {process.pid}"
@@ -136,7 +136,7 @@ def test_a_process_that_has_the_number_of_a_killed_job_is_left_alone(started, fo
     process = started()
     job = JobProcess.of(folder)
     replace(job, started=job.started - 1).write(folder)
-    with pytest.raises(RunProblem, match="which is no job"):
+    with pytest.raises(RunProblem, match="which is not a job"):
         stop_job(folder)
     assert process.poll() is None
 

@@ -78,7 +78,7 @@ def test_what_needs_a_fork_is_refused_with_reasons_and_the_command(folder):
     assert "needs fork: how rows are made: the state and the sink hold" in told
     assert "+ Filter" in told
     assert f"'{RUN} --fork' goes on from a copy" in told
-    assert f"'{RUN} --fresh' begins anew" in told
+    assert f"'{RUN} --fresh' starts from nothing" in told
     assert judged(folder, version(SPEC)).outcome is Outcome.COMPATIBLE
 
 
@@ -107,7 +107,7 @@ def test_what_begins_anew_is_refused_also_as_a_fork(folder):
         told = str(refusal.value)
         assert "fresh: what UpdatingAggregate keeps" in told
         assert "--fork" not in told
-        assert f"'{RUN} --fresh' begins anew" in told
+        assert f"'{RUN} --fresh' starts from nothing" in told
     (told,) = done(folder, KEY, OnIncompatible.FRESH)
     assert str(folder.with_name("job.aside-1")) in told
     assert judged(folder, version(KEY)) is None

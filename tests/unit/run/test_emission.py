@@ -224,7 +224,7 @@ class Odd(dict):
     [
         (
             5,
-            "row 2: a value of type int is no row of 't'",
+            "row 2: a value of type int is not a row of 't'",
             "emit mappings, as in {'id': ...}, or",
         ),
         (None, "row 2: a value of type NoneType is no", "emit mappings"),

@@ -99,11 +99,15 @@ def test_what_a_record_says_is_no_error_of_ours(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message", "error_class"),
     [
-        (INVALID, "the value '1 x' is no INT", "CAST_INVALID_INPUT"),
-        (STREAM.format(INVALID), "the value '1 x' is no INT", "CAST_INVALID_INPUT"),
+        (INVALID, "the value '1 x' is not a valid INT", "CAST_INVALID_INPUT"),
+        (
+            STREAM.format(INVALID),
+            "the value '1 x' is not a valid INT",
+            "CAST_INVALID_INPUT",
+        ),
         (
             STREAM.format(BATCH_FUNCTION.format(f"pyspark.errors: {INVALID}")),
-            "the value '1 x' is no INT",
+            "the value '1 x' is not a valid INT",
             "CAST_INVALID_INPUT",
         ),
         (
@@ -302,7 +306,7 @@ def test_what_a_value_says_does_not_decide_what_is_told(value, failure):
     problem = run_problem(failure(cast(value)))
     assert isinstance(problem, DataProblem)
     shown = " ".join(value.split())
-    assert problem.message == f"the value '{shown}' is no INT"
+    assert problem.message == f"the value '{shown}' is not a valid INT"
     assert (
         problem.hint == "write TRY_CAST to get NULL where a value cannot be converted"
     )
