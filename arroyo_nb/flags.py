@@ -128,7 +128,7 @@ RECORD_FLAGS = (
     Flag("stop_after", ("--for",), "for how long, 30s if not said", "TIME"),
     Flag("most", ("--max",), "how many records at most, 100,000 if not said", "N",
          _count),
-    Flag("redact", ("--redact",), "fields whose values are replaced before they are on disk", "A,B",
+    Flag("redact", ("--redact",), "fields whose values are not written", "A,B",
          _names),
     Flag("begin", ("--from",), "where to start: latest or earliest", "latest|earliest",
          _begin),

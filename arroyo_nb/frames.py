@@ -130,7 +130,8 @@ def typed_rows(found: pa.Table) -> tuple[pa.Table, Schema]:
         type_ = _type(field.type)
         if type_ is None:
             raise CatalogProblem(
-                f"the column '{field.name}' is {field.type}, which is not a type of SQL",
+                f"the column '{field.name}' is {field.type}, which is not a type of "
+                "SQL",
                 hint="convert it, or leave it out",
             )
         fields.append(Field(field.name, type_))

@@ -147,7 +147,7 @@ def _statement(table: Relation) -> str:
         return table.definition.text
     assert isinstance(table, LookupTable), "no statement makes a DataFrame a table"
     raise PromoteProblem(
-        f"'{table.name}' is a DataFrame: it exists only in the notebook, and a job cannot read it",
+        f"'{table.name}' is a DataFrame: it exists only in the notebook",
         hint="write it to a file, and declare it with CREATE TEMPORARY TABLE",
     )
 

@@ -123,7 +123,7 @@ NO_SPEC = StateSpec()
 
 
 def found(folder: Path) -> StateHeader | None:
-    """The stamp of the state that a run would find in a folder; None: it starts from nothing.
+    """The stamp of the state that a run would find in a folder; None: there is none.
 
     Raises
     ------

@@ -272,7 +272,8 @@ def to_table(relation: Relation, options: EmitOptions, check: Check) -> Destinat
             records = _declared(relation, options)
             return Destination(relation.name, TapeTarget(path), records, is_tape=True)
     raise RunProblem(
-        f"rows cannot be emitted to '{relation.name}', which is neither a topic nor a tape",
+        f"rows cannot be emitted to '{relation.name}', which is neither a topic nor a "
+        "tape",
         hint="name a table of the connector 'kafka' or 'tape', or a topic",
     )
 

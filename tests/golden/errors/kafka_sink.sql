@@ -27,7 +27,7 @@ CREATE TABLE k (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', top
 -- <cell>:3:106: Failed to create table c caused by raw_string format requires a schema with a single field called `value` of type TEXT
 --   CREATE TABLE c (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'raw_string');
 --                                                                                                            ^^^^^^^^^^^^^^^^^^^^^
--- <cell>:4:124: Failed to create table d caused by 'p' is METADATA FROM 'partition', which only a source has
+-- <cell>:4:124: Failed to create table d caused by 'p' is METADATA FROM 'partition', which is told of a record that is read
 --   CREATE TABLE d (n INT, p INT METADATA FROM 'partition') WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json');
 --                                                                                                                              ^^^^^^^^^^^^^
 --   hint: a sink has 'sink.key_field' and 'sink.timestamp_field'

@@ -92,7 +92,7 @@ def test_a_data_frame_is_no_table_of_a_job():
     frame = pd.DataFrame({"counter": [1, 2], "name": ["a", "b"]})
     catalog = Catalog().define(lookup_table("called", frame, ["counter"]))
     query = "SELECT t.counter FROM ticks t JOIN called c ON t.counter = c.counter"
-    with pytest.raises(PromoteProblem, match="'called' is a DataFrame of the notebook"):
+    with pytest.raises(PromoteProblem, match="'called' is a DataFrame: it exists"):
         promoted(planned(TICKS, query, catalog=catalog), "job")
 
 

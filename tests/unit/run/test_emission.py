@@ -232,7 +232,7 @@ class Odd(dict):
         ({"id": "x"}, "row 2: the column 'id' of 't' is INT: ", ""),
         (
             Odd(id=1),
-            "row 2: no record can be made of it, a value of type Odd",
+            "row 2: it cannot be written as a record, a value of type Odd",
             "emit m",
         ),
         ((1, 2, 3), "row 2: a row has 3 values, and 1 columns have names", "emit mapp"),

@@ -104,7 +104,7 @@ def test_a_batch_that_comes_after_the_close_is_refused(written, tmp_path):
     state = tmp_path / "resumed"
     state.mkdir()
     again = written.open(state)
-    with pytest.raises(RunProblem, match="let go of its sink"):
+    with pytest.raises(RunProblem, match="released its sink"):
         written.write(1)
     assert written.output._sink.error is None
     again.close()
