@@ -54,7 +54,7 @@ def check_text(text: str, type_: Type, span: Span | None) -> None:
     >>> check_text("2024-02-29", DATE, None)
     >>> check_text("2023-02-29", DATE, None)
     Traceback (most recent call last):
-    arroyo_nb.errors.CatalogProblem: '2023-02-29' is no DATE
+    arroyo_nb.errors.CatalogProblem: '2023-02-29' is not a valid DATE
       hint: write it as in '2024-01-31'
     """
     if not _is_readable(text.strip(_BLANKS), type_):

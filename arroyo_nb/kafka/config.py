@@ -148,7 +148,7 @@ def parse_configs(text: str, *, writes: bool = False) -> dict[str, str]:
     CatalogProblem
         When it is not that, or has a name that is not to be set there.
 
-    >>> parsed_configs("client.id=me, fetch.wait.max.ms=10")
+    >>> parse_configs("client.id=me, fetch.wait.max.ms=10")
     {'client.id': 'me', 'fetch.wait.max.ms': '10'}
     """
     pairs = [part.strip() for part in text.split(",") if part.strip()]
