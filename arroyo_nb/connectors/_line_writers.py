@@ -164,7 +164,7 @@ class FileWriter:
     def _check(self, file: BinaryIO, begin: int) -> None:
         """Refuse a file that somebody else took in hand since the last batch."""
         if self._lock.closed:
-            raise RunProblem(f"the run has let go of '{self._name}'")
+            raise RunProblem(f"the run has released '{self._name}'")
         found = os.fstat(file.fileno())
         if not os.path.samestat(found, os.fstat(self._lock.fileno())):
             raise RunProblem(f"'{self._name}' was replaced while it was written")
