@@ -26,7 +26,7 @@ from arroyo_nb.plan.verify import expressions
 
 
 @dataclass(frozen=True)
-class Difference:
+class EngineDifference:
     """One of them.
 
     Parameters
@@ -81,35 +81,35 @@ def _may_wrap(node: Node) -> bool:
 
 
 DIFFERENCES = (
-    Difference(
+    EngineDifference(
         "Which row moves the watermark",
         "the watermark follows the newest row so far; Arroyo's follows the oldest row "
         "of each batch",
         "queries with a window",
         _is_windowed,
     ),
-    Difference(
+    EngineDifference(
         "Late rows of a hop",
         "a late row still counts in those of its windows that are open; Arroyo drops "
         "it from all of them",
         "queries with a hop window",
         _hops,
     ),
-    Difference(
+    EngineDifference(
         "Windows over changes",
         "a row that is taken back leaves its windows while they are open; Arroyo "
         "counts it once more",
         "windows over an updating query",
         _reads_changes,
     ),
-    Difference(
+    EngineDifference(
         "What a source of changes retracts",
         "a source of changes retracts the row that it sent, by its primary key; Arroyo "
         "retracts what 'before' says",
         "queries of a table of changes with a primary key",
         lambda node: isinstance(node, LatestRow),
     ),
-    Difference(
+    EngineDifference(
         "Whole numbers that leave their type",
         "a whole number that leaves its type by +, -, * or sum() wraps around, as "
         "Arroyo's does; by /, abs() or a cast it is an error",

@@ -40,7 +40,7 @@ def test_a_file_has_one_writer_at_a_time(tmp_path, batches):
     assert path.read_bytes() == b"1\n2\n3\n"
     first.close()
     first.close()
-    with pytest.raises(RunProblem, match="has let go of"):
+    with pytest.raises(RunProblem, match="has released"):
         first.write([b"4\n"], 2)
     second = opened(other, tmp_path / "b")
     assert path.read_bytes() == b""
