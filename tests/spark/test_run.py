@@ -263,10 +263,10 @@ def test_a_query_whose_progress_cannot_be_read_is_ended_too(session, monkeypatch
     assert not active
 
 
-def test_windows_that_nobody_counted_are_refused(session):
+def test_windows_that_were_not_counted_are_refused(session):
     run = session.run(FLIGHTS + BY_HOUR, traced=False, wait=True)
     for asked in (run.late, run.windows):
-        with pytest.raises(RunProblem, match="nobody counted"):
+        with pytest.raises(RunProblem, match="were not counted"):
             asked()
 
 
