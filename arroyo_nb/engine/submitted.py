@@ -101,7 +101,7 @@ class _Hook:
                 os.kill(os.getpid(), signal.SIGTERM)
                 told = True
 
-    class _JavaCallback:
-        """Read by py4j."""
+    class Java:
+        """Read by py4j, which looks for a class of this very name."""
 
         implements = ("java.lang.Runnable",)
