@@ -24,15 +24,15 @@ from IPython.core.getipython import get_ipython
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from traitlets import Bool, Enum, Integer, Unicode
 
-from arroyo_nb import flags
+from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.termination import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
-from arroyo_nb.flags import CellLine
 from arroyo_nb.frames import gives_rows
 from arroyo_nb.jobs import JOBS, SPEC
-from arroyo_nb.parameters import bind
+from arroyo_nb.magic_options import CellLine
+from arroyo_nb.notebook_variables import bind
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.interrupts import (
     LOOK_S,
@@ -117,7 +117,7 @@ class ArroyoMagics(Magics):
     @line_cell_magic("arroyo")
     @_documented
     def arroyo(self, line: str, cell: str | None = None) -> None:
-        """The table of options, see :mod:`arroyo_nb.flags`."""
+        """The table of options, see :mod:`arroyo_nb.magic_options`."""
         if cell is None:
             self._line(flags.split(line))
         else:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from arroyo_nb.kafka.local import LocalBroker
     from arroyo_nb.kafka.recording import Recording
     from arroyo_nb.plan import Plan
-    from arroyo_nb.plan.answers import StatementAnswer
+    from arroyo_nb.plan.show_statements import StatementAnswer
     from arroyo_nb.run.emission import Emission
     from arroyo_nb.run.prepare import PreparedRun, RunFolder
     from arroyo_nb.run.run import Run

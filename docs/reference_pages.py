@@ -18,7 +18,8 @@ from typing import Any
 
 import yaml
 
-from arroyo_nb import errors, flags, functions
+from arroyo_nb import errors, functions
+from arroyo_nb import magic_options as flags
 from arroyo_nb.cli.command import command_parser
 from arroyo_nb.connectors import ConnectorInfo, connector_infos
 from arroyo_nb.formats import FORMATS
@@ -26,8 +27,8 @@ from arroyo_nb.functions import aggregates
 from arroyo_nb.functions.aggregates import AggregateFunction
 from arroyo_nb.functions.signature import Nulls, ScalarFunction
 from arroyo_nb.jobs.targets import TARGETS
-from arroyo_nb.options import Option, OptionKind
 from arroyo_nb.plan.explain.differences import DIFFERENCES
+from arroyo_nb.with_options import Option, OptionKind
 
 GENERATED = "% Made by docs/reference_pages.py of the package's tables: edit those.\n\n"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arroyo_nb.engine import ivy
-from arroyo_nb.engine.coordinates import PINS, Coordinates, parse_coordinates
+from arroyo_nb.engine.jar_coordinates import PINS, Coordinates, parse_coordinates
 from arroyo_nb.engine.jars import BROKER, CONNECTOR, go_on
 from arroyo_nb.engine.java import find_java
 

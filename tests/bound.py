@@ -10,7 +10,7 @@ from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.functions import scalar
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.names.typing import type_of, typed
+from arroyo_nb.plan.expressions.typing import type_of, typed
 from arroyo_nb.schema import (
     BIGINT,
     BOOLEAN,

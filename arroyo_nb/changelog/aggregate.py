@@ -33,7 +33,7 @@ from arroyo_nb.changelog.keys import (
 )
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.multisets import BagKind
-from arroyo_nb.changelog.state import Layout, Operator, State, stacked
+from arroyo_nb.changelog.state_tables import Layout, Operator, State, stacked
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
 from arroyo_nb.changelog.touched_keys import APPENDED, TOUCHED, Touch, idle_since, kept
 from arroyo_nb.changelog.zset import int64s, latest_by, no_changes, updates, weights

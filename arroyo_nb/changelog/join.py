@@ -29,7 +29,7 @@ from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.join_state import StoredSide, pairs, slotted
 from arroyo_nb.changelog.keys import Ints, group_ids, normalised, whole
-from arroyo_nb.changelog.state import Layout, Operator, State, stacked
+from arroyo_nb.changelog.state_tables import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touched_keys import (
     APPENDED,
     TOUCHED,

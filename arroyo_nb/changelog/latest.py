@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import Ints, group_ids, same, size
-from arroyo_nb.changelog.state import Layout, Operator, State, stacked
+from arroyo_nb.changelog.state_tables import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touched_keys import Touch
 from arroyo_nb.changelog.zset import int64s, no_changes, updates, weights
 

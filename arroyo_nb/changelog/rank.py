@@ -32,7 +32,7 @@ from arroyo_nb.changelog.keys import (
 )
 from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.order import joint_ranks, sorted_positions
-from arroyo_nb.changelog.state import Layout, Operator, State, stacked
+from arroyo_nb.changelog.state_tables import Layout, Operator, State, stacked
 from arroyo_nb.changelog.touched_keys import (
     APPENDED,
     TOUCHED,

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids
-from arroyo_nb.changelog.state import State, with_slots
+from arroyo_nb.changelog.state_tables import State, with_slots
 from arroyo_nb.changelog.zset import int64s
 
 APPENDED = "_appended"

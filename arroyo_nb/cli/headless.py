@@ -164,8 +164,8 @@ def _prepared(
     job: JobFile, plan: Plan, folder: Path, changed: str, events: Logs
 ) -> Prepared:
     """Have the folder of a job's run ready, and tell what a person should know."""
-    from arroyo_nb.jobs.compatibility import JobVersion
     from arroyo_nb.jobs.resume import prepare
+    from arroyo_nb.jobs.spec_changes import JobVersion
     from arroyo_nb.jobs.versions import other_versions
     from arroyo_nb.state.resume import OnIncompatible
 
@@ -185,7 +185,7 @@ def _spark(submitted: bool) -> Iterator[SparkSession | None]:
     if not submitted:
         yield None
         return
-    from arroyo_nb.engine import submitted as launcher
+    from arroyo_nb.engine import spark_submit as launcher
 
     spark = launcher.submitted()
     with launcher.ended_before(spark, within_s=STOP_S + GIVE_UP_S):

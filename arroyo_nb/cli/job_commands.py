@@ -20,11 +20,11 @@ from arroyo_nb.cli import notebook_file
 from arroyo_nb.cli.notebook_file import PlannedCell
 from arroyo_nb.errors import ArroyoError, PromoteProblem, RunProblem
 from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, folder, owner, spec_file, transfer
-from arroyo_nb.jobs.compatibility import JobVersion, judge
 from arroyo_nb.jobs.promotion import promoted
 from arroyo_nb.jobs.review import review
 from arroyo_nb.jobs.runner.counts import read_progress
 from arroyo_nb.jobs.spec import JobSpec, Origin
+from arroyo_nb.jobs.spec_changes import JobVersion, judge
 from arroyo_nb.jobs.spec_file import JobFile
 from arroyo_nb.jobs.targets import LOCAL
 from arroyo_nb.plan import Plan

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb import flags
+from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PromoteProblem
-from arroyo_nb.flags import CellLine
-from arroyo_nb.parameters import bind
+from arroyo_nb.magic_options import CellLine
+from arroyo_nb.notebook_variables import bind
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.source import ScriptText
 

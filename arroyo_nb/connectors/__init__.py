@@ -26,15 +26,15 @@ from arroyo_nb.connectors._streams import Stream as Stream
 from arroyo_nb.connectors._streams import TopicOffsets as TopicOffsets
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.formats import FORMATS, payload_format
-from arroyo_nb.options import Holds, resolved
-from arroyo_nb.options import Option as Option
-from arroyo_nb.options import OptionKind as OptionKind
-from arroyo_nb.options import OptionValue as OptionValue
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
 from arroyo_nb.sink_notes import ResumePoint as ResumePoint
 from arroyo_nb.source import Span
 from arroyo_nb.tape import Recorder
+from arroyo_nb.with_options import Holds, resolved
+from arroyo_nb.with_options import Option as Option
+from arroyo_nb.with_options import OptionKind as OptionKind
+from arroyo_nb.with_options import OptionValue as OptionValue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,12 +11,12 @@ from urllib.parse import unquote, urlsplit
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.connectors._file_names import STRATEGIES
 from arroyo_nb.connectors._folder_state import FILE_SIZE, INACTIVITY, INTERVAL
+from arroyo_nb.connectors._part_files import JSON_COMPRESSION
 from arroyo_nb.connectors._partitions import FIELDS, TIME_PATTERN, Partitioning
-from arroyo_nb.connectors._parts import JSON_COMPRESSION
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.formats.parquet import FORMAT as PARQUET
-from arroyo_nb.options import Holds, Option, OptionKind, OptionValue
 from arroyo_nb.schema import TIMESTAMP, ListOf, Primitive, Schema, StructOf, Type
+from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
 
 PATTERN, PACKED = "source.regex_pattern", "source.compression"
 _REMOTE = "the option '{}' is for object stores; only local paths are supported"

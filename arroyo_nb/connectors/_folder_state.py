@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any, cast
 
-from arroyo_nb.options import OptionValue
+from arroyo_nb.with_options import OptionValue
 
 FILE_SIZE, INTERVAL = "rolling_policy.file_size", "rolling_policy.interval"
 INACTIVITY = "rolling_policy.inactivity_interval"

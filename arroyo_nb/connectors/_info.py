@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
-from arroyo_nb.options import Option, OptionValue
 from arroyo_nb.schema import Type
 from arroyo_nb.tape import Clock
+from arroyo_nb.with_options import Option, OptionValue
 
 NO_METADATA: Mapping[str, Type] = MappingProxyType({})
 

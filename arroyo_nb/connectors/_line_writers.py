@@ -24,9 +24,9 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import line_format
 from arroyo_nb.formats.debezium_json import changes_as_text
-from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 from arroyo_nb.sink_notes import Notes
+from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.functions.chrono import java_pattern
-from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
+from arroyo_nb.with_options import OptionValue
 
 TIME_PATTERN, FIELDS = "partitioning.time_pattern", "partitioning.fields"
 

@@ -33,15 +33,15 @@ from arroyo_nb.connectors._folder_state import Rolling
 from arroyo_nb.connectors._folder_writer import FolderWriter
 from arroyo_nb.connectors._line_files import LineReader
 from arroyo_nb.connectors._parquet_files import ParquetReader
+from arroyo_nb.connectors._part_files import parts_of
 from arroyo_nb.connectors._partitions import Partitioning
-from arroyo_nb.connectors._parts import parts_of
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import line_format
 from arroyo_nb.formats.parquet import FORMAT as PARQUET
-from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
+from arroyo_nb.with_options import OptionValue
 
 
 class FileSystem(ConnectorBase):

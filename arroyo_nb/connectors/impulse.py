@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import ConnectorInfo, Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem
-from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import BIGINT, TIMESTAMP, Field, Schema
 from arroyo_nb.tape import ARRIVAL, END_OF_TIME_US, Chunk, Position, Recorder
+from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,9 +22,9 @@ from arroyo_nb.connectors import (
     Writer,
 )
 from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
-from arroyo_nb.options import Holds, Option, OptionKind, OptionValue
 from arroyo_nb.schema import TEXT, Schema
 from arroyo_nb.tape import Recorder
+from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,11 +20,11 @@ from types import MappingProxyType
 
 from arroyo_nb.connectors import ConnectorInfo, Direction, SourceOnly, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem
-from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import DOUBLE, INT, TEXT, Field, Schema, Timestamp
 from arroyo_nb.tape import Recorder
 from arroyo_nb.tape.replay import Replay
+from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 FOLDER = Path(__file__).parent.parent / "datasets"
 """Where the tapes lie, a folder each."""

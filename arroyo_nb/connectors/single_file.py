@@ -22,9 +22,9 @@ from arroyo_nb.connectors._line_files import LineReader
 from arroyo_nb.connectors._line_writers import FileWriter
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import line_format
-from arroyo_nb.options import Holds, Option, OptionKind, OptionValue
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
+from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
 
 
 class SingleFile(ConnectorBase):

@@ -21,13 +21,13 @@ from IPython.core.completer import (
     context_matcher,
 )
 
-from arroyo_nb import flags
+from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import Catalog, Relation
 from arroyo_nb.errors import CatalogProblem
 
 if TYPE_CHECKING:
-    from arroyo_nb.options import Option
     from arroyo_nb.session import Session
+    from arroyo_nb.with_options import Option
 
 KEYWORDS = """
 ALL ALWAYS AND AS BETWEEN BY CASE CAST CREATE DESC DESCRIBE DISTINCT DROP ELSE END
@@ -257,7 +257,7 @@ def _choices(key: str, connector: str) -> Sequence[str]:
 def _options(given: dict[str, str]) -> Iterator[Option]:
     """The WITH options that the connector and the format that are given take."""
     from arroyo_nb.connectors import CONNECTORS, format_options
-    from arroyo_nb.options import Option, OptionKind
+    from arroyo_nb.with_options import Option, OptionKind
 
     connector = _plugin(CONNECTORS, given.get("connector", ""))
     if connector is None:

@@ -5,7 +5,7 @@ thread that makes all Spark calls.
 """
 
 from arroyo_nb.engine.engine import Engine, Event
-from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.worker import Worker
 
 __all__ = ["Engine", "EngineProblem", "Event", "Worker"]

@@ -1,4 +1,4 @@
-"""Make the class-data archive of Spark's JVM, see :mod:`arroyo_nb.engine.making`.
+"""Make the class-data archive of Spark's JVM, see :mod:`arroyo_nb.engine.make_archive`.
 
 ``python -m arroyo_nb.engine.archive`` does it in the foreground and says how far it
 is; ``--force`` makes it anew. The engine starts it in the background.
@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from arroyo_nb.engine import gateway, launch, making, warm
+from arroyo_nb.engine import gateway, launch, warm
+from arroyo_nb.engine import make_archive as making
 from arroyo_nb.engine.class_data import archive_for
 from arroyo_nb.engine.config import static_settings
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.java import Java, find_java
-from arroyo_nb.engine.problem import EngineProblem
 
 _UP_S = 180
 

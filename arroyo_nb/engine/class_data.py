@@ -28,10 +28,10 @@ from arroyo_nb.engine.command import (
     spark_home,
     spark_version,
 )
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import foreign, is_own, make_work_folder
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.paths import user_path
-from arroyo_nb.engine.problem import EngineProblem
 
 _KEEP_UNUSED_S = 30 * 86_400
 _RETRY_AFTER_S = 86_400

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from arroyo_nb.engine.config import heap_mib
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.java import VECTOR_MODULE, Java
 from arroyo_nb.engine.paths import Links
-from arroyo_nb.engine.problem import EngineProblem
 
 _OPEN_IN_BASE = (
     *("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net"),

@@ -12,7 +12,7 @@ import resource
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.file_errors import (
     PYTHON,
     RAISE,

@@ -29,10 +29,10 @@ from arroyo_nb.engine import (
     warm,
 )
 from arroyo_nb.engine.config import static_settings
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.jars import Check, JarSet, Tell, go_on, resolve, say_nothing
 from arroyo_nb.engine.java import Java, find_java
 from arroyo_nb.engine.launch import Jvm
-from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.worker import Worker
 
 if TYPE_CHECKING:

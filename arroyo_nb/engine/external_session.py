@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.engine import wrapping
+from arroyo_nb.engine import wrapping_arithmetic as wrapping
 from arroyo_nb.engine.config import LOCAL_FILES_CLASS, LOCAL_FILES_KEY, sql_settings
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.jars import JarSet
 from arroyo_nb.engine.paths import SEARCHED, is_searched
-from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.worker_errors import mark_workers
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.engine import wrapping
+from arroyo_nb.engine import wrapping_arithmetic as wrapping
 from arroyo_nb.engine.launch import Jvm
 from arroyo_nb.worker_errors import mark_workers
 

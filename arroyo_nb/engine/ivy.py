@@ -15,10 +15,10 @@ from html import escape
 from pathlib import Path
 
 from arroyo_nb.engine.command import spark_home
-from arroyo_nb.engine.coordinates import Coordinates
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import default_base
+from arroyo_nb.engine.jar_coordinates import Coordinates
 from arroyo_nb.engine.java import Java
-from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Program, tail
 
 LOOK_S = 0.05

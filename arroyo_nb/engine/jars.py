@@ -21,12 +21,12 @@ from typing import NamedTuple
 from arroyo_nb.engine import ivy
 from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.command import spark_version
-from arroyo_nb.engine.coordinates import Coordinates, parse_coordinates, pinned
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import is_own
+from arroyo_nb.engine.jar_coordinates import Coordinates, parse_coordinates, pinned
 from arroyo_nb.engine.java import Java, find_java
 from arroyo_nb.engine.locks import lock
 from arroyo_nb.engine.paths import user_path
-from arroyo_nb.engine.problem import EngineProblem
 
 FOLDER = "ARROYO_NB_JARS"
 """Environment variable: a folder that has the jars, where there is no repository."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.engine.errors import EngineProblem
 
 SUPPORTED = (17, 21, 25)
 VECTOR_MODULE = "jdk.incubator.vector"

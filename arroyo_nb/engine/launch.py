@@ -17,9 +17,9 @@ from pathlib import Path
 
 from arroyo_nb.engine import command
 from arroyo_nb.engine.config import LOOPBACK
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.paths import Links
-from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Child, tail
 
 # Spark and PySpark read these; one left over from the user's shell changes the mode.

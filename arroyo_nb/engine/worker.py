@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
-from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.engine.errors import EngineProblem
 
 T = TypeVar("T")
 P = ParamSpec("P")

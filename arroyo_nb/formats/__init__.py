@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from arroyo_nb.codecs.bad_records import CSV, CSV_HINT
-from arroyo_nb.options import Option, OptionValue
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import BadRow
+from arroyo_nb.with_options import Option, OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.codecs.sql_decoder import AS_TEXT, PAYLOAD, TEXT, SqlDecoder
 from arroyo_nb.formats import DecodedPayloads, PayloadDecoder
-from arroyo_nb.options import Option, OptionValue
 from arroyo_nb.schema import BYTEA, Primitive, Schema, arrow_type
+from arroyo_nb.with_options import Option, OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,8 +14,8 @@ from arroyo_nb.jobs.spec_file import JobFile, read
 from arroyo_nb.jobs.versions import packages
 from arroyo_nb.plan import Plan
 from arroyo_nb.source import ScriptText
-from arroyo_nb.sql.asides import ARROYO_SAYS
 from arroyo_nb.sql.parse import deep_stack, semicolons
+from arroyo_nb.sql.show_statements import ARROYO_SAYS
 from arroyo_nb.sql.statements import CreateTable, CreateView
 
 _AGAIN = "run the cells that declare them again, in the notebook's order"

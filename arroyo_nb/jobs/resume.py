@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.jobs import spec_file
-from arroyo_nb.jobs.compatibility import JobVersion, judge
 from arroyo_nb.jobs.promotion import promoted
 from arroyo_nb.jobs.spec import JobSpec
+from arroyo_nb.jobs.spec_changes import JobVersion, judge
 from arroyo_nb.source import ScriptText
 from arroyo_nb.state import header
 from arroyo_nb.state.compatibility import Difference, Edit, Outcome, Verdict

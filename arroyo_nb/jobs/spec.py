@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from arroyo_nb.jobs import document
-from arroyo_nb.options import REFERENCE
+from arroyo_nb.jobs import yaml_values as document
 from arroyo_nb.run.options import DEFAULTS, RunOptions, job_options
+from arroyo_nb.with_options import REFERENCE
 
 VERSION = 1
 STATE = "state"

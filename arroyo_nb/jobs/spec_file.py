@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import ArroyoError, PromoteProblem, raise_all
-from arroyo_nb.jobs import document
-from arroyo_nb.jobs.document import Item
-from arroyo_nb.jobs.shell import shell_path
+from arroyo_nb.jobs import yaml_values as document
+from arroyo_nb.jobs.schema_validation import job_schema, problems
+from arroyo_nb.jobs.shell_quoting import shell_path
 from arroyo_nb.jobs.spec import (
     SEPARATOR,
     STATE,
@@ -22,11 +22,11 @@ from arroyo_nb.jobs.spec import (
     TableDefinition,
     Udf,
 )
-from arroyo_nb.jobs.validation import job_schema, problems
-from arroyo_nb.options import REFERENCE
+from arroyo_nb.jobs.yaml_values import Item
 from arroyo_nb.run.option_values import checkpoint_interval, state_folder
 from arroyo_nb.run.options import OPTIONS, RunOption, RunOptions
 from arroyo_nb.source import ScriptText, Span
+from arroyo_nb.with_options import REFERENCE
 
 if TYPE_CHECKING:
     from arroyo_nb.allowed_roots import Roots

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import SPEC, owner, spec_file
-from arroyo_nb.jobs.compatibility import JobVersion
 from arroyo_nb.jobs.folder import Promotion, before, promote
 from arroyo_nb.jobs.resume import judged, kept
 from arroyo_nb.jobs.spec import STATE, Origin
+from arroyo_nb.jobs.spec_changes import JobVersion
 from arroyo_nb.jobs.targets import LOCAL
 from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.run.names import safe_name

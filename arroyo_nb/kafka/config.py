@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from arroyo_nb.errors import CatalogProblem, RunProblem
-from arroyo_nb.options import OptionValue
 from arroyo_nb.registry import did_you_mean
+from arroyo_nb.with_options import OptionValue
 
 _READ_ONLY = ("fetch.", "queued.", "max.partition.fetch.bytes", "check.crcs")
 """Beginnings of the names that only a client that reads knows."""

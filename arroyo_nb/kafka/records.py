@@ -24,7 +24,6 @@ from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import whole
 from arroyo_nb.codecs.bad_records import refusal
 from arroyo_nb.formats import PayloadDecoder, payload_format
-from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, Schema
 from arroyo_nb.tape import (
     ARRIVAL,
@@ -36,6 +35,7 @@ from arroyo_nb.tape import (
     shown_text,
 )
 from arroyo_nb.tape.fit import SEEN, columns_seen
+from arroyo_nb.with_options import OptionValue
 
 VALUE, TIME, PARTITION, OFFSET = "value", "timestamp", "partition", "offset"
 """The columns of a record, as Spark reads it."""

@@ -19,7 +19,6 @@ from arroyo_nb.kafka.config import Access, Login, parse_configs, table_access
 from arroyo_nb.kafka.source import KafkaStream
 from arroyo_nb.kafka.source_end import topic_of
 from arroyo_nb.kafka.table_options import COMMIT_MODE, table_problems
-from arroyo_nb.options import Option, OptionValue, substituted
 from arroyo_nb.schema import (
     BIGINT,
     BYTEA,
@@ -30,6 +29,7 @@ from arroyo_nb.schema import (
 )
 from arroyo_nb.tape import Recorder
 from arroyo_nb.tape.records import HEADERS
+from arroyo_nb.with_options import Option, OptionValue, substituted
 
 SPARK_JARS = "spark-kafka"
 """The name of the set of jars that Spark reads and writes topics with."""

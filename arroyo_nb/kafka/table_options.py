@@ -25,9 +25,9 @@ from arroyo_nb.kafka.source import (
     start_timestamp_ms,
     timestamp_of_millis,
 )
-from arroyo_nb.options import REFERENCE, Holds, Option, OptionKind, OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Timestamp
+from arroyo_nb.with_options import REFERENCE, Holds, Option, OptionKind, OptionValue
 
 COMMIT_MODE, KEY_FIELD, TIMESTAMP_FIELD = (
     "sink.commit_mode",

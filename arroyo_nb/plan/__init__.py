@@ -14,7 +14,7 @@ from arroyo_nb.source import ScriptText
 
 if TYPE_CHECKING:
     from arroyo_nb.catalog import Relation
-    from arroyo_nb.plan.answers import StatementAnswer
+    from arroyo_nb.plan.show_statements import StatementAnswer
     from arroyo_nb.sql.statements import Statement
 
 UPDATING_TTL = "updating_ttl"

@@ -25,15 +25,15 @@ from arroyo_nb.catalog import (
 )
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
-from arroyo_nb.options import substituted
-from arroyo_nb.plan import UPDATING_TTL, answers
-from arroyo_nb.plan.answers import StatementAnswer
-from arroyo_nb.plan.names.scope import ErrorCollector, SuppressedError
-from arroyo_nb.plan.names.typing import cast, is_nullable, place_of, typed
+from arroyo_nb.plan import UPDATING_TTL
+from arroyo_nb.plan import show_statements as answers
+from arroyo_nb.plan.expressions.scope import ErrorCollector, SuppressedError
+from arroyo_nb.plan.expressions.typing import cast, is_nullable, place_of, typed
 from arroyo_nb.plan.nodes import Lookup, Named, Node, Project, Scan, Sink
 from arroyo_nb.plan.queries.ordering import OrderByClause, sort_keys, split_ordering
 from arroyo_nb.plan.queries.select import Relations, plan_query, selected
 from arroyo_nb.plan.refusals import refuse_clauses
+from arroyo_nb.plan.show_statements import StatementAnswer
 from arroyo_nb.plan.tables.create_table import check_inferred, create_table
 from arroyo_nb.plan.tables.options import read_interval
 from arroyo_nb.plan.tree import walk
@@ -54,6 +54,7 @@ from arroyo_nb.sql.statements import (
     ShowTables,
     Statement,
 )
+from arroyo_nb.with_options import substituted
 
 PREVIEW = "preview"
 """What the sink of a bare SELECT is called."""

@@ -11,7 +11,7 @@ from arroyo_nb.connectors import CONNECTORS, OnDisk
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.frames import FRAME
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.names.scope import ErrorCollector
+from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
 from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.plan.tree import walk

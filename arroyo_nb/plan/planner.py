@@ -18,17 +18,17 @@ from typing import TypeVar, cast
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported, raise_all
 from arroyo_nb.plan import DEFAULT_TTL, UPDATING_TTL, Plan, PlanStage
-from arroyo_nb.plan.answers import StatementAnswer
 from arroyo_nb.plan.build import Script, file_of
-from arroyo_nb.plan.names.scope import ErrorCollector
+from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.nodes import Node, Sink, Union, is_updating
 from arroyo_nb.plan.rewrites import PASSES
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
+from arroyo_nb.plan.show_statements import StatementAnswer
 from arroyo_nb.plan.tree import NodeMap, size
 from arroyo_nb.plan.verify import SoundParts, verify
 from arroyo_nb.source import ScriptText
-from arroyo_nb.sql.asides import ARROYO_SAYS
 from arroyo_nb.sql.parse import deep_stack, parse_all
+from arroyo_nb.sql.show_statements import ARROYO_SAYS
 from arroyo_nb.sql.statements import Statement
 
 MOST_NODES = 10_000

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from arroyo_nb.plan.names.calls import find_window_call
-from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.expressions.calls import find_window_call
+from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,

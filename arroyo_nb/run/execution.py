@@ -17,9 +17,9 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.diagnosis import Diagnosis
 from arroyo_nb.run.ending import Ending
 from arroyo_nb.run.observe.snapshot import RunState, before_end, naive
+from arroyo_nb.run.pending_stop import PendingStop
 from arroyo_nb.run.query_starter import QueryStarter, check_reach, claim_folder
 from arroyo_nb.run.stopping import StopMode
-from arroyo_nb.run.wind_down import WindDown
 from arroyo_nb.spark.failures import GONE, PARTITION_ADDED, run_problem
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Execution:
             prepared.name, place.path, engine, self._engine_lives
         )
         self._starter: QueryStarter | None = None
-        self._wind_down: WindDown | None = None
+        self._pending_stop: PendingStop | None = None
         # A later engine knows nothing of the queries of one that died.
         self._generation = -1
         self._restarts_left = MOST_RESTARTS
@@ -139,7 +139,7 @@ class Execution:
         if not self._engine_lives():
             self._fail(RunProblem(GONE))
             return
-        stop = self._wind_down
+        stop = self._pending_stop
         try:
             self._look()
             failure = self.sources.error or self._failure()
@@ -187,7 +187,7 @@ class Execution:
         it was added after the topic was asked, and before they read a record. False:
         that is not what failed, or it is given up."""
         met = run_problem(failure).message == PARTITION_ADDED
-        if not met or self._wind_down is not None or self._restarts_left == 0:
+        if not met or self._pending_stop is not None or self._restarts_left == 0:
             return False
         assert self._starter is not None, "polled once it has started"
         self._restarts_left -= 1
@@ -200,7 +200,7 @@ class Execution:
         return True
 
     def _is_over(self) -> bool:
-        stop = self._wind_down
+        stop = self._pending_stop
         if stop is not None and stop.mode is StopMode.CHECKPOINT:
             # Each is asked: one that waits for its trigger is woken by it.
             ended = [output.has_ended() for output in self.outputs]
@@ -232,11 +232,11 @@ class Execution:
 
     def _end_soon(self, mode: StopMode, note: str) -> None:
         """Have it end soon: :meth:`_poll` sees when."""
-        if self._life.state.ended or self._wind_down is not None:
+        if self._life.state.ended or self._pending_stop is not None:
             return
         if self._options.real_time:  # the batch that runs reads what has come by now
             mode = StopMode.CHECKPOINT
-        self._wind_down = stop = WindDown(mode, note)
+        self._pending_stop = stop = PendingStop(mode, note)
         self._life.move(self._life.state, stop.note)
         stop.watch_servers(self._prepared, self._life)
         try:

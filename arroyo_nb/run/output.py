@@ -32,7 +32,6 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.determinism import settled_columns
 from arroyo_nb.plan.tree import walk
-from arroyo_nb.run.gate import BatchGate
 from arroyo_nb.run.observe.progress import (
     TriggerProgress,
     in_real_time,
@@ -41,11 +40,12 @@ from arroyo_nb.run.observe.progress import (
 )
 from arroyo_nb.run.observe.query_observation import QueryObservation
 from arroyo_nb.run.observe.vitals import Vitals
+from arroyo_nb.run.pause_gate import BatchGate
 from arroyo_nb.run.results.changes import ChangesPreview
 from arroyo_nb.run.results.preview import Preview, Tee
 from arroyo_nb.run.sink_writer import SinkWriter
 from arroyo_nb.run.sources.batch_size import BatchSize
-from arroyo_nb.spark.boundary import (
+from arroyo_nb.spark.batch_boundary import (
     begin_no_batch,
     has_ended,
     is_alive,

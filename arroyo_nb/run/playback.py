@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from arroyo_nb.errors import RunProblem
 
 if TYPE_CHECKING:
-    from arroyo_nb.run.gate import BatchGate
     from arroyo_nb.run.output import Output
+    from arroyo_nb.run.pause_gate import BatchGate
     from arroyo_nb.run.sources.sources import Sources
 
 

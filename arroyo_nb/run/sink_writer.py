@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from arroyo_nb.connectors import Writer
-    from arroyo_nb.run.gate import BatchGate
     from arroyo_nb.run.observe.query_observation import QueryObservation
+    from arroyo_nb.run.pause_gate import BatchGate
 
 _log = logging.getLogger(__name__)
 

@@ -4,17 +4,17 @@ DISTINCT cannot be a two-level plan in a windowed stream, where one row per wind
 key must come out of one operator: distinct values are collected as a set.
 
 A sum of whole numbers wraps around, as an updating one does
-(:mod:`arroyo_nb.engine.wrapping`).
+(:mod:`arroyo_nb.engine.wrapping_arithmetic`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arroyo_nb.engine.wrapping import ADD, SUM
+from arroyo_nb.engine.wrapping_arithmetic import ADD, SUM
 from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import Measure
 from arroyo_nb.schema import Decimal, Type, spark_type
 from arroyo_nb.spark.expressions import bits, decimal_quotient, spark_sql, wrapped

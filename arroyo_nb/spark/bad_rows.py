@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.connectors import is_streamed
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.names.typing import is_nullable
+from arroyo_nb.plan.expressions.typing import is_nullable
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted, quoted_text
 from arroyo_nb.spark.observe import observed_fit
 from arroyo_nb.spark.windows import END_OF_TIME

@@ -17,14 +17,20 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from arroyo_nb.engine.wrapping import ADD, LOW_BITS, MULTIPLY, NEGATE, SUBTRACT
+from arroyo_nb.engine.wrapping_arithmetic import (
+    ADD,
+    LOW_BITS,
+    MULTIPLY,
+    NEGATE,
+    SUBTRACT,
+)
 from arroyo_nb.functions import Argument, scalar
 from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.patterns import java
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.plan.names.typing import type_of, whole_number
+from arroyo_nb.plan.expressions.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.queries.join_conditions import operands
 
 OneSided: TypeAlias = Callable[[exp.Expr], "str | None"]

@@ -20,7 +20,7 @@ import pyarrow as pa
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.join import JoinKernel
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.names.typing import column
+from arroyo_nb.plan.expressions.typing import column
 from arroyo_nb.plan.queries.join_conditions import is_one_sided
 from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.join_conditions import pair_condition

@@ -29,15 +29,15 @@ import pyarrow.compute as pc
 from arroyo_nb.connectors import CONNECTORS, LookupClient
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import FORMATS, Decoder, line_format
-from arroyo_nb.options import OptionValue
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.names.naming import free
-from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.expressions.naming import free
+from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.schema import Schema, arrow_schema, quoted, spark_type
 from arroyo_nb.spark.arrow_schema import held_schema
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.lookup_cache import LookupCache
 from arroyo_nb.tape import UNREAD, BadRow
+from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

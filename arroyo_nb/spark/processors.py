@@ -18,7 +18,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 if TYPE_CHECKING:
     from arroyo_nb.changelog.aggregate import AggregateKernel
-    from arroyo_nb.changelog.state import State
+    from arroyo_nb.changelog.state_tables import State
     from arroyo_nb.spark.stateful_operators import StatefulOperator
 
 T_co = TypeVar("T_co", covariant=True)

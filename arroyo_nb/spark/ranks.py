@@ -17,7 +17,7 @@ from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.rank import NumberColumn, Numbering, RankKernel, RankLimit
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.names.typing import column
+from arroyo_nb.plan.expressions.typing import column
 from arroyo_nb.schema import quoted, spark_type
 from arroyo_nb.spark.state_config import StateConfig
 from arroyo_nb.spark.stateful import OperatorColumns, row_id, time_of, timed, updated

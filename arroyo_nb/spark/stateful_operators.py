@@ -17,7 +17,7 @@ from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate import GROUPS, AggregateKernel
 from arroyo_nb.changelog.join import JoinKernel
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, whole
-from arroyo_nb.changelog.state import Layout, State, put_stream, split
+from arroyo_nb.changelog.state_tables import Layout, State, put_stream, split
 from arroyo_nb.changelog.zset import consolidate, weights
 
 BUCKET = "_bucket"

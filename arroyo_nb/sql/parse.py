@@ -21,12 +21,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported
 from arroyo_nb.source import ScriptText, Span
-from arroyo_nb.sql.asides import ASIDES, is_explain, parse_aside
 from arroyo_nb.sql.commas import CLOSING, OPENING, missing_comma
 from arroyo_nb.sql.comments import blanked
 from arroyo_nb.sql.dialect import ArroyoDialect, span_of
 from arroyo_nb.sql.grammar import GrammarError
 from arroyo_nb.sql.other_dialects import hint_of
+from arroyo_nb.sql.show_statements import ASIDES, is_explain, parse_aside
 from arroyo_nb.sql.statements import (
     CreateTable,
     CreateView,

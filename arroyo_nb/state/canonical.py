@@ -6,7 +6,7 @@ place in what is read: what a query calls its columns on the way changes nothing
 expressions are equal here if they compute the same by the same operators, however they
 were written.
 
->>> from arroyo_nb.plan.names.typing import column
+>>> from arroyo_nb.plan.expressions.typing import column
 >>> from arroyo_nb.schema import BIGINT, Field
 >>> Canonical(["id", "price"]).expression(column(Field("price", BIGINT)))
 ['column', 1]
@@ -23,7 +23,7 @@ from sqlglot import exp
 
 from arroyo_nb.functions import scalar
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import Measure, Named, Ordering
 from arroyo_nb.schema import MICROSECOND, Decimal, Type
 

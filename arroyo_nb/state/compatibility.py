@@ -18,7 +18,6 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from arroyo_nb.connectors import TableSpec, holding, is_streamed
-from arroyo_nb.options import Holds
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.explain.format import described
 from arroyo_nb.plan.nodes import (
@@ -37,6 +36,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import Field
+from arroyo_nb.with_options import Holds
 
 
 class Outcome(Enum):

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import CONNECTORS, format_options
-from arroyo_nb.options import Option
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.nodes import (
     Filter,
@@ -52,6 +51,7 @@ from arroyo_nb.state.canonical import (
     Json,
     canonical_value,
 )
+from arroyo_nb.with_options import Option
 
 if TYPE_CHECKING:
     from sqlglot import exp

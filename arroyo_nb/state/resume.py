@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arroyo_nb.connectors import holding
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.options import Holds
 from arroyo_nb.plan.nodes import LookupJoin, Sink
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.state import copies, header
 from arroyo_nb.state.compatibility import Outcome, Verdict
+from arroyo_nb.with_options import Holds
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan

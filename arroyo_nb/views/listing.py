@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import Catalog, Relation, View
-from arroyo_nb.plan import answers
+from arroyo_nb.plan import show_statements as answers
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.schema import Schema
 from arroyo_nb.views.axis import END_OF_TIME

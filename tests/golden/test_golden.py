@@ -18,16 +18,16 @@ import jsonschema
 import pytest
 import yaml
 
-from arroyo_nb import flags
+from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.jobs.compatibility import JobVersion, judge
 from arroyo_nb.jobs.lint import lint, pages
 from arroyo_nb.jobs.promotion import earlier_tables, promoted
 from arroyo_nb.jobs.rules import RULES
+from arroyo_nb.jobs.schema_validation import job_schema
 from arroyo_nb.jobs.spec import JobSpec
+from arroyo_nb.jobs.spec_changes import JobVersion, judge
 from arroyo_nb.jobs.spec_file import read
-from arroyo_nb.jobs.validation import job_schema
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.source import ScriptText
 from arroyo_nb.state.compatibility import RULINGS, Outcome

@@ -22,10 +22,10 @@ from topics import Topic
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.jobs.compatibility import JobVersion
 from arroyo_nb.jobs.promotion import earlier_tables
 from arroyo_nb.jobs.resume import prepare
 from arroyo_nb.jobs.spec import JobSpec
+from arroyo_nb.jobs.spec_changes import JobVersion
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.state.resume import OnIncompatible

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from microbatches import run_to_end, write_tables
 
-from arroyo_nb.changelog.state import Layout, State
+from arroyo_nb.changelog.state_tables import Layout, State
 from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
 from arroyo_nb.spark.stateful import updated
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.plan.names.typing import typed
+from arroyo_nb.plan.expressions.typing import typed
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,

@@ -12,7 +12,7 @@ from microbatches import batch_reader, reader, run_to_end, write_chunks
 from sqlglot import exp
 
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.names.typing import typed
+from arroyo_nb.plan.expressions.typing import typed
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,

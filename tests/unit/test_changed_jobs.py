@@ -6,9 +6,9 @@ import pytest
 
 from arroyo_nb.cli import main
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.jobs.compatibility import JobVersion
 from arroyo_nb.jobs.resume import judged, kept
 from arroyo_nb.jobs.spec import JobSpec
+from arroyo_nb.jobs.spec_changes import JobVersion
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText, Span

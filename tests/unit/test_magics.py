@@ -18,9 +18,9 @@ from shells import new_shell
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.flags import COMMANDS, FLAGS
+from arroyo_nb.magic_options import COMMANDS, FLAGS
 from arroyo_nb.magics import ArroyoMagics, Interrupted, load, unload
-from arroyo_nb.plan.answers import StatementAnswer
+from arroyo_nb.plan.show_statements import StatementAnswer
 from arroyo_nb.run.observe.snapshot import Change, RunState, Snapshot, SourceProgress
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema

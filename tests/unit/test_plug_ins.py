@@ -17,7 +17,7 @@ OWN_ROOMS = ("connectors/", "kafka/")
 
 EXCEPTIONS = {
     # The magic and the command line have a local broker, whatever a table's connector.
-    ("flags.py", "kafka"),
+    ("magic_options.py", "kafka"),
     # TABLESAMPLE is a clause that sqlglot calls so; a tape is also a folder's name.
     ("plan/refusals.py", "sample"),
     ("engine/warm.py", "tape"),
@@ -60,7 +60,7 @@ def test_no_module_knows_an_aggregate_or_a_volatile_function_by_name():
     }
     assert found == {
         # A unit of time, a speed; functions of Spark that aggregates are made of.
-        ("plan/names/intervals.py", "min"),
+        ("plan/expressions/intervals.py", "min"),
         ("editor/completion.py", "max"),
         *(("spark/aggregates.py", name) for name in ("avg", "count", "sum")),
     }

@@ -22,8 +22,8 @@ from arroyo_nb.formats.debezium_json.documents import (
 )
 from arroyo_nb.formats.json import JsonFormat, decimals, unframed
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT, json_sql
-from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import Schema
+from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,8 +11,8 @@ from arroyo_nb.formats.json.lines import LineDecoder
 from arroyo_nb.formats.json.strict import RecordReader
 from arroyo_nb.formats.json.vectorized import BlockReader
 from arroyo_nb.formats.json.wrapped import WrappedBlocks, WrappedReader
-from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import Schema
+from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -26,7 +26,6 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT
 from arroyo_nb.formats.json.strict import UNIT_NS, BadRecord, compact, parse
-from arroyo_nb.options import OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     EPOCH,
@@ -41,6 +40,7 @@ from arroyo_nb.schema import (
     Type,
     arrow_type,
 )
+from arroyo_nb.with_options import OptionValue
 
 Write: TypeAlias = Callable[[Any], str]
 """The JSON text of a value that is not NULL."""

@@ -31,7 +31,6 @@ from arroyo_nb.formats.json.strict import (
     NUMBER,
     UNIT_NS,
 )
-from arroyo_nb.options import OptionValue
 from arroyo_nb.schema import (
     BOOLEAN,
     DATE,
@@ -49,6 +48,7 @@ from arroyo_nb.schema import (
 )
 from arroyo_nb.schema import TEXT as TEXT_TYPE
 from arroyo_nb.tape import END_OF_TIME_US
+from arroyo_nb.with_options import OptionValue
 
 _NUMBER, _DAY, _INSTANT = (rf"^{form}\z" for form in (NUMBER, DAY, INSTANT))
 _DIGITS = r"^[-+]?[0-9.]+([eE][-+]?[0-9]+)?\z"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from arroyo_nb.formats.parquet.columns import ColumnDecoder
-from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.schema import Schema
+from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 COMPRESSION, ROW_GROUP_SIZE = "parquet.compression", "parquet.row_group_size"
 

@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable, Relation
 from arroyo_nb.jobs.spec import JobSpec
-from arroyo_nb.options import OptionValue
 from arroyo_nb.plan import Plan, paths
 from arroyo_nb.plan.nodes import Node
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.source import Span
+from arroyo_nb.with_options import OptionValue
 
 N = TypeVar("N", bound=Node)
 

@@ -8,9 +8,9 @@ from pathlib import PurePath
 
 from arroyo_nb.connectors import CONNECTORS, holding
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob, texts
-from arroyo_nb.options import REFERENCE, Holds
 from arroyo_nb.plan.nodes import is_updating
 from arroyo_nb.source import is_secret, secrets
+from arroyo_nb.with_options import REFERENCE, Holds
 
 _LOCAL = re.compile(
     r"(?<![\w.-])(localhost|127(\.\d{1,3}){3}|0\.0\.0\.0|\[?::1\]?)(?![\w.-])"

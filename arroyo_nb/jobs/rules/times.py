@@ -10,8 +10,8 @@ from sqlglot import exp
 from arroyo_nb.catalog import DEFAULT_DELAY, ConnectorTable
 from arroyo_nb.connectors import CONNECTORS, is_streamed
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob
-from arroyo_nb.plan.names.intervals import in_words
-from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.expressions.intervals import in_words
+from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import Hop, Node, Source, Tumble, WindowAggregate
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import DATE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from arroyo_nb.engine.coordinates import Coordinates
+from arroyo_nb.engine.jar_coordinates import Coordinates
 from arroyo_nb.engine.jars import jar_set
 from arroyo_nb.engine.jars import packages as jar_packages
-from arroyo_nb.jobs.shell import shell_path
+from arroyo_nb.jobs.shell_quoting import shell_path
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import JobFile
 from arroyo_nb.jobs.versions import installed, packages

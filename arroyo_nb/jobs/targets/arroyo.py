@@ -21,7 +21,7 @@ from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import JobFile
 from arroyo_nb.jobs.targets import Delivery
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.names.intervals import interval_text
+from arroyo_nb.plan.expressions.intervals import interval_text
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
 from arroyo_nb.sql.statements import SetOption
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from arroyo_nb.jobs.shell import shell_path
+from arroyo_nb.jobs.shell_quoting import shell_path
 from arroyo_nb.jobs.spec_file import JobFile
 from arroyo_nb.jobs.targets import Delivery
 from arroyo_nb.plan import Plan

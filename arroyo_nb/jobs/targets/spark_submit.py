@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arroyo_nb.engine.config import cluster_settings
-from arroyo_nb.jobs.shell import shell_path
+from arroyo_nb.jobs.shell_quoting import shell_path
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import JobFile
 from arroyo_nb.jobs.targets import Delivery

@@ -14,7 +14,7 @@ from arroyo_nb.kafka.table_options import (
     TABLE,
     table_problems,
 )
-from arroyo_nb.options import Holds, Option, OptionKind, OptionValue
+from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
 
 _ENDPOINT, *_ASKED_BY = (option.name for option in SCHEMA_REGISTRY)
 

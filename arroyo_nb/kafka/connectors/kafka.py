@@ -23,7 +23,7 @@ from arroyo_nb.kafka.table_options import (
     auth_problems,
     table_problems,
 )
-from arroyo_nb.options import OptionValue
+from arroyo_nb.with_options import OptionValue
 
 _ELSEWHERE: Mapping[str, str] = MappingProxyType(
     {

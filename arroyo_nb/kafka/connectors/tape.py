@@ -28,10 +28,10 @@ from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.kafka.table import METADATA
 from arroyo_nb.kafka.table_options import format_problems
-from arroyo_nb.options import Holds, Option, OptionKind, OptionValue
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Clock, Position, Recorder
 from arroyo_nb.tape.records import RecordTape, record_times
+from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -26,9 +26,9 @@ from arroyo_nb.kafka.errors import ErrorSubject, missing_topic, named_problem
 from arroyo_nb.kafka.source import OFFSET, OFFSETS, TIMESTAMP
 from arroyo_nb.kafka.table import KafkaTable
 from arroyo_nb.kafka.table_options import KEY_FIELD, TIMESTAMP_FIELD
-from arroyo_nb.options import OptionValue
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import TEXT, Schema
+from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     from arroyo_nb.kafka.local.broker import LocalBroker

@@ -1,4 +1,6 @@
-"""Make the class-data archive of the local broker, see :mod:`arroyo_nb.engine.making`.
+"""Make the class-data archive of the local broker.
+
+How is told in :mod:`arroyo_nb.engine.make_archive`.
 
 ``python -m arroyo_nb.kafka.local.archive`` does it in the foreground and says how far
 it is; ``--force`` makes it anew. A broker starts it in the background.
@@ -11,11 +13,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from arroyo_nb.engine import making
+from arroyo_nb.engine import make_archive as making
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.jars import go_on, say_nothing
 from arroyo_nb.engine.java import find_java
-from arroyo_nb.engine.problem import EngineProblem
-from arroyo_nb.kafka.local.server import BrokerPlace, Kit, kit
+from arroyo_nb.kafka.local.broker_process import BrokerPlace, Kit, kit
 from arroyo_nb.kafka.local.settings import free_ports
 
 

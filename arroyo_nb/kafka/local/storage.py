@@ -17,9 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import is_own
 from arroyo_nb.engine.java import Java
-from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.engine.program import Program, tail
 
 FORMAT_S = 60.0

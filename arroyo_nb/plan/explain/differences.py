@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import (
     Hop,
     LatestRow,

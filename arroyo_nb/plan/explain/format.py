@@ -9,9 +9,9 @@ from functools import partial, reduce
 from sqlglot import exp
 
 from arroyo_nb.plan.explain.lookups import looked_up
-from arroyo_nb.plan.names.intervals import in_words
-from arroyo_nb.plan.names.naming import BINDING
-from arroyo_nb.plan.names.operators import SYMBOLS, binary
+from arroyo_nb.plan.expressions.intervals import in_words
+from arroyo_nb.plan.expressions.naming import BINDING
+from arroyo_nb.plan.expressions.operators import SYMBOLS, binary
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,

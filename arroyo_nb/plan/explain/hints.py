@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from arroyo_nb.connectors import CONNECTORS
-from arroyo_nb.plan.names.naming import shown
-from arroyo_nb.plan.names.operators import AS_TEXT
-from arroyo_nb.plan.names.typing import whole_number
+from arroyo_nb.plan.expressions.naming import shown
+from arroyo_nb.plan.expressions.operators import AS_TEXT
+from arroyo_nb.plan.expressions.typing import whole_number
 from arroyo_nb.plan.nodes import Node, Sink, Source, Watermark, WindowAggregate
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import expressions

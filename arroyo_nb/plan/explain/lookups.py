@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from arroyo_nb.plan.names.intervals import in_words
+from arroyo_nb.plan.expressions.intervals import in_words
 
 if TYPE_CHECKING:
     from arroyo_nb.catalog import LookupTable

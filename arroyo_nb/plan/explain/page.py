@@ -11,7 +11,7 @@ from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.plan.explain.differences import differences
 from arroyo_nb.plan.explain.format import described
 from arroyo_nb.plan.explain.lookups import keeping, lookup_spark
-from arroyo_nb.plan.names.intervals import in_words
+from arroyo_nb.plan.expressions.intervals import in_words
 from arroyo_nb.plan.nodes import (
     Filter,
     LatestRow,

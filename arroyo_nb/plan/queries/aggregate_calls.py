@@ -14,8 +14,14 @@ from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.functions.aggregates import aggregate
-from arroyo_nb.plan.names import calls
-from arroyo_nb.plan.names.typing import cast, is_nullable, place_of, type_of, typed
+from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions.typing import (
+    cast,
+    is_nullable,
+    place_of,
+    type_of,
+    typed,
+)
 from arroyo_nb.plan.nodes import Measure, Ordering
 from arroyo_nb.schema import BIGINT, DOUBLE, Type
 

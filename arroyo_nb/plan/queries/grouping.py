@@ -10,17 +10,23 @@ from itertools import chain
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem
-from arroyo_nb.plan.names import calls
-from arroyo_nb.plan.names.binding import bind, bind_condition
-from arroyo_nb.plan.names.naming import free, output_name, shown
-from arroyo_nb.plan.names.scope import (
+from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions.binding import bind, bind_condition
+from arroyo_nb.plan.expressions.naming import free, output_name, shown
+from arroyo_nb.plan.expressions.scope import (
     ErrorCollector,
     Relation,
     Scope,
     SuppressedError,
     spelled,
 )
-from arroyo_nb.plan.names.typing import column, is_nullable, place_of, replaced, type_of
+from arroyo_nb.plan.expressions.typing import (
+    column,
+    is_nullable,
+    place_of,
+    replaced,
+    type_of,
+)
 from arroyo_nb.plan.nodes import Aggregate, Filter, Measure, Named, Node
 from arroyo_nb.plan.queries import aggregate_calls, over
 from arroyo_nb.plan.refusals import refuse_clauses

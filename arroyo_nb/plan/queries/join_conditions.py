@@ -9,8 +9,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from arroyo_nb.errors import Unsupported
-from arroyo_nb.plan.names.operators import COMPARISONS
-from arroyo_nb.plan.names.typing import place_of, type_of
+from arroyo_nb.plan.expressions.operators import COMPARISONS
+from arroyo_nb.plan.expressions.typing import place_of, type_of
 from arroyo_nb.schema import (
     BIGINT,
     DOUBLE,

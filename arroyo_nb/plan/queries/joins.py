@@ -1,10 +1,11 @@
 """FROM a JOIN b ON ...: what is equal, what else must hold, and what names mean.
 
 A join has no two columns of one name: a column of the right side whose name the left
-one has too is renamed below it, and :class:`~arroyo_nb.plan.names.scope.Relation` knows
-what it was called. Of ON, equalities between the sides are the keys; what reads one
-side only is a filter below the join, where the join may lose the rows of that side; the
-rest is the condition, for inner joins a filter above.
+one has too is renamed below it, and
+:class:`~arroyo_nb.plan.expressions.scope.Relation` knows what it was called. Of ON,
+equalities between the sides are the keys; what reads one side only is a filter below
+the join, where the join may lose the rows of that side; the rest is the condition, for
+inner joins a filter above.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from functools import reduce
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
-from arroyo_nb.plan.names.binding import bind_row_condition
-from arroyo_nb.plan.names.naming import free
-from arroyo_nb.plan.names.predicates import all_of, conjuncts
-from arroyo_nb.plan.names.scope import Relation, Scope
-from arroyo_nb.plan.names.typing import column, place_of
+from arroyo_nb.plan.expressions.binding import bind_row_condition
+from arroyo_nb.plan.expressions.naming import free
+from arroyo_nb.plan.expressions.predicates import all_of, conjuncts
+from arroyo_nb.plan.expressions.scope import Relation, Scope
+from arroyo_nb.plan.expressions.typing import column, place_of
 from arroyo_nb.plan.nodes import Filter, How, Join, Named, Node, Project
 from arroyo_nb.sql.dialect import span_of
 

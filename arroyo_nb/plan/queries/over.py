@@ -14,9 +14,9 @@ from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions import aggregates
-from arroyo_nb.plan.names import calls
-from arroyo_nb.plan.names.naming import free, shown
-from arroyo_nb.plan.names.typing import column, place_of, replaced, typed
+from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions.naming import free, shown
+from arroyo_nb.plan.expressions.typing import column, place_of, replaced, typed
 from arroyo_nb.plan.nodes import Named, Node, Number, Ordering, Rank
 from arroyo_nb.schema import BIGINT_UNSIGNED
 from arroyo_nb.source import Span

@@ -21,17 +21,17 @@ from arroyo_nb.errors import (
     Unsupported,
 )
 from arroyo_nb.functions.types import common_type
-from arroyo_nb.plan.names import calls
-from arroyo_nb.plan.names.binding import bind, bind_row_condition
-from arroyo_nb.plan.names.naming import output_name
-from arroyo_nb.plan.names.scope import (
+from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions.binding import bind, bind_row_condition
+from arroyo_nb.plan.expressions.naming import output_name
+from arroyo_nb.plan.expressions.scope import (
     ErrorCollector,
     Scope,
     SuppressedError,
     spelled,
     unique,
 )
-from arroyo_nb.plan.names.typing import (
+from arroyo_nb.plan.expressions.typing import (
     cast,
     column,
     is_nullable,

@@ -9,7 +9,7 @@ from arroyo_nb.plan.nodes import Aggregate, Join, Lookup, Node, Rank, Scan
 from arroyo_nb.plan.rewrites.event_time import event_time
 from arroyo_nb.plan.rewrites.joins import updating_joins
 from arroyo_nb.plan.rewrites.lookups import lookup_joins
-from arroyo_nb.plan.rewrites.narrow import narrow_joins
+from arroyo_nb.plan.rewrites.prune_join_columns import narrow_joins
 from arroyo_nb.plan.rewrites.ranks import top_n, unread_numbers, updating_ranks
 from arroyo_nb.plan.rewrites.updating import (
     timed_changes,

@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.catalog import ConnectorTable
-from arroyo_nb.plan.names.typing import column
+from arroyo_nb.plan.expressions.typing import column
 from arroyo_nb.plan.nodes import (
     LatestRow,
     Named,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
-from arroyo_nb.plan.names.predicates import all_of, conjuncts
-from arroyo_nb.plan.names.typing import place_of, type_of, whole_number
+from arroyo_nb.plan.expressions.predicates import all_of, conjuncts
+from arroyo_nb.plan.expressions.typing import place_of, type_of, whole_number
 from arroyo_nb.plan.nodes import (
     Filter,
     Limit,

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.functions import volatile
-from arroyo_nb.plan.names.functions import ROW_TIME
-from arroyo_nb.plan.names.typing import place_of
+from arroyo_nb.plan.expressions.functions import ROW_TIME
+from arroyo_nb.plan.expressions.typing import place_of
 from arroyo_nb.plan.nodes import (
     Aggregate,
     LookupJoin,

@@ -10,9 +10,9 @@ from typing import NamedTuple, cast
 
 from sqlglot import exp
 
-from arroyo_nb.plan.names.operators import ARITHMETIC, BITWISE, COMPARISONS
-from arroyo_nb.plan.names.predicates import conjuncts
-from arroyo_nb.plan.names.typing import replaced
+from arroyo_nb.plan.expressions.operators import ARITHMETIC, BITWISE, COMPARISONS
+from arroyo_nb.plan.expressions.predicates import conjuncts
+from arroyo_nb.plan.expressions.typing import replaced
 from arroyo_nb.plan.nodes import Filter, How, Join, Node, Project
 from arroyo_nb.plan.queries.joins import filtered, key_of, only, sides_read
 from arroyo_nb.plan.queries.select import selected

@@ -9,9 +9,9 @@ from sqlglot import exp
 from arroyo_nb.errors import PlanProblem, Unsupported, raise_all
 from arroyo_nb.functions import aggregates
 from arroyo_nb.plan.explain.format import window_text
-from arroyo_nb.plan.names.calls import window_of
-from arroyo_nb.plan.names.intervals import in_words, interval_text
-from arroyo_nb.plan.names.typing import place_of
+from arroyo_nb.plan.expressions.calls import window_of
+from arroyo_nb.plan.expressions.intervals import in_words, interval_text
+from arroyo_nb.plan.expressions.typing import place_of
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Hop,

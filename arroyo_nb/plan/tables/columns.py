@@ -13,11 +13,11 @@ from arroyo_nb.catalog import Generated
 from arroyo_nb.connectors import NO_METADATA
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.functions.types import fits
-from arroyo_nb.plan.names import calls
-from arroyo_nb.plan.names.binding import bind
-from arroyo_nb.plan.names.scope import ErrorCollector, Scope, unique
-from arroyo_nb.plan.names.types import is_internal, type_from_sql
-from arroyo_nb.plan.names.typing import cast, is_nullable, type_of
+from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions.binding import bind
+from arroyo_nb.plan.expressions.scope import ErrorCollector, Scope, unique
+from arroyo_nb.plan.expressions.types import is_internal, type_from_sql
+from arroyo_nb.plan.expressions.typing import cast, is_nullable, type_of
 from arroyo_nb.plan.queries import aggregate_calls
 from arroyo_nb.schema import BIGINT, Field, Schema, Timestamp, Type, check_visible
 from arroyo_nb.sql.dialect import span_of

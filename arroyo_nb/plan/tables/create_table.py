@@ -22,8 +22,7 @@ from arroyo_nb.connectors import (
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import FORMATS, foreign_format_hint, tells_changes
 from arroyo_nb.formats import NOT_YET as FORMATS_NOT_YET
-from arroyo_nb.options import Option, OptionKind, OptionValue
-from arroyo_nb.plan.names.scope import ErrorCollector
+from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.tables.change_tables import changes_problems
 from arroyo_nb.plan.tables.columns import Declared, declared_columns
@@ -39,6 +38,7 @@ from arroyo_nb.schema import Schema, check_visible
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import name_span, span_of
 from arroyo_nb.sql.statements import CreateTable
+from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 BAD_DATA = Option(
     "bad_data",

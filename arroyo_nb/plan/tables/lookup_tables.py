@@ -15,12 +15,12 @@ from arroyo_nb.catalog import LOOKUP_CACHE_BYTES, LOOKUP_CACHE_TTL, LookupTable
 from arroyo_nb.connectors import Connector, Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import tells_changes
-from arroyo_nb.options import Option, OptionKind, OptionValue
 from arroyo_nb.plan.tables.columns import Declared, definitions
 from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.plan.tables.watermarks import EVENT_TIME_OPTIONS
 from arroyo_nb.schema import ListOf, StructOf
 from arroyo_nb.sql.dialect import name_span, span_of
+from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 CACHE_OPTIONS = (
     Option(

@@ -12,12 +12,12 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem
-from arroyo_nb.options import Option, OptionKind, OptionValue
-from arroyo_nb.plan.names.intervals import Interval, parse_interval
-from arroyo_nb.plan.names.scope import ErrorCollector, spelled
+from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
+from arroyo_nb.plan.expressions.scope import ErrorCollector, spelled
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.source import Span, is_secret
 from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 _TRUE, _FALSE = {"true", "yes"}, {"false", "no"}
 _SIZES = {unit: 1024**power for power, unit in enumerate("bkmgtpe")}

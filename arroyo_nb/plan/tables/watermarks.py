@@ -10,16 +10,16 @@ from sqlglot import exp
 from arroyo_nb.catalog import Generated, WatermarkClause
 from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.options import Option, OptionKind
-from arroyo_nb.plan.names.binding import bind
-from arroyo_nb.plan.names.intervals import bounded
-from arroyo_nb.plan.names.scope import Scope
-from arroyo_nb.plan.names.typing import column, is_nullable, replaced, type_of
+from arroyo_nb.plan.expressions.binding import bind
+from arroyo_nb.plan.expressions.intervals import bounded
+from arroyo_nb.plan.expressions.scope import Scope
+from arroyo_nb.plan.expressions.typing import column, is_nullable, replaced, type_of
 from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import TEXT, Field, Schema, Timestamp
 from arroyo_nb.sql.dialect import span_of
 from arroyo_nb.tape import LONGEST_WAIT
+from arroyo_nb.with_options import Option, OptionKind
 
 _EVENT_TIME = Option("event_time_field", OptionKind.FIELD, "column of the event time")
 _WATERMARK = Option("watermark_field", OptionKind.FIELD, "column of the watermark")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sqlglot import exp
 
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.schema import (
     DATE,
     DOUBLE,

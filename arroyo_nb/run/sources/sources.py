@@ -32,8 +32,8 @@ from arroyo_nb.run.sources.reader import (
 from arroyo_nb.run.sources.stream import StreamReader
 from arroyo_nb.run.sources.tape import TapeReader, generated_time
 from arroyo_nb.tape import Clock, Recorded, Recorder
+from arroyo_nb.tape.empty_batches import Quiet
 from arroyo_nb.tape.pace import MAX, Pace
-from arroyo_nb.tape.quiet import Quiet
 from arroyo_nb.tape.window_times import WindowTimes
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog.join import How, JoinKernel
-from arroyo_nb.changelog.state import split
+from arroyo_nb.changelog.state_tables import split
 
 LEFT = pa.schema({"k": pa.string(), "g": pa.float64(), "v": pa.int64()})
 RIGHT = pa.schema(

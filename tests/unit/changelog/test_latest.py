@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog.latest import LatestRowKernel
-from arroyo_nb.changelog.state import split
+from arroyo_nb.changelog.state_tables import split
 from arroyo_nb.errors import RunProblem
 
 INPUT = pa.schema(

@@ -11,8 +11,8 @@ import pytest
 from arroyo_nb.allowed_roots import VARIABLE
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS, TableSpec
+from arroyo_nb.connectors._part_files import KEY, LineParts
 from arroyo_nb.connectors._partitions import TIME_PATTERN
-from arroyo_nb.connectors._parts import KEY, LineParts
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import BIGINT, Field, Schema

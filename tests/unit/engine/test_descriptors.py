@@ -17,7 +17,7 @@ from py4j.java_gateway import GatewayProperty, PythonProxyPool
 from arroyo_nb.engine import descriptors
 from arroyo_nb.engine.callbacks import CallbackServer
 from arroyo_nb.engine.descriptors import check_limit, check_spare
-from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import RAISE
 from arroyo_nb.spark.failures import run_problem

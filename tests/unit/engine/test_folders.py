@@ -11,8 +11,8 @@ import pytest
 
 from arroyo_nb.engine import folders
 from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import make_work_folder, owner_of, process_start, sweep
-from arroyo_nb.engine.problem import EngineProblem
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.state.folder import StateFolder
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from arroyo_nb.engine import EngineProblem, ivy, jars
-from arroyo_nb.engine.coordinates import Coordinates
+from arroyo_nb.engine.jar_coordinates import Coordinates
 from arroyo_nb.engine.jars import FOLDER, JarSet, resolve
 from arroyo_nb.engine.java import Java
 from arroyo_nb.engine.locks import lock

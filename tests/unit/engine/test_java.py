@@ -6,8 +6,8 @@ import pytest
 from odd_names import ODD_NAMES
 
 from arroyo_nb.engine import java
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.java import find_java, read_home
-from arroyo_nb.engine.problem import EngineProblem
 
 
 def home_of(folder: Path, version: str, modules: str = "java.base") -> Path:

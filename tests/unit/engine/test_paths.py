@@ -14,8 +14,8 @@ from odd_names import ANY_NAME, ODD_NAMES
 from arroyo_nb.engine import class_data, folders, ivy
 from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.command import _quoted, spark_home
-from arroyo_nb.engine.coordinates import Coordinates
 from arroyo_nb.engine.folders import owner_of
+from arroyo_nb.engine.jar_coordinates import Coordinates
 from arroyo_nb.engine.java import find_java
 from arroyo_nb.engine.paths import (
     Links,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arroyo_nb.engine.problem import EngineProblem
+from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.worker import Worker
 
 DEADLINE_S = 5

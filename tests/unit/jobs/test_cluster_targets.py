@@ -18,7 +18,7 @@ from kubeflow_spark_api.models.spark_v1beta2_spark_application import (
 from arroyo_nb.engine import EngineProblem
 from arroyo_nb.engine.config import CLUSTER, SQL, cluster_settings
 from arroyo_nb.engine.jars import CONNECTOR, packages
-from arroyo_nb.engine.submitted import submitted
+from arroyo_nb.engine.spark_submit import submitted
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.jobs.runner.supervisor import STOP_S
 from arroyo_nb.jobs.spec import JobSpec

@@ -8,9 +8,9 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.durable_files import read_checked, write_checked
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.jobs.compatibility import JobVersion
 from arroyo_nb.jobs.resume import judged, kept, prepare
 from arroyo_nb.jobs.spec import JobSpec
+from arroyo_nb.jobs.spec_changes import JobVersion
 from arroyo_nb.jobs.spec_file import read
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.options import RunOptions

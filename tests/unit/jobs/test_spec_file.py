@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from arroyo_nb.errors import ArroyoError, PromoteProblem
 from arroyo_nb.jobs.lint import lint
 from arroyo_nb.jobs.rules import Severity
+from arroyo_nb.jobs.schema_validation import job_schema
 from arroyo_nb.jobs.spec import JobSpec, Origin, TableDefinition, Udf
 from arroyo_nb.jobs.spec_file import load, read
-from arroyo_nb.jobs.validation import job_schema
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.source import ScriptText
 

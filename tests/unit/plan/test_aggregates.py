@@ -16,7 +16,7 @@ from arroyo_nb.functions.aggregates import (
     names,
     runs_windowed,
 )
-from arroyo_nb.plan.names.typing import type_of
+from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import (
     Measure,
     Ordering,

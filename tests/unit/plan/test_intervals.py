@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.plan.names.intervals import in_words, interval_text, parse_interval
+from arroyo_nb.plan.expressions.intervals import in_words, interval_text, parse_interval
 
 MICROSECOND = timedelta(microseconds=1)
 

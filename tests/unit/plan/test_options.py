@@ -6,11 +6,11 @@ import pytest
 from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.options import Option, OptionKind, OptionValue
-from arroyo_nb.plan.names.scope import ErrorCollector
+from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.source import ScriptText
 from arroyo_nb.sql.parse import parse_all
+from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 
 def options(text: str) -> Options:

@@ -15,10 +15,10 @@ from arroyo_nb.run.lifecycle import Lifecycle
 from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.output import Output
+from arroyo_nb.run.pending_stop import PendingStop
 from arroyo_nb.run.prepare import PreparedRun, RunFolder
 from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.run.stopping import StopMode
-from arroyo_nb.run.wind_down import WindDown
 from arroyo_nb.state.folder import StateFolder
 
 USED_UP = OSError(errno.EMFILE, "Too many open files")
@@ -43,7 +43,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Execution:
     run._generation = 0
     run._ending.claim = Mock(spec=StateFolder)
     run._ending.repeated, run._ending.listeners = [Mock()], (Mock(),)
-    monkeypatch.setattr(WindDown, "watch_servers", lambda *_: None)
+    monkeypatch.setattr(PendingStop, "watch_servers", lambda *_: None)
     return run
 
 

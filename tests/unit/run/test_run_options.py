@@ -3,8 +3,8 @@
 import inspect
 from dataclasses import fields
 
-from arroyo_nb.flags import FLAGS
-from arroyo_nb.jobs.validation import job_schema
+from arroyo_nb.jobs.schema_validation import job_schema
+from arroyo_nb.magic_options import FLAGS
 from arroyo_nb.run.options import DEFAULTS, OPTIONS, RunOptions
 from arroyo_nb.session import Session
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from arroyo_nb.plan.names.typing import typed
+from arroyo_nb.plan.expressions.typing import typed
 from arroyo_nb.schema import BIGINT, DOUBLE, INT, TEXT, Timestamp, quoted_text
 from arroyo_nb.spark.aggregates import measure_sql
 from arroyo_nb.spark.expressions import spark_sql

@@ -14,12 +14,12 @@ from arroyo_nb import functions
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.frames import lookup_table
-from arroyo_nb.options import Option, OptionKind
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.explain import format as described
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.state.canonical import Canonical, canonical_value
 from arroyo_nb.state.identity import plan_identity
+from arroyo_nb.with_options import Option, OptionKind
 
 TABLE = """
 CREATE TABLE trips (id BIGINT, city TEXT, fare DOUBLE, at TIMESTAMP NOT NULL,

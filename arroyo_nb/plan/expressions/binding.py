@@ -1,0 +1,380 @@
+"""Scalar expressions: sqlglot's trees as parsed -> bound trees (plan/typing.py).
+
+Binding is our own rather than sqlglot's ``qualify`` and ``annotate_types``: those
+rewrite the tree before they find a fault, so the place of a name is lost, they know
+neither Arroyo's rules of case nor its coercions, and they stop at the first error.
+
+A tree is read once, bottom up. What a class of node means is a row of ``_BINDERS``; a
+class without a row is refused, so nothing of the grammar is silently ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from sqlglot import exp
+
+from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
+from arroyo_nb.functions import aggregates
+from arroyo_nb.functions.regex import check_pattern
+from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions.access_hints import access_hint, membership_hint
+from arroyo_nb.plan.expressions.functions import (
+    ELSEWHERE,
+    IN_WINDOW,
+    ROW_TIME,
+    WORDED,
+    function_call,
+    plain_call,
+    scalar_function,
+)
+from arroyo_nb.plan.expressions.literals import interval, number, text, written_interval
+from arroyo_nb.plan.expressions.naming import shown
+from arroyo_nb.plan.expressions.operators import SYMBOLS, binary, negated
+from arroyo_nb.plan.expressions.predicates import among, between, case, inverted, tested
+from arroyo_nb.plan.expressions.scope import Scope, member, spelled
+from arroyo_nb.plan.expressions.types import type_from_sql
+from arroyo_nb.plan.expressions.typing import cast, place_of, type_of, typed
+from arroyo_nb.plan.queries import aggregate_calls, over
+from arroyo_nb.plan.refusals import refuse_clauses, refused
+from arroyo_nb.schema import (
+    BIGINT,
+    BOOLEAN,
+    NULL,
+    WINDOW_STRUCT,
+    ListOf,
+    StructOf,
+    Timestamp,
+)
+from arroyo_nb.sql.dialect import span_of
+
+# Most nodes that the copies of one operand of CASE may add to a plan.
+_MOST_REPEATED = 10_000
+
+
+def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
+    """Bind an expression against the columns in scope.
+
+    Raises
+    ------
+    CatalogProblem
+        For a name, a type or a function that is not known or does not fit.
+    Unsupported
+        For what the grammar knows and this version does not run.
+    """
+    binder = _BINDERS.get(type(expression))
+    span = span_of(expression)
+    try:
+        if binder is None:
+            raise refused(expression)
+        bound = binder(expression, scope)
+    except ArroyoError as error:
+        # The innermost place is kept: it is the most exact one.
+        error.span = error.span or span
+        raise
+    bound.meta["span"] = span
+    return bound
+
+
+def bind_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.Expr:
+    """Bind a predicate of WHERE, HAVING or FILTER.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is not a BOOLEAN.
+    """
+    bound = bind(expression, scope)
+    if type_of(bound) not in (BOOLEAN, NULL):
+        raise CatalogProblem(
+            f"Cannot create filter with non-boolean predicate: {clause} is given "
+            f"{type_of(bound)}",
+            span=span_of(expression),
+        )
+    return cast(bound, BOOLEAN)
+
+
+def bind_row_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.Expr:
+    """Bind a predicate on single rows: WHERE, or ON of a JOIN.
+
+    Raises
+    ------
+    PlanProblem
+        When an aggregate or a window is in it.
+    """
+    bound = bind_condition(expression, scope, clause)
+    call = calls.find_window_call(bound)
+    if call is not None:
+        raise calls.misplaced_window(call)
+    found = aggregate_calls.find_aggregate(bound)
+    if found is not None:
+        raise PlanProblem(
+            f"Aggregate functions are not allowed in the {clause} clause",
+            span=place_of(found),
+            hint="write HAVING" if clause == "WHERE" else "aggregate in a query first",
+        )
+    return bound
+
+
+def _window_hint(name: str, call: exp.Anonymous, scope: Scope) -> str | None:
+    """What to write for a function of another engine in a query with a window, its own
+    or that of a query that it reads."""
+    select = call.find_ancestor(exp.Select)
+    called = select.find_all(exp.Anonymous) if select is not None else ()
+    has_window = any(other.name.lower() in calls.WINDOWS for other in called)
+    reads_one = any(
+        field.type == WINDOW_STRUCT
+        for relation in scope.relations
+        for field in relation.columns.values()
+    )
+    return IN_WINDOW.get(name) if has_window or reads_one else None
+
+
+def _column(node: exp.Column, scope: Scope) -> exp.Expr:
+    if isinstance(node.this, exp.Star):
+        _star(node.this, scope)
+    return scope.resolve(node.parts)
+
+
+def _star(_: exp.Star, __: Scope) -> exp.Expr:
+    raise PlanProblem("'*' may only stand in the select list or in count(*)")
+
+
+def _dot(node: exp.Dot, scope: Scope) -> exp.Expr:
+    """``a.b.c.d.e`` is longer than a Column holds; ``(a).b`` and ``a['b'].c`` too."""
+    if not isinstance(node.expression, exp.Identifier):
+        raise CatalogProblem("a function cannot be called on a value with a dot")
+    inner = bind(node.this, scope)
+    return member(inner, spelled(node.expression), span_of(node.expression))
+
+
+def _window_argument(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """Arroyo has words of its own for months in a window."""
+    if isinstance(node, exp.Interval):
+        calls.without_months(written_interval(node))
+    return bind(node, scope)
+
+
+def _binary(node: exp.Binary, scope: Scope) -> exp.Expr:
+    right = bind(node.right, scope)
+    if isinstance(node, exp.RegexpLike | exp.RegexpILike) and right.is_string:
+        check_pattern(right.name, place_of(right))
+    made = binary(type(node), bind(node.left, scope), right)
+    return inverted(made) if node.args.get("negate") else made
+
+
+def _neg(node: exp.Neg, scope: Scope) -> exp.Expr:
+    """The sign is part of a number: -9223372036854775808 is a BIGINT."""
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return number(f"-{node.this.name}")
+    return negated(bind(node.this, scope))
+
+
+def _is(node: exp.Is, scope: Scope) -> exp.Expr:
+    if not isinstance(node.expression, exp.Null | exp.Boolean):
+        raise CatalogProblem("IS takes NULL, TRUE, FALSE or DISTINCT FROM")
+    return tested(bind(node.this, scope), bind(node.expression, scope))
+
+
+def _between(node: exp.Between, scope: Scope) -> exp.Expr:
+    if node.args.get("symmetric"):
+        raise Unsupported("BETWEEN SYMMETRIC is not supported")
+    this, low, high = (bind(node.args[name], scope) for name in ("this", "low", "high"))
+    return between(this, low, high)
+
+
+def _in(node: exp.In, scope: Scope) -> exp.Expr:
+    if (column := node.args.get("field")) is not None:
+        raise _in_column(node, column, scope)
+    if not node.expressions:
+        raise Unsupported(
+            "IN (subquery) is not supported: can't handle non-inner joins without "
+            "windows"
+        )
+    this = bind(node.this, scope)
+    items = [bind(item, scope) for item in node.expressions]
+    try:
+        return among(this, items)
+    except CatalogProblem as problem:
+        if len(items) == 1:
+            problem.hint = membership_hint(node, node.expressions[0], type_of(items[0]))
+        raise
+
+
+def _in_column(node: exp.In, column: exp.Expr, scope: Scope) -> CatalogProblem:
+    """``x IN list`` and ``x IN UNNEST(list)``, as BigQuery and DuckDB have them."""
+    if isinstance(column, exp.Anonymous) and column.name.lower() == "unnest":
+        column = next(iter(column.expressions), column)
+    hint = membership_hint(node, column, type_of(bind(column, scope)))
+    return CatalogProblem(
+        "IN takes values in brackets, and no column",
+        hint=hint or "write x IN (1, 2), or x = y for one column",
+    )
+
+
+def _case(node: exp.Case, scope: Scope) -> exp.Expr:
+    """``CASE x WHEN v`` becomes ``CASE WHEN x = v``."""
+    arms = node.args["ifs"]
+    tests = _tests(node.this, [arm.this for arm in arms], scope)
+    values = [bind(arm.args["true"], scope) for arm in arms]
+    default = node.args.get("default")
+    return case(tests, values, None if default is None else bind(default, scope))
+
+
+def _tests(
+    subject: exp.Expr | None, tests: list[exp.Expr], scope: Scope
+) -> list[exp.Expr]:
+    if subject is None:
+        return [bind_condition(test, scope, "WHEN") for test in tests]
+    bound = bind(subject, scope)
+    # Nested, what is repeated is multiplied with each level.
+    if len(tests) * sum(1 for _ in bound.walk()) > _MOST_REPEATED:
+        raise Unsupported(
+            "the operand of CASE is too long to be compared with each WHEN",
+            span=place_of(bound),
+            hint="compute it in a view first",
+        )
+    return [binary(exp.EQ, bound.copy(), bind(test, scope)) for test in tests]
+
+
+def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:
+    target = type_from_sql(node.args["to"])
+    tries = isinstance(node, exp.TryCast)
+    value = bind(node.this, scope)
+    if type_of(value) == BIGINT and target == Timestamp() and not tries:
+        # DataFusion's CAST, alone, reads a BIGINT as seconds, as PostgreSQL does.
+        value = cast(value, Timestamp(0))
+    return cast(value, target, tries=tries)
+
+
+def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
+    this = bind(node.this, scope)
+    if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
+        raise Unsupported("a slice of a list is not supported")
+    (index,) = node.expressions
+    if isinstance(type_of(this), StructOf):
+        if not (isinstance(index, exp.Literal) and index.is_string):
+            raise CatalogProblem("a field of a struct is named by a quoted text")
+        return member(this, index.name, span_of(index))
+    type_ = type_of(this)
+    if not isinstance(type_, ListOf):
+        raise CatalogProblem(f"{type_} has no elements to choose with [ ]")
+    made = exp.Bracket(this=this, expressions=[cast(bind(index, scope), BIGINT)])
+    return typed(made, type_.element)
+
+
+def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
+    # Quoted, the name of a function is an Identifier, whose case counts.
+    name = node.name if isinstance(node.this, exp.Identifier) else node.name.lower()
+    hint = access_hint(name, node.expressions, partial(bind, scope=scope))
+    if name in calls.UNSUPPORTED_FUNCTIONS:
+        hint = hint or ELSEWHERE.get(name)
+        words = calls.UNSUPPORTED_FUNCTIONS[name]
+        raise Unsupported(words, hint=hint)
+    aggregate = aggregates.primary(name)
+    if aggregate is not None:
+        return _aggregate(aggregate, node, scope)
+    if name in calls.WINDOWS:
+        arguments = [_window_argument(a, scope) for a in node.expressions]
+        return calls.window_call(name, arguments)
+    # Before its arguments: what `cont(*)` has wrong is not the star.
+    if name != ROW_TIME:
+        scalar_function(name, hint or _window_hint(name, node, scope))
+    return function_call(name, [bind(a, scope) for a in node.expressions])
+
+
+def _aggregate(
+    name: str, node: exp.Anonymous, scope: Scope, within: exp.Expr | None = None
+) -> exp.Expr:
+    scope = replace(scope, over=False)
+    arguments, order, distinct = aggregate_calls.parts(node)
+    row = aggregates.aggregate(name)
+    if row.of_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+        arguments = []
+    bound = [bind(argument, scope) for argument in arguments]
+    if within is not None:
+        return aggregate_calls.within_group(name, bound, _ordered(within, scope))
+    if row.within:
+        raise PlanProblem(
+            "WITHIN GROUP clause is required when calling ordered set aggregate "
+            f"function({name})",
+            hint=f"write {name}(0.5) WITHIN GROUP (ORDER BY x)",
+        )
+    ordered = [_ordered(item, scope) for item in order]
+    return aggregate_calls.aggregate_call(name, bound, distinct=distinct, order=ordered)
+
+
+def _ordered(node: exp.Expr, scope: Scope) -> exp.Ordered:
+    """One of ORDER BY; the grammar has put NULLs where Arroyo has them."""
+    refuse_clauses(node)
+    words = {word: bool(node.args.get(word)) for word in ("desc", "nulls_first")}
+    return exp.Ordered(this=bind(node.this, scope), **words)
+
+
+def _within_group(node: exp.WithinGroup, scope: Scope) -> exp.Expr:
+    call, order = node.this, node.expression.expressions
+    name = aggregates.primary(call.name.lower())
+    if name is None or len(order) != 1:
+        raise PlanProblem(
+            f"'{call.name}' is not an aggregate that takes WITHIN GROUP (ORDER BY x)",
+            hint=ELSEWHERE.get(call.name.lower()),
+        )
+    return _aggregate(name, call, scope, order[0])
+
+
+def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
+    call = bind(node.this, scope)
+    if not aggregate_calls.is_aggregate(call):
+        raise CatalogProblem("FILTER follows an aggregate")
+    inside = replace(scope, over=False)
+    predicate = bind_condition(node.expression.this, inside, "FILTER")
+    return aggregate_calls.filtered(call, predicate)
+
+
+def _over(node: exp.Window, scope: Scope) -> exp.Expr:
+    name = over.numbering(node.this)
+    if name is None:
+        raise PlanProblem(f"{shown(bind(node.this, scope))} is not a window function")
+    refuse_clauses(node)
+    if not scope.over:
+        raise over.misplaced_over(span_of(node))
+    inside = replace(scope, over=False)
+    keys = [bind(key, inside) for key in node.args.get("partition_by") or ()]
+    order = node.args.get("order")
+    ordered = [_ordered(item, inside) for item in order.expressions] if order else []
+    return over.over_call(name, keys, ordered)
+
+
+def _worded(node: exp.Expr, scope: Scope) -> exp.Expr:
+    name, arguments = plain_call(node)
+    return function_call(name, [bind(a, scope) for a in arguments])
+
+
+_BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
+    **dict.fromkeys(SYMBOLS, _binary),
+    **dict.fromkeys(WORDED, _worded),
+    exp.Column: _column,
+    exp.Star: _star,
+    exp.Dot: _dot,
+    exp.Literal: lambda n, _: (text if n.is_string else number)(n.name),
+    exp.Boolean: lambda n, _: typed(exp.Boolean(this=n.this), BOOLEAN, nullable=False),
+    exp.Null: lambda _, __: typed(exp.Null(), NULL),
+    exp.Interval: lambda n, _: interval(n),
+    exp.Paren: lambda n, scope: bind(n.this, scope),
+    exp.Not: lambda n, scope: inverted(bind(n.this, scope)),
+    exp.Neg: _neg,
+    exp.Is: _is,
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Case: _case,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Bracket: _bracket,
+    exp.Anonymous: _call,
+    exp.Filter: _filter,
+    exp.WithinGroup: _within_group,
+    exp.Window: _over,
+}

@@ -1,0 +1,144 @@
+"""The calls that are neither scalar functions nor aggregates: windows, and what is
+refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlglot import exp
+
+from arroyo_nb.errors import CatalogProblem, PlanProblem
+from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
+from arroyo_nb.plan.expressions.typing import duration, place_of, type_of, typed
+from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble, Window
+from arroyo_nb.schema import TEXT, WINDOW_STRUCT
+
+NUMBERINGS = frozenset(("dense_rank", "rank", "row_number"))
+"""Functions that number rows, and have a meaning with OVER alone."""
+
+OVER_FUNCTIONS = ("cume_dist", "lag", "lead", "ntile", "percent_rank")
+"""The other functions that have a meaning with OVER alone."""
+
+_OTHER_FUNCTIONS = (
+    *("array_any_value", "array_concat", "array_dims", "array_distance"),
+    *("array_except", "array_has_all", "array_has_any", "array_intersect"),
+    *("array_ndims", "array_pop_back", "array_pop_front", "array_positions"),
+    *("array_prepend", "array_remove", "array_remove_all", "array_remove_n"),
+    *("array_repeat", "array_replace", "array_replace_all", "array_replace_n"),
+    *("array_resize", "array_slice", "array_sort", "array_union", "arrow_cast"),
+    *("arrow_typeof", "current_date", "current_time", "extract_json"),
+    *("extract_json_string", "flatten", "generate_series", "get_field"),
+    *("get_first_json_object", "json_as_text", "json_contains", "json_get"),
+    *("json_get_bool", "json_get_float", "json_get_int", "json_get_json"),
+    *("json_get_str", "json_length", "json_object_keys", "map", "map_extract"),
+    *("map_keys", "map_values", "multi_hash", "named_struct", "now", "range"),
+    *("struct", "to_local_time", "union_extract", "union_tag", "unnest", "version"),
+)
+UNSUPPORTED_FUNCTIONS = {
+    **{word: f"{word.upper()} is not supported" for word in ("all", "any", "some")},
+    "grouping": "grouping() needs GROUPING SETS, which is not supported",
+    "row": "a row value is not supported",
+    "metadata": "metadata() may only be called in a generated column",
+    **{f: f"the function {f}() is not supported yet" for f in _OTHER_FUNCTIONS},
+    **{f: f"{f}() needs OVER" for f in NUMBERINGS},
+    **{f: f"{f}() needs OVER, which is not supported yet" for f in OVER_FUNCTIONS},
+}
+"""Arroyo's functions that are not run: name -> the words that refuse it."""
+
+_SHAPES = {"tumble": ("width",), "hop": ("slide", "width"), "session": ("gap",)}
+WINDOWS = frozenset(_SHAPES)
+"""Names of the window calls."""
+
+
+def window_call(name: str, arguments: Sequence[exp.Expr]) -> exp.Anonymous:
+    """A bound window call; the window itself is in ``meta["window"]``.
+
+    Raises
+    ------
+    CatalogProblem
+        For a wrong number of arguments.
+    PlanProblem
+        When they are not durations.
+    """
+    parameters = _SHAPES[name]
+    if len(arguments) != len(parameters):
+        signature = ", ".join(f"{p} INTERVAL" for p in parameters)
+        raise CatalogProblem(
+            f"Function '{name}' expects {len(parameters)} arguments but received "
+            f"{len(arguments)}",
+            hint=f"write {name}({signature})"
+            + "; the event time is the table's WATERMARK column"
+            * (len(arguments) > len(parameters)),
+        )
+    sizes = [_window_duration(argument) for argument in arguments]
+    call = exp.Anonymous(this=name, expressions=[duration(size) for size in sizes])
+    call.meta["window"] = _window(name, sizes)
+    return typed(call, WINDOW_STRUCT, nullable=False)
+
+
+def window_of(expression: exp.Expr) -> Window | None:
+    """The window of a bound window call; None for any other expression."""
+    found: Window | None = expression.meta.get("window")
+    return found
+
+
+def find_window_call(expression: exp.Expr) -> exp.Anonymous | None:
+    """The first window call in a bound expression."""
+    calls = expression.find_all(exp.Anonymous)
+    return next((call for call in calls if window_of(call)), None)
+
+
+def misplaced_window(call: exp.Anonymous) -> PlanProblem:
+    """The error for a window call where none may be."""
+    return PlanProblem(
+        f"time window function {call.name} is not allowed in this context. "
+        "Are you missing a GROUP BY clause?",
+        span=place_of(call),
+    )
+
+
+def _window(name: str, sizes: Sequence[timedelta]) -> Window:
+    match name:
+        case "tumble":
+            return Tumble(sizes[0])
+        case "hop":
+            return Hop(sizes[0], sizes[1])
+        case _:
+            return SessionWindow(sizes[0])
+
+
+def _window_duration(argument: exp.Expr) -> timedelta:
+    if isinstance(argument, exp.Interval):
+        size: timedelta = argument.meta["interval"]
+    elif isinstance(argument, exp.Literal) and type_of(argument) == TEXT:
+        size = without_months(parse_interval(argument.name))
+    else:
+        raise PlanProblem(
+            "unsupported Duration expression, expect duration literal, not "
+            f"{argument.sql()}",
+            span=place_of(argument),
+            hint="write an INTERVAL, as in INTERVAL '1 minute'",
+        )
+    if size <= timedelta():
+        raise PlanProblem(
+            "the duration of a window must be longer than zero",
+            span=place_of(argument),
+        )
+    return size
+
+
+def without_months(interval: Interval) -> timedelta:
+    """The exact duration of a window's interval.
+
+    Raises
+    ------
+    PlanProblem
+        When it has months.
+    """
+    if interval.months:
+        raise PlanProblem(
+            "Windows do not support durations specified as months",
+            hint="say how many days",
+        )
+    return interval.duration

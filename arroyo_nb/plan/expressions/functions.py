@@ -1,0 +1,255 @@
+"""Calls of scalar functions over bound arguments, as the function's signature wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from arroyo_nb import functions
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.functions import aggregates
+from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions.access_hints import element_hint
+from arroyo_nb.plan.expressions.scope import CLOCK
+from arroyo_nb.plan.expressions.typing import (
+    cast,
+    is_nullable,
+    place_of,
+    type_of,
+    typed,
+    whole_number,
+)
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.schema import INTERVAL, NULL, ListOf, StructOf, Timestamp
+
+_TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
+
+WORDED: dict[type[exp.Expr], tuple[Callable[[Any], str], tuple[str, ...]]] = {
+    exp.Extract: (lambda _: "date_part", ("this", "expression")),
+    exp.Overlay: (lambda _: "overlay", ("this", "expression", "from_", "for_")),
+    exp.StrPosition: (lambda _: "strpos", ("this", "substr")),
+    exp.Substring: (lambda _: "substr", ("this", "start", "length")),
+    exp.Trim: (
+        lambda node: _TRIMS[node.args.get("position") or "BOTH"],
+        ("this", "expression"),
+    ),
+}
+"""Calls with words between their arguments: the function's name, and sqlglot's names
+of the arguments in the order of the plain call."""
+
+
+def plain_call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
+    """The function and the arguments of a call that is written with words.
+
+    >>> name, arguments = plain_call(exp.Trim(this=exp.column("a"), position="LEADING"))
+    >>> name, [argument.sql() for argument in arguments]
+    ('ltrim', ['a'])
+    """
+    name, places = WORDED[type(node)]
+    given = [node.args[place] for place in places if node.args.get(place) is not None]
+    if isinstance(node, exp.Extract):
+        # The part is a bare word to the grammar, a text to date_part.
+        given[0] = exp.Literal.string(node.this.name.lower())
+    return name(node), given
+
+
+ROW_TIME = "row_time"
+
+ELSEWHERE = {
+    **{
+        part: f"write date_part('{part}', ...)"
+        for part in ("year", "month", "week", "day", "hour", "minute", "second")
+    },
+    **dict.fromkeys(
+        ("datediff", "date_diff", "timestampdiff"),
+        "subtract one timestamp from the other",
+    ),
+    **dict.fromkeys(
+        ("dateadd", "date_add", "timestampadd"), "add an INTERVAL to the timestamp"
+    ),
+    **dict.fromkeys(
+        ("tumble_start", "tumble_end", "hop_start", "hop_end"),
+        "name the window and read its field: SELECT window.start FROM (SELECT "
+        "tumble(INTERVAL '1 hour') AS window, count(*) AS n FROM ... GROUP BY window)",
+    ),
+    **dict.fromkeys(
+        ("session_start", "session_end", "tumble_rowtime", "window_time"),
+        "name the window and read its field: SELECT window.start FROM (SELECT "
+        "session(INTERVAL '1 minute') AS window, count(*) AS n FROM ... GROUP BY "
+        "window)",
+    ),
+    "window": "write tumble(INTERVAL '5 minutes') AS window, or hop(slide, width), and "
+    "GROUP BY window; the event time is the table's WATERMARK column",
+    "session_window": "write session(INTERVAL '5 minutes') AS window, and GROUP BY "
+    "window",
+    **dict.fromkeys(
+        ("proctime", "rowtime", "event_time"),
+        "write row_time(): the event time of a row, or its arrival where the table has "
+        "no WATERMARK",
+    ),
+    **dict.fromkeys(
+        ("mz_now", "current_watermark", "watermark", "withwatermark"),
+        "write WATERMARK FOR at AS at - INTERVAL '5 seconds' in CREATE TABLE; windows "
+        "close by it",
+    ),
+    **dict.fromkeys(
+        ("dropduplicates", "drop_duplicates", "dropduplicateswithinwatermark"),
+        "write SELECT DISTINCT",
+    ),
+    **dict.fromkeys(
+        ("collect_list", "collect_set", "listagg", "group_concat", "list_agg"),
+        "write array_agg(x), array_agg(DISTINCT x), or string_agg(x, ',')",
+    ),
+    **dict.fromkeys(
+        ("latest_by_offset", "max_by", "last"),
+        "write last_value(x ORDER BY at)",
+    ),
+    **dict.fromkeys(
+        ("earliest_by_offset", "min_by", "first"),
+        "write first_value(x ORDER BY at)",
+    ),
+    **dict.fromkeys(
+        (
+            *("now", "current_timestamp", "getdate", "sysdate", "localtimestamp"),
+            *("current_date", "curdate", "current_time", "curtime", "unix_millis"),
+        ),
+        CLOCK,
+    ),
+    **dict.fromkeys(
+        ("percentile_approx", "approx_percentile", "percentile", "percentile_cont"),
+        "write approx_percentile_cont(0.5) WITHIN GROUP (ORDER BY x)",
+    ),
+    "approx_count_distinct": "write approx_distinct(x)",
+    **dict.fromkeys(("count_if", "countif"), "write count(*) FILTER (WHERE x)"),
+    "count_distinct": "write count(DISTINCT x)",
+    "any_value": "write first_value(x ORDER BY at)",
+    **dict.fromkeys(("safe_cast", "try_convert"), "write TRY_CAST(x AS TYPE)"),
+    "regexp_extract": "write regexp_match(text, 'pattern')[1]",
+    **dict.fromkeys(("any", "some"), "write array_has(list, x), or x IN (1, 2)"),
+    "topk": "number the rows with row_number() OVER (PARTITION BY ... ORDER BY ...) AS "
+    "n in a subquery, and WHERE n <= 5 outside",
+    "to_timestamp_ltz": "write to_timestamp_millis(x), or to_timestamp(x) for seconds",
+    **dict.fromkeys(
+        ("unix_timestamp", "to_epoch"), "write to_unixtime(x), which is in seconds"
+    ),
+    **dict.fromkeys(("len", "size"), "write length(text), or array_length(list)"),
+    "isnull": "write x IS NULL",
+    "isnotnull": "write x IS NOT NULL",
+    "ucase": "write upper(text)",
+    "lcase": "write lower(text)",
+    **dict.fromkeys(
+        (
+            *("extractjsonfield", "get_json_object", "from_json", "parse_json"),
+            *("json_value", "json_query", "json_extract", "json_extract_scalar"),
+            *("json_parse", "json_extract_string", "json_extract_path_text"),
+            *("jsonb_extract_path_text", "jsonb_path_query"),
+        ),
+        "declare the column STRUCT<field TYPE, ...>, and read column.field",
+    ),
+    **dict.fromkeys(
+        (
+            *("to_json_string", "to_json", "to_jsonb", "json_format", "tojsonstring"),
+            *("row_to_json", "array_to_json", "json_stringify"),
+        ),
+        "select the value as it is: a sink with format = 'json' writes structs and "
+        "lists, and CAST(x AS TEXT) is the text of a number",
+    ),
+    **dict.fromkeys(("iif", "if"), "write CASE WHEN ... THEN ... ELSE ... END"),
+    "as_value": "write the column itself",
+}
+"""What other engines have a function for, and how it is written here."""
+
+IN_WINDOW = {
+    name: "write count(DISTINCT x)"
+    if name == "approx_count_distinct"
+    else "of the aggregates of a window none does this yet: write GROUP BY "
+    "date_trunc('minute', row_time()) in place of the window, and "
+    + hint.removeprefix("write ")
+    for name, hint in ELSEWHERE.items()
+    if any(word in hint for word in ("_agg(", "_value(", "approx_"))
+}
+"""What holds of some of them in a query with a window."""
+
+
+def scalar_function(name: str, hint: str | None = None) -> functions.ScalarFunction:
+    """The scalar function of a name.
+
+    Parameters
+    ----------
+    hint
+        What to write where there is none; else the hint tells another way, or names
+        the nearest.
+
+    Raises
+    ------
+    CatalogProblem
+        When there is none.
+    """
+    if (found := functions.scalar(name)) is not None:
+        return found
+    known = {*functions.names(), *aggregates.names(), *calls.WINDOWS}
+    raise CatalogProblem(
+        f"Invalid function '{name}'",
+        hint=hint or ELSEWHERE.get(name) or did_you_mean(name, known),
+    )
+
+
+def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
+    """A bound call of a scalar function.
+
+    Raises
+    ------
+    CatalogProblem
+        When there is no such function, or it does not take these arguments.
+    """
+    made = exp.Anonymous(this=name, expressions=arguments)
+    # No row of the table: which time it is depends on the node that it is in.
+    if name == ROW_TIME and not arguments:
+        return typed(made, Timestamp(), nullable=False)
+    function = scalar_function(name)
+    arguments = _with_intervals(function, arguments)
+    made.set("expressions", arguments)
+    given = [_argument(argument) for argument in arguments]
+    try:
+        type_ = function.check([a.type for a in given], [a.literal for a in given])
+    except functions.SignatureProblem as problem:
+        if given and isinstance(given[0].type, ListOf):
+            is_column = isinstance(arguments[0], exp.Column)
+            list_ = arguments[0].name if is_column else "list"
+            if isinstance(element := given[0].type.element, StructOf):
+                problem.hint = element_hint(list_, given[0].type)
+            else:
+                problem.hint = f"{problem.hint}; an element of {list_} is {element}"
+        raise
+    # What a literal may not be is told now, where its place is known.
+    function.spark(given)
+    nullable = function.nullable([is_nullable(argument) for argument in arguments])
+    return typed(made, type_, nullable=nullable)
+
+
+def _with_intervals(
+    function: functions.ScalarFunction, arguments: list[exp.Expr]
+) -> list[exp.Expr]:
+    """Text is read as an interval where the function takes nothing else."""
+    # A function that takes an interval has one signature; NULL is no parameter and
+    # fills up for arguments beyond it.
+    wanted = [*function.signatures[0].parameters, *(NULL for _ in arguments)]
+    return [
+        cast(argument, INTERVAL)
+        if parameter == INTERVAL and argument.is_string
+        else argument
+        for argument, parameter in zip(arguments, wanted, strict=False)
+    ]
+
+
+def _argument(argument: exp.Expr) -> functions.Argument:
+    return functions.Argument(
+        "?",
+        type_of(argument),
+        literal=argument.name if argument.is_string else None,
+        number=whole_number(argument),
+        duration=argument.meta.get("interval"),
+        span=place_of(argument),
+    )

@@ -1,0 +1,306 @@
+"""What operators take and give, as DataFusion decides it (arroyo-semantics i.3).
+
+Each function takes bound operands and returns the bound operator, with the casts that
+Arroyo would make silently written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlglot import exp
+
+from arroyo_nb.errors import CatalogProblem, Unsupported
+from arroyo_nb.functions.types import common_type, is_integer, is_number, is_unsigned
+from arroyo_nb.plan.expressions.intervals import bounded
+from arroyo_nb.plan.expressions.typing import (
+    cast,
+    duration,
+    is_nullable,
+    type_of,
+    typed,
+)
+from arroyo_nb.schema import (
+    BIGINT_UNSIGNED,
+    BOOLEAN,
+    DATE,
+    INTERVAL,
+    JSON,
+    NULL,
+    TEXT,
+    Decimal,
+    Timestamp,
+    Type,
+)
+
+SYMBOLS: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "BIT_XOR",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
+    exp.EQ: "=",
+    exp.NEQ: "!=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+    exp.And: "AND",
+    exp.Or: "OR",
+    exp.DPipe: "||",
+    exp.Like: "LIKE",
+    exp.ILike: "ILIKE",
+    exp.RegexpLike: "~",
+    exp.RegexpILike: "~*",
+}
+"""The infix operators, as DataFusion writes them in names and messages."""
+
+ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+BITWISE = (
+    *(exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor),
+    *(exp.BitwiseLeftShift, exp.BitwiseRightShift),
+)
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+NULL_SAFE = (exp.NullSafeEQ, exp.NullSafeNEQ)
+
+
+def binary(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """An infix operator over bound operands.
+
+    Raises
+    ------
+    CatalogProblem
+        When it does not take operands of these types.
+    """
+    if kind in ARITHMETIC:
+        return _arithmetic(kind, left, right)
+    if kind in BITWISE:
+        return _bitwise(kind, left, right)
+    if kind in COMPARISONS or kind in NULL_SAFE:
+        left, right = alike((left, right), f"comparison operation {SYMBOLS[kind]}")
+        return _made(kind, left, right, BOOLEAN, never_null=kind in NULL_SAFE)
+    if kind in (exp.And, exp.Or):
+        word = SYMBOLS[kind]
+        return _made(kind, boolean(left, word), boolean(right, word), BOOLEAN)
+    return _made(
+        kind,
+        as_text(left, SYMBOLS[kind]),
+        as_text(right, SYMBOLS[kind]),
+        TEXT if kind is exp.DPipe else BOOLEAN,
+    )
+
+
+def negated(operand: exp.Expr) -> exp.Expr:
+    """Unary minus; an interval literal is folded."""
+    type_ = type_of(operand)
+    if isinstance(operand, exp.Interval):
+        return duration(-operand.meta["interval"])
+    if not (is_number(type_) or type_ in (INTERVAL, NULL)):
+        raise CatalogProblem(f"Negation only supports numeric, not {type_}")
+    if is_unsigned(type_):
+        raise CatalogProblem(
+            f"Negation only supports signed numbers, not {type_}",
+            hint="cast it to BIGINT first",
+        )
+    return typed(exp.Neg(this=operand), type_, nullable=is_nullable(operand))
+
+
+def boolean(operand: exp.Expr, operator: str) -> exp.Expr:
+    """The operand of AND, OR, NOT or a condition.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is not a BOOLEAN.
+    """
+    type_ = type_of(operand)
+    if type_ not in (BOOLEAN, NULL):
+        raise CatalogProblem(
+            f"Cannot infer common argument type for logical boolean operation "
+            f"{operator}: the operand is {type_}, not BOOLEAN",
+            span=operand.meta.get("span"),
+        )
+    return cast(operand, BOOLEAN)
+
+
+def as_text(operand: exp.Expr, operator: str) -> exp.Expr:
+    """The operand of a text operator: whatever is not text is cast to it."""
+    type_ = type_of(operand)
+    if operator != SYMBOLS[exp.DPipe] and type_ not in (TEXT, JSON, NULL):
+        raise CatalogProblem(
+            f"There isn't a common type to coerce {type_} and TEXT in {operator} "
+            "expression",
+            span=operand.meta.get("span"),
+        )
+    return cast(operand, TEXT)
+
+
+AS_TEXT = "number_as_text"
+"""What marks a number that is compared as text."""
+
+
+def alike(operands: Sequence[exp.Expr], where: str) -> list[exp.Expr]:
+    """The operands, cast to the one type that Arroyo compares them in.
+
+    Raises
+    ------
+    CatalogProblem
+        When there is none.
+    """
+    types = [type_of(operand) for operand in operands]
+    common = _comparable(types)
+    if common is None:
+        named = ", ".join(map(str, types[:-1])) + f" and {types[-1]}"
+        raise CatalogProblem(f"Cannot infer common argument type for {where}: {named}")
+    found = [cast(operand, common) for operand in operands]
+    for one, type_ in zip(found, types, strict=True):
+        if common == TEXT and is_number(type_):
+            # Nobody wrote this cast: plan.hints tells of it.
+            one.meta[AS_TEXT] = True
+    return found
+
+
+def _comparable(types: Sequence[Type]) -> Type | None:
+    common = common_type(types)
+    if common is not None:
+        return common
+    # A number next to a text is compared as text.
+    if all(t in (TEXT, NULL) or is_number(t) for t in types):
+        return TEXT
+    return None
+
+
+def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    pair = (type_of(left), type_of(right))
+    if isinstance(left, exp.Interval) and isinstance(right, exp.Interval):
+        return _folded(kind, left, right)
+    temporal = _temporal(kind, *pair)
+    if temporal is not None:
+        return _made(kind, left, right, temporal)
+    if not all(is_number(t) or t == NULL for t in pair) or pair == (NULL, NULL):
+        raise CatalogProblem(
+            f"Cannot coerce arithmetic expression {pair[0]} {SYMBOLS[kind]} {pair[1]} "
+            "to valid types",
+            hint=_days_hint(kind, left, right) or _text_hint(kind, left, right),
+        )
+    common = common_type(pair)
+    assert common is not None
+    if isinstance(common, Decimal):
+        return _decimal(kind, left, right)
+    return _made(kind, cast(left, common), cast(right, common), common)
+
+
+def _days_hint(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> str | None:
+    if type_of(left) != DATE or not is_number(type_of(right)):
+        return None
+    days = right.name if isinstance(right, exp.Literal) else "1"
+    return f"write {SYMBOLS[kind]} INTERVAL '{days} day{'s' * (days != '1')}'"
+
+
+def _text_hint(kind: type[exp.Expr], *operands: exp.Expr) -> str | None:
+    texts = [operand for operand in operands if type_of(operand) == TEXT]
+    if not texts:
+        return None
+    text = texts[0].name if isinstance(texts[0], exp.Column) else "..."
+    joins = "join texts with ||, or " if kind is exp.Add else ""
+    return f"{joins}write CAST({text} AS BIGINT) where the text is a number"
+
+
+def _folded(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    one: timedelta = left.meta["interval"]
+    other: timedelta = right.meta["interval"]
+    if kind is exp.Add:
+        return duration(bounded(one + other))
+    if kind is exp.Sub:
+        return duration(bounded(one - other))
+    raise CatalogProblem(
+        f"Cannot coerce arithmetic expression INTERVAL {SYMBOLS[kind]} INTERVAL to "
+        "valid types"
+    )
+
+
+def _temporal(kind: type[exp.Expr], left: Type, right: Type) -> Type | None:
+    def is_time(type_: Type) -> bool:
+        return isinstance(type_, Timestamp) or type_ == DATE
+
+    if kind not in (exp.Add, exp.Sub):
+        return None
+    if INTERVAL in (left, right) and NULL in (left, right):
+        return INTERVAL
+    # A DATE stays a DATE, as in DataFusion; PostgreSQL makes it a timestamp.
+    if right == INTERVAL and (is_time(left) or left == INTERVAL):
+        return left
+    if kind is exp.Add and left == INTERVAL and is_time(right):
+        return right
+    if kind is exp.Sub and is_time(left) and is_time(right):
+        return INTERVAL
+    return None
+
+
+def _decimal(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Operands keep their own precision; the result's is Arrow's rule."""
+    one, other = (_as_decimal(side) for side in (left, right))
+    scale = max(one.scale, other.scale)
+    whole = max(one.precision - one.scale, other.precision - other.scale)
+    match kind:
+        case exp.Mul:
+            result = (one.precision + other.precision + 1, one.scale + other.scale)
+        case exp.Div:
+            places = min(38, one.scale + 4)
+            result = (one.precision - one.scale + other.scale + places, places)
+        case exp.Mod:
+            least = min(one.precision - one.scale, other.precision - other.scale)
+            result = (least + scale, scale)
+        case _:
+            result = (whole + scale + 1, scale)
+    type_ = Decimal(min(38, result[0]), min(38, result[1]))
+    return _made(kind, cast(left, one), cast(right, other), type_)
+
+
+def _as_decimal(operand: exp.Expr) -> Decimal:
+    type_ = type_of(operand)
+    if isinstance(type_, Decimal):
+        return type_
+    common = common_type((type_, Decimal(1, 0)))
+    return common if isinstance(common, Decimal) else Decimal(38, 10)
+
+
+def _bitwise(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    pair = (type_of(left), type_of(right))
+    # Its column is a DECIMAL to Spark, which has no bits.
+    if BIGINT_UNSIGNED in pair:
+        raise Unsupported(
+            f"{SYMBOLS[kind]} on BIGINT UNSIGNED is not supported",
+            hint="cast it to BIGINT first",
+        )
+    common = common_type(pair)
+    if common is None or not is_integer(common):
+        raise CatalogProblem(
+            f"Cannot infer common type for bitwise operation {pair[0]} {SYMBOLS[kind]} "
+            f"{pair[1]}"
+        )
+    return _made(kind, cast(left, common), cast(right, common), common)
+
+
+def _made(
+    kind: type[exp.Expr],
+    left: exp.Expr,
+    right: exp.Expr,
+    type_: Type,
+    *,
+    never_null: bool = False,
+) -> exp.Expr:
+    nullable = not never_null and (is_nullable(left) or is_nullable(right))
+    made = kind(this=left, expression=right)
+    if kind is exp.Div:
+        # Without this sqlglot's generator casts an operand to print the quotient.
+        made.set("typed", True)
+    return typed(made, type_, nullable=nullable)
