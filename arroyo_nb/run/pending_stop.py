@@ -21,7 +21,7 @@ WAITS_FOR = {
 """What a run that is being stopped does, as its note says it."""
 
 MISSED_CHECKS = 2
-"""How often in a row a server may not answer before a run that is being stopped gives up
+"""How often in a row a server may not answer before a stopping run gives up
 its micro-batch; each check takes some seconds, as a server may be busy."""
 
 CHECK_S = 0.1
