@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := PYTHON=$(PYTHON) sh scripts/setup.sh
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+# The tests of the browser run the first one, cell by cell.
+TESTED := $(filter-out notebooks/00_%,$(NOTEBOOKS))
 COPIES := $(NOTEBOOKS:%=build/%)
 # Much of what is tested waits: for a process to start, a clock, a browser. So three run
 # at a time, also on two cores; with four, brokers take seconds to answer. Files that
@@ -56,7 +58,7 @@ test: $(VENV)/.dev
 	@sh scripts/redis.sh
 	$(BIN)/python -m pytest --doctest-modules arroyo_nb
 	$(BIN)/python -m pytest $(BESIDE) --durations=25 -m "not long" \
-		--nbmake --nbmake-timeout=300 $(NOTEBOOKS) tests
+		--nbmake --nbmake-timeout=300 $(TESTED) tests
 
 test-long: $(VENV)/.dev
 	@$(MAKE) --no-print-directory archive broker

@@ -63,9 +63,8 @@ def folded(topic):
     return now
 
 
-@pytest.mark.parametrize(
-    "turns", [1, pytest.param(20, marks=pytest.mark.long)], ids=str
-)
+@pytest.mark.long
+@pytest.mark.parametrize("turns", [1, 20], ids=str)
 def test_there_and_back_while_records_come(
     new_topic, session, tmp_path, eventually, turns
 ):

@@ -144,7 +144,7 @@ def _stacks():
 
 
 def test_a_broker_that_comes_back_is_written_on(session, eventually):
-    check(session, eventually, (2, 20, 4))
+    check(session, eventually, (2, 6))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -178,7 +178,7 @@ def test_a_time_before_1970_is_told(new_topic, session, mode, rows_table):
     assert made.records() == []
 
 
-@pytest.mark.parametrize("key", [None, "kind"])
+@pytest.mark.parametrize("key", [pytest.param(None, marks=pytest.mark.long), "kind"])
 def test_changes_are_read_back_as_the_table(new_topic, session, mode, key, eventually):
     source, made = new_topic(2), new_topic(3)
     script = source.declared(COLUMNS) + made.sink(
@@ -216,7 +216,11 @@ LATEST = """SELECT k, v FROM (
 
 
 @pytest.mark.parametrize(
-    ("columns", "key"), [("k TEXT, v TEXT", "k"), ("k TEXT PRIMARY KEY, v TEXT", None)]
+    ("columns", "key"),
+    [
+        ("k TEXT, v TEXT", "k"),
+        pytest.param("k TEXT PRIMARY KEY, v TEXT", None, marks=pytest.mark.long),
+    ],
 )
 def test_the_end_of_a_row_is_before_the_next_that_has_its_key(
     new_topic, session, mode, columns, key, eventually

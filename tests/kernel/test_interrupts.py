@@ -15,10 +15,9 @@ import pytest
 from kernels import LOAD, SESSION, Kernel, Reply, wait_until
 from machine import allowed
 
-ROUNDS = 100
 PROMPT_S = 1.0
 SLOWEST_S = 2.0
-"""For the slowest few of a hundred."""
+"""For the slowest few."""
 
 TICKS = """
 CREATE TABLE ticks WITH (connector = 'impulse', event_rate = '2000');
@@ -98,10 +97,11 @@ def test_while_the_engine_starts(kernel: Kernel) -> None:
     assert_whole(kernel)
 
 
-def test_a_hundred_interrupts(kernel: Kernel) -> None:
+@pytest.mark.parametrize("rounds", [20, pytest.param(100, marks=pytest.mark.long)])
+def test_interrupts_at_any_moment(kernel: Kernel, rounds: int) -> None:
     moments = random.Random(3)
     took_s, kept, unfinished, lost = [], 0, 0, 0
-    for number in range(ROUNDS):
+    for number in range(rounds):
         kernel.run(f"import os; os.environ['ARROYO_NB_HEADLESS'] = '{number % 2}'")
         cell = CELL if number % 5 else ROWS_CELL
         reply = interrupted(kernel, cell, lambda n=number: moment(kernel, n, moments))
@@ -119,13 +119,13 @@ def test_a_hundred_interrupts(kernel: Kernel) -> None:
         if number % 20 == 19:
             assert_whole(kernel)
     print(
-        f"\n{ROUNDS} interrupts: median {sorted(took_s)[ROUNDS // 2]:.3f} s, max "
+        f"\n{rounds} interrupts: median {sorted(took_s)[rounds // 2]:.3f} s, max "
         f"{max(took_s):.3f} s; {kept} kept rows, {unfinished} ended a little later, "
         f"{lost} hit the kernel beside the cell"
     )
-    assert sorted(took_s)[ROUNDS * 9 // 10] < allowed(PROMPT_S)
+    assert sorted(took_s)[rounds * 9 // 10] < allowed(PROMPT_S)
     assert max(took_s) < allowed(SLOWEST_S)
-    assert kept >= 5
+    assert kept >= rounds // 20
     assert_whole(kernel)
 
 

@@ -100,11 +100,8 @@ def check(engine, folder, seed, partitions, number):
                 assert +folded == expected, f"after batch {batch}: {text} {batches}"
 
 
-@pytest.mark.parametrize(("partitions", "seed"), [(1, 192), (2, 467), (3, 675)])
-def test_after_every_batch_the_changes_fold_to_the_answer(
-    engine, tmp_path, partitions, seed
-):
-    check(engine, tmp_path, seed, partitions, number=1)
+def test_after_every_batch_the_changes_fold_to_the_answer(engine, tmp_path):
+    check(engine, tmp_path, seed=467, partitions=2, number=1)
 
 
 @pytest.mark.long

@@ -228,7 +228,7 @@ def check_windows(engine, tape):
 
 
 @given(batches)
-@examples(4)
+@examples(2)
 def test_windows_hold_what_the_watermark_admits(engine, tape):
     check_windows(engine, tape)
 
@@ -264,7 +264,7 @@ def check_split(engine, tape):
 
 
 @given(within_the_delay())
-@examples(4)
+@examples(2)
 def test_any_split_of_rows_within_the_delay_gives_the_same(engine, tape):
     check_split(engine, tape)
 

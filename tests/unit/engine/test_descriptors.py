@@ -68,13 +68,17 @@ def test_a_callback_without_descriptors_is_answered_and_the_next_one_served(
     server: CallbackServer,
 ) -> None:
     where = ("127.0.0.1", server.get_listening_port())
-    for _ in range(3):
+    refused = 0
+    # Some other thread of the process may close a file just then: the call is served.
+    while refused < 3:
         with socket.socket() as caller, ExitStack() as held:
             with suppress(OSError):
                 while True:
                     held.callback(os.close, os.open(os.devnull, os.O_RDONLY))
             caller.connect(where)
-            assert "Too many open files" in ask(caller)
+            reply = ask(caller)
+        refused += "Too many open files" in reply
+        assert "Too many open files" in reply or "Object ID unknown" in reply
     with socket.create_connection(where) as caller:
         assert "Object ID unknown" in ask(caller)
 
