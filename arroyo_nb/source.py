@@ -7,38 +7,14 @@ token ends are inclusive, so :meth:`Span.of_token` is the one place that convert
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from arroyo_nb.secrets_in_text import hide_secrets
+
 EXCERPT_CHARS = 200
 """Longest part of a line that an error shows."""
-
-_NAME = (
-    r"(?:[\w.]*(?:passw|pasw|secret|token|credential|authorization|api_?key)[\w.]*"
-    r"|auth\.pa\w*|[\w.]*\.(?:pem|jaas\.config))"
-)
-_TEXT = (
-    r"(?:'(?P<quoted>(?:[^']|'')*)|\"(?P<doubly>[^\"]*)"
-    r"|\$\$(?P<dollars>(?:[^$]|\$(?!\$))*))"
-)
-_SECRETS = re.compile(
-    # An option, 'auth.password' = '...', also where that is not how it is written; or
-    # the pairs within an option from the first that is one: it may have commas.
-    rf"\b{_NAME}\b(?:[\"']?\s*(?:=>|==?|:)?\s*e?{_TEXT}"
-    r"|[\"']?\s*=\s*(?P<pairs>(?!\{\{)[^\s'\"$=>][^')]*))"
-    # Who logs in to a URL.
-    r"|://(?P<url>[^\s/'\"]+)@",
-    re.IGNORECASE,
-)
-_REFERENCE = re.compile(r"\s*\{\{\s*\w+\s*\}\}\s*")
-
-
-def is_secret(name: str) -> bool:
-    """Whether what an option of that name is set to must not be shown."""
-    return re.fullmatch(_NAME, name, re.IGNORECASE) is not None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -96,12 +72,7 @@ class ScriptText:
     def _shown(self) -> str:
         """The text, asterisks in place of secrets: an excerpt is kept where the script
         is not."""
-        parts, done = [], 0
-        for span in secrets(self.text):
-            hidden = re.sub(r"[^\n]", "*", self.text[span.start : span.end])
-            parts += [self.text[done : span.start], hidden]
-            done = span.end
-        return "".join((*parts, self.text[done:]))
+        return hide_secrets(self.text)
 
     def excerpt(self, span: Span) -> str:
         """The span's first line with carets under it, two spaces in.
@@ -122,18 +93,6 @@ class ScriptText:
         before = shown[: column - 1 - first]
         lead = "".join("\t" if char == "\t" else " " for char in before)
         return f"  {shown}\n  {lead}{'^' * width}"
-
-
-def secrets(text: str) -> Iterator[Span]:
-    """Where a text has what looks like a secret; a reference to a variable is none.
-
-    >>> list(secrets("'auth.password' = 'rose', 'auth.username' = 'ann'"))
-    [Span(start=19, end=23)]
-    """
-    for found in _SECRETS.finditer(text):
-        (name,) = (name for name, part in found.groupdict().items() if part is not None)
-        if _REFERENCE.fullmatch(found[name]) is None:
-            yield Span(*found.span(name))
 
 
 def _cut(line: str, column: int) -> tuple[str, int]:

@@ -24,6 +24,7 @@ import pyarrow as pa
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate_plans import ROWS, Recipe, Total, added, recipe
 from arroyo_nb.changelog.exact import DIGITS, PLACE, SLOT, summed
+from arroyo_nb.changelog.idle_keys import TOUCHED, idle_since
 from arroyo_nb.changelog.keys import (
     first_rows,
     group_ids,
@@ -33,9 +34,15 @@ from arroyo_nb.changelog.keys import (
 )
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.multisets import BagKind
-from arroyo_nb.changelog.state_tables import Layout, Operator, State, stacked
+from arroyo_nb.changelog.state_tables import (
+    Layout,
+    Operator,
+    State,
+    groups_where,
+    stacked,
+)
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
-from arroyo_nb.changelog.touched_keys import APPENDED, TOUCHED, Touch, idle_since, kept
+from arroyo_nb.changelog.touched_keys import APPENDED, Touch
 from arroyo_nb.changelog.zset import int64s, latest_by, no_changes, updates, weights
 
 GROUPS = "groups"
@@ -281,7 +288,7 @@ class AggregateKernel(Operator):
     ) -> tuple[State, pa.Table]:
         """The state without some groups, and what was said of them."""
         groups = state[GROUPS].filter(pa.array(gone))
-        return kept(state, ~gone), self._image(groups)
+        return groups_where(state, ~gone), self._image(groups)
 
     def _image(self, groups: pa.Table) -> pa.Table:
         """What the output says of these groups."""

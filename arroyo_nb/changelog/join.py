@@ -27,17 +27,17 @@ import pyarrow.compute as pc
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.exact import SLOT
+from arroyo_nb.changelog.idle_keys import TOUCHED, idle_since
 from arroyo_nb.changelog.join_state import StoredSide, pairs, slotted
 from arroyo_nb.changelog.keys import Ints, group_ids, normalised, whole
-from arroyo_nb.changelog.state_tables import Layout, Operator, State, stacked
-from arroyo_nb.changelog.touched_keys import (
-    APPENDED,
-    TOUCHED,
-    Touch,
-    idle_since,
-    kept,
-    of_batch,
+from arroyo_nb.changelog.state_tables import (
+    Layout,
+    Operator,
+    State,
+    groups_where,
+    stacked,
 )
+from arroyo_nb.changelog.touched_keys import APPENDED, Touch, of_batch
 from arroyo_nb.changelog.zset import (
     consolidate,
     int64s,
@@ -122,8 +122,8 @@ class JoinKernel(Operator):
         """The next state, and the changes of the output, retracts first."""
         delta = stacked(partials, self.partial_layout)
         may_match = _without_null(delta[KEYS], self._keys)
-        lone = self._lone(kept(delta, ~may_match))
-        delta, state = kept(delta, may_match), self._matching(state)
+        lone = self._lone(groups_where(delta, ~may_match))
+        delta, state = groups_where(delta, may_match), self._matching(state)
         touch = Touch.of(self._keys, state[KEYS], delta[KEYS])
         keys = touch.renewed(self._keys, state[KEYS], delta[KEYS], now_us)
         left, left_before = self._side(LEFT, touch, state, delta)
@@ -175,7 +175,7 @@ class JoinKernel(Operator):
 
     def _matching(self, state: State) -> State:
         """The state without rows that never match, which it once kept."""
-        return kept(state, _without_null(state[KEYS], self._keys))
+        return groups_where(state, _without_null(state[KEYS], self._keys))
 
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
@@ -183,7 +183,7 @@ class JoinKernel(Operator):
         old = idle_since(state[KEYS], before_us)
         if not old.any():
             return state, no_changes(self.output)
-        idle = kept(state, old)
+        idle = groups_where(state, old)
         gone = self.partial(negated(idle[LEFT]), negated(idle[RIGHT]))
         return self.step(state, [gone], before_us)
 

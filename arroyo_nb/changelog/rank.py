@@ -21,6 +21,7 @@ import pyarrow as pa
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.exact import SLOT
+from arroyo_nb.changelog.idle_keys import TOUCHED, idle_since
 from arroyo_nb.changelog.join_state import StoredSide, slotted
 from arroyo_nb.changelog.keys import (
     Ints,
@@ -32,15 +33,14 @@ from arroyo_nb.changelog.keys import (
 )
 from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.order import joint_ranks, sorted_positions
-from arroyo_nb.changelog.state_tables import Layout, Operator, State, stacked
-from arroyo_nb.changelog.touched_keys import (
-    APPENDED,
-    TOUCHED,
-    Touch,
-    idle_since,
-    kept,
-    of_batch,
+from arroyo_nb.changelog.state_tables import (
+    Layout,
+    Operator,
+    State,
+    groups_where,
+    stacked,
 )
+from arroyo_nb.changelog.touched_keys import APPENDED, Touch, of_batch
 from arroyo_nb.changelog.zset import (
     int64s,
     negated,
@@ -194,7 +194,7 @@ class RankKernel(Operator):
         old = idle_since(state[KEYS], before_us)
         if not old.any():
             return state, no_changes(self.output)
-        idle = kept(state, old)
+        idle = groups_where(state, old)
         retracting = replace(self, retracts=True)
         gone = retracting.partial(negated(idle[RANKED]))
         return self.step(state, [gone], before_us)

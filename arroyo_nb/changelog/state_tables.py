@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from arroyo_nb.changelog.buckets import buckets_of
@@ -138,6 +139,20 @@ def stacked(states: Sequence[State], layout: Layout) -> State:
 def with_slots(rows: pa.Table, slots: Ints) -> pa.Table:
     """Rows that point at other slots."""
     return with_column(rows, SLOT, pa.array(slots))
+
+
+def groups_where(state: Mapping[str, pa.Table], keep: npt.NDArray[np.bool_]) -> State:
+    """Those groups of a state for which ``keep`` is true, with what points at them."""
+    (main, groups), *others = state.items()
+    if keep.all():
+        return state
+    tables = {main: groups.filter(pa.array(keep))}
+    moved = np.cumsum(keep) - 1
+    for name, rows in others:
+        slot = int64s(rows[SLOT])
+        there = keep[slot]
+        tables[name] = with_slots(rows.filter(pa.array(there)), moved[slot[there]])
+    return tables
 
 
 def split(state: State, buckets: Ints) -> Iterator[tuple[int, State]]:

@@ -6,7 +6,7 @@ new ones in order of appearance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,14 +14,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arroyo_nb.changelog.exact import SLOT
+from arroyo_nb.changelog.idle_keys import TOUCHED
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids
-from arroyo_nb.changelog.state_tables import State, with_slots
+from arroyo_nb.changelog.state_tables import State, groups_where, with_slots
 from arroyo_nb.changelog.zset import int64s
 
 APPENDED = "_appended"
 """Of a batch: whether a group got an append (a retract is no sign of life)."""
-TOUCHED = "_touched_us"
-"""Of a state: processing time of a group's last append, microseconds."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,8 @@ class Touch:
         self, state: State, touched: State, alive: npt.NDArray[np.bool_]
     ) -> State:
         """The state with what has become of the touched groups."""
-        stay, back = kept(state, self.untouched), kept(touched, alive)
+        stay = groups_where(state, self.untouched)
+        back = groups_where(touched, alive)
         offset = int(self.untouched.sum())
         tables = {}
         for name, rows in stay.items():
@@ -130,25 +130,6 @@ def of_batch(
     appended[slots[weight > 0]] = True
     columns = [*(column.take(first) for column in keys), pa.array(appended)]
     return pa.table(columns, schema=schema)
-
-
-def idle_since(groups: pa.Table, before_us: int) -> npt.NDArray[np.bool_]:
-    """Which groups were last appended to before an instant."""
-    return int64s(groups[TOUCHED]) < before_us
-
-
-def kept(state: Mapping[str, pa.Table], keep: npt.NDArray[np.bool_]) -> State:
-    """Some groups of a state, with what points at them."""
-    (main, groups), *others = state.items()
-    if keep.all():
-        return state
-    tables = {main: groups.filter(pa.array(keep))}
-    moved = np.cumsum(keep) - 1
-    for name, rows in others:
-        slot = int64s(rows[SLOT])
-        there = keep[slot]
-        tables[name] = with_slots(rows.filter(pa.array(there)), moved[slot[there]])
-    return tables
 
 
 def _numbers(columns: Sequence[pa.Array], old: int, new: int) -> Ints:

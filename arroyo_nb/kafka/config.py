@@ -14,6 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.kafka.login import (
+    JAVA_LOGINS,
+    LOGIN_SETTINGS,
+    Login,
+    login_of_configs,
+)
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.with_options import OptionValue
 
@@ -99,13 +105,6 @@ _FILES: Mapping[str, str] = {
 }
 """Files whose text Java's client gets as a setting."""
 
-_LOGIN: Mapping[str, str] = {
-    "sasl.mechanism": "mechanism",
-    "sasl.mechanisms": "mechanism",
-    "sasl.username": "username",
-    "sasl.password": "password",
-}
-
 OWN_OPTIONS: Mapping[str, str] = {
     "auto.offset.reset": "source.offset",
     "bootstrap.servers": "bootstrap_servers",
@@ -118,13 +117,6 @@ OWN_OPTIONS: Mapping[str, str] = {
     "transactional.id": "",
 }
 """Settings that a table has an option for, or that a run decides (empty)."""
-
-JAVA_LOGINS: Mapping[str, str] = {
-    "PLAIN": "plain.PlainLoginModule",
-    "SCRAM-SHA-256": "scram.ScramLoginModule",
-    "SCRAM-SHA-512": "scram.ScramLoginModule",
-}
-"""Java's class for each mechanism of SASL that takes a name and a password."""
 
 FETCH_WAIT_MS = 5
 """How long a broker holds back an answer that has no records: by default half a second,
@@ -164,7 +156,7 @@ def parse_configs(text: str, *, writes: bool = False) -> dict[str, str]:
             )
         _check_name(name, writes)
         configs[name] = value.strip()
-        if _LOGIN.get(name) == "mechanism" and configs[name] not in JAVA_LOGINS:
+        if LOGIN_SETTINGS.get(name) == "mechanism" and configs[name] not in JAVA_LOGINS:
             raise CatalogProblem(
                 f"the mechanism '{configs[name]}' is not supported",
                 hint=f"supported: {', '.join(JAVA_LOGINS)}",
@@ -182,44 +174,12 @@ def _check_name(name: str, writes: bool) -> None:
     ours = (JAVA_NAMES, LIBRDKAFKA_ONLY)
     if writes:
         ours = (JAVA_WRITER_NAMES, LIBRDKAFKA_WRITER_ONLY)
-    known = {*ours[0], *ours[1], *_FILES, *_LOGIN}
+    known = {*ours[0], *ours[1], *_FILES, *LOGIN_SETTINGS}
     if name not in known:
         raise CatalogProblem(
             f"the client config '{name}' has no counterpart in the client of Spark",
             hint=did_you_mean(name, known),
         )
-
-
-@dataclass(frozen=True)
-class Login:
-    """A login by SASL.
-
-    Parameters
-    ----------
-    mechanism
-        A key of :data:`JAVA_LOGINS`.
-    protocol
-        ``SASL_PLAINTEXT`` or ``SASL_SSL``.
-    username, password
-        Shown nowhere.
-    """
-
-    mechanism: str
-    protocol: str
-    username: str = field(repr=False)
-    password: str = field(repr=False)
-
-    @property
-    def jaas(self) -> str:
-        """The login as the ``sasl.jaas.config`` of Java's client."""
-        module = f"org.apache.kafka.common.security.{JAVA_LOGINS[self.mechanism]}"
-        name, word = map(_in_quotes, (self.username, self.password))
-        return f"{module} required username={name} password={word};"
-
-
-def _in_quotes(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 @dataclass(frozen=True)
@@ -249,7 +209,9 @@ class Access:
         """The settings of a client of librdkafka, before :mod:`arroyo_nb.kafka.client`
         adds those of its role."""
         settings = {
-            name: value for name, value in self.configs.items() if name not in _LOGIN
+            name: value
+            for name, value in self.configs.items()
+            if name not in LOGIN_SETTINGS
         }
         settings |= {
             "bootstrap.servers": self.servers,
@@ -325,13 +287,5 @@ def table_access(
     configs
         Its client configs, resolved too; they may have a login.
     """
-    parts = {_LOGIN[name]: value for name, value in configs.items() if name in _LOGIN}
-    if login is None and parts:
-        protocol = configs.get("security.protocol", "SASL_PLAINTEXT").upper()
-        login = Login(
-            parts.get("mechanism", "PLAIN"),
-            protocol,
-            parts.get("username", ""),
-            parts.get("password", ""),
-        )
+    login = login or login_of_configs(configs)
     return Access(str(options["bootstrap_servers"]), login, configs)

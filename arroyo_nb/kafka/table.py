@@ -15,7 +15,8 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.kafka.cluster import PATIENT_S, cluster_of
-from arroyo_nb.kafka.config import Access, Login, parse_configs, table_access
+from arroyo_nb.kafka.config import Access, parse_configs, table_access
+from arroyo_nb.kafka.login import Login
 from arroyo_nb.kafka.source import KafkaStream
 from arroyo_nb.kafka.source_end import topic_of
 from arroyo_nb.kafka.table_options import COMMIT_MODE, table_problems

@@ -14,7 +14,7 @@ from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
-from arroyo_nb.kafka.config import JAVA_LOGINS, parse_configs
+from arroyo_nb.kafka.config import parse_configs
 from arroyo_nb.kafka.schema_registry import ENDPOINT
 from arroyo_nb.kafka.source import (
     OFFSET,
@@ -69,45 +69,6 @@ SCHEMA_REGISTRY = (
         OptionKind.STRING,
         "the password, best as '{{ VARIABLE }}'",
         holds=Holds.SECRET,
-        in_identity=False,
-    ),
-)
-
-AUTH = (
-    Option(
-        "auth.type",
-        OptionKind.ENUM,
-        "how a client says who it is",
-        default="none",
-        choices=("none", "sasl", "aws_msk_iam"),
-        in_identity=False,
-    ),
-    Option(
-        "auth.mechanism",
-        OptionKind.ENUM,
-        "of SASL: how",
-        choices=tuple(JAVA_LOGINS),
-        in_identity=False,
-    ),
-    Option(
-        "auth.protocol",
-        OptionKind.ENUM,
-        "of SASL: with TLS or without",
-        choices=("SASL_PLAINTEXT", "SASL_SSL"),
-        in_identity=False,
-    ),
-    Option("auth.username", OptionKind.STRING, "of SASL: who", in_identity=False),
-    Option(
-        "auth.password",
-        OptionKind.STRING,
-        "of SASL: the password, best as '{{ VARIABLE }}'",
-        holds=Holds.SECRET,
-        in_identity=False,
-    ),
-    Option(
-        "auth.region",
-        OptionKind.STRING,
-        "of aws_msk_iam: the region",
         in_identity=False,
     ),
 )
@@ -222,8 +183,6 @@ TABLE = (
         "what the schema registry calls the schema of a record, to write it",
     ),
 )
-
-_SASL = ("auth.mechanism", "auth.protocol", "auth.username", "auth.password")
 
 
 def table_problems(
@@ -379,25 +338,3 @@ def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
                     hint=None if name in types else did_you_mean(name, types),
                 ),
             )
-
-
-def auth_problems(
-    options: Mapping[str, OptionValue],
-) -> Iterator[tuple[str, ArroyoError]]:
-    """What is wrong with how a client says who it is."""
-    kind = options["auth.type"]
-    required = {"sasl": _SASL, "aws_msk_iam": ("auth.region",)}.get(str(kind), ())
-    for name in (*_SASL, "auth.region"):
-        if name in required and name not in options:
-            yield "auth.type", CatalogProblem(f"required option '{name}' not set")
-        if name in options and name not in required:
-            yield (
-                name,
-                CatalogProblem(
-                    f"'{name}' is not for auth.type = '{kind}'",
-                    hint="write 'auth.type' = "
-                    + ("'aws_msk_iam'" if name == "auth.region" else "'sasl'"),
-                ),
-            )
-    if kind == "aws_msk_iam":
-        yield "auth.type", Unsupported("auth.type = 'aws_msk_iam' is not supported yet")

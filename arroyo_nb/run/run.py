@@ -21,7 +21,7 @@ from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.run.background import BackgroundTask
 from arroyo_nb.run.execution import Execution
 from arroyo_nb.run.lifecycle import Lifecycle
-from arroyo_nb.run.observe import late_rows
+from arroyo_nb.run.observe import late_table as late_rows
 from arroyo_nb.run.observe.bad_records import dropped_records
 from arroyo_nb.run.observe.build_snapshot import build_snapshot, data_notes
 from arroyo_nb.run.observe.input_rate import InputRate

@@ -30,7 +30,7 @@ from arroyo_nb.tape.format import (
     chunk_path,
     read_mark,
 )
-from arroyo_nb.tape.pace import MAX, Pace, Schedule, released
+from arroyo_nb.tape.speed import MAX, Pace, Schedule, released
 from arroyo_nb.tape.writer import TapeWriter
 
 

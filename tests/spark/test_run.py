@@ -96,7 +96,7 @@ def test_the_rows_of_every_branch_and_partition_are_counted(session):
 
 
 def test_sessions_are_told_as_far_as_they_are_known(session, monkeypatch):
-    monkeypatch.setattr("arroyo_nb.run.observe.late_rows.UNION_BATCHES", 1)
+    monkeypatch.setattr("arroyo_nb.run.observe.late_table.UNION_BATCHES", 1)
     run = session.run(
         PATIENT.format(delay="30 minutes")
         + """SELECT session(INTERVAL '40 minutes') AS window, count(*) AS n

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from arroyo_nb.connectors import CONNECTORS, holding
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob, texts
 from arroyo_nb.plan.nodes import is_updating
-from arroyo_nb.source import is_secret, secrets
+from arroyo_nb.secrets_in_text import is_secret, secrets
 from arroyo_nb.with_options import REFERENCE, Holds
 
 _LOCAL = re.compile(
@@ -31,7 +31,7 @@ def inline_secret(job: LintedJob) -> Iterator[Hit]:
         for option, text in texts(table):
             named = is_secret(option) or option in secret
             whole = named and text and not REFERENCE.fullmatch(text.strip())
-            if whole or any(span.start < span.end for span in secrets(text)):
+            if whole or any(map(len, secrets(text))):
                 yield Hit(
                     f"the option '{option}' of '{table.name}' has a secret in it",
                     job.option(table, option),

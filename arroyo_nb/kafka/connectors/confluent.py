@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem
-from arroyo_nb.kafka.config import Login
+from arroyo_nb.kafka.login import Login
 from arroyo_nb.kafka.table import KafkaTable
 from arroyo_nb.kafka.table_options import (
     SCHEMA_REGISTRY,

@@ -13,14 +13,12 @@ from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.kafka.config import Login
+from arroyo_nb.kafka.login import AUTH, Login, auth_problems, table_login
 from arroyo_nb.kafka.table import KafkaTable
 from arroyo_nb.kafka.table_options import (
-    AUTH,
     SCHEMA_REGISTRY,
     SERVERS,
     TABLE,
-    auth_problems,
     table_problems,
 )
 from arroyo_nb.with_options import OptionValue
@@ -53,14 +51,7 @@ class Kafka(KafkaTable):
 
     def login(self, options: Mapping[str, OptionValue]) -> Login | None:
         """How a client says who it is; None: it does not."""
-        if options["auth.type"] != "sasl":
-            return None
-        return Login(
-            str(options["auth.mechanism"]),
-            str(options["auth.protocol"]),
-            str(options["auth.username"]),
-            str(options["auth.password"]),
-        )
+        return table_login(options)
 
 
 CONNECTOR = Kafka(

@@ -15,7 +15,8 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
 from arroyo_nb.plan.expressions.scope import ErrorCollector, spelled
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.source import Span, is_secret
+from arroyo_nb.secrets_in_text import is_secret
+from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
 from arroyo_nb.with_options import Option, OptionKind, OptionValue
 

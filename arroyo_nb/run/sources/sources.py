@@ -33,7 +33,7 @@ from arroyo_nb.run.sources.stream import StreamReader
 from arroyo_nb.run.sources.tape import TapeReader, generated_time
 from arroyo_nb.tape import Clock, Recorded, Recorder
 from arroyo_nb.tape.empty_batches import Quiet
-from arroyo_nb.tape.pace import MAX, Pace
+from arroyo_nb.tape.speed import MAX, Pace
 from arroyo_nb.tape.window_times import WindowTimes
 
 if TYPE_CHECKING:

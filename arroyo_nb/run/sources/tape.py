@@ -17,7 +17,7 @@ from arroyo_nb.spark.lower import told_columns
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.conductor import Conductor
 from arroyo_nb.tape.format import chunk_path
-from arroyo_nb.tape.pace import MAX, Pace
+from arroyo_nb.tape.speed import MAX, Pace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

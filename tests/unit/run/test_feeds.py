@@ -18,7 +18,7 @@ from arroyo_nb.run.run import Run
 from arroyo_nb.run.sources.reader import SourcePosition
 from arroyo_nb.run.sources.sources import Sources
 from arroyo_nb.state.folder import StateFolder
-from arroyo_nb.tape import pace
+from arroyo_nb.tape import speed as pace
 from arroyo_nb.tape.format import chunk_numbers, chunk_path
 from arroyo_nb.tape.records import RecordWriter, TapeRecord
 

@@ -16,7 +16,7 @@ from arroyo_nb.schema import BIGINT, Field, Schema
 from arroyo_nb.tape import ARRIVAL, BadRow, Chunk, Clock
 from arroyo_nb.tape.conductor import Conductor, ConductorLimits
 from arroyo_nb.tape.format import Tape, chunk_numbers, read_mark
-from arroyo_nb.tape.pace import MAX, Pace
+from arroyo_nb.tape.speed import MAX, Pace
 
 SCHEMA = Schema((Field("n", BIGINT),))
 DEADLINE_S = 20.0

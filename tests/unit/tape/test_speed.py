@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from arroyo_nb.tape import ARRIVAL, Chunk, Clock
 from arroyo_nb.tape.format import Mark, Totals
-from arroyo_nb.tape.pace import MAX, Pace, Schedule, released
+from arroyo_nb.tape.speed import MAX, Pace, Schedule, released
 
 INSTANT = pa.timestamp("us", "UTC")
 SECOND = 1_000_000
