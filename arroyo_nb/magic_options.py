@@ -15,12 +15,13 @@ from math import inf
 from typing import Any
 
 from arroyo_nb.errors import RunProblem, SyntaxProblem
+from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.run.options import BY_NAME, RunOptions
-from arroyo_nb.views.panel import PanelView
+from arroyo_nb.views.sections import view_names
 
 BEGINS = ("latest", "earliest")
-VIEWS = tuple(view.value for view in PanelView)
+VIEWS = view_names()
 
 
 def _text(text: str) -> str:
@@ -140,7 +141,7 @@ PROMOTE_FLAGS = (
     Flag(
         "target",
         ("--target",),
-        "where it will run: local, spark-submit, kubernetes or arroyo",
+        f"where it will run: {', '.join(TARGETS.names)}",
         "TARGET",
     ),
     Flag(

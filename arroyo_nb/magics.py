@@ -254,12 +254,11 @@ class ArroyoMagics(Magics):
     def _show(self, line: CellLine, run: Run, interrupts: Interrupts) -> None:
         from arroyo_nb.views import live, static_html
         from arroyo_nb.views.notebook import NotebookStage, is_interactive, publish
-        from arroyo_nb.views.panel import PanelView
+        from arroyo_nb.views.sections import needs_plan
 
         looked_at = is_interactive(self._shell)
-        chosen = line.get("view", self.view)
-        view = PanelView(chosen) if chosen else None
-        plan = run.explain() if view in (PanelView.PLAN, PanelView.ALL) else ""
+        view = line.get("view", self.view)
+        plan = run.explain() if needs_plan(view) else ""
         wish = live.PanelOptions(view, line.get("rows", self.rows), plan)
         panel: Panel | None = None
         if looked_at:

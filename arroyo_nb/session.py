@@ -21,6 +21,7 @@ from arroyo_nb.engine import Engine
 from arroyo_nb.engine.jars import Tell, say_nothing
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.jobs.targets import LOCAL
 from arroyo_nb.run.names import safe_name, script_name
 from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.options import BUDGET_BYTES, RunOptions
@@ -484,7 +485,7 @@ class Session:
         folder: str | Path | None = None,
         *,
         deny: Sequence[str] = (),
-        target: str = "local",
+        target: str = LOCAL,
         origin: Origin | None = None,
         with_state: bool = False,
         overwrite: bool = False,

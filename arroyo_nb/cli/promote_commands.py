@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from arroyo_nb.cli.arguments import Commands, add_command, add_deny, add_parameters
+from arroyo_nb.jobs.targets import LOCAL, TARGETS
 
 
 def add_to(commands: Commands) -> None:
@@ -26,9 +27,9 @@ def _add_promote(commands: Commands) -> None:
     )
     promote.add_argument(
         "--target",
-        default="local",
+        default=LOCAL,
         metavar="T",
-        help="where it runs: local, spark-submit, kubernetes or arroyo",
+        help=f"where it runs: {', '.join(TARGETS.names)}",
     )
     promote.add_argument(
         "--overwrite",

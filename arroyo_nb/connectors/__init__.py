@@ -25,7 +25,7 @@ from arroyo_nb.connectors._streams import Offsets as Offsets
 from arroyo_nb.connectors._streams import Stream as Stream
 from arroyo_nb.connectors._streams import TopicOffsets as TopicOffsets
 from arroyo_nb.errors import ArroyoError, RunProblem
-from arroyo_nb.formats import FORMATS, payload_format
+from arroyo_nb.formats import FORMATS, Framing, payload_format, usual_format
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
 from arroyo_nb.sink_notes import ResumePoint as ResumePoint
@@ -355,11 +355,12 @@ CONNECTORS: Registry[Connector] = Registry(
 )
 
 
-def print_rows(schema: Schema, options: Mapping[str, OptionValue]) -> Writer:
-    """What writes rows as lines to the standard output of this process."""
+def print_rows(schema: Schema, *, updating: bool) -> Writer:
+    """What writes rows, or changes of rows, as lines to the standard output of this
+    process."""
     from arroyo_nb.connectors._line_writers import TextStreamWriter
 
-    return TextStreamWriter(schema, options)
+    return TextStreamWriter(schema, {"format": usual_format(updating=updating)})
 
 
 NOT_YET = frozenset(
@@ -431,6 +432,6 @@ def topic_of(description: str) -> str | None:
 def format_options(connector: Connector, name: str) -> tuple[Option, ...]:
     """The options that a format has in the tables of a connector."""
     options = FORMATS.get(name).options
-    if not connector.info.payloads:
+    if Framing.MESSAGES not in connector.info.framings:
         return options
     return (*options, *payload_format(name).payload_options)

@@ -10,15 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.changelog import SEQUENCE
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats import Decoded
+from arroyo_nb.formats import Decoded, FileReader, ListedFile, Reading
 from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.tape import ARRIVAL, KEPT_BAD_ROWS, Chunk, Position
 from arroyo_nb.tape.clock import EvenClock
@@ -28,58 +26,6 @@ if TYPE_CHECKING:
 
 FIRST_CHUNK_BYTES = 128 * 2**10
 LARGEST_CHUNK_BYTES = 16 * 2**20
-
-
-@dataclass(frozen=True)
-class ListedFile:
-    """A file, and what messages and places call it."""
-
-    path: Path
-    name: str
-
-
-@dataclass(frozen=True)
-class Piece:
-    """What was read of a file at once."""
-
-    decoded: Decoded
-    size_bytes: int
-
-
-class Reading(Protocol):
-    """A file that is being read."""
-
-    @property
-    def place(self) -> Position:
-        """Where it stands, as plain JSON values."""
-
-    @property
-    def records(self) -> int:
-        """No fewer than the records up to there."""
-
-    def read(self, size_bytes: int) -> Piece | None:
-        """About as much as that, at least one record; None at the end.
-
-        Raises
-        ------
-        RunProblem
-            When the file cannot be read, or a record is bad and not dropped.
-        """
-
-
-class FileReader(Protocol):
-    """Reads files of one kind."""
-
-    def open(
-        self, file: ListedFile, place: Position | None
-    ) -> AbstractContextManager[Reading]:
-        """A file from a place on; None is its beginning.
-
-        Raises
-        ------
-        RunProblem
-            When it cannot be opened, or has no such place.
-        """
 
 
 class Files:

@@ -14,7 +14,7 @@ from arroyo_nb.connectors._folder_state import FILE_SIZE, INACTIVITY, INTERVAL
 from arroyo_nb.connectors._part_files import JSON_COMPRESSION
 from arroyo_nb.connectors._partitions import FIELDS, TIME_PATTERN, Partitioning
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
-from arroyo_nb.formats.parquet import FORMAT as PARQUET
+from arroyo_nb.formats import FileFormat, file_format, tells_changes
 from arroyo_nb.schema import TIMESTAMP, ListOf, Primitive, Schema, StructOf, Type
 from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
 
@@ -163,19 +163,30 @@ def _source_problems(
                 f"the value of '{PATTERN}' is not a regular expression: {problem}"
             ),
         )
-    if options.get("format") == PARQUET.name and options.get(PACKED, "none") != "none":
-        yield PACKED, CatalogProblem("Parquet files are packed inside: leave it out")
+    files = _files_of(options)
+    if files is not None and options.get(PACKED, "none") != "none":
+        yield (
+            PACKED,
+            CatalogProblem(f"{files.title} files are packed inside: leave it out"),
+        )
+
+
+def _files_of(options: Mapping[str, OptionValue]) -> FileFormat | None:
+    """The format, where it is one of whole files."""
+    return file_format(str(options["format"])) if "format" in options else None
 
 
 def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
     options = spec.options
-    is_parquet = options.get("format") == PARQUET.name
-    if is_parquet and options.get(JSON_COMPRESSION) == "gzip":
+    files = _files_of(options)
+    if files is not None and options.get(JSON_COMPRESSION) == "gzip":
+        names = (option.name for option in files.options)
+        own = next((name for name in names if name.endswith(".compression")), None)
         yield (
             JSON_COMPRESSION,
             CatalogProblem(
-                f"'{JSON_COMPRESSION}' is for lines, not for Parquet files",
-                hint="write parquet.compression",
+                f"'{JSON_COMPRESSION}' is for lines, not for {files.title} files",
+                hint="leave it out" if own is None else f"write {own}",
             ),
         )
     for name in ("filename.prefix", "filename.suffix"):
@@ -185,11 +196,12 @@ def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
     name = TIME_PATTERN if partitioning.time_pattern is not None else FIELDS
     if name not in options:
         return
-    if options.get("format") == "debezium_json":
+    format_ = str(options.get("format", ""))
+    if tells_changes(format_):
         yield (
             name,
             Unsupported(
-                f"'{name}' is not supported for debezium_json: the row before and the "
+                f"'{name}' is not supported for {format_}: the row before and the "
                 "row after can be of different folders"
             ),
         )

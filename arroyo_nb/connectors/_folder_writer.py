@@ -27,10 +27,11 @@ from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.connectors._file_names import FileNames
 from arroyo_nb.connectors._folder_state import FolderState, PartFile, Rolling
 from arroyo_nb.connectors._line_writers import claim
-from arroyo_nb.connectors._part_files import PartFormat, split
+from arroyo_nb.connectors._part_files import split
 from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
+from arroyo_nb.formats import PartFormat
 from arroyo_nb.sink_notes import Notes, ResumePoint
 
 if TYPE_CHECKING:

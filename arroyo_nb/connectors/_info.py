@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
+from arroyo_nb.formats import Framing, formats_of
 from arroyo_nb.schema import Type
 from arroyo_nb.tape import Clock
 from arroyo_nb.with_options import Option, OptionValue
@@ -41,8 +42,9 @@ class ConnectorInfo:
         Which ways rows go through its tables.
     options
         The WITH options of its own; those of a format come from the format.
-    formats
-        Formats that ``format`` may name; empty: the option is unknown.
+    framings
+        How it carries records: its tables may have every format that can be carried so.
+        Empty: the option ``format`` is unknown.
     typed
         Whether ``type = 'source' | 'sink'`` must be given (else it is unknown).
     elsewhere
@@ -53,8 +55,6 @@ class ConnectorInfo:
     has_event_time
         Whether its rows have an event time of their own, which WATERMARK may replace;
         else it is their arrival.
-    payloads
-        Whether its records come each by itself, instead of as lines.
     clock
         The time by which a source of it plays at a speed.
     bounded
@@ -78,12 +78,11 @@ class ConnectorInfo:
     doc: str
     directions: frozenset[Direction]
     options: tuple[Option, ...] = ()
-    formats: tuple[str, ...] = ()
+    framings: frozenset[Framing] = frozenset()
     typed: bool = True
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, Type] = field(default_factory=dict)
     has_event_time: bool = False
-    payloads: bool = False
     clock: Clock = Clock.EVENT_TIME
     bounded: bool = False
     bounded_by: str = ""
@@ -92,6 +91,11 @@ class ConnectorInfo:
     python_packages: tuple[str, ...] = ()
     jar_sets: tuple[str, ...] = ()
     reading: str = READS_TAPE
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """What ``format`` may name, the usual ones first."""
+        return formats_of(self.framings)
 
     @property
     def looked_up_by_key(self) -> bool:

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO
 
-from arroyo_nb.connectors._files import ListedFile, Piece
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
-from arroyo_nb.formats import Decoder
+from arroyo_nb.formats import Decoder, ListedFile, Piece
 from arroyo_nb.tape import Position
 
 LONGEST_LINE_BYTES = 64 * 2**20
@@ -22,7 +21,7 @@ _COMPARED_BYTES = 1024
 
 
 class LineReader:
-    """Reads files of records, one a line (see :class:`FileReader`).
+    """Reads files of records, one a line (see :class:`arroyo_nb.formats.FileReader`).
 
     Parameters
     ----------

@@ -18,12 +18,11 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.connectors import TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
-from arroyo_nb.formats import line_format
-from arroyo_nb.formats.debezium_json import changes_as_text
+from arroyo_nb.formats import IMAGE, change_format, line_format, usual_format
 from arroyo_nb.schema import Schema
 from arroyo_nb.sink_notes import Notes
 from arroyo_nb.with_options import OptionValue
@@ -38,14 +37,14 @@ _NEWLINE = b"\n"
 
 
 class Lines:
-    """Encodes micro-batches as lines of the table's format, JSON by default.
+    """Encodes micro-batches as lines of the table's format.
 
-    Changes, which have a weight, become debezium documents: the changes of one row in
+    Changes, which have a weight, are of a format of changes: the changes of one row in
     a batch are one.
     """
 
     def __init__(self, schema: Schema, options: Mapping[str, OptionValue]) -> None:
-        self._format = line_format(str(options.get("format", "json")))
+        self._format = line_format(str(options.get("format", usual_format())))
         self._schema = schema
         self._options = options
 
@@ -56,8 +55,16 @@ class Lines:
     def column(self, batch: DataFrame) -> pa.ChunkedArray:
         """A batch's rows as text; one action."""
         if WEIGHT in batch.columns:
-            return changes_as_text(batch, self._schema, self._options)
+            return self._change_texts(batch)
         return batch.select(self.encoded()).toArrow().column(0)
+
+    def _change_texts(self, batch: DataFrame) -> pa.ChunkedArray:
+        from arroyo_nb.changelog.debezium import documents
+
+        format_ = change_format(self._format.name)
+        image = f"{format_.image(self._schema, self._options)} AS {IMAGE}"
+        changes = documents(batch.selectExpr(image, WEIGHT, ROW_ID).toArrow())
+        return format_.change_texts(changes)
 
     def encoded(self) -> Column:
         """What Spark computes of a row that is only appended, named ``value``."""

@@ -11,54 +11,33 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.connectors._line_writers import Lines, joined
-from arroyo_nb.formats.parquet import COMPRESSION, ROW_GROUP_SIZE
-from arroyo_nb.schema import Schema, arrow_schema, quoted
+from arroyo_nb.formats import PARTITION_KEY as KEY
+from arroyo_nb.formats import (
+    PartFormat,
+    Pieces,
+    file_format,
+    line_format,
+    partition_key,
+)
+from arroyo_nb.schema import Schema
 from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 JSON_COMPRESSION = "json.compression"
-KEY = "/partition"
-"""The column of a batch that has the key of each row's partition."""
-
-Pieces = Iterator["pa.Table"]
-
-
-class PartFormat(Protocol):
-    """A kind of file."""
-
-    extension: str
-
-    def rows(self, batch: DataFrame, key: str) -> pa.Table:
-        """What is written of a micro-batch, and each row's key; one action.
-
-        Parameters
-        ----------
-        batch
-            The rows.
-        key
-            Spark SQL of the key.
-        """
-
-    def write(self, path: Path, pieces: Pieces, room_bytes: float) -> int:
-        """Write pieces into a new file, at least one and as many as there is room
-        for; returns its size in bytes."""
-
-    def join(self, parts: Sequence[Path], path: Path) -> None:
-        """Write the rows of all parts into one new file."""
 
 
 def parts_of(schema: Schema, options: Mapping[str, OptionValue]) -> PartFormat:
     """The kind of file that a table's options ask for."""
-    if options["format"] == "parquet":
-        return ParquetParts(schema, options)
+    format_ = file_format(str(options["format"]))
+    if format_ is not None:
+        return format_.parts(schema, options)
     return LineParts(schema, options)
 
 
@@ -68,7 +47,8 @@ class LineParts:
     def __init__(self, schema: Schema, options: Mapping[str, OptionValue]) -> None:
         self._lines = Lines(schema, options)
         self._is_packed = options.get(JSON_COMPRESSION) == "gzip"
-        self.extension = "json.gz" if self._is_packed else "json"
+        extension = line_format(str(options["format"])).extension
+        self.extension = f"{extension}.gz" if self._is_packed else extension
 
     def rows(self, batch: DataFrame, key: str) -> pa.Table:
         """Lines and keys; changes, of which no two may be parted, have one key."""
@@ -77,7 +57,7 @@ class LineParts:
         if WEIGHT in batch.columns:
             lines = self._lines.column(batch)
             return pa.table({"value": lines, KEY: pa.repeat("[]", len(lines))})
-        return batch.select(self._lines.encoded(), _named(key)).toArrow()
+        return batch.select(self._lines.encoded(), partition_key(key)).toArrow()
 
     def write(self, path: Path, pieces: Pieces, room_bytes: float) -> int:
         """Write lines."""
@@ -107,78 +87,6 @@ class LineParts:
             yield cast("BinaryIO", packed)
 
 
-class ParquetParts:
-    """Parquet files, their columns of the types that the table has."""
-
-    extension = "parquet"
-
-    def __init__(self, schema: Schema, options: Mapping[str, OptionValue]) -> None:
-        import pyarrow as pa
-
-        fields = (field.with_nullable(True) for field in arrow_schema(schema))
-        self._schema = pa.schema(fields)
-        name = str(options[COMPRESSION])
-        self._codec = {"uncompressed": "none", "lz4_raw": "lz4"}.get(name, name)
-        self._group_bytes = max(1, int(cast(int, options[ROW_GROUP_SIZE])))
-
-    def rows(self, batch: DataFrame, key: str) -> pa.Table:
-        """The table's columns and keys."""
-        names = [quoted(name) for name in self._schema.names]
-        return batch.select(*names, _named(key)).toArrow()
-
-    def write(self, path: Path, pieces: Pieces, room_bytes: float) -> int:
-        """Write row groups: as much as one may hold, or there is room for."""
-        with path.open("wb") as file, self._writer(file) as writer:
-            groups = _Groups(writer, min(self._group_bytes, room_bytes))
-            for piece in pieces:
-                groups.add(piece.drop_columns(KEY).cast(self._schema))
-                if file.tell() + groups.waiting_bytes >= room_bytes:
-                    break
-            groups.flush()
-        return path.stat().st_size
-
-    def join(self, parts: Sequence[Path], path: Path) -> None:
-        """Small row groups become large ones."""
-        import pyarrow.parquet as pq
-
-        with path.open("wb") as file, self._writer(file) as writer:
-            groups = _Groups(writer, self._group_bytes)
-            for part in parts:
-                with pq.ParquetFile(part) as found:
-                    for number in range(found.num_row_groups):
-                        groups.add(found.read_row_group(number))
-            groups.flush()
-
-    def _writer(self, file: BinaryIO) -> pq.ParquetWriter:
-        import pyarrow.parquet as pq
-
-        return pq.ParquetWriter(file, self._schema, compression=self._codec)
-
-
-class _Groups:
-    """Gathers tables until they are a row group."""
-
-    def __init__(self, writer: pq.ParquetWriter, most_bytes: float) -> None:
-        self._writer = writer
-        self._most_bytes = most_bytes
-        self._waiting: list[pa.Table] = []
-        self.waiting_bytes = 0
-
-    def add(self, table: pa.Table) -> None:
-        self._waiting.append(table)
-        self.waiting_bytes += table.nbytes
-        if self.waiting_bytes >= self._most_bytes:
-            self.flush()
-
-    def flush(self) -> None:
-        import pyarrow as pa
-
-        if self._waiting:
-            table = pa.concat_tables(self._waiting)
-            self._writer.write_table(table, row_group_size=max(1, len(table)))
-        self._waiting, self.waiting_bytes = [], 0
-
-
 def split(rows: pa.Table) -> dict[str, list[pa.Table]]:
     """The rows of each key in their order, in pieces of Arrow's own size."""
     import numpy as np
@@ -197,9 +105,3 @@ def split(rows: pa.Table) -> dict[str, list[pa.Table]]:
         ):
             found.setdefault(key, []).append(table.slice(begin, count))
     return found
-
-
-def _named(key: str) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.expr(key).alias(KEY)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
+
+    from arroyo_nb.connectors import TableSpec
+    from arroyo_nb.errors import RunProblem
+    from arroyo_nb.tape import Chunk
 
 Offsets: TypeAlias = Mapping[int, int]
 """Of each partition of a topic, the offset of the next record to be read."""
@@ -28,7 +32,7 @@ class Stream(Protocol):
     """A topic that Spark reads itself, and what is asked of its broker meanwhile.
 
     Spark gives a record as ``value``, ``timestamp``, ``partition`` and ``offset``, and
-    what else :attr:`metadata` names. Every method but :meth:`options`,
+    what else :attr:`metadata` names. Every method but :meth:`deleted`, :meth:`options`,
     :meth:`options_between`, :meth:`hold` and :meth:`fix_end` asks the broker, for a few
     seconds at most.
     """
@@ -80,6 +84,38 @@ class Stream(Protocol):
         ------
         RunProblem
             When the broker does not say.
+        """
+
+    def deleted(self, table: str) -> RunProblem:
+        """That the topic that a table read is there no more."""
+
+    def first_rows(
+        self, spec: TableSpec, count: int, check: Callable[[], None]
+    ) -> Iterator[Chunk]:
+        """The oldest rows that are there, bad records left out.
+
+        Parameters
+        ----------
+        spec
+            The table.
+        count
+            How many records are read at most.
+        check
+            Is called again and again; what it raises ends the wait.
+
+        Raises
+        ------
+        RunProblem
+            When the broker does not answer.
+        """
+
+    def first_payloads(self, count: int) -> Sequence[bytes]:
+        """The values of the oldest records that are there.
+
+        Raises
+        ------
+        RunProblem
+            When the broker does not answer.
         """
 
     def ends(self) -> TopicOffsets | None:

@@ -21,7 +21,7 @@ from arroyo_nb.connectors import (
     Writer,
 )
 from arroyo_nb.connectors._file_names import FileNames
-from arroyo_nb.connectors._files import FileReader, Files, ListedFile
+from arroyo_nb.connectors._files import Files
 from arroyo_nb.connectors._folder_options import (
     OPTIONS,
     PACKED,
@@ -32,13 +32,17 @@ from arroyo_nb.connectors._folder_options import (
 from arroyo_nb.connectors._folder_state import Rolling
 from arroyo_nb.connectors._folder_writer import FolderWriter
 from arroyo_nb.connectors._line_files import LineReader
-from arroyo_nb.connectors._parquet_files import ParquetReader
 from arroyo_nb.connectors._part_files import parts_of
 from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.errors import ArroyoError, RunProblem
 from arroyo_nb.file_errors import refusals
-from arroyo_nb.formats import line_format
-from arroyo_nb.formats.parquet import FORMAT as PARQUET
+from arroyo_nb.formats import (
+    FileReader,
+    Framing,
+    ListedFile,
+    file_format,
+    line_format,
+)
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
 from arroyo_nb.with_options import OptionValue
@@ -51,7 +55,7 @@ class FileSystem(ConnectorBase):
         name="filesystem",
         doc="the files of a folder",
         directions=frozenset(Direction),
-        formats=("json", "debezium_json", "parquet"),
+        framings=frozenset({Framing.LINES, Framing.FILES}),
         bounded=True,
         options=OPTIONS,
     )
@@ -152,10 +156,10 @@ def _is_hidden(name: str) -> bool:
 
 
 def _reader(spec: TableSpec) -> FileReader:
-    options = spec.options
-    if options["format"] == PARQUET.name:
-        return ParquetReader(PARQUET.decoder(spec.physical, options, spec.event_time))
-    decoder = line_format(str(options["format"])).decoder(
+    options, name = spec.options, str(spec.options["format"])
+    if (format_ := file_format(name)) is not None:
+        return format_.file_reader(spec.physical, options, spec.event_time)
+    decoder = line_format(name).decoder(
         spec.physical, options, spec.event_time, spec.primary_key
     )
     return LineReader(decoder, str(options.get(PACKED, "none")))

@@ -22,6 +22,7 @@ from arroyo_nb.connectors import (
     Writer,
 )
 from arroyo_nb.errors import CatalogProblem, RunProblem, Unreached
+from arroyo_nb.formats import Framing
 from arroyo_nb.schema import TEXT, Schema
 from arroyo_nb.tape import Recorder
 from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
@@ -149,7 +150,7 @@ class Redis(ConnectorBase):
         name="redis",
         doc="a key-value store that a stream looks values up in",
         directions=frozenset({Direction.LOOKUP}),
-        formats=("json",),
+        framings=frozenset({Framing.VALUES}),
         metadata=MappingProxyType({"key": TEXT}),
         python_packages=("redis",),
         options=(

@@ -17,11 +17,11 @@ from arroyo_nb.connectors import (
     TableSpec,
     Writer,
 )
-from arroyo_nb.connectors._files import Files, ListedFile
+from arroyo_nb.connectors._files import Files
 from arroyo_nb.connectors._line_files import LineReader
 from arroyo_nb.connectors._line_writers import FileWriter
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.formats import line_format
+from arroyo_nb.formats import Framing, ListedFile, line_format, usual_format
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import Recorder
 from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
@@ -34,7 +34,7 @@ class SingleFile(ConnectorBase):
         name="single_file",
         doc="one file of records, one a line",
         directions=frozenset(Direction),
-        formats=("json", "debezium_json"),
+        framings=frozenset({Framing.LINES}),
         bounded=True,
         options=(
             Option(
@@ -65,7 +65,7 @@ class SingleFile(ConnectorBase):
         if "format" not in options:
             raise CatalogProblem(
                 "'format' must be set for a single_file table",
-                hint="write format = 'json'",
+                hint=f"write format = '{usual_format()}'",
             )
         return None
 

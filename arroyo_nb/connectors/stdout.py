@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from arroyo_nb.connectors import ConnectorInfo, Direction, SinkOnly, TableSpec, Writer
 from arroyo_nb.connectors._line_writers import TextStreamWriter
+from arroyo_nb.formats import Framing, usual_format
 
 
 class Stdout(SinkOnly):
@@ -18,13 +19,13 @@ class Stdout(SinkOnly):
         elsewhere=MappingProxyType(
             dict.fromkeys(
                 ("print", "console"),
-                "write connector = 'stdout', format = 'json'; a SELECT by itself shows "
-                "its rows, without a table",
+                f"write connector = 'stdout', format = '{usual_format()}'; a SELECT by "
+                "itself shows its rows, without a table",
             )
         ),
         directions=frozenset({Direction.SINK}),
         typed=False,
-        formats=("json", "debezium_json"),
+        framings=frozenset({Framing.LINES}),
     )
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002

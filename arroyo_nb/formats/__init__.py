@@ -1,19 +1,30 @@
 """Formats: plug-ins, a file or a folder each, that bind ``FORMAT``.
 
-A format of lines reads the records of a source, vectorised, and writes those of a sink
-inside Spark; one of payloads reads records that come each by itself, as those of a
-topic do. Every format says which WITH options it takes. A record that cannot be
-read is bad data: with ``bad_data = 'fail'`` it ends the run with its place, with
-``'drop'`` it is left out, counted and sampled.
+A format declares how its records can be carried (:class:`Framing`), and a connector how
+it carries them: a table may have each format that has a framing of its connector.
+Neither lists the other. For each of its framings a format has the methods of a protocol
+below: :class:`LineFormat`, :class:`PayloadFormat`, :class:`FileFormat`; one whose
+records are changes has those of :class:`ChangeFormat` too. Every format says which WITH
+options it takes. A record that cannot be read is bad data: with ``bad_data = 'fail'``
+it ends the run with its place, with ``'drop'`` it is left out, counted and sampled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from arroyo_nb.codecs.bad_records import CSV, CSV_HINT
+from arroyo_nb.formats._files import PARTITION_KEY as PARTITION_KEY
+from arroyo_nb.formats._files import FileReader as FileReader
+from arroyo_nb.formats._files import ListedFile as ListedFile
+from arroyo_nb.formats._files import PartFormat as PartFormat
+from arroyo_nb.formats._files import Piece as Piece
+from arroyo_nb.formats._files import Pieces as Pieces
+from arroyo_nb.formats._files import Reading as Reading
+from arroyo_nb.formats._files import partition_key as partition_key
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import BadRow
@@ -24,6 +35,20 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from arroyo_nb.codecs.sql_decoder import SqlDecoder
+    from arroyo_nb.errors import ArroyoError
+
+
+class Framing(Enum):
+    """How a connector carries records, and a format can be carried."""
+
+    LINES = "lines"
+    """One record a line of text, in files or on a stream."""
+    MESSAGES = "messages"
+    """Each record by itself, as the payload of a message."""
+    VALUES = "values"
+    """Each record by itself, a row that is found by its key."""
+    FILES = "files"
+    """Many rows in a file, which only the format can take apart."""
 
 
 @dataclass(frozen=True)
@@ -89,20 +114,68 @@ class PayloadDecoder(Protocol):
         raised. The same payload is read alike in any batch."""
 
 
+PayloadWriter: TypeAlias = "Callable[[Sequence[Any]], list[bytes]]"
+"""Turns rows of Python, mappings by the names of columns, into payloads."""
+
+
 class Format(Protocol):
     """A way to write records down."""
 
     name: str
     doc: str
     options: tuple[Option, ...]
+    framings: frozenset[Framing]
+    """How its records can be carried."""
+    usual: bool
+    """Whether it is the one to suggest, of those of rows or of those of changes."""
     updating: bool
     """Whether a record is a change of a row instead of a row."""
     by_name: bool
     """Whether a column is the field of its name, and NULL where a record has none."""
 
 
+class FormatBase:
+    """A format of rows without options; its payloads have nothing around them."""
+
+    options: tuple[Option, ...] = ()
+    payload_options: tuple[Option, ...] = ()
+    usual = False
+    updating = False
+    by_name = False
+
+    def payload_problem(self, schema: Schema) -> str | None:  # noqa: ARG002
+        """None: a record has any columns."""
+        return None
+
+    def payload_option_problems(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """None."""
+        return ()
+
+    def registering_option(
+        self,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> str | None:
+        """None."""
+        return None
+
+    def envelope(
+        self,
+        schema: Schema,  # noqa: ARG002
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+        register: Callable[[Mapping[str, Any]], int],  # noqa: ARG002
+    ) -> tuple[bytes, bytes]:
+        """Nothing."""
+        return b"", b""
+
+
 class LineFormat(Format, Protocol):
-    """A format whose records are lines of text."""
+    """A format whose records are lines of text, or values that are one line."""
+
+    extension: str
+    """What the names of such files end with."""
 
     def decoder(
         self,
@@ -147,6 +220,56 @@ class PayloadFormat(Format, Protocol):
         """What is wrong with the columns of a record, if they cannot be those of this
         format."""
 
+    def payload_option_problems(
+        self, options: Mapping[str, OptionValue]
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """What is wrong with options that are right each by itself, and in which."""
+
+    def registering_option(self, options: Mapping[str, OptionValue]) -> str | None:
+        """The option by which a sink registers the schema of its records in a schema
+        registry; None: it does not."""
+
+    def envelope(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        register: Callable[[Mapping[str, Any]], int],
+    ) -> tuple[bytes, bytes]:
+        """What a sink puts before and behind each payload.
+
+        Parameters
+        ----------
+        schema, options
+            As of :meth:`encoded`.
+        register
+            Registers a JSON Schema, and gives its number.
+        """
+
+    def payload_writer(
+        self,
+        table: str,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        *,
+        read: bool,
+    ) -> PayloadWriter:
+        """Writes rows of Python where there is no Spark.
+
+        Parameters
+        ----------
+        table
+            The table's name, for errors.
+        schema, options
+            As of :meth:`encoded`.
+        read
+            Whether the table is a source, whose columns say how a record is read.
+
+        Raises
+        ------
+        RunProblem
+            When its records have what cannot be written so.
+        """
+
     def payload_decoder(
         self,
         schema: Schema,
@@ -170,11 +293,72 @@ class PayloadFormat(Format, Protocol):
         as of :meth:`LineFormat.encoded`."""
 
 
+class ChangeFormat(Format, Protocol):
+    """A format whose records are changes of rows."""
+
+    def image(self, schema: Schema, options: Mapping[str, OptionValue]) -> str:
+        """A row as Spark SQL text, as documents have it before and after a change;
+        parameters as of :meth:`LineFormat.encoded`."""
+
+    def change_texts(self, changes: pa.Table) -> pa.ChunkedArray:
+        """The text of each change.
+
+        Parameters
+        ----------
+        changes
+            As :func:`arroyo_nb.changelog.debezium.documents` gives them; a row has its
+            image as :data:`IMAGE`.
+        """
+
+
+class FileFormat(Format, Protocol):
+    """A format of files that only it can take apart."""
+
+    title: str
+    """What messages call it."""
+
+    def file_reader(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        event_time: str | None,
+    ) -> FileReader:
+        """A reader of files; parameters as of :meth:`LineFormat.decoder`."""
+
+    def parts(self, schema: Schema, options: Mapping[str, OptionValue]) -> PartFormat:
+        """A writer of files; parameters as of :meth:`LineFormat.encoded`."""
+
+
+IMAGE = "row"
+"""What the image of a row is called on its way into a document."""
+
+
+ANY_TEXT = "raw_string"
+"""The format that reads every record that is text, as it is."""
+
 FORMATS: Registry[Format] = Registry("format", (__name__,), "FORMAT")
 
 
 NOT_YET = frozenset(("avro", "protobuf"))
 """Formats that Arroyo has, and that are no plug-in here yet."""
+
+
+def formats_of(framings: Iterable[Framing]) -> tuple[str, ...]:
+    """The formats that can be carried so, the usual ones first."""
+    found = map(FORMATS.get, FORMATS.names)
+    carried = [f for f in found if not f.framings.isdisjoint(framings)]
+    ordered = sorted(carried, key=lambda f: (not f.usual, f.updating))
+    return tuple(format_.name for format_ in ordered)
+
+
+def usual_format(*, updating: bool = False) -> str:
+    """The format to suggest for rows, or for changes of rows.
+
+    >>> usual_format(), usual_format(updating=True)
+    ('json', 'debezium_json')
+    """
+    found = map(FORMATS.get, FORMATS.names)
+    return next(f.name for f in found if f.usual and f.updating is updating)
 
 
 def foreign_format_hint(name: str) -> str | None:
@@ -196,6 +380,17 @@ def reads_fields(name: str | None) -> bool:
 def line_format(name: str) -> LineFormat:
     """A format whose records are lines: one of those that the planner let through."""
     return cast(LineFormat, FORMATS.get(name))
+
+
+def file_format(name: str) -> FileFormat | None:
+    """A format of files that only it can take apart; None: it has records."""
+    format_ = FORMATS.get(name)
+    return cast(FileFormat, format_) if Framing.FILES in format_.framings else None
+
+
+def change_format(name: str) -> ChangeFormat:
+    """A format of changes: one of those that the planner let through."""
+    return cast(ChangeFormat, FORMATS.get(name))
 
 
 def payload_format(name: str) -> PayloadFormat:

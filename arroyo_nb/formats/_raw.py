@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.codecs.declared_rows import DeclaredRows
 from arroyo_nb.codecs.sql_decoder import AS_TEXT, PAYLOAD, TEXT, SqlDecoder
-from arroyo_nb.formats import DecodedPayloads, PayloadDecoder
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats import (
+    DecodedPayloads,
+    FormatBase,
+    Framing,
+    PayloadDecoder,
+    PayloadWriter,
+)
 from arroyo_nb.schema import BYTEA, Primitive, Schema, arrow_type
-from arroyo_nb.with_options import Option, OptionValue
+from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
 _VALUE = "value"
 
 
-class RawFormat:
+class RawFormat(FormatBase):
     """A format of one column.
 
     Parameters
@@ -28,10 +36,7 @@ class RawFormat:
         Of the column ``value``.
     """
 
-    updating = False
-    by_name = False
-    options: tuple[Option, ...] = ()
-    payload_options: tuple[Option, ...] = ()
+    framings = frozenset({Framing.MESSAGES})
 
     def __init__(self, name: str, doc: str, type_: Primitive) -> None:
         self.name = name
@@ -68,6 +73,17 @@ class RawFormat:
             return SqlDecoder((), (PAYLOAD,), "CAST(NULL AS STRING)")
         return SqlDecoder((AS_TEXT,), (TEXT,), f"IF({TEXT} IS NULL, 'not UTF-8', NULL)")
 
+    def payload_writer(
+        self,
+        table: str,
+        schema: Schema,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+        *,
+        read: bool,  # noqa: ARG002
+    ) -> PayloadWriter:
+        """Writes the values as they are."""
+        return RawWriter(DeclaredRows(table, schema))
+
     def encoded(
         self,
         schema: Schema,  # noqa: ARG002
@@ -99,6 +115,30 @@ class RawPayloads:
             numbers = pa.array(n for n in range(len(payloads)) if n not in wrong)
             values = payloads.take(numbers).cast(arrow_type(self._type))
         return DecodedPayloads(pa.table({_VALUE: values}), numbers, bad)
+
+
+class RawWriter:
+    """Writes rows of Python whose one column is the payload."""
+
+    def __init__(self, rows: DeclaredRows) -> None:
+        self._rows = rows
+
+    def __call__(self, rows: Sequence[Any]) -> list[bytes]:
+        """The payloads of some rows.
+
+        Raises
+        ------
+        RunProblem
+            When a row has another column, or no value.
+        """
+        (values,) = self._rows.columns(rows)
+        return [_bytes(value) for value in values]
+
+
+def _bytes(value: str | bytes | None) -> bytes:
+    if value is None:
+        raise RunProblem("a record of one value has one: it is NULL in a row")
+    return value if isinstance(value, bytes) else value.encode()
 
 
 def _not_text(payloads: pa.Array) -> tuple[tuple[int, str], ...]:

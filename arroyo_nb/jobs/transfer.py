@@ -19,7 +19,7 @@ from arroyo_nb.jobs.folder import Promotion, before, promote
 from arroyo_nb.jobs.resume import judged, kept
 from arroyo_nb.jobs.spec import STATE, Origin
 from arroyo_nb.jobs.spec_changes import JobVersion
-from arroyo_nb.jobs.targets import LOCAL
+from arroyo_nb.jobs.targets import LOCAL, TARGETS
 from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.observe.snapshot import RunState
@@ -109,7 +109,7 @@ def check_exportable(run: Run, there: Path, target: str = LOCAL) -> None:
         When it has none yet, or only previewed what a job writes; or when the job has
         state of its own.
     """
-    if target != LOCAL:
+    if not TARGETS.get(target).runs_here:
         raise RunProblem(
             "the state of the run would lie beside the spec, where a job on "
             f"'{target}' does not look for it",

@@ -21,7 +21,6 @@ No row comes to the driver.
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,10 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats import tells_changes
-from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
-from arroyo_nb.formats.json.payloads import PREFIX_BYTES
-from arroyo_nb.formats.json.schema_export import changed, connect_schema, json_schema
+from arroyo_nb.formats import payload_format
 from arroyo_nb.kafka.cluster import PATIENT_S, cluster_of
 from arroyo_nb.kafka.errors import AccessRefused, ErrorSubject, deleted_topic
 from arroyo_nb.kafka.recovery import SinkHistory
@@ -123,7 +119,7 @@ class SparkWriter:
             # One for all batches: PySpark keeps each for ever.
             self._counter = batch.sparkSession.sparkContext.accumulator(0)
         before = self._counter.value
-        merged = Counted(Merged(self._rows.envelope), self._counter)
+        merged = Counted(self._rows.merged, self._counter)
         self._save(batch, self._rows.changed(batch).mapInArrow(merged, RECORD))
         return int(self._counter.value - before)
 
@@ -175,7 +171,7 @@ class ProducerWriter:
 
     def _send(self, batch: DataFrame, sender: Sender, tasks: int | None) -> int:
         if WEIGHT in batch.columns:
-            sender = replace(sender, merged=Merged(self._rows.envelope))
+            sender = replace(sender, merged=self._rows.merged)
             records = self._rows.changed(batch, tasks)
         else:
             records = self._rows.appended(batch, tasks)
@@ -411,14 +407,7 @@ def _sender(spec: TableSpec, access: Access) -> Sender | None:
 
 
 def _envelope(spec: TableSpec) -> Envelope:
-    """What the options of JSON have put around each document."""
-    options, rows = spec.options, spec.physical
-    if tells_changes(str(options["format"])):
-        rows = changed(rows)
-    if options.get(INCLUDE_SCHEMA):
-        schema = json.dumps(connect_schema(rows, options), ensure_ascii=False)
-        return Envelope(f'{{"schema":{schema},"payload":'.encode(), b"}")
-    if options.get(REGISTRY):
-        number = registered(spec, json_schema(rows, options))
-        return Envelope(b"\0" + number.to_bytes(PREFIX_BYTES - 1, "big"))
-    return Envelope()
+    """What the format has put around each payload."""
+    format_ = payload_format(str(spec.options["format"]))
+    register = partial(registered, spec)
+    return Envelope(*format_.envelope(spec.physical, spec.options, register))

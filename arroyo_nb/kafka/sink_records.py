@@ -26,9 +26,7 @@ import pyarrow.compute as pc
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.debezium import AFTER, BEFORE, OP, documents
-from arroyo_nb.formats import payload_format
-from arroyo_nb.formats.debezium_json import ROW, document_texts
-from arroyo_nb.formats.json.encode import json_sql
+from arroyo_nb.formats import IMAGE, change_format, payload_format
 from arroyo_nb.kafka.table_options import KEY_FIELD, TIMESTAMP_FIELD
 from arroyo_nb.schema import TEXT, quoted
 
@@ -116,7 +114,8 @@ class SinkRows:
             Into how many parts; None: as many as Spark has for any shuffle.
         """
         spec = self.spec
-        row = f"{json_sql(spec.physical, spec.options)} AS {ROW}"
+        format_ = change_format(str(spec.options["format"]))
+        row = f"{format_.image(spec.physical, spec.options)} AS {IMAGE}"
         place = self._place(self._change)
         rows = batch.selectExpr(row, self._key, self._at, place, WEIGHT, ROW_ID)
         # All changes of a place come to one task, which merges those of a row.
@@ -127,9 +126,14 @@ class SinkRows:
         # A row that moves to another place ends here and begins there.
         row_id = f"IF({ROW_ID} IS NULL, NULL, xxhash64({_PLACE}, {ROW_ID}))"
         return rows.selectExpr(
-            *(ROW, KEY, AT, f"IF({KEY} IS NULL, {number}, NULL) AS {PARTITION}"),
+            *(IMAGE, KEY, AT, f"IF({KEY} IS NULL, {number}, NULL) AS {PARTITION}"),
             *(WEIGHT, f"{row_id} AS {ROW_ID}"),
         )
+
+    @property
+    def merged(self) -> Merged:
+        """What a worker makes of :meth:`changed`."""
+        return Merged(str(self.spec.options["format"]), self.envelope)
 
     @property
     def _settled(self) -> tuple[str, ...]:
@@ -186,10 +190,13 @@ class Merged:
 
     Parameters
     ----------
+    format
+        The name of the table's format.
     envelope
         What is around each document.
     """
 
+    format: str
     envelope: Envelope
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -213,5 +220,5 @@ class Merged:
             )
             for name in (KEY, AT, PARTITION)
         }
-        texts = document_texts(changed)
+        texts = change_format(self.format).change_texts(changed)
         return pa.table({VALUE: self.envelope.around(texts), **beside})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -19,12 +19,14 @@ from arroyo_nb.connectors import (
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.kafka.cluster import Cluster, Described
 from arroyo_nb.kafka.config import Access
-from arroyo_nb.kafka.errors import ErrorSubject, missing_topic
+from arroyo_nb.kafka.errors import ErrorSubject, deleted_topic, missing_topic
 from arroyo_nb.kafka.source_end import fix_end, hold, limit, release
 from arroyo_nb.schema import EPOCH
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
+
+    from arroyo_nb.tape import Chunk
 
 T = TypeVar("T")
 
@@ -255,6 +257,37 @@ class KafkaStream:
         if topic is None:
             return None
         return TopicOffsets(topic.topic_id, self.cluster.ends(topic.partitions))
+
+    def deleted(self, table: str) -> RunProblem:
+        """That the topic that a table read is there no more."""
+        return deleted_topic(self.topic, table)
+
+    def first_rows(
+        self, spec: TableSpec, count: int, check: Callable[[], None]
+    ) -> Iterator[Chunk]:
+        """The oldest rows that are there, bad records left out.
+
+        Raises
+        ------
+        RunProblem
+            When the brokers do not answer.
+        """
+        from arroyo_nb.kafka.peek.first_records import first_rows
+
+        return first_rows(self, spec, count, check)
+
+    def first_payloads(self, count: int) -> Sequence[bytes]:
+        """The values of the oldest records that are there.
+
+        Raises
+        ------
+        RunProblem
+            When the brokers do not answer.
+        """
+        from arroyo_nb.kafka.peek.first_records import first_records
+
+        records = first_records(self, count, lambda: None)
+        return [record.value for record in records if record.value is not None]
 
     def _described(self) -> Described:
         topic = self.cluster.describe_topic()

@@ -14,6 +14,7 @@ from arroyo_nb.connectors import (
     Writer,
 )
 from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.formats import Framing
 from arroyo_nb.kafka.cluster import PATIENT_S, cluster_of
 from arroyo_nb.kafka.config import Access, parse_configs, table_access
 from arroyo_nb.kafka.login import Login
@@ -73,11 +74,10 @@ class KafkaTable(ConnectorBase):
             doc=doc,
             directions=frozenset({Direction.SOURCE, Direction.SINK}),
             options=options,
-            formats=("json", "debezium_json", "raw_string", "raw_bytes"),
+            framings=frozenset({Framing.MESSAGES}),
             elsewhere=elsewhere,
             metadata=METADATA,
             has_event_time=True,
-            payloads=True,
             python_packages=("confluent-kafka",),
             jar_sets=(SPARK_JARS,),
             reading="readStream.kafka, then mapInArrow: records decoded in Python "

@@ -13,7 +13,6 @@ from functools import partial
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.formats import payload_format
-from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
 from arroyo_nb.kafka.config import parse_configs
 from arroyo_nb.kafka.schema_registry import ENDPOINT
 from arroyo_nb.kafka.source import (
@@ -289,24 +288,20 @@ def format_problems(
     spec: TableSpec, direction: Direction
 ) -> Iterator[tuple[str, ArroyoError]]:
     """What is wrong with the format of a table's records."""
-    options = spec.options
-    problem = payload_format(str(options["format"])).payload_problem(spec.record)
+    format_ = payload_format(str(spec.options["format"]))
+    problem = format_.payload_problem(spec.record)
     inferred = direction is Direction.SINK and not spec.physical.names
     if problem is not None and not inferred:
         yield "format", CatalogProblem(problem)
-    if options.get(REGISTRY) and options.get(INCLUDE_SCHEMA):
-        yield (
-            INCLUDE_SCHEMA,
-            CatalogProblem(
-                f"at most one of `{REGISTRY}` and `{INCLUDE_SCHEMA}` may be set"
-            ),
-        )
+    yield from format_.payload_option_problems(spec.options)
 
 
 def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
-    if spec.options.get(REGISTRY) and ENDPOINT not in spec.options:
+    format_ = payload_format(str(spec.options["format"]))
+    registering = format_.registering_option(spec.options)
+    if registering is not None and ENDPOINT not in spec.options:
         yield (
-            REGISTRY,
+            registering,
             CatalogProblem(
                 f"required option '{ENDPOINT}' not set",
                 hint="a sink registers the schema of its records there",

@@ -25,6 +25,7 @@ from arroyo_nb.catalog import (
 )
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import CatalogProblem, PlanProblem
+from arroyo_nb.formats import usual_format
 from arroyo_nb.plan import UPDATING_TTL
 from arroyo_nb.plan import show_statements as answers
 from arroyo_nb.plan.expressions.scope import ErrorCollector, SuppressedError
@@ -298,7 +299,7 @@ class Script:
                 span=span,
                 hint=nearest(name, self.catalog.names)
                 or f"declare it first: CREATE TABLE {name} WITH (connector = '...', "
-                "type = 'sink', format = 'json', ...)",
+                f"type = 'sink', format = '{usual_format()}', ...)",
             )
         table = self.catalog.get(name, span=span)
         self._met(table)

@@ -6,7 +6,7 @@ Spark is asked only where a table has generated columns, for these alone.
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable, View
 from arroyo_nb.connectors import CONNECTORS, Direction, Streaming
@@ -86,10 +86,7 @@ def _chunks(
     spec = table.spec.resolved()
     connector = CONNECTORS.get(table.connector)
     if isinstance(connector, Streaming):
-        from arroyo_nb.kafka.peek.first_records import first_rows
-
-        stream: Any = connector.stream(spec)
-        return first_rows(stream, spec, count, check)
+        return connector.stream(spec).first_rows(spec, count, check)
     return connector.recorder(spec).chunks(None)
 
 

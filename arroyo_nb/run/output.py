@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-    from arroyo_nb.run.sources.stream import StreamReader
+    from arroyo_nb.run.sources.reader import StreamedReader
     from arroyo_nb.spark.state_config import StateConfig
 
 HANG_LOOK_S = 1.0
@@ -311,7 +311,7 @@ class Output:
         self._look_whether_busy()
         return bool(news)
 
-    def size_batches(self, topics: Sequence[StreamReader]) -> None:
+    def size_batches(self, topics: Sequence[StreamedReader]) -> None:
         """Have batches read as many records of topics as they can in a bounded time; on
         the worker, after each :meth:`poll`."""
         progress = self.observation.progress
@@ -328,7 +328,7 @@ class Output:
             for topic in topics:
                 topic.limit(self._query, size.records)
 
-    def end_topics(self, topics: Sequence[StreamReader]) -> None:
+    def end_topics(self, topics: Sequence[StreamedReader]) -> None:
         """Have it read topics to their ends and no further; on the worker, with each
         :meth:`poll`, until it has come to that.
 
@@ -375,7 +375,7 @@ class Output:
         worker."""
         return self._query is None or has_ended(self._query)
 
-    def stop(self, topics: Sequence[StreamReader] = ()) -> None:
+    def stop(self, topics: Sequence[StreamedReader] = ()) -> None:
         """End the query and its writer; on the worker, harmless twice.
 
         Parameters
@@ -424,8 +424,8 @@ class Output:
             writer = CONNECTORS.get(table.connector).writer(spec, state)
             return Tee(writer, self.preview) if self.preview is not None else writer
         if self._printed:
-            name = "debezium_json" if nodes.is_updating(self.sink) else "json"
-            return print_rows(self.sink.schema, {"format": name})
+            is_updating = nodes.is_updating(self.sink)
+            return print_rows(self.sink.schema, updating=is_updating)
         assert self.preview is not None
         return self.preview
 
@@ -444,7 +444,7 @@ class Output:
         )
 
 
-def _release(query: StreamingQuery, topics: Sequence[StreamReader]) -> None:
+def _release(query: StreamingQuery, topics: Sequence[StreamedReader]) -> None:
     for topic in topics:
         topic.release(query)
 

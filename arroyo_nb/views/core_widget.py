@@ -12,7 +12,8 @@ from typing import Any
 
 import ipywidgets
 
-from arroyo_nb.views.panel import TABS, style
+from arroyo_nb.views.panel import style
+from arroyo_nb.views.sections import sides
 
 # ipywidgets marks its elements so when the kernel is restarted; nothing is sent then.
 LOST = (
@@ -23,7 +24,7 @@ LOST = (
 )
 
 KEYS = ("pause", "resume", "step", "stop")
-SIDES = tuple(view.value for view in TABS)
+SIDES = sides()
 """Buttons that only some runs have."""
 
 

@@ -21,8 +21,8 @@ from arroyo_nb.views.formatting import (
     pace,
     plain,
 )
-from arroyo_nb.views.panel import glyph
 from arroyo_nb.views.rows import WIDE_RECORDS, are_wide
+from arroyo_nb.views.summary import glyph
 from arroyo_nb.views.truncation_notes import MOST_COLUMNS, late_count
 
 if TYPE_CHECKING:

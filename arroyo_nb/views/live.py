@@ -23,7 +23,8 @@ from uuid import uuid4
 
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views import static_html
-from arroyo_nb.views.panel import MOST_ROWS, TABS, PanelView, body
+from arroyo_nb.views.panel import MOST_ROWS, body
+from arroyo_nb.views.sections import sides
 
 LOG = logging.getLogger("arroyo_nb")
 LOG.addHandler(logging.NullHandler())
@@ -114,7 +115,7 @@ class Display(Protocol):
 class PanelOptions:
     """What the cell asked to see: a view, how many rows, the plan's text."""
 
-    view: PanelView | None = None
+    view: str | None = None
     rows: int = MOST_ROWS
     plan: str = ""
 
@@ -214,13 +215,11 @@ class Panel:
         self._seen_s = time.monotonic()
         if (act := ACTS.get(name)) is not None:
             act(self._run)
-        elif name in _TABS:
+        elif name in sides():
             with self._lock:
-                self._wish = replace(self._wish, view=_TABS[name])
+                self._wish = replace(self._wish, view=name)
             self.refresh()
 
-
-_TABS = {view.value: view for view in TABS}
 
 NOTHING: Data = {"text/html": "", "text/plain": ""}
 

@@ -6,41 +6,32 @@ The same snapshot gives the same text, so an unchanged frame need not be sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from enum import Enum
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
-from arroyo_nb.run.observe.snapshot import RunState, Snapshot
-from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.caption import lesson
-from arroyo_nb.views.changelog import changelog
 from arroyo_nb.views.formatting import (
     NAME_CHARS,
-    clock,
-    count,
     duration,
     escaped,
     lines,
     pace,
 )
-from arroyo_nb.views.rows import fitted, table
+from arroyo_nb.views.rows import fitted
+from arroyo_nb.views.sections import View, sides, views, views_of
 from arroyo_nb.views.sources import listed
-from arroyo_nb.views.timeline import timeline
+from arroyo_nb.views.summary import glyph, state_word, told
 from arroyo_nb.views.truncation_notes import (
     CUT_CHARS,
     MOST_COLUMNS,
-    dropped_rows,
     late_count,
     not_written,
     outputs_left_out,
     trace_left_out,
-    windows_left_out,
 )
-from arroyo_nb.views.watermark import strip
 
 MOST_BYTES = 250_000
 """A frame above this has its rows halved until it fits."""
@@ -51,30 +42,11 @@ MOST_CELLS = 2_000
 MOST_ROWS = 20
 NOTE_CHARS, ERROR_CHARS, PLAN_CHARS = 300, 6_000, 40_000
 
-GLYPHS = {
-    RunState.STARTING: "◌",
-    RunState.RUNNING: "●",
-    RunState.FINISHED: "✓",
-    RunState.STOPPED: "■",
-    RunState.FAILED: "✕",
-}
-
-
-class PanelView(Enum):
-    """What a panel shows between its head and its last sentence."""
-
-    TABLE = "table"
-    CHANGELOG = "changelog"
-    WINDOWS = "windows"
-    WATERMARK = "watermark"
-    PLAN = "plan"
-    ALL = "all"
-
 
 def frame(
     snapshot: Snapshot,
     *,
-    view: PanelView | None = None,
+    view: str | None = None,
     plan: str = "",
     rows: int = MOST_ROWS,
 ) -> str:
@@ -98,15 +70,14 @@ def frame(
 def style() -> str:
     """The panel's style sheet."""
     static = files("arroyo_nb.views") / "static"
-    return "".join(
-        (static / f"{name}.css").read_text("utf-8") for name in ("picture", "panel")
-    )
+    sheets = ((static / f"{n}.css").read_text("utf-8") for n in ("picture", "panel"))
+    return "".join((*sheets, *(view.style for view in views())))
 
 
 def body(
     snapshot: Snapshot,
     *,
-    view: PanelView | None = None,
+    view: str | None = None,
     plan: str = "",
     rows: int = MOST_ROWS,
     keys: bool = False,
@@ -115,47 +86,29 @@ def body(
 
     ``keys`` adds the buttons, for a page that listens to them.
     """
-    snapshot, views = fitted(snapshot), _views(view, snapshot)
+    snapshot, shown = fitted(snapshot), views_of(view, snapshot)
+    lists_rows = any(view.lists_rows for view in shown)
     rows = min(rows, MOST_CELLS // max(len(snapshot.columns[:MOST_COLUMNS]), 1))
     while True:
         cut = replace(
             snapshot, rows=snapshot.rows[:rows], changes=snapshot.changes[:rows]
         )
-        drawn = _tabs(views, snapshot) if keys else ""
-        drawn += "".join(SECTIONS[v](cut, plan) for v in views)
-        made = _wrapped(cut, drawn, keys=keys, with_table=PanelView.TABLE in views)
+        drawn = _tabs(shown, snapshot) if keys else ""
+        drawn += "".join(v.live(cut, plan) for v in shown)
+        made = _wrapped(cut, drawn, keys=keys, with_table=lists_rows)
         if len(made.encode()) <= MOST_BYTES or rows == 0:
             return made
         rows //= 2
 
 
-def _views(view: PanelView | None, snapshot: Snapshot) -> tuple[PanelView, ...]:
-    if view is PanelView.ALL:
-        return (
-            PanelView.WINDOWS,
-            PanelView.WATERMARK,
-            PanelView.TABLE,
-            PanelView.CHANGELOG,
-            PanelView.PLAN,
-        )
-    if view is not None:
-        return (view,)
-    if snapshot.updating:
-        return (PanelView.TABLE,)
-    return (
-        PanelView.WINDOWS if snapshot.windowed else PanelView.WATERMARK,
-        PanelView.TABLE,
-    )
-
-
-def _tabs(views: tuple[PanelView, ...], snapshot: Snapshot) -> str:
+def _tabs(shown: tuple[View, ...], snapshot: Snapshot) -> str:
     """The two sides of an updating result; the page says which one it wants."""
-    if not snapshot.updating or len(views) != 1 or views[0] not in TABS:
+    if not snapshot.updating or len(shown) != 1 or not shown[0].is_side:
         return ""
     made = "".join(
-        f'<button type="button" data-do="{view.value}" '
-        f'aria-pressed="{str(view is views[0]).lower()}">{view.value.title()}</button>'
-        for view in TABS
+        f'<button type="button" data-do="{name}" '
+        f'aria-pressed="{str(name == shown[0].name).lower()}">{name.title()}</button>'
+        for name in sides()
     )
     return f'<nav class="tabs">{made}</nav>'
 
@@ -183,32 +136,6 @@ def _wrapped(snapshot: Snapshot, drawn: str, *, keys: bool, with_table: bool) ->
     )
 
 
-def told(snapshot: Snapshot) -> str:
-    """The run in one line, for who listens instead of looking."""
-    parts = [
-        f"{snapshot.name} {_word(snapshot)}",
-        f"{count(snapshot.rows_in, 'row')} in",
-        came_out(snapshot),
-    ]
-    if snapshot.late_rows:
-        parts.append(f"{late_count(snapshot)} late")
-    if dropped := dropped_rows(snapshot):
-        parts.append(f"{count(dropped)} dropped")
-    if snapshot.watermark is not None and snapshot.watermark < END_OF_TIME:
-        parts.append(f"watermark {clock(snapshot.watermark)}")
-    return ", ".join(parts)
-
-
-def came_out(snapshot: Snapshot) -> str:
-    """How much has come out of it, in words."""
-    if not snapshot.updating:
-        return f"{count(snapshot.rows_out, 'row')} out"
-    changes = f"{count(snapshot.rows_out, 'change')} out"
-    if snapshot.result_rows is None:
-        return changes
-    return f"{changes}, {count(snapshot.result_rows, 'row')}"
-
-
 def _head(snapshot: Snapshot, *, keys: bool) -> str:
     numbers = "".join(_numbers(snapshot))
     return (
@@ -220,21 +147,11 @@ def _head(snapshot: Snapshot, *, keys: bool) -> str:
 
 def _state(snapshot: Snapshot) -> str:
     """Glyph, colour and word: the state is never told by colour alone."""
-    word = _word(snapshot)
+    word = state_word(snapshot)
     return (
         f'<span class="state {word}"><i aria-hidden="true">{glyph(snapshot)}</i>'
         f"{word}</span>"
     )
-
-
-def _word(snapshot: Snapshot) -> str:
-    waits = snapshot.paused and not snapshot.state.ended
-    return "paused" if waits else snapshot.state.value
-
-
-def glyph(snapshot: Snapshot) -> str:
-    """The sign of the state."""
-    return "‖" if _word(snapshot) == "paused" else GLYPHS[snapshot.state]
 
 
 def _keys(snapshot: Snapshot) -> str:
@@ -278,33 +195,3 @@ def _came_out(snapshot: Snapshot) -> list[str]:
     rows = snapshot.result_rows
     there = [] if rows is None else [f"<b>{rows:,}</b> rows"]
     return [f"<b>{snapshot.rows_out:,}</b> changes", *there]
-
-
-def _windows(snapshot: Snapshot, _: str) -> str:
-    if not snapshot.windowed:
-        return '<p class="soft">This query has no window.</p>'
-    if (drawn := timeline(snapshot)) is None:
-        return '<p class="soft">No window yet: the first row opens one.</p>'
-    hidden, late = drawn.hidden_windows, drawn.hidden_late
-    caption = windows_left_out(snapshot, hidden, late=late, columns=drawn.columns)
-    above = f'<p class="soft">{escaped(caption, 200)}</p>' if caption else ""
-    return above + drawn.svg
-
-
-def _watermark(snapshot: Snapshot, _: str) -> str:
-    return strip(snapshot) or '<p class="soft">No event time seen yet.</p>'
-
-
-def _plan(_: Snapshot, plan: str) -> str:
-    return f'<pre class="plan">{lines(plan, PLAN_CHARS)}</pre>' if plan else ""
-
-
-TABS = (PanelView.TABLE, PanelView.CHANGELOG)
-
-SECTIONS: dict[PanelView, Callable[[Snapshot, str], Any]] = {
-    PanelView.TABLE: table,
-    PanelView.CHANGELOG: changelog,
-    PanelView.WINDOWS: _windows,
-    PanelView.WATERMARK: _watermark,
-    PanelView.PLAN: _plan,
-}

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views.formatting import CELL_CHARS, column, escaped
-from arroyo_nb.views.no_rows import why_no_row
-from arroyo_nb.views.truncation_notes import CUT_CHARS, MOST_COLUMNS, rows_left_out
+from arroyo_nb.views.formatting import column, escaped
+from arroyo_nb.views.truncation_notes import MOST_COLUMNS
 
 ROOM_CHARS = 110
 """Characters for which a panel beside an open side bar has room, those between columns
@@ -86,28 +85,6 @@ def _name_style(name: str) -> str:
     return "min-width:16em" if len(name) > NAME_LINE_CHARS else "white-space:nowrap"
 
 
-def table(snapshot: Snapshot, _: str = "") -> str:
-    """The table, and what it leaves out."""
-    snapshot = fitted(snapshot)
-    if not snapshot.rows:
-        said = rows_left_out(snapshot) or why_no_row(snapshot)
-        return f'<p class="soft">{escaped(said, CUT_CHARS)}</p>'
-    names, numeric = snapshot.columns[:MOST_COLUMNS], numeric_columns(snapshot)
-    records = list(zip(*cell_texts(snapshot), strict=True))
-    if is_wide(snapshot):
-        made = sideways(names, [list(map(value, record)) for record in records])
-    else:
-        rows = "".join(_row(record, numeric) for record in records)
-        made = (
-            f"<table><thead><tr>{header(names, numeric)}</tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-        )
-    said = rows_left_out(snapshot)
-    return f'<div class="rows" data-key="rows">{made}</div>' + (
-        f'<p class="soft">{escaped(said, CUT_CHARS)}</p>' if said else ""
-    )
-
-
 def header(names: Iterable[str], numeric: Iterable[bool]) -> str:
     """The cells of a table's head."""
     return "".join(
@@ -133,22 +110,9 @@ def cell_texts(snapshot: Snapshot) -> list[list[str | None]]:
     return [column([row[i] for row in snapshot.rows]) for i in shown]
 
 
-def _row(cells: Sequence[str | None], numeric: Sequence[bool]) -> str:
-    made = "".join(_cell(c, right) for c, right in zip(cells, numeric, strict=True))
-    return f"<tr>{made}</tr>"
-
-
 def value(text: str | None) -> str:
     """A value inside a cell."""
     return '<span class="null">NULL</span>' if text is None else escaped(text)
-
-
-def _cell(text: str | None, right: bool) -> str:
-    look = "r" if right else "long" if is_long(text) else ""
-    look = f' class="{look}"' if look else ""
-    is_cut = text is not None and len(text) > CELL_CHARS
-    title = f' title="{escaped(text or "", 300)}"' if is_cut else ""
-    return f"<td{look}{title}>{value(text)}</td>"
 
 
 def is_long(text: str | None) -> bool:

@@ -8,40 +8,26 @@ Notebook need and all others may drop.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.axis import END_OF_TIME
 from arroyo_nb.views.caption import lesson
-from arroyo_nb.views.changelog import LEGEND, SIGNS, shown_changes
 from arroyo_nb.views.formatting import NAME_CHARS, count, escaped, instant, lines, plain
-from arroyo_nb.views.no_rows import why_no_row
-from arroyo_nb.views.panel import (
-    ERROR_CHARS,
-    NOTE_CHARS,
-    PLAN_CHARS,
-    PanelView,
-    came_out,
-    glyph,
-    told,
-)
+from arroyo_nb.views.inert import SOFT
+from arroyo_nb.views.panel import ERROR_CHARS, NOTE_CHARS
 from arroyo_nb.views.rows import (
     cell_texts,
     fitted,
-    is_long,
     is_wide,
     numeric_columns,
-    sideways,
 )
+from arroyo_nb.views.sections import views_of
 from arroyo_nb.views.sources import BAD_CHARS, behind, unread
-from arroyo_nb.views.timeline import timeline
+from arroyo_nb.views.summary import came_out, glyph, told
 from arroyo_nb.views.truncation_notes import (
     CUT_CHARS,
-    MOST_COLUMNS,
     bad_sample,
     dropped_rows,
     late_count,
@@ -50,9 +36,7 @@ from arroyo_nb.views.truncation_notes import (
     rows_left_out,
     rows_not_listed,
     trace_left_out,
-    windows_left_out,
 )
-from arroyo_nb.views.watermark import strip
 
 MOST_BYTES = 60_000
 """What a live cell adds to a saved notebook at most, whatever the run's length."""
@@ -60,22 +44,18 @@ MOST_BYTES = 60_000
 TEXT_COLUMN_CHARS = 40
 
 BOX = "border:1px solid #8886;border-radius:6px;padding:8px 14px;max-width:932px"
-CELL = "padding:2px 12px 2px 0;white-space:nowrap;text-align:"
-BROKEN = "white-space:normal;overflow-wrap:anywhere"
-WIDE_CELL = f"padding:2px 12px 2px 0;text-align:left;vertical-align:top;{BROKEN}"
 # A widget that is there has elements in it; the message that there is none has not.
 WIDGET_LOST = (
     ".jp-OutputArea-child:has(+ .jp-OutputArea-child .%s) "
     "> .jupyter-widgets:not(:has(*)) { display: none }"
 )
-SOFT = "opacity:.75;margin:4px 0"
 
 
 def bundle(
     snapshot: Snapshot,
     *,
     marker: str = "",
-    view: PanelView | None = None,
+    view: str | None = None,
     plan: str = "",
 ) -> dict[str, str]:
     """The MIME bundle to display: ``text/html`` and ``text/plain``.
@@ -116,8 +96,7 @@ def text(snapshot: Snapshot) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _left_out(snapshot: Snapshot, view: PanelView | None = None) -> list[str]:
-    listed = view in (None, PanelView.TABLE, PanelView.ALL)
+def _left_out(snapshot: Snapshot, *, listed: bool = True) -> list[str]:
     rows = rows_left_out if listed else rows_not_listed
     told = (not_written, rows, outputs_left_out, trace_left_out)
     said = [said for tell in told if (said := tell(snapshot))]
@@ -167,16 +146,18 @@ def _why(snapshot: Snapshot) -> str:
     return plain("; ".join(parts), NOTE_CHARS + 120)
 
 
-def _html(snapshot: Snapshot, marker: str, view: PanelView | None, plan: str) -> str:
-    listed = view in (None, PanelView.TABLE, PanelView.ALL)
+def _html(snapshot: Snapshot, marker: str, view: str | None, plan: str) -> str:
+    views = views_of(view, snapshot, static=True)
+    listed = any(view.lists_rows for view in views)
+    asked = view is not None
     said = lesson(snapshot, beside_table=listed)
     parts = (
         _head(snapshot),
         _error(snapshot),
-        *_views(snapshot, view, plan),
+        *(view.static(snapshot, plan, asked=asked) for view in views),
         *(
             f'<p style="{SOFT}">{escaped(said, CUT_CHARS)}</p>'
-            for said in _left_out(snapshot, view)
+            for said in _left_out(snapshot, listed=listed)
         ),
         *(f"<p>{escaped(note, CUT_CHARS)}</p>" for note in _source_notes(snapshot)),
         _bad(snapshot),
@@ -186,34 +167,6 @@ def _html(snapshot: Snapshot, marker: str, view: PanelView | None, plan: str) ->
     name = f' class="{escaped(marker)}"' if marker else ""
     style = f"<style>{WIDGET_LOST % escaped(marker)}</style>" if marker else ""
     return f'<div{name} style="{BOX}">{style}{"".join(parts)}</div>'
-
-
-def _views(snapshot: Snapshot, view: PanelView | None, plan: str) -> tuple[str, ...]:
-    """The parts between the head and the last sentences."""
-    listed = _changes(snapshot, unfolded=view is not None)
-    shown = f'<pre style="white-space:pre-wrap">{lines(plan, PLAN_CHARS)}</pre>' * bool(
-        plan
-    )
-    match view:
-        case PanelView.TABLE:
-            return (_table(snapshot),)
-        case PanelView.CHANGELOG:
-            return (listed,)
-        case PanelView.WINDOWS:
-            return (_windows(snapshot),)
-        case PanelView.WATERMARK:
-            return (_watermark(snapshot),)
-        case PanelView.PLAN:
-            return (shown,)
-        case PanelView.ALL:
-            both = (_windows(snapshot), _watermark(snapshot))
-            return (*both, _table(snapshot), listed, shown)
-        case None:
-            picture = _windows(snapshot)
-            # As in the live panel: a result that is never final waits for no watermark.
-            if not picture and not snapshot.updating:
-                picture = _watermark(snapshot)
-            return (picture, _table(snapshot), _changes(snapshot))
 
 
 def _head(snapshot: Snapshot) -> str:
@@ -242,95 +195,6 @@ def _error(snapshot: Snapshot) -> str:
         return ""
     style = "white-space:pre-wrap;border-left:4px solid #cf222e;padding:4px 10px"
     return f'<pre style="{style}">{lines(snapshot.error, ERROR_CHARS)}</pre>'
-
-
-def _windows(snapshot: Snapshot) -> str:
-    windows = timeline(snapshot)
-    if windows is None:
-        return ""
-    hidden, late = windows.hidden_windows, windows.hidden_late
-    caption = windows_left_out(snapshot, hidden, late=late, columns=windows.columns)
-    above = f'<p style="{SOFT}">{escaped(caption, 200)}</p>' if caption else ""
-    return above + _image(snapshot, windows.svg, "windows on event time")
-
-
-def _watermark(snapshot: Snapshot) -> str:
-    drawn = strip(snapshot)
-    return _image(snapshot, drawn, "watermark") if drawn else ""
-
-
-def _image(snapshot: Snapshot, drawn: str, what: str) -> str:
-    inside = drawn.replace("<defs/>", f"<style>{_style()}</style>", 1)
-    data = b64encode(inside.encode()).decode()
-    return (
-        f'<img alt="{what}: {escaped(told(snapshot), 300)}" width="880" '
-        f'style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
-    )
-
-
-@cache
-def _style() -> str:
-    """The style sheet of the pictures, as a drawing of its own carries it."""
-    sheet = files("arroyo_nb.views") / "static" / "picture.css"
-    return sheet.read_text("utf-8").replace("<", "").strip()
-
-
-def _table(snapshot: Snapshot) -> str:
-    if not snapshot.rows:
-        said = "" if rows_left_out(snapshot) else why_no_row(snapshot)
-        return f'<p style="{SOFT}">{escaped(said, 600)}</p>' if said else ""
-    if is_wide(snapshot):
-        records = zip(*cell_texts(snapshot), strict=True)
-        cells = [list(map(_shown, record)) for record in records]
-        return sideways(snapshot.columns[:MOST_COLUMNS], cells, style=WIDE_CELL)
-    numeric = numeric_columns(snapshot)
-    aligned = [CELL + ("right" if right else "left") for right in numeric]
-    head = "".join(
-        f'<th style="{style}">{escaped(name)}</th>'
-        for name, style in zip(snapshot.columns, aligned, strict=False)
-    )
-    rows = "".join(
-        "<tr>" + "".join(map(_cell, row, aligned)) + "</tr>"
-        for row in zip(*cell_texts(snapshot), strict=True)
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _cell(text: str | None, style: str) -> str:
-    if is_long(text):
-        style += f";{BROKEN}"
-    return f'<td style="{style}">{_shown(text)}</td>'
-
-
-def _shown(text: str | None) -> str:
-    return "<em>NULL</em>" if text is None else escaped(text)
-
-
-def _changes(snapshot: Snapshot, *, unfolded: bool = False) -> str:
-    """The newest changes of a result, in one line each."""
-    if not snapshot.changes or not (snapshot.updating or unfolded):
-        return ""
-    folded = "" if not unfolded else " open"
-    return (
-        f'<details{folded}><summary style="{SOFT}">the newest of '
-        f"{count(snapshot.rows_out, 'change')}</summary>{_changes_table(snapshot)}"
-        f'<p style="{SOFT}">{LEGEND}</p></details>'
-    )
-
-
-def _changes_table(snapshot: Snapshot) -> str:
-    signs = [f"<b>{SIGNS[change.op][0]}</b>" for change in snapshot.changes]
-    cells = shown_changes(snapshot, _shown)
-    if is_wide(snapshot):
-        names = snapshot.columns[:MOST_COLUMNS]
-        return sideways(names, cells, signs, style=WIDE_CELL)
-    style = f"{CELL}left"
-    rows = (
-        "".join(f'<td style="{style}">{cell}</td>' for cell in (sign, *change))
-        for sign, change in zip(signs, cells, strict=True)
-    )
-    lines = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><tbody>{lines}</tbody></table>"
 
 
 def _text_table(snapshot: Snapshot) -> list[str]:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arroyo_nb.formats import FORMATS
 from arroyo_nb.formats.json.encode import json_column
 from arroyo_nb.schema import (
     BIGINT,
@@ -161,11 +160,6 @@ def test_a_schema_without_columns_is_an_empty_object(engine):
         return frame.toArrow().column("value").to_pylist()
 
     assert engine.worker.call(run) == ["{}"]
-
-
-def test_the_encoder_is_no_format_of_its_own():
-    names = ("debezium_json", "json", "parquet", "raw_bytes", "raw_string")
-    assert FORMATS.names == names
 
 
 def test_arrow_agrees_on_the_column_type(engine):

@@ -11,7 +11,6 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.session import Session
 from arroyo_nb.tape.format import Tape
 from arroyo_nb.views import panel, static_html
-from arroyo_nb.views.panel import PanelView
 
 MANY = """
 CREATE TABLE many WITH (connector = 'impulse', event_rate = '100000',
@@ -203,7 +202,7 @@ def test_no_header_shows_a_name_that_the_author_did_not_type(session, grouped):
     snapshot = run.snapshot(5)
     assert snapshot.columns == ("carrier", *items)
     pictures = (
-        panel.body(snapshot, view=PanelView.ALL),
+        panel.body(snapshot, view="all"),
         *static_html.bundle(snapshot).values(),
     )
     for picture in filter(None, pictures):

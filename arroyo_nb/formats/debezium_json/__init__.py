@@ -9,12 +9,11 @@ its timestamps in the unit of their columns: ``TIMESTAMP(3)`` is what is written
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.changelog import ROW_ID, WEIGHT
-from arroyo_nb.formats import Decoder, PayloadDecoder
+from arroyo_nb.formats import IMAGE, Decoder, Framing, PayloadDecoder, PayloadWriter
 from arroyo_nb.formats.debezium_json.documents import (
     DocumentDecoder,
     DocumentPayloads,
@@ -27,27 +26,21 @@ from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from arroyo_nb.codecs.sql_decoder import SqlDecoder
-
-ROW = "row"
-"""What the JSON text of a row is called on its way into a document."""
 
 _DEFAULTS = {TIMESTAMP_FORMAT: "unix_millis", DECIMAL_ENCODING: "bytes"}
 
 
-class DebeziumJsonFormat:
-    """The format."""
+class DebeziumJsonFormat(JsonFormat):
+    """The format: what it does not say itself is as of ``json``."""
 
     name = "debezium_json"
     doc = "changes of rows, one JSON object with before, after and op a record"
+    framings = frozenset({Framing.LINES, Framing.MESSAGES})
     updating = True
-    by_name = True
     options = tuple(replace(o, default=_DEFAULTS[o.name]) for o in JsonFormat.options)
-    # A schema that lies beside the document is found, and passed over, without being
-    # told of.
-    payload_options = JsonFormat.payload_options
 
     def decoder(
         self,
@@ -60,10 +53,32 @@ class DebeziumJsonFormat:
         rows = _rows(schema, options, primary_key)
         return DocumentDecoder(rows, drop=options.get("bad_data") == "drop")
 
-    def payload_problem(self, schema: Schema) -> str | None:  # noqa: ARG002
-        """None: a row has any columns."""
-        return None
+    def envelope(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        register: Callable[[Mapping[str, Any]], int],
+    ) -> tuple[bytes, bytes]:
+        """As of ``json``, of the document's schema."""
+        from arroyo_nb.formats.json.schema_export import changed
 
+        return super().envelope(changed(schema), options, register)
+
+    def payload_writer(
+        self,
+        table: str,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        *,
+        read: bool,
+    ) -> PayloadWriter:
+        """Writes documents: each row is created."""
+        from arroyo_nb.formats.debezium_json.payload_writer import DeclaredDocuments
+
+        return DeclaredDocuments(table, schema, options, read=read)
+
+    # A schema that lies beside the document is found, and passed over, without being
+    # told of.
     def payload_decoder(
         self,
         schema: Schema,
@@ -89,6 +104,22 @@ class DebeziumJsonFormat:
 
         return F.expr(created_sql(schema, options)).alias("value")
 
+    def image(self, schema: Schema, options: Mapping[str, OptionValue]) -> str:
+        """The JSON text of a row."""
+        return json_sql(schema, options)
+
+    def change_texts(self, changes: pa.Table) -> pa.ChunkedArray:
+        """The text of each document."""
+        import pyarrow.compute as pc
+
+        before, after = (
+            pc.fill_null(pc.struct_field(changes[row], IMAGE), "null")
+            for row in ("before", "after")
+        )
+        op = changes["op"]
+        parts = ('{"before":', before, ',"after":', after, ',"op":"', op, '"}')
+        return pc.binary_join_element_wise(*parts, "")
+
 
 def _rows(
     schema: Schema, options: Mapping[str, OptionValue], primary_key: tuple[str, ...]
@@ -102,42 +133,6 @@ def created_sql(schema: Schema, options: Mapping[str, object]) -> str:
     """What :meth:`DebeziumJsonFormat.encoded` evaluates, as Spark SQL."""
     row = json_sql(schema, options)
     return f"""concat('{{"before":null,"after":', {row}, ',"op":"c"}}')"""
-
-
-def changes_as_text(
-    batch: DataFrame, schema: Schema, options: Mapping[str, object]
-) -> pa.ChunkedArray:
-    """One document for each row that a micro-batch changes; one action.
-
-    Parameters
-    ----------
-    batch
-        The columns of ``schema``, the weight and the row's id.
-    """
-    from arroyo_nb.changelog.debezium import documents
-
-    row = f"{json_sql(schema, options)} AS {ROW}"
-    found = documents(batch.selectExpr(row, WEIGHT, ROW_ID).toArrow())
-    return document_texts(found)
-
-
-def document_texts(found: pa.Table) -> pa.ChunkedArray:
-    """The text of each of the documents.
-
-    Parameters
-    ----------
-    found
-        As :func:`arroyo_nb.changelog.debezium.documents` gives them; the images have
-        the JSON text of their row as :data:`ROW`.
-    """
-    import pyarrow.compute as pc
-
-    before, after = (
-        pc.fill_null(pc.struct_field(found[image], ROW), "null")
-        for image in ("before", "after")
-    )
-    parts = ('{"before":', before, ',"after":', after, ',"op":"', found["op"], '"}')
-    return pc.binary_join_element_wise(*parts, "")
 
 
 FORMAT = DebeziumJsonFormat()

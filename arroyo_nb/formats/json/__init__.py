@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.formats import PayloadDecoder
+from arroyo_nb.errors import ArroyoError, CatalogProblem
+from arroyo_nb.formats import (
+    Decoder,
+    FormatBase,
+    Framing,
+    PayloadDecoder,
+    PayloadWriter,
+)
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, json_column
 from arroyo_nb.formats.json.lines import LineDecoder
 from arroyo_nb.formats.json.strict import RecordReader
@@ -21,15 +29,21 @@ if TYPE_CHECKING:
 
 REGISTRY, INCLUDE_SCHEMA = "json.confluent_schema_registry", "json.include_schema"
 
+PREFIX_BYTES = 5
+"""What the schema registry's clients put before a payload: a zero, then the number of
+its schema in four bytes."""
 
-class JsonFormat:
+
+class JsonFormat(FormatBase):
     """The format."""
 
     name = "json"
     doc = "one JSON object a record"
-    updating = False
+    framings = frozenset({Framing.LINES, Framing.MESSAGES, Framing.VALUES})
+    usual = True
     by_name = True
-    options = (
+    extension = "json"
+    options: tuple[Option, ...] = (
         Option(
             "json.timestamp_format",
             OptionKind.ENUM,
@@ -69,15 +83,57 @@ class JsonFormat:
         options: Mapping[str, OptionValue],
         event_time: str | None,
         primary_key: tuple[str, ...] = (),  # noqa: ARG002
-    ) -> LineDecoder:
+    ) -> Decoder:
         """A reader of JSON lines."""
         given = (schema, event_time, decimals(options))
         drop = options.get("bad_data") == "drop"
         return LineDecoder(BlockReader(*given), RecordReader(*given), drop=drop)
 
-    def payload_problem(self, schema: Schema) -> str | None:  # noqa: ARG002
-        """None: an object has any columns."""
-        return None
+    def payload_option_problems(
+        self, options: Mapping[str, OptionValue]
+    ) -> Iterable[tuple[str, ArroyoError]]:
+        """That a record would begin in two ways."""
+        if options.get(REGISTRY) and options.get(INCLUDE_SCHEMA):
+            yield (
+                INCLUDE_SCHEMA,
+                CatalogProblem(
+                    f"at most one of `{REGISTRY}` and `{INCLUDE_SCHEMA}` may be set"
+                ),
+            )
+
+    def registering_option(self, options: Mapping[str, OptionValue]) -> str | None:
+        """The option that has a record start with the number of its schema."""
+        return REGISTRY if options.get(REGISTRY) else None
+
+    def envelope(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        register: Callable[[Mapping[str, Any]], int],
+    ) -> tuple[bytes, bytes]:
+        """The schema, or its number, as the options say."""
+        from arroyo_nb.formats.json.schema_export import connect_schema, json_schema
+
+        if options.get(INCLUDE_SCHEMA):
+            text = json.dumps(connect_schema(schema, options), ensure_ascii=False)
+            return f'{{"schema":{text},"payload":'.encode(), b"}"
+        if options.get(REGISTRY):
+            number = register(json_schema(schema, options))
+            return b"\0" + number.to_bytes(PREFIX_BYTES - 1, "big"), b""
+        return b"", b""
+
+    def payload_writer(
+        self,
+        table: str,
+        schema: Schema,
+        options: Mapping[str, OptionValue],
+        *,
+        read: bool,
+    ) -> PayloadWriter:
+        """Writes JSON objects."""
+        from arroyo_nb.formats.json.payload_writer import DeclaredPayloads
+
+        return DeclaredPayloads(table, schema, options, read=read)
 
     def payload_decoder(
         self,

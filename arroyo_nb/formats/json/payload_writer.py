@@ -22,30 +22,27 @@ from functools import partial
 from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
+from arroyo_nb.codecs.declared_rows import DeclaredRows, Row
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats.json import INCLUDE_SCHEMA, REGISTRY
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, TIMESTAMP_FORMAT
 from arroyo_nb.formats.json.strict import UNIT_NS, BadRecord, compact, parse
-from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import (
     EPOCH,
+    JSON,
     MICROSECOND,
     Decimal,
-    Field,
     ListOf,
     Primitive,
     Schema,
     StructOf,
     Timestamp,
     Type,
-    arrow_type,
 )
 from arroyo_nb.with_options import OptionValue
 
 Write: TypeAlias = Callable[[Any], str]
 """The JSON text of a value that is not NULL."""
-
-Row: TypeAlias = Mapping[str, Any]
 
 _ESCAPED = re.compile(r"\\(?:u(00[01][0-9a-f])|.)")
 """What stands for a character of a JSON text, and which control character it is."""
@@ -61,7 +58,7 @@ class DeclaredPayloads:
     schema
         The columns of a record.
     options
-        Those of the table, ``format`` among them.
+        Those of the table.
     read
         Whether the table is a source: a time that is a number then has the unit that
         its column has for whoever reads it, and else milliseconds.
@@ -86,16 +83,14 @@ class DeclaredPayloads:
                     f"rows cannot be emitted to '{table}': records with '{name}' are "
                     "only read"
                 )
-        self._table = table
-        self._schema = schema
-        self._format = str(options["format"])
+        self._rows = DeclaredRows(table, schema, _adapted)
         writers = _Writers(options, read=read)
-        self._writers = [(f, writers.of(f.type)) for f in schema]
+        self._writers = [writers.of(field.type) for field in schema]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns."""
-        return self._schema.names
+        return self._rows.names
 
     def __call__(self, rows: Sequence[Row]) -> list[bytes]:
         """The payloads of some rows.
@@ -105,53 +100,26 @@ class DeclaredPayloads:
         RunProblem
             When a row has another column, or a value that its column does not take.
         """
-        for row in rows:
-            if not isinstance(row, Mapping):
-                raise RunProblem(
-                    f"a value of type {type(row).__name__} is not a row of "
-                    f"'{self._table}'",
-                    hint=f"emit mappings, as in {{'{self.names[0]}': ...}}, or tuples; "
-                    "texts and bytes are sent as they are",
-                )
-            for name in row.keys() - {*self.names}:
-                raise RunProblem(
-                    f"the table '{self._table}' has no column '{name}' to be written",
-                    hint=did_you_mean(str(name), self.names),
-                )
-        columns = [self._column(rows, field) for field, _ in self._writers]
-        if self._format.startswith("raw_"):
-            return [_bytes(value) for value in columns[0]]
         texts = [
             ["null" if value is None else write(value) for value in column]
-            for column, (_, write) in zip(columns, self._writers, strict=True)
+            for column, write in zip(
+                self._rows.columns(rows), self._writers, strict=True
+            )
         ]
         leads = [f"{encode_basestring(name)}:" for name in self.names]
-        return [self._document(leads, parts) for parts in zip(*texts, strict=True)]
+        return [
+            self.document(f"{{{','.join(map(str.__add__, leads, parts))}}}").encode()
+            for parts in zip(*texts, strict=True)
+        ]
 
-    def _column(self, rows: Sequence[Row], field: Field) -> list[Any]:
-        """The values of a column, as its type has them."""
-        import pyarrow as pa
+    def document(self, row: str) -> str:
+        """The record of a row, whose JSON text is given: that text."""
+        return row
 
-        values = [row.get(field.name) for row in rows]
-        if field.type == Primitive("JSON"):
-            values = [None if value is None else _json(value) for value in values]
-        try:
-            found = pa.array(values, arrow_type(field.type), from_pandas=True)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
-            raise self._refused(field, f"{field.type}: {problem}") from None
-        if found.null_count and not field.nullable:
-            raise self._refused(field, "NOT NULL, and a row has none")
-        made: list[Any] = found.to_pylist()
-        return made
 
-    def _refused(self, field: Field, what: str) -> RunProblem:
-        return RunProblem(f"the column '{field.name}' of '{self._table}' is {what}")
-
-    def _document(self, leads: Sequence[str], parts: Sequence[str]) -> bytes:
-        inner = ",".join(map(str.__add__, leads, parts))
-        if self._format == "debezium_json":
-            return f'{{"before":null,"after":{{{inner}}},"op":"c"}}'.encode()
-        return f"{{{inner}}}".encode()
+def _adapted(type_: Type, value: Any) -> Any:
+    """A value for Arrow: that of a JSON column is its text."""
+    return _json(value) if type_ == JSON and value is not None else value
 
 
 class _Writers:
@@ -234,12 +202,6 @@ def _json(value: Any) -> str:
         return compact(parse(value.encode("utf-8", "replace")))
     except BadRecord as problem:
         raise RunProblem(f"a text for a column of JSON is {problem}") from None
-
-
-def _bytes(value: str | bytes | None) -> bytes:
-    if value is None:
-        raise RunProblem("a record of one value has one: it is NULL in a row")
-    return value if isinstance(value, bytes) else value.encode()
 
 
 def plain_payload(row: Any) -> bytes:

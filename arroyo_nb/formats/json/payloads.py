@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from arroyo_nb.formats import DecodedPayloads, PayloadDecoder
+from arroyo_nb.formats.json import PREFIX_BYTES
 from arroyo_nb.formats.json.lines import SMALL_BYTES, Blocks
 from arroyo_nb.formats.json.strict import BadRecord, RecordReader
 
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 
 _LARGE_BYTES = 16 * 2**20
 """More is not read at once: Arrow's reader counts its bytes with 32 bits."""
-
-PREFIX_BYTES = 5
-"""What the schema registry's clients put before a payload: a zero, then the number of
-its schema in four bytes."""
 
 _Part: TypeAlias = "tuple[pa.Table, np.ndarray, list[tuple[int, str]]]"
 

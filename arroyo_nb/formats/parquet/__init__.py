@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arroyo_nb.formats.parquet.columns import ColumnDecoder
+from arroyo_nb.formats import FileReader, FormatBase, Framing, PartFormat
+from arroyo_nb.formats.parquet.parts import COMPRESSION, ROW_GROUP_SIZE
 from arroyo_nb.schema import Schema
 from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
-COMPRESSION, ROW_GROUP_SIZE = "parquet.compression", "parquet.row_group_size"
 
-
-class ParquetFormat:
+class ParquetFormat(FormatBase):
     """The format."""
 
     name = "parquet"
+    title = "Parquet"
     doc = "files of columns"
-    updating = False
-    by_name = False
+    framings = frozenset({Framing.FILES})
     options = (
         Option(
             COMPRESSION,
@@ -34,14 +33,24 @@ class ParquetFormat:
         ),
     )
 
-    def decoder(
+    def file_reader(
         self,
         schema: Schema,
         options: Mapping[str, OptionValue],
         event_time: str | None,
-    ) -> ColumnDecoder:
-        """A reader of tables."""
-        return ColumnDecoder(schema, event_time, drop=options.get("bad_data") == "drop")
+    ) -> FileReader:
+        """A reader of row groups."""
+        from arroyo_nb.formats.parquet.columns import ColumnDecoder
+        from arroyo_nb.formats.parquet.files import ParquetReader
+
+        drop = options.get("bad_data") == "drop"
+        return ParquetReader(ColumnDecoder(schema, event_time, drop=drop))
+
+    def parts(self, schema: Schema, options: Mapping[str, OptionValue]) -> PartFormat:
+        """A writer of row groups."""
+        from arroyo_nb.formats.parquet.parts import ParquetParts
+
+        return ParquetParts(schema, options)
 
 
 FORMAT = ParquetFormat()

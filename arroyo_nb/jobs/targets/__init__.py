@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from arroyo_nb.jobs.spec_file import JobFile
-from arroyo_nb.plan import Plan
 from arroyo_nb.registry import Registry
+
+if TYPE_CHECKING:
+    from arroyo_nb.jobs.spec_file import JobFile
+    from arroyo_nb.plan import Plan
 
 LOCAL = "local"
 """The target where none is named."""
@@ -43,6 +45,8 @@ class JobTarget(Protocol):
 
     name: str
     doc: str
+    runs_here: bool
+    """Whether a job runs on this machine, its state beside its spec."""
 
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:
         """What a job needs there.

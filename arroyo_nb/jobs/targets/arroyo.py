@@ -39,6 +39,7 @@ class ArroyoTarget:
 
     name = "arroyo"
     doc = "Arroyo itself"
+    runs_here = False
 
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:
         """The script, and the body of the API."""

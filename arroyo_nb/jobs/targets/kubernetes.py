@@ -116,6 +116,7 @@ class Kubernetes:
 
     name = "kubernetes"
     doc = "Kubernetes, with the Spark operator"
+    runs_here = False
 
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:
         """The manifest, its volume, and what the image is made of."""

@@ -104,6 +104,7 @@ class SparkSubmit:
 
     name = "spark-submit"
     doc = "a Spark cluster"
+    runs_here = False
 
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:
         """A script, the main program that it submits, and what executors need."""

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import ArroyoError
+from arroyo_nb.formats import usual_format
 from arroyo_nb.kafka.login import AUTH, Login, auth_problems, table_login
 from arroyo_nb.kafka.table import KafkaTable
 from arroyo_nb.kafka.table_options import (
@@ -23,17 +24,18 @@ from arroyo_nb.kafka.table_options import (
 )
 from arroyo_nb.with_options import OptionValue
 
+_CHANGES = usual_format(updating=True)
 _ELSEWHERE: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
             ("upsert-kafka", "upsert_kafka"),
-            "write connector = 'kafka', format = 'debezium_json', and PRIMARY KEY "
-            "after the type of the key",
+            f"write connector = 'kafka', format = '{_CHANGES}', and PRIMARY KEY after "
+            "the type of the key",
         ),
         **dict.fromkeys(
             ("mysql-cdc", "postgres-cdc", "mysql", "postgres", "jdbc", "debezium"),
             "let Debezium send the changes to a topic, and write connector = "
-            "'kafka', format = 'debezium_json'",
+            f"'kafka', format = '{_CHANGES}'",
         ),
     }
 )

@@ -25,7 +25,7 @@ from arroyo_nb.connectors import (
 )
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.file_errors import refusals
-from arroyo_nb.formats import FORMATS
+from arroyo_nb.formats import FORMATS, Framing
 from arroyo_nb.kafka.table import METADATA
 from arroyo_nb.kafka.table_options import format_problems
 from arroyo_nb.schema import TIMESTAMP, Schema, arrow_schema
@@ -64,9 +64,8 @@ class TapeConnector(SourceOnly):
         directions=frozenset({Direction.SOURCE}),
         typed=False,
         has_event_time=True,
-        payloads=True,
         clock=Clock.ARRIVAL,
-        formats=("json", "debezium_json", "raw_string", "raw_bytes"),
+        framings=frozenset({Framing.MESSAGES}),
         metadata=METADATA,
         bounded=True,
         synthetic="a recording",

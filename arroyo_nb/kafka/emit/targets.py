@@ -17,7 +17,8 @@ from arroyo_nb.connectors import CONNECTORS, Direction, TableSpec
 from arroyo_nb.engine.jars import Check
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats.json.payload_writer import DeclaredPayloads, plain_payload
+from arroyo_nb.formats import payload_format
+from arroyo_nb.formats.json.payload_writer import plain_payload
 from arroyo_nb.kafka.cluster import Cluster
 from arroyo_nb.kafka.config import Access
 from arroyo_nb.kafka.emit.destination import EmitDestination, TapeTarget, TopicTarget
@@ -295,8 +296,9 @@ def _declared(table: ConnectorTable, options: EmitOptions) -> RowRecords:
     own_time = columns.get(str(spec.options.get(TIMESTAMP_FIELD, "")))
     time = own_time.name if own_time is not None else None
     is_read = table.direction is Direction.SOURCE
+    format_ = payload_format(str(spec.options["format"]))
     return RowRecords(
-        DeclaredPayloads(table.name, columns, spec.options, read=is_read),
+        format_.payload_writer(table.name, columns, spec.options, read=is_read),
         columns.names,
         options.key or key,
         options.timestamp or time,

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.formats import usual_format
 from arroyo_nb.functions import aggregates
 from arroyo_nb.plan.expressions import calls
 from arroyo_nb.plan.expressions.access_hints import element_hint
@@ -153,8 +154,8 @@ ELSEWHERE = {
             *("to_json_string", "to_json", "to_jsonb", "json_format", "tojsonstring"),
             *("row_to_json", "array_to_json", "json_stringify"),
         ),
-        "select the value as it is: a sink with format = 'json' writes structs and "
-        "lists, and CAST(x AS TEXT) is the text of a number",
+        f"select the value as it is: a sink with format = '{usual_format()}' writes "
+        "structs and lists, and CAST(x AS TEXT) is the text of a number",
     ),
     **dict.fromkeys(("iif", "if"), "write CASE WHEN ... THEN ... ELSE ... END"),
     "as_value": "write the column itself",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
+from arroyo_nb.formats import usual_format
 from arroyo_nb.functions import volatile
 from arroyo_nb.plan.expressions.functions import ROW_TIME
 from arroyo_nb.plan.expressions.typing import place_of
@@ -112,7 +113,7 @@ def updating_sinks(root: Node, _made: NodeMap[Node]) -> Node:
     table = root.table if isinstance(root, Sink) else None
     if table is not None and is_updating(root) and table.format and not table.updating:
         raise PlanProblem(
-            f"{NOT_UPDATING} (hint: use `format = 'debezium_json'`)",
+            f"{NOT_UPDATING} (hint: use `format = '{usual_format(updating=True)}'`)",
             span=_updating_part(root).span,
             hint=f"the table '{table.name}' has format = '{table.format}'",
         )

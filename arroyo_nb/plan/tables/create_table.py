@@ -320,8 +320,8 @@ class _DeclaredTable:
         return values
 
     def _formats_hint(self) -> str:
-        names = sorted(self._info.formats, key=lambda name: (name != "json", name))
-        return "write " + " or ".join(f"format = '{name}'" for name in names)
+        names = (f"format = '{name}'" for name in self._info.formats)
+        return f"write {' or '.join(names)}"
 
     def _format(self, values: dict[str, OptionValue]) -> None:
         name = self._options.text("format")

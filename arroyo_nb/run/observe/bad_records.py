@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from arroyo_nb.formats import ANY_TEXT
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.tape import KEPT_BAD_ROWS
@@ -46,7 +47,7 @@ def dropped_records(feeds: Sources, output: Output) -> pa.Table:
             f"{len(rows):,} of {dropped_rows:,} dropped records: of a table at most "
             f"{KEPT_BAD_ROWS:,} are kept; to get all those of a topic, "
             "declare it once more with one column, value TEXT, and format = "
-            "'raw_string', and select them with WHERE",
+            f"'{ANY_TEXT}', and select them with WHERE",
             stacklevel=3,
         )
     return pa.Table.from_pylist(rows, schema)

@@ -16,7 +16,6 @@ from arroyo_nb.connectors import CONNECTORS, OnDisk, Streaming
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.formats import reads_fields
 from arroyo_nb.kafka.peek.column_types import time_unit
-from arroyo_nb.kafka.peek.first_records import first_records
 from arroyo_nb.kafka.peek.guess import rows_of_records
 from arroyo_nb.registry import nearest_name
 from arroyo_nb.tape.fit import Fit, FittedRecorder
@@ -165,9 +164,7 @@ def _payloads(table: ConnectorTable) -> Iterable[bytes]:
     spec = table.spec.resolved()
     connector = CONNECTORS.get(table.connector)
     if isinstance(connector, Streaming):
-        stream: Any = connector.stream(spec)
-        records = first_records(stream, SAMPLE_RECORDS, lambda: None)
-        return [record.value for record in records if record.value is not None]
+        return connector.stream(spec).first_payloads(SAMPLE_RECORDS)
     found = connector.paths(spec) if isinstance(connector, OnDisk) else ()
     paths = [path for _, path in found]
     return _of_path(paths[0]) if paths else ()

@@ -15,6 +15,7 @@ from arroyo_nb.errors import RunProblem
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
     from arroyo_nb.catalog import ConnectorTable
     from arroyo_nb.connectors import Offsets
@@ -80,8 +81,8 @@ class SourceReader(Protocol):
         """What is known here of its rows and their columns."""
 
     @property
-    def streamed(self) -> bool:
-        """Whether Spark itself reads it, and needs its connector."""
+    def streamed(self) -> StreamedReader | None:
+        """It as a source that Spark itself reads; None: it is recorded."""
 
     @property
     def has_pace(self) -> bool:
@@ -179,3 +180,35 @@ class SourceReader(Protocol):
 
     def progress(self, reach: SourcePosition) -> SourceProgress | None:
         """Where a query stands that has come so far; None before it is open."""
+
+
+class StreamedReader(SourceReader, Protocol):
+    """A source that Spark itself reads, with a connector that the engine needs."""
+
+    @property
+    def partitions(self) -> int:
+        """How many it has, as far as is known."""
+
+    def meet_added(self) -> None:
+        """Begin in the partitions too that were added since it was opened.
+
+        Raises
+        ------
+        RunProblem
+            When the broker does not say.
+        """
+
+    def read_in_real_time(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
+        """Its rows as a stream of Spark's real-time mode."""
+
+    def hold(self, query: StreamingQuery) -> bool:
+        """Have a query read no more of it; False: it has not begun yet."""
+
+    def limit(self, query: StreamingQuery, records: int) -> None:
+        """Have the micro-batches to come of a query read so many records at most."""
+
+    def fix_end(self, query: StreamingQuery) -> None:
+        """Have a query that is held read it to its end."""
+
+    def release(self, query: StreamingQuery) -> None:
+        """Free the thread of a query that is stopped, where it waits for the broker."""

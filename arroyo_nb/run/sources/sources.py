@@ -28,6 +28,7 @@ from arroyo_nb.run.sources.reader import (
     SourceOffsets,
     SourcePosition,
     SourceReader,
+    StreamedReader,
 )
 from arroyo_nb.run.sources.stream import StreamReader
 from arroyo_nb.run.sources.tape import TapeReader, generated_time
@@ -193,9 +194,9 @@ class Sources:
         """Whether a source of a query never ends by itself."""
         return not all(feed.bounded for feed in self._below(sink))
 
-    def topics(self, sink: nodes.Sink) -> tuple[StreamReader, ...]:
-        """The topics below a sink."""
-        return tuple(f for f in self._below(sink) if isinstance(f, StreamReader))
+    def topics(self, sink: nodes.Sink) -> tuple[StreamedReader, ...]:
+        """The sources below a sink that Spark itself reads."""
+        return tuple(filter(None, (feed.streamed for feed in self._below(sink))))
 
     def fit_notes(
         self, fits: Callable[[str], Fit], wait_s: float = 0.0
@@ -214,7 +215,7 @@ class Sources:
             for feed, notes in zip(self._feeds, self._fit_notes, strict=True)
         }
 
-    def ending_topics(self, sink: nodes.Sink) -> tuple[StreamReader, ...]:
+    def ending_topics(self, sink: nodes.Sink) -> tuple[StreamedReader, ...]:
         """The topics below a sink that are read to an end."""
         return tuple(feed for feed in self.topics(sink) if feed.bounded)
 
@@ -233,10 +234,10 @@ class Sources:
     def _feed(self, source: nodes.Source) -> SourceReader:
         return next(feed for feed in self._feeds if feed.table == source.table)
 
-    def _topic(self, source: nodes.Source) -> StreamReader:
-        feed = self._feed(source)
-        assert isinstance(feed, StreamReader), "checked by the planner"
-        return feed
+    def _topic(self, source: nodes.Source) -> StreamedReader:
+        topic = self._feed(source).streamed
+        assert topic is not None, "checked by the planner"
+        return topic
 
     def pause(self) -> None:
         """Release nothing more until :meth:`resume` or :meth:`step`. Of topics Spark
@@ -281,7 +282,7 @@ class Sources:
     @property
     def streamed(self) -> bool:
         """Whether Spark itself reads one of them, and needs its connector."""
-        return any(feed.streamed for feed in self._feeds)
+        return any(feed.streamed is not None for feed in self._feeds)
 
     def drain(self) -> None:
         """End every source here: what has come by now is all there will ever be, as

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.durable_files import read_checked, state_disk, write_checked
 from arroyo_nb.errors import RunProblem, StateProblem
-from arroyo_nb.kafka.errors import deleted_topic
 from arroyo_nb.run.observe.snapshot import PartitionProgress, SourceProgress
 from arroyo_nb.run.sources.reader import (
     SourceOffset,
@@ -142,8 +141,12 @@ class StreamReader:
         self._stopping = False
         self._draining = False
 
-    streamed = True
     has_pace = False
+
+    @property
+    def streamed(self) -> StreamReader:
+        """Itself."""
+        return self
 
     def set_speed(self, speed: float | str) -> None:  # noqa: ARG002
         """Refused before: Spark reads as fast as it can."""
@@ -377,7 +380,7 @@ class StreamReader:
             self._error = self._deleted()
 
     def _deleted(self) -> RunProblem:
-        return deleted_topic(self._stream.topic, self.table.name)
+        return self._stream.deleted(self.table.name)
 
     @property
     def bad_rows(self) -> tuple[BadRow, ...]:

@@ -11,7 +11,12 @@ from arroyo_nb.engine.paths import spark_pattern
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.observe.snapshot import SourceProgress, naive
 from arroyo_nb.run.sources.fit_notes import fit_of
-from arroyo_nb.run.sources.reader import SourceOffset, SourcePosition, not_begun
+from arroyo_nb.run.sources.reader import (
+    SourceOffset,
+    SourcePosition,
+    StreamedReader,
+    not_begun,
+)
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.spark.lower import told_columns
 from arroyo_nb.tape import SHOWN_BAD_ROWS
@@ -70,7 +75,7 @@ class TapeReader:
         """What is known of its rows, since this process has begun to read it."""
         return fit_of(self.recorder)
 
-    streamed = False
+    streamed: StreamedReader | None = None
 
     def check(self, cancel_check: Callable[[], None]) -> None:
         """Nothing: what can be known of it was known when it was made."""

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arroyo_nb.connectors import CONNECTORS, TableSpec, _files, _parquet_files
+from arroyo_nb.connectors import CONNECTORS, TableSpec, _files
 from arroyo_nb.connectors._folder_options import local_path
 from arroyo_nb.errors import RunProblem, Unsupported
+from arroyo_nb.formats.parquet import files as parquet_files
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
@@ -143,7 +144,7 @@ def test_from_every_position_the_same_chunks_come(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_files, "FIRST_CHUNK_BYTES", chunk_bytes)
         patch.setattr(_files, "LARGEST_CHUNK_BYTES", 4 * chunk_bytes)
-        patch.setattr(_parquet_files, "BATCH_BYTES", 60)
+        patch.setattr(parquet_files, "BATCH_BYTES", 60)
         chunks = read(folder, format=format_)
         assert numbers(chunks) == wanted
         every = 1 + len(chunks) // 20  # of hundreds, some
@@ -322,7 +323,7 @@ def test_parquet_of_another_schema(tmp_path):
 
 
 def test_bad_rows_of_parquet(tmp_path, monkeypatch):
-    monkeypatch.setattr(_parquet_files, "BATCH_BYTES", 200)
+    monkeypatch.setattr(parquet_files, "BATCH_BYTES", 200)
     schema = Schema((Field("n", INT, nullable=False), Field("at", Timestamp())))
     at = datetime(2023, 1, 1)
     n = [*range(30), 2**40, *range(30, 50), None, 50]

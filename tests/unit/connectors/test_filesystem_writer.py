@@ -22,9 +22,10 @@ from arroyo_nb import sink_notes as _notes
 from arroyo_nb.connectors import CONNECTORS, TableSpec, _folder_writer
 from arroyo_nb.connectors import _part_files as _parts
 from arroyo_nb.connectors._file_names import STRATEGIES, FileNames
-from arroyo_nb.connectors._part_files import KEY, LineParts, ParquetParts
+from arroyo_nb.connectors._part_files import KEY, LineParts
 from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.formats.parquet.parts import ParquetParts
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 
 SCHEMA = Schema((Field("n", BIGINT), Field("s", TEXT)))

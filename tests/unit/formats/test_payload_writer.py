@@ -14,7 +14,6 @@ import pytest
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.json.payload_writer import (
-    DeclaredPayloads,
     json_text,
     plain_payload,
 )
@@ -46,7 +45,7 @@ def writer(*fields, format_="json", read=True, **options):
     defaults = {o.name: o.default for o in (*made.options, *made.payload_options)}
     given = {"format": format_, **defaults, **options}
     schema = Schema(fields)
-    return DeclaredPayloads("t", schema, given, read=read), schema, given
+    return made.payload_writer("t", schema, given, read=read), schema, given
 
 
 def read_back(made, rows, key=()):

@@ -66,7 +66,7 @@ def changes(*rows):
 
 
 def test_changes_become_documents_the_deletes_first():
-    merged = Merged(Envelope(b"<", b">"))
+    merged = Merged("debezium_json", Envelope(b"<", b">"))
     table = merged.records(
         changes(("a", 1, 1), ("bb", -1, 2), ("b", 1, 2), ("ccc", -1, 3), ("d", 1, None))
     )
@@ -86,7 +86,7 @@ def test_changes_become_documents_the_deletes_first():
 
 
 def test_no_changes_are_no_records():
-    assert list(Merged(Envelope())(iter(()))) == []
+    assert list(Merged("debezium_json", Envelope())(iter(()))) == []
 
 
 def test_what_is_begun_stays_as_it_was_begun(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import TopicOffsets
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.kafka.errors import deleted_topic
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.progress import read_progress, slower
 from arroyo_nb.run.options import FLUSH
@@ -43,6 +44,9 @@ class Stream:
         return TopicOffsets(self.id, self.begun)
 
     older_records = "'source.offset' = 'earliest'"
+
+    def deleted(self, table):
+        return deleted_topic(self.topic, table)
 
     def beginnings(self):
         return TopicOffsets(self.id, self.oldest)

@@ -26,7 +26,7 @@ from arroyo_nb.kafka.peek.topics import Partition, Topic, TopicRecord
 from arroyo_nb.run.observe.snapshot import Change, Snapshot, SourceProgress
 from arroyo_nb.views import listing, static_html
 from arroyo_nb.views.jobs import Row, jobs
-from arroyo_nb.views.panel import PanelView, body, frame
+from arroyo_nb.views.panel import body, frame
 from arroyo_nb.views.promoted import Found, promoted
 from arroyo_nb.views.topics import Peek, peek, tape, topics
 
@@ -120,10 +120,10 @@ def pages(snapshot: Snapshot, plan: str) -> dict[str, str]:
     """What is drawn of a run, by each way to ask for it."""
     drawn = {
         "panel": body(snapshot, keys=True),
-        "changes": body(snapshot, view=PanelView.CHANGELOG),
-        "page": frame(snapshot, view=PanelView.ALL, plan=plan),
+        "changes": body(snapshot, view="changelog"),
+        "page": frame(snapshot, view="all", plan=plan),
     }
-    for view in (None, PanelView.WINDOWS, PanelView.ALL):
+    for view in (None, "windows", "all"):
         bundle = static_html.bundle(snapshot, marker="m", view=view, plan=plan)
         drawn[f"still {view}"] = bundle["text/html"]
         bundle["text/plain"].encode("utf-8")

@@ -24,13 +24,13 @@ from arroyo_nb.views.axis import STEPS, Axis
 from arroyo_nb.views.event_time import CHAR, WIDTH
 from arroyo_nb.views.formatting import DAY
 from arroyo_nb.views.panel import frame
-from arroyo_nb.views.timeline import (
+from arroyo_nb.views.sections.watermark import strip
+from arroyo_nb.views.sections.windows.timeline import (
     POSSIBLE,
     lanes,
     newest_that_fit,
     timeline,
 )
-from arroyo_nb.views.watermark import strip
 
 OPEN_HOUR = WindowBar(at(12), at(13), 79, 0, WindowState.OPEN)
 

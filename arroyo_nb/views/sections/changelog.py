@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from arroyo_nb.run.observe.snapshot import Change, Snapshot
-from arroyo_nb.views.formatting import column, escaped
+from arroyo_nb.views.formatting import column, count, escaped
+from arroyo_nb.views.inert import CELL, SOFT, WIDE_CELL, cell_html
 from arroyo_nb.views.rows import (
     fitted,
     header,
@@ -20,6 +21,7 @@ from arroyo_nb.views.rows import (
     sideways,
     value,
 )
+from arroyo_nb.views.sections import ViewBase
 from arroyo_nb.views.truncation_notes import CUT_CHARS, MOST_COLUMNS, changes_left_out
 
 Pair: TypeAlias = "tuple[str | None, str | None]"
@@ -34,7 +36,33 @@ LEGEND = (
 )
 
 
-def changelog(snapshot: Snapshot, _: str = "") -> str:
+class ChangelogView(ViewBase):
+    """The newest changes."""
+
+    name = "changelog"
+    place = 40
+    is_side = True
+
+    def suits_static(self, snapshot: Snapshot) -> bool:
+        """There are no tabs: what an updating result did is folded below its rows."""
+        return snapshot.updating
+
+    def live(self, snapshot: Snapshot, plan: str) -> str:  # noqa: ARG002
+        """The changes as a table."""
+        return changelog(snapshot)
+
+    def static(
+        self,
+        snapshot: Snapshot,
+        plan: str,  # noqa: ARG002
+        *,
+        asked: bool,
+    ) -> str:
+        """The changes, folded unless they were asked for."""
+        return _static_changes(snapshot, unfolded=asked)
+
+
+def changelog(snapshot: Snapshot) -> str:
     """The changes as a table, newest first, and which of them are not in it."""
     if not snapshot.changes:
         return '<p class="soft">No change yet.</p>'
@@ -123,3 +151,34 @@ def shown(op: str, pair: Pair, value: Callable[[str | None], str]) -> str:
     if op == "u" and before != after:
         return f"<s>{value(before)}</s> {value(after)}"
     return value(before if op == "d" else after)
+
+
+def _static_changes(snapshot: Snapshot, *, unfolded: bool) -> str:
+    """The newest changes of a result, in one line each."""
+    if not snapshot.changes or not (snapshot.updating or unfolded):
+        return ""
+    folded = "" if not unfolded else " open"
+    return (
+        f'<details{folded}><summary style="{SOFT}">the newest of '
+        f"{count(snapshot.rows_out, 'change')}</summary>"
+        f"{_static_changes_table(snapshot)}"
+        f'<p style="{SOFT}">{LEGEND}</p></details>'
+    )
+
+
+def _static_changes_table(snapshot: Snapshot) -> str:
+    signs = [f"<b>{SIGNS[change.op][0]}</b>" for change in snapshot.changes]
+    cells = shown_changes(snapshot, cell_html)
+    if is_wide(snapshot):
+        names = snapshot.columns[:MOST_COLUMNS]
+        return sideways(names, cells, signs, style=WIDE_CELL)
+    style = f"{CELL}left"
+    rows = (
+        "".join(f'<td style="{style}">{cell}</td>' for cell in (sign, *change))
+        for sign, change in zip(signs, cells, strict=True)
+    )
+    lines = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><tbody>{lines}</tbody></table>"
+
+
+VIEW = ChangelogView()

@@ -16,7 +16,6 @@ from itertools import pairwise
 from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar, WindowState
 from arroyo_nb.schema import MICROSECOND
 from arroyo_nb.views.axis import END_OF_TIME, ORIGIN, Axis
-from arroyo_nb.views.columns import column_picture, density_columns, hop_columns
 from arroyo_nb.views.event_time import (
     CHAR,
     MARGIN,
@@ -30,6 +29,11 @@ from arroyo_nb.views.event_time import (
     title,
 )
 from arroyo_nb.views.formatting import clock, count
+from arroyo_nb.views.sections.windows.columns import (
+    column_picture,
+    density_columns,
+    hop_columns,
+)
 
 COMFORTABLE = (56, 12)
 """Mean pixels a bar and lanes at which every window can carry its count."""

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors._files import ListedFile, Piece
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
+from arroyo_nb.formats import ListedFile, Piece
 from arroyo_nb.formats.parquet.columns import ColumnDecoder
 from arroyo_nb.tape import Position
 
@@ -23,7 +23,7 @@ _MOST_ROWS = 2**16
 
 
 class ParquetReader:
-    """Reads Parquet files (see :class:`FileReader`)."""
+    """Reads Parquet files (see :class:`arroyo_nb.formats.FileReader`)."""
 
     def __init__(self, decoder: ColumnDecoder) -> None:
         self._decoder = decoder

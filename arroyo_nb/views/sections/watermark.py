@@ -13,6 +13,8 @@ from arroyo_nb.run.observe.snapshot import MarkPoint, Snapshot
 from arroyo_nb.views.axis import END_OF_TIME, Axis
 from arroyo_nb.views.event_time import CHAR, WIDTH, svg
 from arroyo_nb.views.formatting import clock, duration
+from arroyo_nb.views.inert import image
+from arroyo_nb.views.sections import ViewBase
 
 LEFT = 92
 BESIDE = 152
@@ -20,6 +22,36 @@ BESIDE = 152
 TOP, BOTTOM, FLAT_BOTTOM = 16, 122, 34
 MOST_POINTS = 240
 """A longer history is thinned; the last point always stays."""
+
+
+class WatermarkView(ViewBase):
+    """The watermark against the newest event."""
+
+    name = "watermark"
+    place = 20
+
+    def suits(self, snapshot: Snapshot) -> bool:
+        """A query without windows; a result that is never final waits for none."""
+        return not (snapshot.windowed or snapshot.updating)
+
+    def suits_static(self, snapshot: Snapshot) -> bool:
+        """The same, and one whose windows are not there yet."""
+        return not (snapshot.windows or snapshot.updating)
+
+    def live(self, snapshot: Snapshot, plan: str) -> str:  # noqa: ARG002
+        """Both lines, as they moved."""
+        return strip(snapshot) or '<p class="soft">No event time seen yet.</p>'
+
+    def static(
+        self,
+        snapshot: Snapshot,
+        plan: str,  # noqa: ARG002
+        *,
+        asked: bool,  # noqa: ARG002
+    ) -> str:
+        """The same as an image."""
+        drawn = strip(snapshot)
+        return image(snapshot, drawn, "watermark") if drawn else ""
 
 
 def strip(snapshot: Snapshot) -> str:
@@ -132,3 +164,6 @@ def _told(last: MarkPoint) -> str:
     if mark is not None and mark < END_OF_TIME:
         told += f", watermark {clock(mark)}, {duration(newest - mark)} behind"
     return told
+
+
+VIEW = WatermarkView()
