@@ -93,6 +93,8 @@ class AggregateKernel(Operator):
 
     def partial(self, rows: pa.Table) -> State:
         """What a batch of input rows adds to the state."""
+        # This runs before the shuffle: what travels to the buckets grows with the
+        # distinct keys of a batch, not with its rows.
         slots = group_ids([rows[k] for k in self.keys], len(rows))
         first, weight = pa.array(first_rows(slots)), weights(rows)
         groups = [normalised(whole(rows[k])).take(first) for k in self.keys]
@@ -101,6 +103,8 @@ class AggregateKernel(Operator):
         for total in self._totals:
             at, columns = total.selection.rows_of(rows)
             if is_counter(total.part):
+                # Products and sums wrap modulo 2**64, where subtraction stays exact: a
+                # retract after an overflow gives the value of before.
                 terms = counter_terms(total.part, columns, len(at)) * weight[at]
                 groups.append(pa.array(added(len(first), slots[at], terms)))
             else:
@@ -141,6 +145,8 @@ class AggregateKernel(Operator):
         delta = stacked(partials, self.partial_layout)
         old, new = state[GROUPS], delta[GROUPS]
         touch = Touch.of(self._keys, old, new)
+        # The values as they were sent, from the state: a retract that is computed anew
+        # could differ in a bit, and the row it means would stay downstream for ever.
         before = old.take(pa.array(touch.known))
         known = touch.renewed(self._keys, old, new, now_us)
         hung = self._hung(touch, state, delta)
@@ -182,6 +188,8 @@ class AggregateKernel(Operator):
             The state, the rows of the groups that left, without a weight, and when the
             next window ends, if there is one.
         """
+        # Ends are exclusive: at a watermark equal to its end no row of the window can
+        # come any more, and Spark drops such a row as late.
         ends = int64s(state[GROUPS][f"key {key}"])
         over = ends <= until_us
         following = ends[~over]
@@ -203,6 +211,8 @@ class AggregateKernel(Operator):
     @cached_property
     def _totals(self) -> list[Total]:
         """Counters and digits that the calls need beside the number of rows."""
+        # Every group counts its rows, whatever is selected: that number says whether
+        # the group is there at all.
         totals = {str(t): t for r in self._recipes for t in r.totals}
         totals.pop(ROWS, None)
         return list(totals.values())
@@ -216,6 +226,8 @@ class AggregateKernel(Operator):
         return [ROWS, *(str(t) for t in self._totals if is_counter(t.part))]
 
     def _layout(self, more: list[pa.Field]) -> Layout:
+        # Names and order are those of saved states (Layout checks both): another order
+        # is another format.
         keys = [self.input.field(k).with_name(f"key {k}") for k in self.keys]
         numbers = [pa.field(name, pa.int64()) for name in self._counters]
         groups = pa.schema([*keys, *numbers, *self._time, *more])
@@ -233,6 +245,8 @@ class AggregateKernel(Operator):
                     *(int64s(rows[c]) for c in (SLOT, PLACE, WEIGHT))
                 )
         for bag in self._bags:
+            # A count below zero is dropped, not kept as a debt: it is of a value that a
+            # forgotten group held, and would swallow the same value when it comes next.
             rows = bag.merged(touch.joined(state[str(bag)], delta[str(bag)]))
             hung[str(bag)] = rows.filter(pa.array(int64s(rows[WEIGHT]) > 0))
         return hung
@@ -250,6 +264,7 @@ class AggregateKernel(Operator):
         counters = {}
         for name in self._counters:
             counters[name] = added(len(touch), touch.slots, int64s(new[name]))
+            # Touched groups that the state knows come first (Touch), in its order.
             counters[name][: len(before)] += int64s(before[name])
             columns[name] = pa.array(counters[name])
         for field in self._time:
@@ -278,6 +293,8 @@ class AggregateKernel(Operator):
         now = [after[name].slice(0, known) for name in values]
         changed = np.ones(len(after), np.bool_)
         changed[:known] = ~same(was, now, known)
+        # A group that is gone is retracted even where its values did not change, and a
+        # new one has no earlier image to retract.
         retract = changed | ~alive
         retract[known:] = False
         images = self._image(before), self._image(after)

@@ -38,6 +38,8 @@ class Total:
     selection: Selection
 
     def __str__(self) -> str:
+        # This text names a table or a column of saved states: another wording refuses
+        # them.
         if self.part == "count" and self.selection == Selection(()):
             return ROWS
         return f"{self.part} {self.selection}"
@@ -85,6 +87,8 @@ class Recipe:
 
     def _of_bag(self, rows: pa.Table, slots: int) -> pa.Array:
         if self.call.distinct:
+            # The state keeps how often a value is there, so that it leaves with its
+            # last copy; the aggregate itself sees it once.
             rows = with_column(rows, WEIGHT, pa.array(np.ones(len(rows), np.int64)))
         names = self.selection.columns + self.selection.also
         order = [replace(o, column=str(names.index(o.column))) for o in self.call.order]
@@ -99,6 +103,8 @@ class Recipe:
 def _over(part: str, bags: Bags, columns: int) -> Any:
     """A total over the distinct values of bags."""
     values = [bags.column(i) for i in range(columns)]
+    # Only DISTINCT comes here, where each value is there once: a counter needs no
+    # weight.
     if is_counter(part):
         return added(bags.slots, bags.slot, counter_terms(part, values, len(bags.slot)))
     digits = digit_terms(part, values, bags.slot, bags.weight)
@@ -133,9 +139,13 @@ def recipe(call: AggregateCall, rows: pa.Schema, *, retracts: bool) -> Recipe:
     if subtracts is None and call.kernel.multiset is None:
         types = ", ".join(str(rows.field(a).type) for a in call.arguments)
         raise Unsupported(f"there is no updating aggregate {call.function}({types})")
+    # The bag would hold pairs of argument and order column, and a value with two of
+    # those would be counted twice.
     if call.distinct and selection.also:
         raise Unsupported("ORDER BY of a DISTINCT aggregate must name its argument")
     bag = BagKind(selection)
+    # Where nothing is retracted no second least value can ever become the least: one
+    # value is all the state needs.
     if not retracts and call.kernel.extreme is not None:
         bag = BagKind(selection, call.kernel.extreme)
     return Recipe(call, selection, subtracts, bag)

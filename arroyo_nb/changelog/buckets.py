@@ -80,6 +80,8 @@ def _of_values(column: pa.Array) -> Hashes:
 def _of_words(column: pa.Array) -> Hashes:
     """Of values of a fixed width."""
     if pt.is_decimal(column.type) or pt.is_interval(column.type):
+        # Sixteen bytes a value, in two words; what lies under a NULL is anything, and
+        # is replaced by the caller.
         words = np.frombuffer(column.buffers()[1], np.uint64).reshape(-1, 2)
         low, high = words[column.offset : column.offset + len(column)].T
         return _mixed(_mixed(low) + high)
@@ -108,6 +110,8 @@ def _of_items(items: Hashes, lengths: Ints) -> Hashes:
     ends = np.cumsum(lengths)
     places = np.arange(len(items)) - np.repeat(ends - lengths, lengths)
     powers = np.full(int(lengths.max(initial=0)), _BASE).cumprod(dtype=np.uint64)
+    # Overflow is wanted: differences of running sums are exact modulo 2**64, so that no
+    # loop over the sequences is needed.
     sums = np.r_[np.uint64(0), np.cumsum(items * powers[places], dtype=np.uint64)]
     return _mixed(sums[ends] - sums[ends - lengths] + lengths.astype(np.uint64))
 

@@ -60,6 +60,7 @@ def unrolled(documents: pa.Table) -> pa.Table:
     columns = dict(zip([f.name for f in taken.type], taken.flatten(), strict=True))
     for name in documents.column_names:
         if name in HIDDEN_COLUMNS:
+            # Both images of a document have its hidden columns.
             columns[name] = documents[name].take(pa.array(order % len(rows)))
     columns[WEIGHT] = pa.array(np.tile([-1, 1], len(rows))[sent], pa.int64())
     return pa.table(columns)
@@ -79,6 +80,8 @@ def newest_documents(changes: pa.Table, most: int) -> tuple[pa.Table, int]:
     weight = weights(changes)
     ids, named = _ids(changes)
     gone, come = (added(size(ids), ids, np.maximum(w, 0)) for w in (-weight, weight))
+    # One row gone and one come under an id is an update. Of several, nothing says which
+    # became which: they are deletes and creates.
     update = named & (gone == 1)[ids] & (come == 1)[ids]
     single = np.flatnonzero(~update)
     retract, append = (np.flatnonzero(update & (weight == w)) for w in (-1, 1))
@@ -88,6 +91,7 @@ def newest_documents(changes: pa.Table, most: int) -> tuple[pa.Table, int]:
     before = np.r_[np.where(down, single, -1), retract]
     after = np.r_[np.where(down, -1, single), append]
     op = np.r_[np.where(down, "d", "c"), np.full(len(append), "u")]
+    # The last key decides first: by id, and of one id what goes before what comes.
     order = np.lexsort((before < 0, np.r_[ids[single], ids[append]]))
     copies = np.r_[np.abs(weight[single]), np.ones(len(append), np.int64)][order]
     order = np.repeat(order, newest_copies(copies, most))

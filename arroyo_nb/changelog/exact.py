@@ -68,6 +68,7 @@ def decimal_digits(slots: Ints, column: pa.Array, weights: Ints) -> pa.Table:
     wide = column.cast(pa.decimal128(38, column.type.scale))
     words = np.frombuffer(wide.buffers()[1], "<u4").reshape(-1, 4)[wide.offset :]
     digits = words[: len(wide)].astype(np.int64)
+    # Two's complement: the sign is in the highest word only.
     digits[:, 3] = digits[:, 3].astype(np.uint32).view(np.int32)
     places = np.tile(np.arange(4), len(wide))
     every = np.repeat(_countable(weights), 4)
@@ -77,6 +78,7 @@ def decimal_digits(slots: Ints, column: pa.Array, weights: Ints) -> pa.Table:
 def summed(slots: Ints, places: Ints, digits: Ints) -> pa.Table:
     """One digit per slot and place; digits that grew too long are carried on."""
     while True:
+        # Places lie between -36 and 102, so that 256 per slot keep the pairs apart.
         ids = group_ids([pa.array(slots * 256 + places)], len(slots))
         total = np.zeros(size(ids), np.int64)
         np.add.at(total, ids, digits)
@@ -87,6 +89,8 @@ def summed(slots: Ints, places: Ints, digits: Ints) -> pa.Table:
             kept = digits != 0
             columns = [slots[kept], places[kept], digits[kept]]
             return pa.table([pa.array(c) for c in columns], schema=DIGITS)
+        # The shift rounds down, also below zero: what is left of the digit is not
+        # negative.
         carry = np.where(long, digits >> _BITS, 0)
         digits = digits - (carry << _BITS)
         slots = np.r_[slots, slots[long]]
@@ -99,6 +103,8 @@ def float_sums(digits: pa.Table, slots: int) -> tuple[Floats, Floats]:
     slot, place, digit = (int64s(digits[c]) for c in (SLOT, PLACE, WEIGHT))
     finite = place < _NAN
     matrix, lowest = _matrix(slot[finite], place[finite], digit[finite], slots)
+    # After carrying, the last digit alone has a sign. Rounding works on magnitudes: -x
+    # and x must round alike.
     sign = np.where(matrix[:, -1] < 0, -1, 1)
     matrix = _carried(matrix * sign[:, None])
     high, low = _rounded(matrix, lowest)
@@ -134,6 +140,7 @@ def two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def _countable(weights: Ints) -> Ints:
+    # A digit is below 2**32: times fewer than 2**31 rows it still fits an int64.
     if np.abs(weights).sum() >= 1 << 31:
         raise RunProblem(
             "2**31 rows or more are added up at once",
@@ -151,6 +158,8 @@ def _halves(a: Floats) -> tuple[Floats, Floats]:
 def _digits_of(values: Floats) -> list[tuple[Ints, Ints]]:
     """Three neighbouring digits of each value, or a count at a place of its own."""
     finite = np.isfinite(values)
+    # frexp scales subnormal numbers too, so that 53 bits are the whole mantissa of
+    # every float; shifted by up to 31 they lie in three digits.
     fraction, exponent = np.frexp(np.where(finite, values, 0.0))
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
     place, shift = np.divmod(exponent.astype(np.int64) - 53, _BITS)

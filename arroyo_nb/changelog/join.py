@@ -94,6 +94,8 @@ class JoinKernel(Operator):
         """What a batch of each input adds to the state."""
         left = _filtered(left, self._useful("left", left, self.left_keys))
         right = _filtered(right, self._useful("right", right, self.right_keys))
+        # Keys of both sides are numbered in one go: a key has one slot, whichever side
+        # its rows came from.
         columns = [
             pa.chunked_array([normalised(whole(left[a])), normalised(whole(right[b]))])
             for a, b in zip(self.left_keys, self.right_keys, strict=True)
@@ -145,10 +147,13 @@ class JoinKernel(Operator):
             LEFT: left.state(of_left, **{MATCHES: left_after}),
             RIGHT: right.state(of_right, **{MATCHES: right_after}),
         }
+        # A key stays as long as a row of either side does.
         alive = np.zeros(len(touch), np.bool_)
         for side in (LEFT, RIGHT):
             alive[int64s(touched[side][SLOT])] = True
         changes = pa.concat_tables([matched, *padded, lone])
+        # Retracts first: who keeps rows by key must lose the old one before the new one
+        # comes, not after it.
         order = np.argsort(weights(changes) > 0, kind="stable")
         return touch.put_back(state, touched, alive), changes.take(pa.array(order))
 
@@ -207,12 +212,16 @@ class JoinKernel(Operator):
     def _changed_pairs(self, left: StoredSide, right: StoredSide) -> tuple[Ints, Ints]:
         """Positions of matching pairs of which at least one row changed."""
         moved = left.before != left.after
+        # The second set leaves out the left rows of the first, or a pair of which both
+        # rows changed would be counted twice.
         one = _pairs_of(left, moved, right, np.ones(len(right.slot), np.bool_))
         two = _pairs_of(left, ~moved, right, right.before != right.after)
         a, b = (np.concatenate(both) for both in zip(one, two, strict=True))
         if self.condition is None:
             return a, b
         seen = self._rows(_take(left, a), _take(right, b), np.ones(len(a), np.int64))
+        # It is computed anew for pairs that are taken back: a condition that is not
+        # deterministic would not retract what it has sent.
         holds = pc.fill_null(whole(self.condition(seen)), False)
         met = np.flatnonzero(holds.to_numpy(zero_copy_only=False))
         return a[met], b[met]
@@ -221,6 +230,7 @@ class JoinKernel(Operator):
         self, left: pa.Table | None, right: pa.Table | None, weight: Ints
     ) -> pa.Table:
         """Output rows that change by a weight other than 0, padded with NULLs."""
+        # One code path for pairs and padded rows: the side that is missing is NULLs.
         sides = [side for side in (left, right) if side is not None]
         found = {name: s[name] for s in sides for name in s.column_names}
         columns = [

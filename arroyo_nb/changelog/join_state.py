@@ -51,12 +51,15 @@ class StoredSide:
         was = old.take(pa.array(mine))
         rows = pa.concat_tables([was.select(values), new.select(values)])
         slot = np.r_[touch.place[slots[mine]], touch.slots[int64s(new[SLOT])]]
+        # Rows of the state are distinct and come first: their ids are their positions.
         ids = subgroup_ids(slot, [rows[c] for c in value_columns(rows)])
         first, known = first_rows(ids), len(was)
         before = np.zeros(size(ids), np.int64)
         before[:known] = int64s(was[WEIGHT])
         change = added(size(ids), ids[known:], weights(new))
         distinct = rows.take(pa.array(first))
+        # A retract of a row that is not there (its key was forgotten) goes; as a weight
+        # below zero it would swallow the row's next append.
         return cls(distinct, slot[first], before, np.maximum(before + change, 0))
 
     def state(self, schema: pa.Schema, **numbers: Ints) -> pa.Table:
@@ -77,6 +80,7 @@ def slotted(rows: pa.Table, slots: Ints, weight: Ints, schema: pa.Schema) -> pa.
 
 def pairs(left: Ints, right: Ints) -> tuple[Ints, Ints]:
     """Positions of all pairs with equal slots."""
+    # A merge join: after one sort the matches of a left row are one range.
     order = np.argsort(right, kind="stable")
     sorted_ = right[order]
     start = np.searchsorted(sorted_, left, side="left")

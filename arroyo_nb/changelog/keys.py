@@ -45,6 +45,8 @@ def group_ids(columns: Sequence[pa.Array], rows: int) -> Ints:
     ids = _codes(columns[0])
     for column in columns[1:]:
         codes = _codes(column)
+        # Dense again after each column: so the product is at most the rows squared, and
+        # not that of the columns' sizes, which soon overflows.
         ids = _encode(pa.array(ids * (codes.max(initial=0) + 1) + codes))
     return ids
 
@@ -63,6 +65,8 @@ def size(ids: Ints) -> int:
 def first_rows(ids: Ints) -> Ints:
     """Position of the first row of each group."""
     first = np.empty(size(ids), np.int64)
+    # Of several values for a place NumPy keeps the last one, so they are written
+    # backwards.
     first[ids[::-1]] = np.arange(len(ids) - 1, -1, -1)
     return first
 
@@ -81,6 +85,8 @@ def _same_values(a: pa.Array, b: pa.Array) -> npt.NDArray[np.bool_]:
     if pt.is_nested(a.type) or pt.is_null(a.type) or pt.is_interval(a.type):
         codes = _codes(pa.concat_arrays([a, b]))
         return np.equal(codes[: len(a)], codes[len(a) :])
+    # Arrow's equal() is that of IEEE 754, where NaN is no NaN. Taken together with NULL
+    # here, the two are told apart again below.
     both = pc.and_(a.is_null(nan_is_null=True), b.is_null(nan_is_null=True))
     equal = pc.or_(pc.fill_null(pc.equal(a, b), False), both)
     if pt.is_floating(a.type):
@@ -130,6 +136,7 @@ def _codes(column: pa.Array) -> Ints:
 
 
 def _encode(column: pa.Array) -> Ints:
+    # "encode": NULL gets a code like any value, as GROUP BY has it.
     encoded = _chunks(column.dictionary_encode("encode"))
     codes = [chunk.indices.to_numpy(zero_copy_only=False) for chunk in encoded]
     return np.concatenate(codes or [np.empty(0)]).astype(np.int64)
@@ -144,6 +151,7 @@ def _nested_codes(column: pa.Array) -> Ints:
 def _bytes_of_lists(column: pa.Array) -> pa.Array:
     """One binary value per list: the codes of its elements, four bytes each."""
     elements, lengths = listed(column)
+    # Codes are of this call only, which is enough: no bytes outlive it.
     codes = _codes(elements).astype("<i4")
     ends = np.cumsum(lengths) * codes.itemsize
     validity = column.is_valid().buffers()[1] if column.null_count else None

@@ -74,6 +74,8 @@ class LatestRowKernel(Operator):
         """The next state, and the changes of the output."""
         told = self._last(stacked(partials, self.partial_layout)[ROWS])
         touch = Touch.of(self.keys, state[ROWS], told)
+        # One change per key is left, so this puts each at its position among the
+        # touched: first those that the state knows, as `before` has them.
         after = told.take(pa.array(np.argsort(touch.slots)))
         there = weights(after) > 0
         after = after.drop_columns([WEIGHT, SEQUENCE])
@@ -84,6 +86,7 @@ class LatestRowKernel(Operator):
         differs[:known] = ~same(
             before.columns, after.select(names).slice(0, known).columns, known
         )
+        # A delete may bring the row as it was: equal images, and a change all the same.
         differs[:known] |= ~there[:known]
         changes = updates(
             before.select(after.column_names),

@@ -40,6 +40,7 @@ class BagKind:
     only: Extreme | None = None
 
     def __str__(self) -> str:
+        # The name of the bag's table in saved states: another wording refuses them.
         return f"{self.only or 'bag'} {self.selection}"
 
     def schema(self, rows: pa.Schema) -> pa.Schema:
@@ -59,6 +60,7 @@ class BagKind:
         """The bag with each value once; what is retracted too often is not there."""
         if self.only is None:
             return consolidate(bag)
+        # Only an input that never retracts has such a bag: weights play no part in it.
         slots = int64s(bag[SLOT])
         place = extremes(slots, whole(bag["0"]), self.only)
         return bag.take(pa.array(place))
@@ -71,9 +73,11 @@ def extremes(slots: Ints, values: pa.Array, which: Extreme) -> Ints:
     if number is None:
         number = ranks(values, order)
     elif order.descending:
+        # Not -number, which has no room for the least int64.
         number = ~number
     best = np.full(int(slots.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(best, slots, number)
+    # Of equal values any one will do.
     places = np.flatnonzero(number == best[slots])
     chosen = np.full(len(best), -1)
     chosen[slots[places]] = places
@@ -122,6 +126,7 @@ class Bags:
         """The same, by group and then by the asked order, ties by value."""
         names = [n for n in self.rows.column_names if n not in (SLOT, WEIGHT)]
         asked = {o.column for o in self.order}
+        # Ties are broken by the values: a list must not depend on how its rows came.
         orders = [*self.order, *(Order(name) for name in names if name not in asked)]
         joint = joint_ranks([whole(self.rows[o.column]) for o in orders], orders)
         positions = sorted_positions(self.slot, joint)
@@ -141,6 +146,8 @@ class Bags:
 
     def at(self, row: Ints) -> Ints:
         """Positions of the values that cover those rows, multiplicities counted."""
+        # Copies are found by their running count and never written out: a value that is
+        # there a million times is one row.
         places = np.searchsorted(np.cumsum(self.weight), row, side="right")
         return np.asarray(places, np.int64)
 

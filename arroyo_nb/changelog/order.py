@@ -29,6 +29,7 @@ def ranks(column: pa.Array, order: Order) -> Ints:
     if not column.null_count:
         return values
     missing = column.is_null().to_numpy(zero_copy_only=False)
+    # The ranks start at 0 again where NULLs took the place before it.
     edge = -1 if order.nulls_first else values.max(initial=0) + 1
     return np.where(missing, edge, values) + int(order.nulls_first)
 
@@ -38,6 +39,7 @@ def joint_ranks(columns: Sequence[pa.Array], orders: Sequence[Order]) -> Ints:
     joint, *others = (ranks(c, o) for c, o in zip(columns, orders, strict=True))
     for next_ in others:
         paired = joint * (next_.max(initial=0) + 1) + next_
+        # Dense again after each column, as in group_ids: products would overflow.
         joint = np.asarray(np.unique(paired, return_inverse=True)[1], np.int64)
     return joint
 
@@ -53,9 +55,12 @@ def ordinals(values: pa.Array) -> Ints | None:
     if values.null_count or pt.is_decimal(type_):
         return None
     if pt.is_floating(type_):
+        # IEEE 754 orders by sign and magnitude: with the other bits of negative numbers
+        # flipped, integers compare as the floats do, and NaN lies above infinity.
         bits = values.cast(pa.float64()).to_numpy().view(np.int64)
         return np.asarray(bits ^ ((bits >> 63) & np.iinfo(np.int64).max), np.int64)
     if pt.is_uint64(type_):
+        # The highest bit flipped, unsigned order is that of signed numbers.
         unsigned = values.to_numpy().view(np.int64)
         return np.asarray(unsigned ^ np.iinfo(np.int64).min, np.int64)
     if pt.is_integer(type_) or pt.is_temporal(type_):

@@ -161,6 +161,8 @@ class RankKernel(Operator):
         weight = weights(rows)
         keys = [normalised(whole(rows[k])) for k in self.keys]
         (_, of_keys), (_, of_rows) = self.partial_layout.tables
+        # Also the keys of which the limit keeps out every row: an append keeps its key
+        # alive (ttl) whether it is sent or not.
         state = {KEYS: of_batch(keys, slots, weight, of_keys)}
         some = self._reaching(rows, slots, weight)
         reaching = rows.take(pa.array(some))
@@ -178,8 +180,11 @@ class RankKernel(Operator):
         side = StoredSide.of(touch, state[RANKED], delta[RANKED], names)
         ranked = self._ranked(side)
         moves, weight = self._moves(ranked)
+        # Nothing frees a place: a row below the limit now stays below it, so the state
+        # needs no more rows than are sent.
         if not self.retracts:
             reached, *_ = self._numbered(ranked, side.after)
+            # Copies one by one: a row may be within the limit with some of them.
             copies = np.bincount(reached, minlength=len(side.slot))
             side = replace(side, after=np.asarray(copies, np.int64))
         (_, _), (_, of_rows) = self.layout.tables
@@ -227,6 +232,8 @@ class RankKernel(Operator):
         """Rows whose presence in the output changes, as :meth:`_numbered` has them, and
         by how much."""
         side = ranked.side
+        # Both images are numbered in full and compared: one row that comes at the top
+        # moves all that follow it, and what did not move cancels out.
         was, is_ = (self._numbered(ranked, w) for w in (side.before, side.after))
         columns = [np.r_[a, b] for a, b in zip(was, is_, strict=True)]
         sign = np.repeat([-1, 1], [len(was[0]), len(is_[0])])
@@ -240,6 +247,8 @@ class RankKernel(Operator):
         """Position and numbers of each row that is there, copies one by one."""
         order = ranked.order[there[ranked.order] > 0]
         copies, limit = there[order], self.limit
+        # Each copy takes a place of its own, so more than `last` of them are never
+        # reached; without this a row with a great weight would be written out in full.
         if limit is not None and limit.function == "row_number":
             copies = np.minimum(copies, limit.last)
         rows = np.repeat(order, copies)
@@ -252,6 +261,8 @@ class RankKernel(Operator):
 
     def _ranked(self, side: StoredSide) -> Ranked:
         decided = {*self.keys, *(o.column for o in self.order)}
+        # By all other columns, not by arrival: Spark may give the rows of a batch in
+        # another order when it runs the batch again.
         ties = [n for n in value_columns(side.rows) if n not in decided]
         by_order = [whole(side.rows[o.column]) for o in self.order]
         rank = np.zeros(len(side.slot), np.int64)
@@ -269,5 +280,6 @@ class RankKernel(Operator):
         for number, column in zip(self.numbers, values, strict=True):
             changes = changes.append_column(number.name, pa.array(column))
         changes = changes.select(self.output.names)
+        # Retracts first, as everywhere in a batch's changes.
         order = np.argsort(weight > 0, kind="stable")
         return changes.append_column(WEIGHT, pa.array(weight)).take(pa.array(order))

@@ -43,6 +43,8 @@ class Operator:
         raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
+        # cached_property writes into the same __dict__, and what it cached (layouts,
+        # schemas) is cheaper to compute in a worker than to send to each task.
         names = [f.name for f in fields(self)]  # type: ignore[arg-type]
         return {name: self.__dict__[name] for name in names}
 
@@ -79,6 +81,7 @@ class Layout:
         RunProblem
             When the bytes are the state of something else.
         """
+        # Each stream has an end mark: the reader then stands at the next one.
         source, state = pa.BufferReader(blob), {}
         for name, schema in self.tables:
             try:
@@ -104,12 +107,16 @@ class Layout:
             if found.field(index).type != field.type:
                 was = found.field(index).type
                 raise _refused(f"{name}.{field.name} is {was}, not {field.type}")
+        # Last, as it says least: also a right set of columns in another order is
+        # refused, as rows are read by position.
         if found.names != expected.names:
             raise _refused(f"{name} has the columns {', '.join(found.names)}")
 
 
 def put_stream(sink: pa.NativeFile, table: pa.Table) -> None:
     """Add a table to a file as an Arrow IPC stream of one batch."""
+    # In one chunk, or each batch of the query would leave its own for the next one to
+    # read.
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table.combine_chunks())
 
@@ -164,6 +171,8 @@ def split(state: State, buckets: Ints) -> Iterator[tuple[int, State]]:
         The bucket of each row of the first table.
     """
     (main, groups), *others = state.items()
+    # Sorted once and cut into slices: a filter per bucket would read all rows for each
+    # bucket.
     order = np.argsort(buckets, kind="stable")
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -176,6 +185,7 @@ def split(state: State, buckets: Ints) -> Iterator[tuple[int, State]]:
         for name, rows, slots in pointing:
             first, last = np.searchsorted(slots, [start, end])
             piece = rows.slice(first, last - first)
+            # Slots count from the first group of their own piece.
             part[name] = with_slots(piece, slots[first:last] - start)
         yield int(bucket), part
 

@@ -55,6 +55,8 @@ class Touch:
         """
         columns = [_joined(old[k], new[k]) for k in keys]
         ids = _numbers(columns, len(old), len(new))
+        # Numbers of the state's groups are their slots and new ones follow, so that a
+        # running count over the touched ones keeps both orders.
         flags = np.zeros(max(len(old), int(ids.max(initial=-1)) + 1), np.bool_)
         flags[ids] = True
         place = np.cumsum(flags) - 1
@@ -90,6 +92,8 @@ class Touch:
         table = pa.concat_tables([before.select(keys), fresh.select(keys)])
         appended = np.zeros(len(self), np.bool_)
         appended[self.slots[new[APPENDED].to_numpy()]] = True
+        # A new group is as old as this batch even where it only got a retract: it needs
+        # an instant to grow idle from.
         since = np.full(len(self), now_us)
         since[: len(before)] = int64s(before[TOUCHED])
         columns = dict(zip(keys, table.columns, strict=True))

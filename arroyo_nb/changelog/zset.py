@@ -28,6 +28,7 @@ def weights(rows: pa.Table) -> Ints:
 def int64s(column: pa.Array) -> Ints:
     """A column without NULLs as int64, times as their number of units."""
     if pa.types.is_temporal(column.type):
+        # Arrow casts dates and times of 32 bits to int32 only.
         if column.type.bit_width == 32:
             column = column.cast(pa.int32())
         column = column.cast(pa.int64())
@@ -68,6 +69,7 @@ def consolidate(changes: pa.Table) -> pa.Table:
     ids = group_ids([changes[c] for c in value_columns(changes)], len(changes))
     total = np.zeros(size(ids), np.int64)
     np.add.at(total, ids, weights(changes))
+    # Also rows below zero stay: a batch may retract what an earlier one appended.
     alive = np.flatnonzero(total)
     kept = changes.take(first_rows(ids)[alive])
     return with_column(kept, WEIGHT, pa.array(total[alive]))
@@ -124,6 +126,8 @@ def updates(
         Which rows of ``before`` to retract and of ``after`` to append, by position.
     """
     position = np.arange(len(after))
+    # Interleaved: before 0, after 0, before 1, after 1, of which `sent` says which are
+    # changes at all.
     order = np.stack([position, len(before) + position], axis=1).ravel()
     weight = np.tile(np.array([-1, 1]), len(after))
     sent = np.stack([retract, append], axis=1).ravel()
