@@ -53,6 +53,8 @@ class PrefetchingIterator:
         self._closed = False
         self._ended = False
         self._error: BaseException | None = None
+        # A daemon: the user's iterator may never come back, and must not keep the
+        # process from ending.
         threading.Thread(target=self._pull, name="emitted rows", daemon=True).start()
 
     def allow(self, rows: int | None) -> None:
@@ -74,6 +76,7 @@ class PrefetchingIterator:
                 self._changed.wait(within_s)
             taken = [self._there.popleft() for _ in range(min(most, len(self._there)))]
             self._changed.notify_all()
+            # What the iterator raised comes after the rows that it gave before.
             if taken or not self._ended:
                 return taken
         if self._error is not None:
@@ -142,6 +145,7 @@ class EmissionPace:
         """How many rows are due by then; None: as many as there are."""
         if self.rate is None or not self.held_back:
             return None
+        # The first row is due at once, not after the time of one.
         return int(elapsed_s * self.rate) + 1
 
     def wanted(self, elapsed_s: float) -> int | None:
@@ -284,6 +288,8 @@ class Emission(BackgroundTask):
         pulled = PrefetchingIterator(self._rows)
         try:
             with ExitStack() as entered:
+                # It was entered in start(), where its error belongs to the caller; only
+                # its end belongs to this thread.
                 entered.push(self._target)
                 self._send(pulled)
         except ArroyoError as problem:
@@ -307,6 +313,8 @@ class Emission(BackgroundTask):
             for records in self._records(pulled):
                 self._target.send(records, self._is_stopped)
         except BaseException:
+            # The first error is the one to tell: what failed, not that little could be
+            # sent after it.
             with suppress(ArroyoError):
                 self._target.finish(self._is_stopped, failed=True)
             raise
@@ -343,6 +351,7 @@ class Emission(BackgroundTask):
     def _pieces(self, rows: Sequence[Any]) -> Iterator[Sequence[RowRecord]]:
         """Their records; where one makes none, those before it first."""
         try:
+            # All at once is the fast way. One by one is only how the bad row is found.
             yield self._made(rows)
         except Exception:  # a value of the user's may raise anything
             for row in rows:

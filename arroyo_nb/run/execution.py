@@ -90,6 +90,8 @@ class Execution:
 
     def end(self, note: str, mode: StopMode = StopMode.IMMEDIATE) -> None:
         """Have it stopped; one that has not been started yet ends here and now."""
+        # Here and not on the worker, which may be in a call to Spark for seconds: until
+        # it comes to the stop, sources must release nothing more.
         if mode is not StopMode.GRACEFUL:
             self.sources.close()
         if self._life.state.ended or self._life.withdraw(note):
@@ -136,6 +138,8 @@ class Execution:
             self._ending.repeated.append(beats)
 
     def _poll(self) -> None:
+        # First of all: once the engine is gone each call below fails in words of its
+        # own.
         if not self._engine_lives():
             self._fail(RunProblem(GONE))
             return
@@ -174,6 +178,8 @@ class Execution:
         self._input.look()
         if news:
             read = ((o.sink, o.observation.positions) for o in self.outputs)
+            # Only what batches have committed is let go; a batch that is run again
+            # reads its rows once more.
             self.sources.consumed(read)
             for callback in self._ending.listeners:
                 callback()
@@ -241,6 +247,7 @@ class Execution:
         stop.watch_servers(self._prepared, self._life)
         try:
             for output in self.outputs:
+                # A batch that is held while the run is paused would never end.
                 output.gate.resume()
             if mode is StopMode.GRACEFUL:
                 self.sources.drain()

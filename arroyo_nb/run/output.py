@@ -233,6 +233,8 @@ class Output:
         self._last_batch = False
         self._held_in, self._ends_fixed = None, False
         self._batch_size = BatchSize()
+        # Before Spark starts: its first batch may be written while start() has not
+        # returned.
         self.observation.start(checkpoint)
         self._query = stream.start()
 
@@ -252,6 +254,8 @@ class Output:
         stream = rows.writeStream.outputMode("append")
         if trigger is not None:
             stream = stream.trigger(processingTime=_interval(trigger))
+        # A batch that can be held must go through a function of ours: a run that starts
+        # paused does, also where Spark could write the topic itself.
         if writer.native is not None and not self.gate.paused:
             self._is_native = True
             return stream.format(writer.native)
@@ -318,6 +322,7 @@ class Output:
         held = not self._ends_fixed and any(topic.bounded for topic in topics)
         if self._query is None or self._real_time or held or progress is None:
             return
+        # Polls come ten times a second: each batch is judged once.
         if progress.batch_id == self._sized_batch or not topics:
             return
         self._sized_batch = progress.batch_id
@@ -357,6 +362,7 @@ class Output:
         if failure is None and self._last_batch:
             # A batch may begin as it is ended, and is cancelled: no failure to Spark.
             return None
+        # The sink's own error first: Spark has it as the text of a Python traceback.
         return self._sink.error or failure or RuntimeError("query ended")
 
     def is_idle(self) -> bool:
@@ -432,11 +438,14 @@ class Output:
     def _new_progress(self) -> list[TriggerProgress]:
         query = self._query
         last = query.lastProgress if query is not None else None
+        # A query that is not started, or has not run a trigger, has no progress.
         if query is None or last is None:
             return []
         newest = _progress(last)
         # Also of a query that has nothing left to do: it says where it stands.
         self.observation.places = newest.places
+        # recentProgress brings up to a hundred texts over the gateway, so it is asked
+        # for only where batches ended between two polls.
         return new_batches(
             newest,
             lambda: map(_progress, query.recentProgress),

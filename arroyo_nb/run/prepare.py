@@ -115,6 +115,8 @@ class PreparedRun:
         """
         if not self.is_streamed:
             return
+        # Starting Spark again takes seconds and must not be cut in two: an interrupt is
+        # heard between its steps.
         with defer_interrupts() as interrupts:
             self.check(interrupts.check)
             for name in jar_sets(self.plan.sinks):
@@ -163,6 +165,8 @@ def prepare(
             ends_after=_patience(options),
         )
     for output in outputs:
+        # Tapes are stepped by their conductors. Topics have none, so that their batches
+        # are held instead.
         output.gate.reset(paused=options.step and sources.streamed)
     prepared = PreparedRun(name, plan, options, outputs, sources)
     if options.step:

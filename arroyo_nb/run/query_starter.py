@@ -66,6 +66,8 @@ def output_trigger(prepared: PreparedRun, output: Output) -> timedelta | None:
     """How often the changes of an output are emitted. What ends is done soonest without
     a trigger."""
     if output.is_stateful and prepared.sources.is_endless(output.sink):
+        # Without an interval each batch would emit the changes of a few rows, and cost
+        # as much as one of many.
         return prepared.options.trigger or prepared.options.flush
     return prepared.options.trigger
 
@@ -131,6 +133,8 @@ class QueryStarter:
         self._prepared = prepared
         self._spark = spark
         self._context = context
+        # Sources first: queries begin where these say, and read folders that these
+        # make.
         with errors_in(prepared.plan):
             prepared.sources.start(claim)
         self.heart = Heart.of(prepared, claim)
@@ -183,6 +187,8 @@ class QueryStarter:
     def _state_config(self) -> StateConfig:
         if self.heart is None:
             return StateConfig(self.claim.buckets)
+        # Each query reads the beats as one more stream: only a row makes Spark run a
+        # batch, and only a batch looks for idle keys.
         beats = partial(self.heart.heartbeat.read_stream, self._spark)
         ttl = self._prepared.plan.updating_ttl
         return StateConfig(self.claim.buckets, ttl, beats)

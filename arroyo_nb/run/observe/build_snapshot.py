@@ -29,6 +29,8 @@ def build_snapshot(run: Run, rows: int) -> Snapshot:
     rows
         How many of the newest result rows to include.
     """
+    # `newest` may be a batch of an earlier run, which says where things stand; only one
+    # of this run has a duration.
     output = run.outputs[0]
     seen, all_seen = output.observation, [o.observation for o in run.outputs]
     progress, newest = seen.progress, seen.newest_batch

@@ -70,6 +70,8 @@ def late_rows(
             f"{what} puts no rows into windows: none can be late",
             hint="late rows are those whose tumble, hop or session has closed",
         )
+    # State cannot be asked what it held at an earlier batch: only an input made from
+    # the rows of one batch can be made again.
     for aggregate in observation.aggregates:
         if any(isinstance(below, nodes.Stateful) for below in walk(aggregate.input)):
             raise RunProblem(
@@ -142,6 +144,8 @@ def _late_table(
 ) -> tuple[pa.Table, int]:
     """The late rows of some batches, and how many of them have no rows any more."""
     spark = engine.session
+    # Asked before the query is planned: a chunk or record that is gone would fail all
+    # sixteen batches.
     there = [batch for batch in batches if feeds.has(batch.stretches)]
     frames = (_late_frame(spark, aggregate, b, feeds) for b in there or (NOTHING,))
     rows = reduce(lambda above, below: above.union(below), frames).toArrow()
@@ -156,6 +160,7 @@ def _late_frame(
 ) -> DataFrame:
     read = partial(feeds.read_again, spark, batch.stretches)
     frame = late_frame(aggregate, read, batch.late_watermark)
+    # By position: a column of the user's may have any of these names.
     return frame.toDF(*_late_columns(aggregate.input.schema.names))
 
 

@@ -98,6 +98,7 @@ def read_progress(raw: Mapping[str, Any]) -> TriggerProgress:
     3
     """
     every = raw.get("sources", ())
+    # Beats are rows for Spark and no data to anybody else.
     sources = [source for source in every if _key(source) != HEARTBEAT]
     return TriggerProgress(
         batch_id=int(raw["batchId"]),
@@ -113,6 +114,7 @@ def read_progress(raw: Mapping[str, Any]) -> TriggerProgress:
         late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
         written_rows=_written(raw),
+        # Spark now and then reports a trigger that had no batch: it lacks this duration.
         ran="addBatch" in raw.get("durationMs", NOTHING),
     )
 
@@ -152,6 +154,7 @@ def new_batches(
     first
         Number of the first batch that is news.
     """
+    # A trigger without a batch bears the number of the batch to come.
     done = newest.batch_id if newest.ran else newest.batch_id - 1
     if done < first:
         return []
@@ -262,6 +265,7 @@ def slower(one: SourceOffset, other: SourceOffset) -> SourceOffset:
         assert isinstance(one, int)
         assert isinstance(other, int)
         return min(one, other)
+    # A partition that one of them has not begun to read is read by none, as a whole.
     return {number: min(one[number], other[number]) for number in one.keys() & other}
 
 

@@ -185,6 +185,8 @@ class QueryObservation:
         if self._checkpoint is None:
             return
         for batch_id, rows in tuple(self._counted.items()):
+            # Spark writes this file last: without it the batch is run again, and
+            # counted then.
             if (self._checkpoint / "commits" / str(batch_id)).exists():
                 self.written_rows += rows
             del self._counted[batch_id]
@@ -196,8 +198,10 @@ class QueryObservation:
                 self._take(progress)
 
     def _take(self, progress: TriggerProgress) -> None:
+        # Spark counts the time in which a paused run held the batch as time it took.
         held_ms = 1000 * self._held_s.pop(progress.batch_id, 0.0)
         progress = replace(progress, batch_ms=max(0.0, progress.batch_ms - held_ms))
+        # Before self.progress is replaced, which is the batch before.
         late_watermark = self._watermark_before(progress)
         self.ended_s = time.monotonic()
         self._elapsed_s = self.ended_s - self._started_s
@@ -220,6 +224,8 @@ class QueryObservation:
                     sessions=observed.sessions,
                 )
             )
+        # After the traces, which have the newest time at their own input: in this one are
+        # also rows that a predicate has filtered out before they came there.
         self._advance(progress.max_event_time)
         self.history.add(
             MarkPoint(
@@ -233,12 +239,16 @@ class QueryObservation:
             if name.startswith(DROPPED) and values["rows"]:
                 _, _, table = name.removeprefix(DROPPED).partition(":")
                 self.dropped_rows[table] += values["rows"]
+                # Two outputs that read a table each sample it: the same record is
+                # listed once.
                 kept = (*self.bad.get(table, ()), *read_bad_rows(values["bad"]))
                 self.bad[table] = tuple(dict.fromkeys(kept))[:KEPT_BAD_ROWS]
         for table, fit in read_fits(progress.observed):
             self.fits[table] = self.fits.get(table, Fit()) + fit
         self.source_rows.update(progress.source_rows)
         self.late_groups += progress.late_groups
+        # Rows are shown with the progress of their batch and not as they are written: a
+        # view must not have rows of a window that it still draws as open.
         while self._written and self._written[0][0] <= progress.batch_id:
             _, self.shown = self._written.popleft()
         self.progress = progress
@@ -260,6 +270,7 @@ class QueryObservation:
             return before.watermark or EPOCH
         if self._checkpoint is None or progress.batch_id == 0:
             return EPOCH
+        # A resumed run was not told of that batch, or Spark has dropped its progress.
         return logged_watermark(self._checkpoint, progress.batch_id - 1) or EPOCH
 
     def _advance(self, seen: datetime | None) -> None:

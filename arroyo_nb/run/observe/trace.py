@@ -127,6 +127,7 @@ class Trace:
         self.late_rows += late
         self.closed_sessions += batch.closed_sessions
         self.exact = self.exact and batch.exact
+        # The counts above go on: only what late rows are found again by is bounded.
         if len(self._batches) < TRACE_BATCHES:
             self._batches.append(batch)
             if late:

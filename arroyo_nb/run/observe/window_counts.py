@@ -130,12 +130,16 @@ class FixedWindows:
 
     def count(self, start: int, rows: int, watermark: int) -> tuple[int, bool]:
         """Take rows of one pane (see :class:`Tally`)."""
+        # The windows that hold an instant start after (instant - width) and up to the
+        # instant: a row is in [first, end), and of these it misses those before `kept`,
+        # which the watermark has closed.
         first = self._after(start - self._width)
         end = self._after(start)
         kept = min(max(self._after(watermark - self._width), first), end)
         if first < kept:
             self._late[first] += rows
             self._late[kept] -= rows
+        # Up here and down at `end`: two places, however many windows lie between.
         self._rows[kept] += rows
         self._rows[end] -= rows
         return (rows if first < kept else 0), True
@@ -199,6 +203,8 @@ class FixedWindows:
         surplus = sum(a.windows(self._slide) for a in alike) - TRACE_WINDOWS
         kept_from, before = None, None
         for each in alike:
+            # Open windows stay, however many there are: only those up to the last mark
+            # go.
             end = max(min(self._marks[-1], each.end), each.first)
             gone = min(surplus, each._replace(end=end).windows(self._slide))
             if gone <= 0:
@@ -213,6 +219,8 @@ class FixedWindows:
         for steps, value in ((self._rows, before.rows), (self._late, before.late)):
             for place in [p for p in steps if p < kept_from]:
                 del steps[place]
+            # The steps before it are gone, and what they had added up to must stand
+            # where the counts now begin.
             steps[kept_from] += value
         first = bisect_right(self._marks, kept_from)
         del self._marks[:first], self._batches[:first]
@@ -256,6 +264,7 @@ class Sessions:
         spans[start] = before._replace(rows=before.rows + rows)
         taken, missed = self._pieces.get(start, (0, 0))
         self._pieces[start] = (taken, missed + rows) if late else (taken + rows, missed)
+        # Exact where the whole piece lies on one side of the watermark.
         exact = not late or start + self._piece - 1 <= newest_late
         return (rows if late else 0), exact
 
@@ -341,6 +350,9 @@ class Sessions:
         """Spans with rows that may be less than the gap apart, as one each."""
         made: list[PieceRange] = []
         for span in sorted(spans):
+            # A row may lie anywhere in its piece: spans are joined where their rows
+            # could be less than the gap apart, so that a stretch never parts one
+            # session.
             if made and span.first - made[-1].last < self._piece + self._gap - 1:
                 first, _, rows = made.pop()
                 made.append(PieceRange(first, span.last, rows + span.rows))

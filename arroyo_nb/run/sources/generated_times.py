@@ -104,6 +104,7 @@ def _microseconds(numbers: pa.ChunkedArray, digits: int) -> pa.ChunkedArray:
 
     many, few = max(0, 6 - digits), max(0, digits - 6)
     last = pa.scalar(min(END_OF_TIME_US * 10**few // 10**many, 2**63 - 1))
+    # In the type of the numbers, so that they are compared as they are.
     last = last.cast(numbers.type, safe=False)
     held = pc.and_(pc.greater(numbers, pc.negate(last)), pc.less(numbers, last))
     numbers = pc.if_else(held, numbers, pa.scalar(None, numbers.type))
@@ -119,6 +120,7 @@ def _instant(value: exp.Expr) -> Compute | None:
     def compute(rows: pa.Table) -> pa.ChunkedArray:
         import pyarrow as pa
 
+        # Unsafe: digits below a microsecond are cut off, as Spark does.
         instants = rows[name].cast(pa.timestamp("us", "UTC"), safe=False)
         return instants.cast(pa.int64())
 
@@ -128,6 +130,7 @@ def _instant(value: exp.Expr) -> Compute | None:
 def _shifted(expression: exp.Expr) -> Compute | None:
     """A time plus or minus a constant interval."""
     left, right = expression.this, expression.expression
+    # Only a sum may have its interval first.
     if isinstance(expression, exp.Add) and isinstance(left, exp.Interval):
         left, right = right, left
     size = right.meta.get("interval") if isinstance(right, exp.Interval) else None
@@ -160,6 +163,8 @@ def _number(value: exp.Expr) -> Compute | None:
         inner = _number(value.this)
         return inner and _cast(inner, to_arrow)
     function = _ARITHMETIC.get(type(value))
+    # Where a division could fail for one row, Spark alone says what becomes of that
+    # row.
     if function is None or (isinstance(value, exp.Div) and not _is_divisor(value)):
         return None
     left, right = _number(value.this), _number(value.expression)
@@ -224,6 +229,8 @@ class GeneratedTimes:
         import pyarrow.compute as pc
 
         us = self._compute(rows)
+        # A wrong time must not stop the tape: it has none here, and Spark refuses or
+        # drops the row.
         held = pc.and_(pc.less(us, END_OF_TIME_US), pc.greater(us, -END_OF_TIME_US))
         us = pc.if_else(held, us, pa.scalar(None, pa.int64()))
         at = rows.schema.get_field_index(TIMESTAMP)

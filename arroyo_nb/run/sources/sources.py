@@ -119,6 +119,8 @@ class Sources:
         RunProblem
             When a lookup table cannot be read, or a source has no beginning.
         """
+        # Tables first, as queries look rows up from their first batch on. Opening may be
+        # refused: no source is fed before all of them are open.
         self._tables.start(folder.lookups())
         for feed, span in zip(self._feeds, self._spans, strict=True):
             with self._lock, _used_at(span):
@@ -181,6 +183,8 @@ class Sources:
         """
         known = list(reaches)
         for feed in self._feeds:
+            # A source that several queries read is told of all of them: it may let go
+            # only of what the slowest has read.
             readers = (reach for sink, reach in known if feed in self._below(sink))
             found = [(reach or {}).get(feed.key, SourcePosition()) for reach in readers]
             if found:
@@ -228,6 +232,7 @@ class Sources:
         )
 
     def _below(self, sink: nodes.Sink) -> tuple[SourceReader, ...]:
+        # By table and not by name, which may mean another table by now (see _feeds).
         tables = [source.table for source in sources(sink)]
         return tuple(feed for feed in self._feeds if feed.table in tables)
 
@@ -250,6 +255,7 @@ class Sources:
     def resume(self) -> None:
         """Release rows again."""
         with self._lock:
+            # The lock: what is asked before a feed is open is handed to it there, once.
             self._paused, self._steps = False, 0
             for feed in self._feeds:
                 feed.resume()
@@ -402,6 +408,8 @@ def _feed(
     recorder = connector.recorder(spec)
     if pace.clock is not None:
         pace = _paced_by(pace, table, connector, recorder)
+    # The order matters: the outer ones see rows as the inner ones leave them, and the
+    # pace goes by the times that are left.
     if windowed:
         recorder = Quiet(recorder) if _is_recorded(connector) else recorder
         drop = spec.options.get("bad_data") == "drop"

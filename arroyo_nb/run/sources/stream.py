@@ -182,6 +182,8 @@ class StreamReader:
         """
         kept = folder.source(self._folder) / _BEGIN
         if not kept.exists():
+            # Batches were committed, so offsets were read from somewhere: beginning
+            # anew would read records twice, or leave some out.
             if folder.has_batches:
                 raise StateProblem(kept, "is gone", _BEGUN)
             begin = self._stream.begin()
@@ -214,6 +216,7 @@ class StreamReader:
         oldest = self._stream.beginnings()
         if begun.topic_id != oldest.topic_id:
             raise self._deleted()
+        # What was begun wins: the oldest record of a partition moves with retention.
         return TopicOffsets(begun.topic_id, {**oldest.offsets, **begun.offsets})
 
     def start(self) -> None:
@@ -311,6 +314,7 @@ class StreamReader:
     def consumed(self, reaches: Sequence[SourcePosition]) -> None:
         """Take note of how far the slowest query has come."""
         places = [_offsets(reach.place) for reach in reaches]
+        # Before each query has met a partition, nobody knows who is the slowest there.
         known = set.intersection(*(set(place) for place in places))
         least = {n: min(place[n] for place in places) for n in known}
         self._reach = SourcePosition(least, min(reach.rows for reach in reaches))

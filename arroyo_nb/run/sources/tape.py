@@ -94,6 +94,7 @@ class TapeReader:
             read=read,
             logged=logged,
         )
+        # Those that were asked for before there was a conductor.
         conductor.step(steps)
         self._conductor = conductor
 
@@ -110,6 +111,8 @@ class TapeReader:
         """Its rows, one chunk one micro-batch."""
         assert self._folder is not None, "it is open"
         reader = spark.readStream.schema(_stored_columns(source))
+        # A chunk is a micro-batch: the same tape gives the same batches, and so the
+        # same late rows and the same changes, however fast it is read.
         reader = reader.option("maxFilesPerTrigger", 1)
         reader = reader.option("maxFileAge", FILES_REMEMBERED)
         return reader.parquet(spark_pattern(self._folder))
@@ -145,6 +148,7 @@ class TapeReader:
         numbers = range(*map(_chunks, stretch))
         if numbers and self._folder is None:
             raise not_begun()
+        # Spark's log counts chunks from 0, their files from 1.
         return tuple(chunk_path(self._folder or Path(), n + 1) for n in numbers)
 
     def consumed(self, reaches: Sequence[SourcePosition]) -> None:
@@ -156,6 +160,7 @@ class TapeReader:
     def is_read(self, place: SourceOffset | None) -> bool:
         """Whether a query that stands there has read all there will ever be."""
         state = self._playing.state
+        # A conductor that was stopped may still be writing its last chunk.
         ended = state.ended or (self._drained and self.join(0))
         return ended and _chunks(place) >= state.chunks
 
@@ -164,6 +169,7 @@ class TapeReader:
         # A resumed run remembers what it read before its sources have started.
         if self._conductor is None:
             return 0
+        # End-of-stream rows are the last chunks of a tape, one each.
         state = self._conductor.state
         return max(0, _chunks(place) - (state.chunks - state.end_chunks))
 
@@ -181,6 +187,8 @@ class TapeReader:
         """Release one chunk and nothing more."""
         if self._conductor is None:
             return
+        # Paused before it is stepped: in between, a conductor that runs could release
+        # more than the one.
         if not self._conductor.state.paused:
             self._conductor.pause()
         self._conductor.step()
