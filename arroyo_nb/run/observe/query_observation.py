@@ -224,8 +224,8 @@ class QueryObservation:
                     sessions=observed.sessions,
                 )
             )
-        # After the traces, which have the newest time at their own input: in this one are
-        # also rows that a predicate has filtered out before they came there.
+        # After the traces, which have the newest time at their own input: this one counts
+        # rows too that a predicate has filtered out before they came there.
         self._advance(progress.max_event_time)
         self.history.add(
             MarkPoint(

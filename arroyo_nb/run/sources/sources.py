@@ -119,8 +119,8 @@ class Sources:
         RunProblem
             When a lookup table cannot be read, or a source has no beginning.
         """
-        # Tables first, as queries look rows up from their first batch on. Opening may be
-        # refused: no source is fed before all of them are open.
+        # Tables first, as queries look rows up from their first batch on. A source may
+        # be refused as it is opened: none is fed before all of them are open.
         self._tables.start(folder.lookups())
         for feed, span in zip(self._feeds, self._spans, strict=True):
             with self._lock, _used_at(span):
