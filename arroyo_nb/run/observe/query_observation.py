@@ -224,7 +224,7 @@ class QueryObservation:
                     sessions=observed.sessions,
                 )
             )
-        # After the traces, which have the newest time at their own input: this one counts
+        # After the traces, which have the newest time at their own input: this one has
         # rows too that a predicate has filtered out before they came there.
         self._advance(progress.max_event_time)
         self.history.add(
