@@ -189,6 +189,8 @@ class JoinKernel(Operator):
         if not old.any():
             return state, no_changes(self.output)
         idle = groups_where(state, old)
+        # A batch that retracts all they have: padded rows and pairs are taken back by
+        # the same step that would do so for rows of the input.
         gone = self.partial(negated(idle[LEFT]), negated(idle[RIGHT]))
         return self.step(state, [gone], before_us)
 

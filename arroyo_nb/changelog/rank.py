@@ -200,6 +200,8 @@ class RankKernel(Operator):
         if not old.any():
             return state, no_changes(self.output)
         idle = groups_where(state, old)
+        # An operator of appends cuts its batch at the limit, and of rows with a weight
+        # below zero it would let none through.
         retracting = replace(self, retracts=True)
         gone = retracting.partial(negated(idle[RANKED]))
         return self.step(state, [gone], before_us)

@@ -153,6 +153,8 @@ def groups_where(state: Mapping[str, pa.Table], keep: npt.NDArray[np.bool_]) -> 
     (main, groups), *others = state.items()
     if keep.all():
         return state
+    # The first table is what others point into (State): it is filtered first and the
+    # slots of the others are counted anew.
     tables = {main: groups.filter(pa.array(keep))}
     moved = np.cumsum(keep) - 1
     for name, rows in others:

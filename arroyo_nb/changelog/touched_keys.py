@@ -105,6 +105,7 @@ class Touch:
         self, state: State, touched: State, alive: npt.NDArray[np.bool_]
     ) -> State:
         """The state with what has become of the touched groups."""
+        # The touched groups go behind the others, and what points at them moves along.
         stay = groups_where(state, self.untouched)
         back = groups_where(touched, alive)
         offset = int(self.untouched.sum())

@@ -114,7 +114,7 @@ def read_progress(raw: Mapping[str, Any]) -> TriggerProgress:
         late_groups=_of_states(raw, "numRowsDroppedByWatermark"),
         observed=raw.get("observedMetrics", NOTHING),
         written_rows=_written(raw),
-        # Spark now and then reports a trigger without a batch: this duration is missing.
+        # Spark reports triggers without a batch now and then: they lack this duration.
         ran="addBatch" in raw.get("durationMs", NOTHING),
     )
 
