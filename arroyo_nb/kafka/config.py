@@ -143,6 +143,7 @@ def parse_configs(text: str, *, writes: bool = False) -> dict[str, str]:
     >>> parse_configs("client.id=me, fetch.wait.max.ms=10")
     {'client.id': 'me', 'fetch.wait.max.ms': '10'}
     """
+    # The value of a variable may have a comma: variables are put in after this.
     pairs = [part.strip() for part in text.split(",") if part.strip()]
     configs = {}
     for pair in pairs:
@@ -165,6 +166,7 @@ def parse_configs(text: str, *, writes: bool = False) -> dict[str, str]:
 
 
 def _check_name(name: str, writes: bool) -> None:
+    # Set twice, one of the two would win without a word.
     if name in OWN_OPTIONS:
         option = OWN_OPTIONS[name]
         raise CatalogProblem(
@@ -233,6 +235,7 @@ class Access:
         RunProblem
             When a file of a certificate or a key cannot be read.
         """
+        # Before the table's own settings, which may say otherwise.
         settings = {} if writes else {_FETCH_WAIT: str(FETCH_WAIT_MS)}
         names = JAVA_WRITER_NAMES if writes else JAVA_NAMES
         for name, value in self.configs.items():
@@ -245,6 +248,7 @@ class Access:
         # librdkafka says "none" where Java's client wants an empty text.
         if settings.get("ssl.endpoint.identification.algorithm") == "none":
             settings["ssl.endpoint.identification.algorithm"] = ""
+        # Last, so that nothing in client_configs can point the client elsewhere.
         settings |= {
             "bootstrap.servers": self.servers,
             "security.protocol": self._protocol,

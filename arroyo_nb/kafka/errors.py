@@ -289,8 +289,12 @@ def connection_fault(heard: Mapping[str, str]) -> str | None:
     heard
         Errors that the client reported beside the request, by name, with its text.
     """
+    # A broker that expects no login breaks off the handshake; librdkafka names that as
+    # it names a wrong password.
     if "handshake failed" in heard.get("_AUTHENTICATION", ""):
         return UNEXPECTED_LOGIN
+    # The most exact first: each of them is followed by _TRANSPORT and
+    # _ALL_BROKERS_DOWN, which say less.
     for name in ("_AUTHENTICATION", "_RESOLVE", "_SSL"):
         if name in heard:
             return name

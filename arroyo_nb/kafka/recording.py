@@ -249,6 +249,7 @@ class TopicRecorder:
         if self._redact is not None:
             record = self._redact(record)
         if len(self._sample) < SAMPLE:
+            # After redaction: the statement must not quote what the tape hides.
             self._sample.append(record)
         return record
 
@@ -296,6 +297,7 @@ class Arrivals:
     def __call__(self, record: TapeRecord) -> int:
         """When a record arrived that is here now."""
         end = self._ends.get(record.partition, 0)
+        # Its last record of before: from here on the partition is live.
         if record.offset >= end - 1:
             self._left.discard(record.partition)
         if record.offset >= end:

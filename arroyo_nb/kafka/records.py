@@ -132,6 +132,8 @@ class Records:
         rows, bad_rows, bad = self.split_bad(records, decoder)
         if not bad_rows:
             return rows
+        # They are sorted: the error is that of the batch's first, whichever check found
+        # it.
         if UNREAD not in self.beside:
             raise refusal(next(bad))
         unread = pa.table({UNREAD: pa.array(map(BadRow.to_json, bad), pa.string())})
@@ -149,10 +151,13 @@ class Records:
         decoded = decoder.decode(whole(records[VALUE]))
         rows, numbers = decoded.rows, decoded.numbers
         if self.event_time is None:
+            # One document may give several rows, or none: `numbers` says of which
+            # record each is.
             times = whole(records[TIME]).take(numbers).cast(_INSTANT)
         else:
             times = whole(rows[self.event_time]).cast(_INSTANT)
         first, after = _WINDOWS if self.windowed else _TIMES
+        # As numbers: a bad time may be none that Python can write.
         us = times.cast(pa.int64())
         # One comparison for the batch: nearly always every time is in range.
         in_range = pc.and_(pc.greater_equal(us, first), pc.less(us, after))
@@ -228,4 +233,5 @@ def _sequence(records: pa.Table, decoded: DecodedRows) -> pa.Array:
     first, and those of one key are in one partition."""
     offsets = whole(records[OFFSET]).take(decoded.numbers).to_numpy()
     appends = whole(decoded.rows[WEIGHT]).to_numpy() > 0
+    # Offsets of other partitions may be equal, which does no harm: their keys differ.
     return pa.array(2 * offsets + appends.astype(np.int64))

@@ -112,6 +112,8 @@ class SparkWriter:
 
     def write(self, batch: DataFrame, batch_id: int) -> int | None:  # noqa: ARG002
         """Write one micro-batch."""
+        # Rows that are only appended were counted on their way here (spark.observe). Of
+        # changes there are fewer documents, which are counted as they are merged.
         if WEIGHT not in batch.columns:
             self._save(batch, self._rows.appended(batch))
             return None
@@ -227,6 +229,8 @@ class SinkManifest:
         saved = notes.read()
         if saved is not None:
             return cls(**{**saved, "ends": tuple(saved.get("ends", ()))})
+        # By chance and kept for ever: two runs with one name would fence each other's
+        # producers.
         prefix = f"arroyo-{secrets.token_hex(8)}"
         numbers = topic.partitions
         now = ends(numbers)

@@ -98,6 +98,8 @@ class SinkRows:
             format_.encoded(spec.physical, spec.options),
             *_columns(self._key, self._at, self._place(_hash(self._settled))),
         )
+        # By the place and not by chance: a batch that comes again must deal out each
+        # row as before, to the task that knows whether it is written.
         if tasks is not None:
             rows = rows.repartition(tasks, _PLACE)
         value = f"{self.envelope.sql(VALUE)} AS {VALUE}"

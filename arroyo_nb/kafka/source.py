@@ -175,6 +175,8 @@ class KafkaStream:
             When the brokers do not say, or an offset is asked for that is not there.
         """
         topic_id, partitions = self._described()
+        # Every partition has a beginning, also where the option names some of them
+        # only.
         begin = dict(self._default_begin(partitions))
         if OFFSETS in self.spec.options:
             chosen = self._read(OFFSETS, start_offsets)
@@ -218,6 +220,8 @@ class KafkaStream:
 
     def _of_group(self, group: str, partitions: tuple[int, ...]) -> Offsets:
         committed = self.cluster.committed(partitions, group)
+        # Asked after the group's own offsets: retention goes on meanwhile, and only
+        # what is compared last is sure to be there.
         for number, oldest in self.cluster.beginnings(partitions).items():
             if committed[number] < oldest:
                 raise RunProblem(
@@ -290,6 +294,8 @@ class KafkaStream:
         return [record.value for record in records if record.value is not None]
 
     def _described(self) -> Described:
+        # With the topic's id: a topic of the same name that was created again has other
+        # records under the same offsets.
         topic = self.cluster.describe_topic()
         if topic is None:
             raise missing_topic(self.subject, ())
@@ -299,6 +305,7 @@ class KafkaStream:
         self, begin: Offsets, *, real_time: bool = False, held: bool = False
     ) -> Mapping[str, str]:
         """Spark's options for reading from there on."""
+        # With a limit of 0 Spark plans no batch, until fix_end() gives it an end.
         most = 0 if held else BATCH_RECORDS
         bound = {} if real_time else {"maxOffsetsPerTrigger": str(most)}
         # What is held ends where these partitions do: of one that is added Spark would
@@ -342,10 +349,14 @@ class KafkaStream:
         common = {
             **self.access.for_spark(),
             "kafka.isolation.level": level,
+            # Else Spark passes over records that retention has removed, with a line in
+            # its log.
             "failOnDataLoss": "true",
             "includeHeaders": str("headers" in self.spec.metadata.values()).lower(),
         }
         if "source.group_id" in options:
+            # Brokers may allow this group only. Spark commits nothing to it: offsets
+            # are in the checkpoint.
             common["kafka.group.id"] = str(options["source.group_id"])
         if "source.group_id_prefix" in options:
             common["groupIdPrefix"] = str(options["source.group_id_prefix"])
@@ -355,4 +366,5 @@ class KafkaStream:
         return {"assign": json.dumps({self.topic: sorted(partitions)})}
 
     def _written(self, offsets: Offsets) -> str:
+        # As text: JSON has no numbers as keys.
         return json.dumps({self.topic: {str(n): o for n, o in offsets.items()}})

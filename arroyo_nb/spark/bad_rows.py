@@ -127,6 +127,7 @@ class BadRows:
         if node.event_time is None:
             return
         time = quoted(TIMESTAMP)
+        # Greater than, not equal: the row that ends the stream has that very time.
         yield f"{time} > {END_OF_TIME}", "lies after the year 9998"
         if is_nullable(node.event_time):
             yield f"{time} IS NULL", "is NULL in a row"
@@ -156,6 +157,7 @@ class BadRows:
         return frame.filter(f"{UNREAD} IS NULL").drop(UNREAD)
 
     def _fitted(self, frame: DataFrame, table: ConnectorTable) -> DataFrame:
+        # Formats without named fields, such as raw_string, have nothing to observe.
         if SEEN not in frame.columns:
             return frame
         if not self.again and table not in self.fitted:

@@ -60,6 +60,8 @@ def joined(
     keeping
         How the state is kept.
     """
+    # Rows that only come have an event time of their own, which the pair needs whether
+    # or not anything above is timed.
     timed = node.timed or not nodes.is_updating(node)
     sides = (
         _JoinInput(left, node.left, row_times[0], "l_", timed),

@@ -209,6 +209,8 @@ class BatchLookup:
     def looked_up(self, rows: pa.Table, cache: LookupCache) -> pa.Table:
         """The rows with what was found for their :data:`KEY`, and ``_unread``."""
         keys = rows[KEY].combine_chunks()
+        # One question for each key of the batch; a NULL key finds nothing, as in any
+        # join.
         distinct = keys.unique().drop_null()
         texts = distinct.to_pylist()
         found, places, bad = self.records(texts, cache.find(texts, self.asker.ask))
@@ -250,6 +252,8 @@ class BatchLookup:
         places: list[int | None] = [None] * len(keys)
         bad: list[str | None] = [None] * len(keys)
         decoder = line_format(self.format).decoder(self.physical, self.options, None)
+        # Decoded together, which is vectorised. Only where one of them is bad is each
+        # looked at by itself.
         rows = self._at_once(decoder, [document for _, document in there])
         if rows is not None:
             for place, (number, _) in enumerate(there):
@@ -282,6 +286,7 @@ class BatchLookup:
         return pc.fill_null(pa.array(said, pa.bool_()).take(at), False)
 
     def _cache(self) -> LookupCache:
+        # Popped and put back: the dictionary's order is that of last use.
         cache = _CACHES.pop(self.name, None)
         if cache is None:
             cache = LookupCache(self.cache_bytes, self.cache_ttl_s)

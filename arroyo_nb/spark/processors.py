@@ -60,6 +60,7 @@ class Step(Bucket):
         operator, kept, rows = self._packed.value, self._kept(), list(rows)
         # A beat has no part.
         blobs = [bytes(row.part) for row in rows if row.part is not None]
+        # A beat for a bucket that never had rows.
         if kept is None and not blobs:
             return
         layout = operator.layout
@@ -68,6 +69,8 @@ class Step(Bucket):
         state, changes = taken_further(
             operator, before, parts, rows[0][NOW], self._ttl_us
         )
+        # Cleared, or a bucket whose keys have all gone would stay in RocksDB as a state
+        # of nothing.
         if not any(table.num_rows for table in state.values()):
             self._state.clear()
         elif state is not before:
@@ -114,6 +117,8 @@ class Packed(Generic[T_co]):
     """A value that travels as bytes, and is unpickled where it is asked for."""
 
     def __init__(self, value: T_co) -> None:
+        # As bytes inside: Spark unpickles the processor in each new process, also in
+        # those that only ask what state it has.
         self._bytes: bytes = cloudpickle.dumps(value)
 
     @cached_property

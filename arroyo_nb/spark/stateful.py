@@ -117,6 +117,8 @@ class OperatorColumns:
 
     def add(self, expression: exp.Expr) -> str:
         """The column that has the expression's value."""
+        # By what it means and not by its SQL: a function's template may be mended, and
+        # the saved columns stay what they are.
         key = json.dumps(self._canonical.expression(expression))
         if key not in self._columns:
             name = f"{self._prefix}{len(self._columns)}"
@@ -239,6 +241,8 @@ def updated(
     keeping
         How the state is kept.
     """
+    # Summed up before the shuffle, so that it carries one piece for each bucket and
+    # batch of rows.
     parts = frame.mapInArrow(Partials(operator, keeping.buckets), PARTS)
     return stepped(parts, operator, keeping)
 
@@ -260,11 +264,14 @@ def stepped(
     if keeping.beats is not None:
         every = f"explode(sequence(0, {keeping.buckets - 1})) AS {BUCKET}"
         nothing = "CAST(NULL AS BINARY) AS part"
+        # A beat goes to every bucket, as each looks for idle keys of its own only.
         parts = parts.union(keeping.beats().selectExpr(every, nothing))
     # Spark logs the time of a batch, and a batch that it runs again has it again: what
     # a batch forgets must not depend on when it is run.
     now = f"unix_micros(current_timestamp()) AS {NOW}"
     parts = parts.selectExpr(placed(keeping.buckets), "part", now)
+    # timeMode None: with processing time Spark would run empty batches without end,
+    # only to look for timers.
     steps = parts.groupBy(BUCKET).transformWithState(
         Step(operator, keeping.ttl_us), "changes binary", "Append", "None"
     )

@@ -144,10 +144,13 @@ def taken_further(
 ) -> tuple[State, pa.Table]:
     """After the batch's rows; then what is idle, and did not get any, goes."""
     if ttl_us is None:
+        # Without a time to live nothing is ever idle.
         return operator.step(state, parts, now_us)
     changes = None
     if parts:
         state, changes = operator.step(state, parts, now_us)
+    # After the step: a key that gets an append in this very batch is not idle, however
+    # long it was before.
     state, expired = operator.expire(state, now_us - ttl_us)
     if changes is None or not changes.num_rows:
         return state, expired

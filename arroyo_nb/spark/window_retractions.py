@@ -54,12 +54,15 @@ def closed(
     keys = tuple(columns.add(key.expression) for key in node.keys)
     calls = calls_of(node.measures, columns)
     edges = [f"{WINDOW}.start AS {START}", f"{WINDOW}.end AS {END}"]
+    # A change is put into windows like a row: a retraction comes to the same ones as
+    # the append that it takes back.
     in_windows = frame.select("*", *assigned(node.assign, alone=False))
     rows, schema = columns.read(in_windows, retracts=True, also=edges)
     operator = AggregateKernel(schema, (START, END, *dict.fromkeys(keys)), calls)
     parts = rows.mapInArrow(WindowPartials(operator, keeping.buckets), _PARTS)
     steps = (
         parts.selectExpr(placed(keeping.buckets), START, END, "part")
+        # A column that is built anew bears no watermark unless it is marked.
         .select(BUCKET, "part", marked(_BOTH, WINDOW))
         .groupBy(BUCKET)
         .transformWithState(Close(operator), "changes binary", "Append", "EventTime")

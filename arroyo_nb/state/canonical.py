@@ -104,6 +104,8 @@ def canonical_value(value: object) -> Json:
         case None | bool() | int() | str():
             return value
         case float():
+            # As text: readers of JSON do not agree on the last digits of a number, and
+            # NaN is none.
             return {"double": repr(value)}
         case timedelta():
             return {"us": value // MICROSECOND}
@@ -136,6 +138,7 @@ def _digits(text: str, type_: Type) -> str:
     """A number as it is written in one way only: ``1e3`` and ``1000.0`` are one."""
     if is_integer(type_):
         return str(int(Number(text)))
+    # Trailing zeros are no part of the number: its type says its scale.
     if isinstance(type_, Decimal):
         return str(Number(text).normalize())
     return repr(float(text))
@@ -154,7 +157,9 @@ def _interval(node: exp.Interval, _convert: Convert) -> Json:
 
 
 def _cast(node: exp.Cast, convert: Convert) -> Json:
+    # sqlglot's TryCast is a Cast too, and gives NULL where the other fails.
     name = "try_cast" if isinstance(node, exp.TryCast) else "cast"
+    # The type as we resolved it: how sqlglot prints one changes with its versions.
     return [name, convert(node.this), str(type_of(node))]
 
 
@@ -184,6 +189,7 @@ _CONVERTERS: dict[type[exp.Expr], Callable[[Any, Convert], Json]] = {
     exp.Bracket: _element,
     exp.Literal: _literal,
     exp.Boolean: lambda node, _convert: ["boolean", bool(node.this)],
+    # A NULL of another type makes a column of another type.
     exp.Null: lambda node, _convert: ["null", str(type_of(node))],
     exp.Interval: _interval,
     exp.Cast: _cast,

@@ -132,12 +132,18 @@ def inspect_checkpoint(path: Path, manifest: Manifest) -> Checkpoint:
     if offsets and not _is_sound(offsets[max(offsets)], manifest):
         removed.append(offsets.pop(max(offsets)))
     planned, done = max(offsets, default=-1), max(commits, default=-1)
+    # One lost plan can be made again, as the newest; of more than one it is unknown
+    # which rows the batches had.
     if done > planned + 1:
         raise StateProblem(path / "offsets" / str(done), "is gone", _PLAN)
+    # A commit without its plan: Spark would go on behind a batch of which it knows no
+    # offsets.
     if done > planned:
         removed.append(commits.pop(done))
         done = max(commits, default=-1)
     next_batch = planned + 1 if done == planned else planned
+    # Spark reads two: the batch to be run, and where it begins, which is the end of the
+    # one before.
     for batch in (planned, planned - 1):
         if batch >= 0:
             log = {batch: offsets.get(batch, path / "offsets" / str(batch))}
@@ -175,6 +181,8 @@ class _CheckpointReader:
                 removed += ahead
                 for file, at in entries:
                     key, name = file.parent.name, file.name
+                    # Only what the batch still has to read must be there: chunks that
+                    # are committed are removed as the run goes on.
                     if at > committed[log]:
                         beats += self._needed(file)
                     if name.startswith("chunk-"):
@@ -224,6 +232,7 @@ class _CheckpointReader:
         ahead = [log[number] for number in log if number > newest]
         if any(path.suffix for path in ahead):
             # A compacted one stands for all before it, which may be gone.
+            # Removing it would lose what is committed too.
             newest, ahead = max(log), []
         start = max((n for n in log if log[n].suffix and n <= newest), default=0)
         found: list[tuple[Path, int]] = []
@@ -233,6 +242,8 @@ class _CheckpointReader:
             try:
                 entries = [json.loads(line) for line in read_log(path) if line]
                 numbers = {entry["batchId"] for entry in entries}
+                # Each file of the log has the entries of its own number, unless it was
+                # compacted.
                 if not path.suffix and numbers - {number}:
                     raise StateProblem(path, "is an older copy", _FILES)
                 found += [(self._file(e["path"]), e["batchId"]) for e in entries]
@@ -242,6 +253,7 @@ class _CheckpointReader:
 
     def _file(self, address: str) -> Path:
         """A file of the run's folder, wherever that was when it was read."""
+        # By its name in the run's folder: that may have been moved since it was logged.
         path = Path(unquote(urlsplit(address).path))
         return self._manifest.folder / "sources" / path.parent.name / path.name
 
@@ -255,6 +267,8 @@ class _CheckpointReader:
     def _check_state(self) -> None:
         state = self._path / "state"
         for path in self._manifest.listed(*self._parts(state)):
+            # What has a version is checked store by store below, from the snapshot on
+            # that Spark would read; older ones may be gone.
             if state_version(path) is None and path.suffix != ".sst":
                 self._manifest.check(path, _ABOUT)
         if self._next_batch == 0 or not state.is_dir():
@@ -265,6 +279,8 @@ class _CheckpointReader:
 
     def _stores(self, operator: Path) -> Iterator[Path]:
         """Where the states of an operator lie: one a partition, or several."""
+        # The place of Spark's first format; the second has a log, whose newest file
+        # counts.
         metadata = operator / "_metadata" / "metadata"
         if not metadata.exists():
             metadata = max(
@@ -292,6 +308,7 @@ class _CheckpointReader:
             for path in store.iterdir():
                 if (at := state_version(path)) is not None and at <= version:
                     found[at, path.suffix in (".snapshot", ".zip")] = path
+        # What lies before the newest snapshot is never read again.
         start = max((at for at, whole in found if whole), default=0)
         if start:
             self._check_snapshot(found[start, True])
@@ -311,6 +328,8 @@ class _CheckpointReader:
         for name, size in tables.items():
             table = path.parent / "SSTs" / name
             self._manifest.check(table, _STATE)
+            # The snapshot knows the sizes of its tables, also where the manifest is
+            # behind it.
             if table.stat().st_size != size:
                 raise StateProblem(table, "is cut off or an older copy", _STATE)
 
@@ -350,6 +369,7 @@ def _is_of_files(log: Path) -> bool:
 def newest_chunks(checkpoints: tuple[Checkpoint, ...], key: str) -> tuple[int, int]:
     """Of a tape, the newest chunk that all queries have written, and the newest that
     any of them knows."""
+    # Only queries that read this tape have a say in what of it may go.
     read = [each.read.get(key, 0) for each in checkpoints if key in each.logged]
     logged = chain([0], (each.logged.get(key, 0) for each in checkpoints))
     return min(read, default=0), max(logged)

@@ -183,6 +183,7 @@ def plan_differences(old: Plan, new: Plan, *, is_same: bool) -> Iterator[Differe
     if old.updating_ttl != new.updating_ttl:
         yield Difference(Edit.TTL, "the time to live")
     if not is_same:
+        # Each once: a view that several sinks read is compared for each of them.
         plans = dict.fromkeys(_Comparison().of_sinks(old.sinks, new.sinks))
         # What the comparison does not see is not known to be safe.
         yield from plans or (Difference(Edit.PLAN, "the plan"),)
@@ -208,11 +209,16 @@ class _Comparison:
 
     def _of(self, old: Node, new: Node, *, kept: bool = False) -> Iterator[Difference]:
         """What differs from two nodes on; ``kept``: what they give is remembered."""
+        # A view that is read many times over would be compared as often as there are
+        # ways to it, which grows exponentially.
         if (id(old), id(new), kept) in self._seen:
             return
         self._seen.add((id(old), id(new), kept))
         above_old, below_old = _row_by_row(old)
         above_new, below_new = _row_by_row(new)
+        # An operator above remembers these rows. When an old one is taken back, it
+        # would be retracted as the new projection makes it, and nothing like it was
+        # ever appended.
         taken_back = kept and (is_updating(below_old) or is_updating(below_new))
         for one, other in zip_longest(*_unlike(above_old, above_new)):
             edit = Edit.TAKEN_BACK if taken_back else _edit_of_rows(one, other)
@@ -229,6 +235,7 @@ class _Comparison:
             yield from _of_sources(old, new)
         elif not _alike(old, new) or _remembered(old) != _remembered(new):
             yield _of_operator(old, new)
+        # These two pass rows on and remember none.
         kept = kept or not isinstance(old, Union | Watermark)
         for one, other in zip(old.inputs, new.inputs, strict=True):
             yield from self._of(one, other, kept=kept)
@@ -247,6 +254,8 @@ def _unlike(old: list[Node], new: list[Node]) -> tuple[list[Node], list[Node]]:
     """What is left of two chains without what is alike at both ends."""
     while old and new and _alike(old[0], new[0]):
         old, new = old[1:], new[1:]
+    # From both ends: an edit in the middle of a chain is told as that edit, and not as
+    # everything behind it.
     while old and new and _alike(old[-1], new[-1]):
         old, new = old[:-1], new[:-1]
     return old, new
@@ -269,6 +278,7 @@ def _own(node: Node) -> list[object]:
 
 def _remembered(node: Node) -> list[list[Field]]:
     """The columns of each input that may be in an operator's state."""
+    # These keep whole rows; the others keep what their expressions name.
     whole = isinstance(node, LatestRow | UpdatingJoin | UpdatingRank)
     parts = (part for _, e in expressions(node) for part in e.find_all(exp.Column))
     named = {part.name for part in parts}
@@ -305,6 +315,8 @@ def _of_sources(old: Source, new: Source) -> Iterator[Difference]:
 
 def _is_free(option: str, source: Source) -> bool:
     """Whether a place in a source is the same place with another value of it."""
+    # Offsets mean the same with any option but those that name another topic. A
+    # recorded source counts what it read, and any option may change that count.
     if is_streamed(source.table.connector):
         return option not in holding(source.table.connector, _WHERE_IT_LIES)
     return option in _HOW_TO_READ

@@ -159,6 +159,8 @@ class StateFolder:
             )
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Before any state in it is read: what another process writes meanwhile
+            # would be judged half-way.
             self._lock = Lock(path, name)
         except OSError as error:
             if is_full(error):
@@ -214,6 +216,8 @@ class StateFolder:
             When a file is gone or damaged that correctness rests on.
         """
         self._manifest = manifest = Manifest.read(self.path)
+        # These are written once and read by every run after: no log of Spark's would
+        # tell that they changed.
         for kind, meaning in _STARTED.items():
             for path in manifest.listed(kind):
                 manifest.check(path, meaning)
@@ -266,6 +270,7 @@ class StateFolder:
             Also where it was written a moment ago.
         """
         begun_s = time.monotonic()
+        # So that a folder of many files costs no more than a hundredth of the time.
         pause_s = max(NOTED_S, 100 * self._cost_s)
         if not self.checkpoints or (not at_once and begun_s - self._noted_s < pause_s):
             return
@@ -301,6 +306,8 @@ class StateFolder:
         sound = {path for path in logs(self.path) if manifest.fault(path) is None}
         names = {manifest.name(path) for path in sound}
         if (rest := manifest.without(names.__contains__)) is not manifest:
+            # First, and without what is about to change: killed in between, the files
+            # are checked by their form alone instead of being called damaged.
             rest.write()
         relocate(self.path, old, sound.__contains__)
 

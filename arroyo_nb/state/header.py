@@ -156,6 +156,8 @@ def waiting(folder: Path) -> StateHeader | None:
     stamp = StateHeader.of(copy)
     if stamp is None or not stamp.came_from:
         return stamp
+    # The old folder has the last word: until it says that it was moved, a run may go on
+    # in it, and the copy would be a second one.
     left = StateHeader.of(Path(stamp.came_from))
     if left is None:
         raise RunProblem(

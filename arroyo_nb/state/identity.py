@@ -73,15 +73,20 @@ def plan_identity(plan: Plan, *, previewed: bool = False) -> str:
     """
     numbers: dict[int, int] = {}
     values: list[Json] = []
+    # Views over views nest deeper than Python's usual limit.
     with deep_stack():
         for sink in plan.sinks:
             for node in walk(sink):
+                # By object: two nodes may be equal and still be read apart, each with a
+                # state of its own.
                 if id(node) not in numbers:
                     inputs: list[Json] = [numbers[id(child)] for child in node.inputs]
                     values.append(_value(node) | {"inputs": inputs})
                     numbers[id(node)] = len(numbers)
     outputs: list[Json] = [numbers[id(sink)] for sink in plan.sinks]
     identity: dict[str, Json] = {"version": VERSION, "nodes": values}
+    # What is not so is left out, here and below: a fact that a later version adds must
+    # not change the identity of those that lack it.
     identity |= {"outputs": outputs} | ({"previewed": True} if previewed else {})
     return json.dumps(identity, sort_keys=True, separators=(",", ":"))
 
@@ -109,12 +114,14 @@ def _value(node: Node) -> dict[str, Json]:
                 "expression": _optional(over, expression),
             }
         case LatestRow(table=name, keys=keys):
+            # The names of kinds are not those of classes, which may be renamed.
             return _timed(node) | {"kind": "latest_row", "table": name, "keys": [*keys]}
         case Project(items=items):
             return {"kind": "project", "columns": over.columns(items)}
         case Filter(predicate=predicate):
             return {"kind": "filter", "predicate": over.expression(predicate)}
         case Union():
+            # Which branches it has, and in which order, its inputs say.
             return {"kind": "union"}
         case WindowAggregate(assign=window):
             of_window: dict[str, Json] = {"window": _window(window)}
@@ -158,6 +165,7 @@ def _ranked(node: UpdatingRank, over: Canonical) -> dict[str, Json]:
 
 def _joined(node: UpdatingJoin) -> dict[str, Json]:
     left, right = (Canonical(side.schema.names) for side in node.inputs)
+    # Keys are read from one side each, the condition from the pair.
     pairs = Canonical(node.schema.names)
     keys: list[Json] = [
         [left.expression(one), right.expression(other)] for one, other in node.keys
@@ -223,6 +231,7 @@ def _options(table: ConnectorTable | LookupTable) -> dict[str, Json]:
     return {
         name: canonical_value(value)
         for name, value in table.spec.options.items()
+        # What nobody declared may mean anything: it counts.
         if name not in declared
         or (declared[name].in_identity and value != declared[name].default)
     }

@@ -86,6 +86,8 @@ class Manifest:
             if found["version"] == VERSION:
                 files = {name: Entry(*entry) for name, entry in found["files"].items()}
                 return cls(folder, files, found["first_batches"])
+        # A manifest makes damage known sooner. Refusing to run because it is lost
+        # itself would be the greater loss.
         except (OSError, KeyError, TypeError, AttributeError, StateProblem):
             pass
         return cls(folder)
@@ -110,6 +112,7 @@ class Manifest:
         if known is None:
             return None
         now = Entry.of(path)
+        # Checked first as it says more: a file that was cut off has another sum too.
         if now.size_bytes < known.size_bytes:
             return "is cut off or an older copy"
         return None if now == known else "is damaged or an older copy"
@@ -153,6 +156,8 @@ class Manifest:
         for path in chain(committed, filter(Path.exists, tables)):
             name = self.name(path)
             try:
+                # A committed file never changes: each is summed up once, however often
+                # the manifest is written.
                 known = names[name] = self.files.get(name) or Entry.of(path)
                 if path.suffix == _SNAPSHOT and known is not self.files.get(name):
                     # Its tables are written before it, and not at once.
@@ -183,6 +188,8 @@ def read_log(path: Path) -> list[str]:
     ValueError
         When it is none.
     """
+    # Not splitlines: a text in the log may have any other character that Python takes
+    # for the end of a line.
     version, *lines = path.read_bytes().decode("utf-8").split("\n")
     if not re.fullmatch(r"v\d+", version) or not lines:
         raise ValueError("no version")
@@ -261,6 +268,7 @@ def _of_output(output: Path, batch: int) -> Iterator[Path]:
             about = "_metadata" in path.parts or "_stateSchema" in path.parts
             if about and not path.name.startswith("."):
                 yield from (path,) if path.is_file() else ()
+        # A batch N writes the version N + 1 of a state.
         elif version <= batch + 1:
             yield path
 

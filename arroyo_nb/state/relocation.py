@@ -49,6 +49,7 @@ def relocate(
             if (moved := _moved(text, old, folder)) != text:
                 # Of the old text; Hadoop does without.
                 path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+                # On the same file system, so that replacing is at once or not at all.
                 draft = folder / "relocated.draft"
                 draft.write_text(moved, "utf-8", "surrogateescape")
                 draft.replace(path)
@@ -68,6 +69,8 @@ def _moved(text: str, old: Path, new: Path) -> str:
     >>> _moved(line, Path("/a b"), Path("/c"))
     '{"path":"file:///c/sources/1","schema":"file:/c/state/2"}'
     """
+    # Spark writes a path in both ways: as a URI in the logs of sources, as plain text
+    # beside schemas.
     forms = (re.escape(_in_uri(old)), _in_uri(new)), (_json_pattern(old), _in_json(new))
     for before, after in forms:
         named = re.compile(rf"(file:(?://)?){before}/")

@@ -116,6 +116,8 @@ class TapeConnector(SourceOnly):
         name, folder = spec.shown("path"), Path(str(spec.options["path"]))
         with refusals("read", name):
             allowed = current_roots()
+            # Each file, as a chunk may be a link: the folder alone being allowed says
+            # nothing of where that leads.
             for path in folder.glob("*"):
                 allowed.check(path, f"{name}/{path.name}")
             tape = RecordTape(folder, name)
@@ -194,6 +196,8 @@ class TapeRecorder:
             spec.primary_key,
             {name: _BESIDE[key] for name, key in spec.metadata.items()},
             (*told, ARRIVAL, TIMESTAMP),
+            # Times that no window can hold are looked at where the recorder is wrapped
+            # (WindowTimes), as for every tape.
             windowed=False,
         )
 
@@ -202,6 +206,8 @@ class TapeRecorder:
         tombstones."""
         import pyarrow as pa
 
+        # Spark's source leaves tombstones out in the same place, before payloads are
+        # decoded.
         records = found.filter(found["value"].is_valid())
         milliseconds = records["timestamp"].combine_chunks()
         at = records.column_names.index("timestamp")
