@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -26,6 +25,7 @@ from arroyo_nb.run.names import safe_name, script_name
 from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.options import BUDGET_BYTES, RunOptions
 from arroyo_nb.run.runs import Runs
+from arroyo_nb.run.topic_tasks import TopicTasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,17 +34,13 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import Relation
     from arroyo_nb.jobs.folder import Promotion
     from arroyo_nb.jobs.spec import Origin
-    from arroyo_nb.kafka.emit.targets import Names
-    from arroyo_nb.kafka.local import LocalBroker
-    from arroyo_nb.kafka.recording import Recording
     from arroyo_nb.plan import Plan
     from arroyo_nb.plan.show_statements import StatementAnswer
-    from arroyo_nb.run.emission import Emission
     from arroyo_nb.run.prepare import PreparedRun, RunFolder
     from arroyo_nb.run.run import Run
 
 
-class Session:
+class Session(TopicTasks):
     """A catalog, an engine and runs; a context manager that stops them all.
 
     One that nobody closes is closed when the process exits.
@@ -85,18 +81,15 @@ class Session:
         engine: Engine | None = None,
         tell: Tell = say_nothing,
     ) -> None:
+        super().__init__(tell)
         self.catalog = Catalog()
         self.answers: tuple[StatementAnswer, ...] = ()
         """What SHOW TABLES, DESCRIBE and EXPLAIN of the last script answer."""
-        self.broker: LocalBroker | None = None
-        """The broker whose topics are meant where no other is named."""
         self.strict = strict
         self.engine = engine or Engine(spark)
         self._owns_engine = engine is None
-        self._tell = tell
         self._state_dir = None if state_dir is None else state_folder(state_dir)
         self._runs = Runs()
-        self._emissions: list[Emission] = []
         # Where jobs that were attached are, by the names of their runs.
         self._attached: dict[str, Path] = {}
         # It holds the session: also the runs of one that nobody holds are ended well.
@@ -334,151 +327,6 @@ class Session:
 
         return head(self.engine, self.catalog.get(table), rows)
 
-    def record(
-        self,
-        topic: str,
-        path: str | Path,
-        *,
-        stop_after: str | timedelta = "30s",
-        most: int = 100_000,
-        redact: Sequence[str] = (),
-        begin: str | None = None,
-        servers: str = "",
-        tell: Tell | None = None,
-    ) -> Recording:
-        """Record a topic onto a tape, which ``connector = 'tape'`` plays.
-
-        Partitions, offsets, times, keys, headers and bytes are kept, and in which order
-        and when they came. Nobody's reading of the topic is disturbed.
-
-        Parameters
-        ----------
-        topic
-            The name of a topic; or of a table, whose topic is then recorded with the
-            table's access, from where the table begins.
-        path
-            Where the tape will be; it is there once it is whole.
-        stop_after, most
-            After which time it ends, and with how many records.
-        redact
-            Names of fields whose values must not be on the tape
-            (:mod:`arroyo_nb.tape.redaction`). One that no record has is warned of.
-        begin
-            ``"latest"``, the default of a topic without a table, or ``"earliest"``.
-        servers
-            ``host:port`` of the broker of a topic without a table, in place of
-            :attr:`broker`.
-        tell
-            Is told how far it is, in place of the session's.
-
-        Raises
-        ------
-        RunProblem
-            When nothing can be recorded, or no more: what came before is kept.
-        Interrupted
-            When it was interrupted: what came is kept.
-
-        Examples
-        --------
-        ::
-
-            made = session.record("orders", "orders.tape", stop_after="10s")
-            session.run(made.statement + "SELECT count(*) AS orders FROM orders")
-        """
-        from arroyo_nb.run.topic_io import limits, record
-
-        recording = record(
-            self._names(servers),
-            topic,
-            user_path(path),
-            begin=begin,
-            limits=limits(stop_after, most),
-            redact=redact,
-            tell=tell or self._tell,
-        )
-        if recording.unmet and tell is None:
-            warnings.warn(str(recording), stacklevel=2)
-        return recording
-
-    def emit(
-        self,
-        target: str | Path,
-        rows: Any,
-        *,
-        rate: float | None = None,
-        key: str | None = None,
-        timestamp: str | None = None,
-        columns: Sequence[str] = (),
-        servers: str = "",
-        wait: bool | None = None,
-    ) -> Emission:
-        """Send rows to a topic or onto a tape: a notebook that feeds its own stream.
-
-        It goes on by itself, until it or the session is ended.
-
-        Parameters
-        ----------
-        target
-            The name of a table, whose topic or tape then gets its rows as the table's
-            format has them; else of a topic, which a local :attr:`broker` makes if need
-            be; or the path of a tape: a :class:`~pathlib.Path`, or a text that ends
-            with ``.tape`` or has a slash. A tape is there once all rows are on it.
-        rows
-            A DataFrame of pandas, pyarrow, Polars or Spark, or any iterable, also one
-            without end: of mappings, of tuples, or of texts and bytes, which are
-            sent as they are, also to a table: so come bad records to test with.
-        rate
-            How many rows a second; None: as fast as they come and are taken.
-        key, timestamp
-            The columns that are a record's key and time; else those that a sink
-            declares.
-        columns
-            Names of the values of tuples, where no table has any.
-        servers
-            As of :meth:`record`.
-        wait
-            Return when all is sent; None: where the rows are all there and have no
-            rate. An interrupt stops it.
-
-        Raises
-        ------
-        RunProblem
-            When nothing can be sent; with ``wait`` also when a row could not be.
-
-        Examples
-        --------
-        ::
-
-            session.emit("orders", [{"id": 1, "price": 9.5}])
-            ticks = session.emit("ticks", ({"n": n} for n in itertools.count()), rate=5)
-            ticks.stop()
-        """
-        from arroyo_nb.run.topic_io import emit, emit_options
-
-        asked = emit_options(rate, key, timestamp, columns)
-        with emit(self._names(servers), target, rows, asked, wait=wait) as emission:
-            live = (e for e in self._emissions if not e.state.ended)
-            self._emissions = [*live, emission]
-        return emission
-
-    def servers(self, named: str = "") -> str:
-        """The ``host:port`` of the broker that is asked: the named one, or
-        :attr:`broker`.
-
-        Raises
-        ------
-        RunProblem
-            When there is none.
-        """
-        if named:
-            return named
-        if self.broker is None or not self.broker.alive:
-            raise RunProblem(
-                "there is no local broker to ask",
-                hint="%arroyo kafka start makes one; or add the host:port of another",
-            )
-        return self.broker.bootstrap_servers
-
     def promote(
         self,
         name: str,
@@ -579,16 +427,6 @@ class Session:
         self._attached[run.name] = path.absolute().parent
         return run
 
-    @property
-    def background(self) -> list[tuple[str, str]]:
-        """What lives beside the runs: emissions and the local broker, with the state of
-        each."""
-        live = (e for e in self._emissions if not e.state.ended)
-        tasks = [(f"emission to {e.name}", e.state.value) for e in live]
-        if self.broker is not None and self.broker.alive:
-            tasks.append((f"broker {self.broker.bootstrap_servers}", "running"))
-        return tasks
-
     def users(self, table: Relation) -> list[str]:
         """The runs that read or write a table and have not ended. Each goes on with it
         whatever becomes of its name: DROP TABLE takes nothing away from a run."""
@@ -609,23 +447,11 @@ class Session:
         """Stop every run and emission, then the engine (one that was handed in goes
         on)."""
         atexit.unregister(self._at_exit)
-        emissions, self._emissions = self._emissions, []
         try:
-            for emission in emissions:
-                emission.stop()
-            self._runs.close(beside=emissions)
+            self._runs.close(beside=self.stop_emissions())
         finally:
             if self._owns_engine:
                 self.engine.close()
-
-    def _names(self, servers: str) -> Names:
-        """What names mean: where a broker is named, they are topics of it."""
-        from arroyo_nb.kafka.emit.targets import Names
-
-        where = partial(self.servers, servers)
-        if servers:
-            return Names(None, where, None)
-        return Names(self.catalog, where, self.broker)
 
     def _folder(self, prepared: PreparedRun, state: Path | None) -> RunFolder:
         """Where a new run keeps its state."""

@@ -62,8 +62,8 @@ IMPORT_EXCEPTIONS = {
 
 KAFKA_USERS = {
     # What is of topics alone: the local broker, topics, peek, record, emit.
-    *("session.py", "kafka_commands.py", "views/topics.py"),
-    *("run/emission.py", "run/topic_io.py"),
+    *("kafka_commands.py", "views/topics.py"),
+    *("run/emission.py", "run/topic_io.py", "run/topic_tasks.py"),
     # A sample of records, whoever carries them, is guessed by the reader of topics'.
     "run/sources/fit_notes.py",
     # Records are decoded in Spark's workers, and its errors are translated, here.

