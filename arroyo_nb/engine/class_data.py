@@ -165,6 +165,7 @@ def _key(version: str, java: Java, jars: Sequence[Path], flags: Sequence[str]) -
         *(version, java.build, str(java.home)),
         *flags,
         *(
+            # As Java checks them itself: it ignores an archive of other jars.
             f"{jar} {stat.st_size} {stat.st_mtime_ns}"
             for jar, stat in zip(jars, status, strict=True)
         ),
@@ -178,6 +179,8 @@ def start_builder(
     """Make an archive in a process of its own; it ends when its stdin closes."""
     return subprocess.Popen(
         [sys.executable, "-m", module, "--background"],
+        # Never written to: when this process dies, however it does, the pipe closes,
+        # and the builder ends.
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

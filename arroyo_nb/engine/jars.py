@@ -153,6 +153,8 @@ def _cached(
     """The files of the first choice that is there, or can be had."""
     waits = False
     while (found := _kept(choices, tell)) is None:
+        # One process downloads; the others look again until it is there, and take over
+        # if it dies.
         with lock(cache_folder() / f"{jars.name}.lock") as mine:
             if mine:
                 # Another process may have let go since the last look.
@@ -247,6 +249,8 @@ def _download(
         )
         _look_at(found, choice.sums or {})
         (part / "jars").chmod(0o700)
+        # The folder is there at once, with every jar in it: nobody takes half a set for
+        # a whole one.
         (part / "jars").rename(choice.folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -260,6 +264,7 @@ def _look_at(found: list[Path], sums: Mapping[Coordinates, str]) -> None:
     for path in found:
         with path.open("rb") as file:
             got = hashlib.file_digest(file, "sha256").hexdigest()
+        # Of a jar that is not pinned there is nothing to compare with.
         if got != by_file.get(path.name, got):
             raise EngineProblem(f"{path.name} is not what it was: its checksum differs")
 

@@ -96,6 +96,8 @@ class Worker:
     """
 
     def __init__(self, name: str = "arroyo-engine") -> None:
+        # Not Queue: its put() takes a Python lock, in which an interrupt could leave it
+        # held.
         self._inbox: SimpleQueue[_Task | _Poll | None] = SimpleQueue()
         self._ready: deque[_Task] = deque()
         self._idle: deque[_Task] = deque()
@@ -137,11 +139,13 @@ class Worker:
         EngineProblem
             When the worker is closed.
         """
+        # A task that waits for a task behind it would wait for ever.
         if self.is_current:
             return work(*args)
         task = self._put(_Task(lambda: work(*args)))
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
+            # In short waits: the thread may die, and a bare lock tells nobody.
             while not task.finished.acquire(timeout=_left(deadline)):
                 if check is not None:
                     check()
@@ -193,6 +197,7 @@ class Worker:
     def close(self, timeout: float = 2) -> None:
         """Refuse what is waiting, and what comes; waits for the task at hand."""
         self._closed = True
+        # Wakes the thread, which may wait for something to come.
         self._inbox.put(None)
         if not self.is_current and self._pid == os.getpid():
             self._thread.join(timeout)

@@ -103,6 +103,8 @@ def _planned(source: ScriptText, catalog: Catalog, *, strict: bool) -> Plan:
     script.problems.extend(parsed.problems)
     for statement in statements:
         script.read(statement)
+    # Names and types of all statements first; the rules of streaming are looked at only
+    # in a script that has no error of those.
     script.problems.raise_all()
     plan = _plan_of(script.sinks, source, statements, script, strict=strict)
     _check_files(plan.sinks)
@@ -168,6 +170,8 @@ def _merged(sinks: Sequence[Sink]) -> list[Sink]:
     write is a union, written by one query. Other sinks take several writers."""
     merged: list[Sink] = []
     for sink in sinks:
+        # The very same table: two that are declared alike write two files, or are
+        # refused below.
         same = (i for i, s in enumerate(merged) if s.table is sink.table)
         place = next(same, None) if file_of(sink.table) else None
         if place is None:
@@ -205,6 +209,7 @@ def _check_files(sinks: Sequence[Sink]) -> None:
 
 def _stages(sinks: Sequence[Sink], *, strict: bool) -> tuple[PlanStage, ...]:
     """The sinks after each pass; a sink that breaks a rule does not hide the next."""
+    # Each sink is tried: one cell tells all that is wrong with it.
     problems = ErrorCollector()
     histories = []
     for sink in sinks:
@@ -249,6 +254,8 @@ class _Rewriting:
         verify(root, staged=self._built, sound=self._sound)
         plans: list[T] = [root]
         gone: set[type[Node]] = set()
+        # Checked after each pass and not at the end: a pass that breaks a rule is named
+        # by its place.
         for step, made, staged in zip(PASSES, self._made, self._staged, strict=True):
             gone.update(step.gone)
             plans.append(cast(T, step.rewrite(plans[-1], made)))

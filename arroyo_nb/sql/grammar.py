@@ -55,6 +55,9 @@ def _no_paren_call(name: str) -> Callable[[], exp.Anonymous]:
 class QueryParser(PostgresParser):
     """Reads queries and what they are made of; anything else is an error."""
 
+    # Empty: sqlglot would turn calls into its own classes, rename some and change their
+    # arguments. Here each stays what was written, and our table of functions says what
+    # it is.
     FUNCTIONS: ClassVar[dict[Any, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[Any, Any]] = {
         name: PostgresParser.FUNCTION_PARSERS[name]
@@ -102,6 +105,7 @@ class QueryParser(PostgresParser):
 
     def _placed(self, parse: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """What ``parse`` reads, knowing its first and last token."""
+        # sqlglot keeps no place for most expressions; errors need one.
         first, before = self._curr, self._index
         made = parse(*args, **kwargs)
         # Of what took no token, `first` is the one after it.

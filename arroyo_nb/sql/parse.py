@@ -131,6 +131,8 @@ def parse_all(source: ScriptText) -> Parsed:
                 found = hint_of(source.text[span.start : span.end])
                 problem.hint = found or problem.hint
                 problems.append(problem.at(source))
+                # So that a later statement that reads it is not told that there is no
+                # such table.
                 unread.update(_made(chunk))
     return Parsed(tuple(statements), tuple(problems), frozenset(unread))
 
@@ -150,8 +152,10 @@ def _made(tokens: list[Token]) -> list[str]:
 def _tokens(source: ScriptText) -> list[Token]:
     text = source.text
     if text.startswith(_BYTE_ORDER_MARK):
+        # A blank in its place keeps every offset what it is in the user's text.
         text = " " + text[1:]
     try:
+        # Comments are blanked out and not cut out: places in the text stay.
         return _DIALECT.tokenize(blanked(text))
     except TokenError as error:
         raise _unreadable(error, text).at(source) from None
@@ -162,6 +166,7 @@ def _unreadable(error: TokenError, text: str) -> SyntaxProblem:
     found = re.search(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
     if found is None:
         return SyntaxProblem("the text cannot be read", span=Span(0, len(text)))
+    # What it calls a column counts from the beginning of the text, not of the line.
     start = int(found[2])
     return SyntaxProblem(
         f"unterminated text: the closing {found[1]} is missing",
@@ -200,6 +205,8 @@ def _parse_one(tokens: list[Token], text: str) -> Statement:
     _check_start(tokens)
     _check_quotes(tokens)
     _check_numbers(tokens)
+    # Before the parser, which recurses: no RecursionError for text that can be judged
+    # by its tokens.
     _check_nesting(tokens)
     try:
         (expression,) = _DIALECT.parser().parse(tokens, text)
@@ -290,6 +297,7 @@ def _check_nesting(tokens: list[Token]) -> None:
             and following.token_type is TokenType.LT
         )
         brackets += (kind in OPENING) - (kind in CLOSING)
+        # A `>` is a comparison unless a type is open.
         angles += opens_type - (kind is TokenType.GT and angles > 0)
         if max(brackets, prefixes, angles) > MAX_BRACKETS:
             raise _too_deep(Span.of_token(token.start, token.end))

@@ -175,6 +175,7 @@ def read_header(folder: Path, name: str = "") -> Header:
     try:
         found = json.loads((folder / HEADER).read_text(encoding="utf-8"))
         version = found["version"]
+        # Before the other fields are looked at: a later version may have any.
         if version == VERSION:
             return Header(**{**found, "redacted": tuple(found.get("redacted", ()))})
     except OSError as problem:
@@ -259,6 +260,8 @@ def check_chunks(folder: Path, source: str, read: int, logged: int) -> None:
     """
     numbers = chunk_numbers(folder) if folder.is_dir() else ()
     newest = max(numbers, default=0)
+    # Spark has logged a file that is not there: it would fail with words of its own
+    # when it reads the batch again.
     if newest < logged:
         meaning = f"it says where the source '{source}' goes on"
         raise StateProblem(chunk_path(folder, logged), "is gone", meaning)
@@ -276,6 +279,8 @@ def check_chunks(folder: Path, source: str, read: int, logged: int) -> None:
                 meaning = f"it says where the source '{source}' goes on"
                 read_mark(folder, number)
         except RunProblem:
+            # No batch has it, so that recording it again gives whatever the source has
+            # now.
             if number == newest > logged:
                 path.unlink()
                 return
@@ -301,6 +306,8 @@ def _mark(number: int, rows: int, size: int, metadata: dict[bytes, bytes]) -> Ma
         for key in ("position", "dropped_rows", "bad", "totals", "end")
     }
     named = metadata.get(f"{_KEY}number".encode())
+    # A chunk that was copied to another name: its rows would come twice. Earlier
+    # versions did not write the number.
     if named is not None and json.loads(named) != number:
         raise ValueError(f"it is the chunk {int(named)}")
     bad = tuple(BadRow(**row) for row in notes.pop("bad"))

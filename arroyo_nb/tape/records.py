@@ -205,6 +205,8 @@ class RecordWriter:
 
     def rest(self, now_us: int) -> None:
         """Write what is there, if what comes now is of another chunk."""
+        # From its first record: measured from the last, a topic that never rests would
+        # be one chunk.
         if self._kept and now_us - self._kept[0][1] >= TOGETHER_US:
             self._write()
 
@@ -231,6 +233,8 @@ class RecordWriter:
         last = self._writer.last
         header = replace(self._header, chunks=last.number if last else 0)
         try:
+            # Its room is for the header: on a full disk the tape is finished all the
+            # same.
             self._reserve.unlink(missing_ok=True)
             write_header(self._draft, header)
             size_bytes = sum(entry.stat().st_size for entry in os.scandir(self._draft))
@@ -245,6 +249,7 @@ class RecordWriter:
         try:
             self._writer.append(Chunk(record_table(kept), {}))
         except OSError as problem:
+            # They are not on the tape: what it says of itself must be what it has.
             self.records -= len(kept)
             self._clear()
             raise self._unwritten(problem) from None
@@ -301,6 +306,7 @@ def record_times(timestamps: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     last_ms = END_OF_TIME_US // 1000
+    # Bounded first: times a thousand, a wrong time would overflow int64.
     held = pc.min_element_wise(pc.max_element_wise(timestamps, -last_ms), last_ms)
     return pc.multiply(held, 1000).cast(pa.timestamp("us", "UTC"))
 
@@ -358,6 +364,7 @@ class RecordTape:
         import pyarrow.compute as pc
 
         ends: list[dict[str, int]] = []
+        # Once where it is one chunk.
         for number in dict.fromkeys((1, self._chunks) if self._chunks else ()):
             _, records = next(self.chunks(number - 1))
             ends.append(pc.min_max(records[column].cast("int64")).as_py())

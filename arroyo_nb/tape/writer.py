@@ -167,6 +167,8 @@ def write_chunk(
         writer.add_key_value_metadata(footer_of(chunk, totals, number, end=end))
     size = torn.stat().st_size
     mtime_s = _FIRST_MTIME_S + number
+    # Before the rename: Spark may list the folder the moment the name is there, and
+    # keeps the time that it sees.
     os.utime(torn, (mtime_s, mtime_s))
     torn.replace(path)
     return Mark(
@@ -207,6 +209,7 @@ def recover(folder: Path) -> Mark | None:
     """
     for torn in folder.glob(".*.tmp"):
         torn.unlink()
+    # Chunks are written one after the other, so that only the newest can be torn.
     *others, last = (0, *chunk_numbers(folder))
     try:
         return read_mark(folder, last) if last else None
@@ -223,6 +226,7 @@ def end_chunk(schema: Schema, position: Position) -> Chunk:
         field.name: pa.nulls(1, field.type) for field in arrow_schema(schema)
     } | {
         ARRIVAL: pa.nulls(1, pa.timestamp("us", "UTC")),
+        # It takes the watermark past every window, so that all of them close.
         TIMESTAMP: pa.array([END_OF_TIME_US], pa.timestamp("us", "UTC")),
     }
     return Chunk(pa.table(columns), position)

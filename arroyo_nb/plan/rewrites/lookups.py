@@ -56,6 +56,7 @@ def lookup_joins(root: Node, made: NodeMap[Node]) -> Node:
 
     joined = transform(root, change, made)
     checked = made.part("checked")
+    # Whatever is left of them now stood elsewhere than right in a join.
     for node in walk(joined, checked):
         if isinstance(node, Lookup):
             raise PlanProblem(
@@ -152,6 +153,7 @@ def _renamed(expression: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
         if not isinstance(part, exp.Column):
             return None
         made = exp.Column(this=exp.Identifier(this=names[part.name], quoted=True))
+        # With its type and its place in the text, which errors point at.
         made.meta.update(part.meta)
         return made
 
@@ -234,6 +236,8 @@ def _check_keys(node: Join, side: _LookupSide, keys: list[str]) -> None:
 def _columns(node: Join, side: _LookupSide) -> tuple[tuple[str, str], ...]:
     """What the join reads of the table: its own columns, and those of a condition."""
     columns = [(name, side.names[name]) for name in node.right.schema.names]
+    # A column that only the condition reads gets a name that nothing else has, and is
+    # dropped again by the select list.
     taken = {*node.left.schema.names, *side.names}
     for name in _read(side.condition):
         if name not in (column for _, column in columns):
@@ -251,6 +255,7 @@ def _read(condition: exp.Expr | None) -> list[str]:
 def _conditioned(made: LookupJoin, side: _LookupSide, node: Join) -> Node:
     """What was found and does not meet the condition is not found."""
     assert side.condition is not None
+    # Of two names for a column the first wins: the reversed order writes it last.
     names = {column: name for name, column in reversed(made.columns)}
     condition = _renamed(side.condition, names)
     below: Node = made
@@ -263,6 +268,7 @@ def _conditioned(made: LookupJoin, side: _LookupSide, node: Join) -> Node:
     for field in node.schema:
         value: exp.Expr = column(made.schema[field.name])
         if made.how == "left" and field.name in wanted:
+            # NULL in place of what was found: the row stays, as of any left join.
             value = case([condition], [value], None)
         items.append(Named(field.name, value, field.type, field.nullable))
     return Project(below, tuple(items), span=made.span)

@@ -112,6 +112,8 @@ def unread_numbers(root: Node, made: NodeMap[Node]) -> Node:
             return node
         if not isinstance(node.input.origin, UpdatingRank):
             return node
+        # Through aggregates too, and not only select lists: count(*) over a top 3 reads
+        # no number.
         below = _without_unread(node.input, _read(node))
         return node if below is node.input else replace(node, input=below)
 
@@ -135,6 +137,8 @@ def _check_keys(node: Rank) -> None:
 def _limited(node: Filter) -> Node:
     below, kept = node.input, []
     parts = conjuncts(node.predicate)
+    # `n = 2` limits the rank to 2 and stays as a filter; `n <= 2` is said by the limit
+    # alone, and goes.
     for part in parts:
         compared = _compared(part)
         pushed = None if compared is None else _pushed(below, *compared[:2])
@@ -159,6 +163,7 @@ def _compared(predicate: exp.Expr) -> tuple[str, int, bool] | None:
         return None
     left, right = predicate.this, predicate.expression
     if whole_number(_plain(left)) is not None:
+        # `3 >= n` is `n <= 3`.
         left, right, kind = right, left, _MIRRORED[kind]
     value = whole_number(_plain(right))
     if value is None or kind in (exp.GT, exp.GTE):
@@ -178,6 +183,7 @@ def _at_most(
 
 def _plain(value: exp.Expr) -> exp.Expr:
     """What stands in the casts that make both sides of a comparison one type."""
+    # Not isinstance: a TryCast is a Cast, and gives NULL where this one fails.
     while type(value) is exp.Cast and type_of(value) in (BIGINT, Decimal(20, 0)):
         value = value.this
     return value
@@ -192,6 +198,8 @@ def _pushed(node: Node, name: str, last: int) -> Node | None:
         case Project():
             items = {item.name: item.expression for item in node.items}
             of = items[name]
+            # A number that was computed with on the way is no number of the rank any
+            # more.
             named = isinstance(of, exp.Column)
             below = _pushed(node.input, of.name, last) if named else None
         case UpdatingRank():
@@ -205,6 +213,7 @@ def _pushed(node: Node, name: str, last: int) -> Node | None:
 
 def _with_limit(node: UpdatingRank, name: str, last: int) -> UpdatingRank | None:
     function = next((n.function for n in node.numbers if n.name == name), None)
+    # A rank has one limit: of rank() and row_number() both, the second stays a filter.
     if function is None or (node.limit and node.limit.function != function):
         return None
     if node.limit is not None and node.limit.last <= last:
@@ -242,6 +251,7 @@ def _narrowed(node: Project, read: set[str]) -> Node:
         for item in node.items
         if item.name in read or not _is_number(node.input, item.expression)
     )
+    # A select list must have a column: one that is all numbers keeps them.
     if items == node.items or not items:
         return node
     made = replace(node, items=items)

@@ -65,6 +65,8 @@ def updating_group_by(root: Node, made: NodeMap[Node]) -> Node:
             node = UpdatingAggregate(
                 node.input, node.keys, node.measures, span=node.span
             )
+        # Inputs are rewritten before their readers: an aggregate below is updating by
+        # now.
         if any(map(is_updating, node.inputs)):
             _check_sessions(node)
             if isinstance(node, LookupJoin):

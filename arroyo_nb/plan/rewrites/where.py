@@ -59,6 +59,8 @@ def joins_of_where(root: Node, made: NodeMap[Node]) -> Node:
         if not isinstance(node, Filter) or not isinstance(node.origin, Join):
             return node
         move = _into(node.input, conjuncts(node.predicate), _Way(accepted))
+        # As it was, where nothing went below a join: the same node keeps what was
+        # cached for it.
         return move.node if move.moved else node
 
     plan = transform(root, change, made)
@@ -162,10 +164,14 @@ def _placed(join: Join, parts: Sequence[exp.Expr], way: _Way) -> _Move:
     for part in parts:
         key = key_of(part, join.left) if how == "inner" else None
         read = sides_read(part, join.left)
+        # Below the join it would be computed once a row, above it once a pair: the
+        # answer would be another one.
         if any(call.name in unrepeatable() for call in part.find_all(exp.Anonymous)):
             rest.append(part)
         elif key is not None:
             keys.append(key)
+        # Only the side whose rows are not padded: filtered below, a row that fails
+        # would come back with NULLs beside it.
         elif read == _LEFT and how in ("inner", "left"):
             left.append(part)
         elif read == _RIGHT and how in ("inner", "right"):
@@ -204,6 +210,7 @@ def _rejects(part: exp.Expr, join: Join, side: frozenset[str]) -> bool:
         case exp.And():
             return any(_rejects(p, join, side) for p in conjuncts(part))
         case exp.Or(this=one, expression=other):
+            # Of OR both must reject; of AND one is enough.
             return _rejects(one, join, side) and _rejects(other, join, side)
         case exp.Not(this=exp.Is(this=tested, expression=exp.Null())):
             operands = [tested]

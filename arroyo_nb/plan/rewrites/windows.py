@@ -140,6 +140,7 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
             span=span,
             hint="a GROUP BY without a window is of all rows there are",
         )
+    # All checks above hold for a window over windowed rows too, so they come first.
     if below.window is None:
         return called
     if called != below.window:
@@ -148,6 +149,8 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
             span=span,
             hint=f"the input is windowed by {window_text(below.window)}",
         )
+    # The same gap called again would make sessions of sessions; only the input's own
+    # column says which they are.
     if isinstance(called, SessionWindow) and not below.window_columns:
         raise PlanProblem(
             "can't reinvoke session window in nested aggregates. Need to pass the "
@@ -173,6 +176,8 @@ def _as_tumble(window: Window, span: Span | None) -> Window:
                 f"hop(INTERVAL '{interval_text(window.width)}', "
                 f"INTERVAL '{interval_text(window.slide)}')",
             )
+        # One form for one window: tumble() of that width in an outer query is then the
+        # same.
         if window.slide == window.width:
             return Tumble(window.width)
         # Rounded up: an uneven hop has some rows in one window more.

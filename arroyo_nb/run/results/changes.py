@@ -114,6 +114,8 @@ class ChangesPreview(Preview):
         schema = arrow_schema(self.schema)
         newest, count = newest_documents(changes, self._limit_rows)
         rows = newest.select(schema.names).cast(schema)
+        # Asked before anything is remembered: of a batch that comes again, the relation
+        # has its changes already.
         before, count_before = self._before(batch_id)
         after, count_after = (
             before.after(changes),
@@ -125,6 +127,8 @@ class ChangesPreview(Preview):
             self._store.append(kept, batch_id, count, result_rows, before.as_changes)
         self._remember(rows, batch_id, count)
         with self._lock:
+            # One batch back is held: Spark commits a batch before it begins the next,
+            # so that usually only the newest can come again. What is older is rebuilt.
             self._settled, self._batch_id = (before, count_before), batch_id
             self._relation, self._count = after, int(count_after)
         self._tell(rows, batch_id)
@@ -172,6 +176,8 @@ class ChangesPreview(Preview):
             parts.append(part)
             rows += part.num_rows
             if rows >= FOLDED_ROWS:
+                # In large pieces: consolidating costs what the relation has, whatever
+                # comes to it.
                 relation = relation.with_changes(pa.concat_tables(parts))
                 parts, rows = [], 0
         return relation.with_changes(pa.concat_tables(parts)) if parts else relation
@@ -350,6 +356,8 @@ class _ChangedRows:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        # By the row's id and not by its values: a row that is updated stays where it
+        # was.
         had = self.rows[_SEEN].take(
             pc.index_in(rows[ROW_ID], value_set=self.rows[ROW_ID].combine_chunks())
         )
@@ -376,6 +384,7 @@ class _ChangesState(PreviewState):
         if self.relation.is_large:
             return []
         rows = fold(self.relation.last(count).in_place()).select(list(self.columns))
+        # Views want the newest first.
         return list(reversed(last_rows(rows, count)))
 
     def _change(self, batch_id: int, row: tuple[Any, ...]) -> Change:

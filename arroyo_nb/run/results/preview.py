@@ -112,6 +112,8 @@ class Preview:
         """Take the rows of one micro-batch, in the order of their windows."""
         rows = _by_window(rows, self.schema)
         if self.ends_at is not None:
+            # A LIMIT without an order is reached in the middle of a batch; a batch that
+            # comes again is cut where it was before.
             rows = rows.slice(0, max(0, self.ends_at - self._rows_before(batch_id)))
         # In this order: who looks meanwhile must not miss what is just being kept.
         if self._store is not None:
@@ -156,6 +158,7 @@ class Preview:
             # One that comes again takes the place of its first try.
             if self._starts and self._starts[-1][0] >= batch_id:
                 self._top = None
+            # Counts go back to where that batch began.
             while self._starts and self._starts[-1][0] >= batch_id:
                 self.total_rows = self._starts.pop()[1]
             while self._batches and self._batches[-1][0] >= batch_id:
@@ -338,6 +341,8 @@ class Tee:
 
     def write(self, batch: DataFrame, batch_id: int) -> int | None:
         """Write, then keep; the batch is computed once."""
+        # Both read it. Computed twice, a function that gives another value each time
+        # would give the sink other rows than the preview.
         batch.persist()
         try:
             written: int | None = self._sink.write(batch, batch_id)
@@ -365,6 +370,7 @@ def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:
     if window is None or rows.num_rows < 2:
         return rows
     keys = [pc.struct_field(rows[window], part) for part in ("start", "end")]
+    # Arrow sorts by no struct or list.
     keys += [column for column in rows.columns if not pa.types.is_nested(column.type)]
     named = {str(i): key for i, key in enumerate(keys)}
     order = [(name, "ascending") for name in named]

@@ -103,6 +103,7 @@ class RowFile:
         with opened, pa.ipc.open_stream(opened) as reader:
             base = len(_read_base(reader, self.base_rows or 0))
             for frame in _frames(reader, record_batches - base):
+                # From here on a later file has the batches: they came again.
                 if self.until_batch is not None and frame.batch_id >= self.until_batch:
                     return
                 yield frame
@@ -152,6 +153,7 @@ class NewestBatch:
         """Have it in place: on most disks that takes no more room, so that it is
         possible on a full one too."""
         values = self.batch_id, self.next, self.let_go, self.gap
+        # Of one length, so that a write never leaves the end of a longer text behind.
         text = "".join(f"{value:20}" for value in values) + "\n"
         file = os.open(folder / _NEWEST, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
@@ -177,6 +179,7 @@ def _frames(reader: pa.ipc.RecordBatchStreamReader, count: int) -> Iterator[Fram
         found = reader.read_next_batch_with_custom_metadata()
         read = dict(found.custom_metadata)
         del read[SUM]
+        # Record batches with the same notes are one micro-batch.
         if batches and read != notes:
             yield _frame(notes, batches)
             batches = []
@@ -210,6 +213,7 @@ def read_file(path: Path, schema: pa.Schema) -> RowFile | None:
         with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as reader:
             if not reader.schema.equals(schema):
                 return None
+            # schema.equals() leaves the metadata out.
             said = (reader.schema.metadata or {}).get(BASE)
             base_rows = None if said is None else int(said)
             base, rows = 0, base_rows or 0
@@ -274,6 +278,8 @@ def _whole(reader: pa.ipc.RecordBatchStreamReader) -> Iterator[tuple[int, Frame]
         while True:
             batch, notes = _read_checked(reader)
             record_batches, rows = record_batches + 1, rows + batch.num_rows
+            # A micro-batch counts once all its rows are there: its notes say how many
+            # it has.
             if rows == int(notes[_NOTES[-1]]):
                 rows = 0
                 yield record_batches, _frame(notes, [batch])

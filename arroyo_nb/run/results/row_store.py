@@ -177,6 +177,8 @@ class RowStore:
         """
         with self._lock:
             with self._ending_at_a_problem():
+                # Spark runs a batch again after a crash, with the same rows: the first
+                # try must count no more before the second is written.
                 if batch_id <= self.last_batch:
                     self._withdraw(batch_id)
                 elif batch_id > self.last_batch + 1:
@@ -188,9 +190,12 @@ class RowStore:
             self.recent.append((batch_id, self.next, self.result_rows))
             self.next += count
             self.result_rows = result_rows
+            # Counted above all the same: what is not kept must be told.
             if rows.num_rows and not self.problem:
                 with self._ending_at_a_problem():
                     self._write(frame, result)
+            # Noted also where nothing was written: an empty batch moves the newest
+            # number on.
             with suppress(OSError):
                 self._note()
 
@@ -198,6 +203,8 @@ class RowStore:
         """What is here, oldest first, one micro-batch at a time. Files that go
         meanwhile are read to their end all the same."""
         with self._lock:
+            # Opened under the lock and read outside it: a mapped file stays readable
+            # once it is removed, and a reader never holds up the batch.
             parts = [f.read(f.open(), f.record_batches) for f in self._files]
         return chain.from_iterable(parts)
 
@@ -257,6 +264,8 @@ class RowStore:
         for batch in batches:
             notes = {**frame.metadata, SUM: check_sum(batch, frame.metadata)}
             self._writer.write_batch(batch, custom_metadata=notes)
+        # So that who maps the file sees whole record batches, and a kill loses none
+        # that was noted.
         self._sink.flush()
         file.record_batches += len(batches)
         file.next = frame.first + frame.count
@@ -270,6 +279,7 @@ class RowStore:
         return min(self.budget_bytes // FILES_OF_BUDGET, MOST_FILE_BYTES)
 
     def _begin_file(self, frame: Frame, result: pa.Table | None) -> None:
+        # Never an old number again: somebody may have that file mapped.
         self._number += 1
         path = self.folder / f"{self._number:06}.arrow"
         file = RowFile(path, frame.batch_id, frame.first, frame.first)
@@ -323,6 +333,8 @@ class RowStore:
     def _respect_budget(self) -> None:
         while self.size_bytes > self.budget_bytes and len(self._files) > 1:
             oldest, second = self._files[:2]
+            # Noted before the file goes: killed in between, a file too much is there,
+            # and no gap that nobody explains.
             self.let_go = max(self.let_go, second.first)
             self._note()
             del self._files[0]
@@ -356,6 +368,8 @@ class RowStore:
     def _take_up(self) -> None:
         """Take up what an earlier process left: whole record batches."""
         noted, found = NewestBatch.read(self.folder), []
+        # In the order of their numbers, so that a later file takes back what a batch
+        # that came again had in an earlier one.
         for path in sorted(self.folder.glob("[0-9]*.arrow")):
             self._number = max(self._number, int(path.stem))
             if (file := read_file(path, self._schema)) is not None:
