@@ -70,7 +70,7 @@ def lookup_table(name: str, frame: Any, keys: Sequence[str]) -> LookupTable:
         if isinstance(schema[key].type, ListOf | StructOf):
             raise CatalogProblem(
                 f"the key '{key}' of '{name}' is {schema[key].type}",
-                hint="a key is a number, a text, a time or a truth value",
+                hint="a key can be a number, a text, a time or a BOOLEAN",
             )
     if not keys:
         raise CatalogProblem(f"the lookup table '{name}' has no key")

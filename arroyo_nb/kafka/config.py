@@ -171,7 +171,7 @@ def _check_name(name: str, writes: bool) -> None:
         option = OWN_OPTIONS[name]
         raise CatalogProblem(
             f"'client_configs' cannot set '{name}'",
-            hint=f"set '{option}'" if option else "that is for the run to decide",
+            hint=f"set '{option}'" if option else "the run decides it",
         )
     ours = (JAVA_NAMES, LIBRDKAFKA_ONLY)
     if writes:

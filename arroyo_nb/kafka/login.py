@@ -140,7 +140,7 @@ def auth_problems(
             yield (
                 name,
                 CatalogProblem(
-                    f"'{name}' is not for auth.type = '{kind}'",
+                    f"'{name}' cannot be set with auth.type = '{kind}'",
                     hint="write 'auth.type' = "
                     + ("'aws_msk_iam'" if name == "auth.region" else "'sasl'"),
                 ),

@@ -278,8 +278,8 @@ def _transaction_problems(
                 CatalogProblem(
                     f"with '{COMMIT_MODE}' = 'exactly_once' the client config '{name}' "
                     f"cannot be '{value}'",
-                    hint=f"leave '{name}' out: a transaction is written by a client "
-                    "that sends again, in order, and waits for all replicas",
+                    hint=f"remove '{name}': a transaction needs a client that retries, "
+                    "keeps the order and waits for all replicas",
                 ),
             )
 
@@ -311,8 +311,8 @@ def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:
         yield (
             "type",
             Unsupported(
-                f"'{column}' is METADATA FROM '{key}', which is told of a record that "
-                "is read",
+                f"'{column}' is METADATA FROM '{key}', which only a record that is "
+                "read has",
                 hint=f"a sink has '{KEY_FIELD}' and '{TIMESTAMP_FIELD}'",
             ),
         )

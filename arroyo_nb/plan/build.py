@@ -244,7 +244,7 @@ class Script:
         table = self.catalog.get(statement.name, span=statement.span)
         if statement.view_only and not isinstance(table, View):
             raise CatalogProblem(
-                f"'{table.name}' is a table, and no view",
+                f"'{table.name}' is a table, not a view",
                 span=statement.span,
                 hint=f"write DROP TABLE {table.name}",
             )

@@ -54,8 +54,8 @@ _WORDS = {
 }
 
 _TOP_N = (
-    "for the first rows of an order, select row_number() OVER (ORDER BY ...) AS n in a "
-    "subquery, and WHERE n <= ... outside"
+    "for a top N, select row_number() OVER (ORDER BY ...) AS n in a "
+    "subquery, and filter with WHERE n <= ... outside"
 )
 _HINTS = dict.fromkeys(("order", "limit", "fetch", "on", "qualify"), _TOP_N)
 

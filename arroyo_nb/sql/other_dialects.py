@@ -88,7 +88,7 @@ _ROWS = (
     ),
     (
         r"\bFOR\s+SYSTEM_TIME\s+AS\s+OF\b",
-        "leave it out: declare the looked-up table with CREATE TEMPORARY TABLE, and "
+        "remove it: declare the looked-up table with CREATE TEMPORARY TABLE, and "
         "write JOIN name ON stream.x = name.key",
     ),
     (
@@ -130,15 +130,15 @@ _ROWS = (
     (r"^\s*INSERT\s+OVERWRITE\b", "write INSERT INTO name SELECT ..."),
     (
         r"^\s*(?:USE\b|CREATE\s+(?:DATABASE|SCHEMA|CATALOG)\b)",
-        "leave it out: a table has a name alone, without a database or a catalog",
+        "remove it: a table has a name alone, without a database or a catalog",
     ),
     (
         r"^\s*ADD\s+(?:JAR|FILE)\b",
-        "leave it out: connectors bring what they need",
+        "remove it: connectors bring what they need",
     ),
     (
         r"^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b",
-        "leave it out: state is found by its keys",
+        "remove it: state is found by its keys",
     ),
     (
         r"^\s*ALTER\b",
@@ -166,7 +166,7 @@ _ROWS = (
     (r"\bGROUP\s+BY\s+ALL\b", "name the columns"),
     (
         r"\bSTATEMENT\s+SET\b",
-        "leave it out: the INSERTs of one cell are started together",
+        "remove it: the INSERTs of one cell are started together",
     ),
     (
         r"^\s*(?:READ|REFRESH|CACHE)\b",
@@ -196,10 +196,10 @@ _ROWS = (
     ),
     (
         r"\bPARTITIONED\s+BY\b",
-        "leave it out, or give the option that the connector has for it in WITH (...)",
+        "remove it, or set the option that the connector has for it in WITH (...)",
     ),
     (r"&&", "write AND"),
-    (r"\bOFFSET\s+\d", "leave OFFSET out: LIMIT n alone ends a cell after n rows"),
+    (r"\bOFFSET\s+\d", "remove OFFSET: LIMIT n alone ends a cell after n rows"),
     (
         r"\bINSERT\s+INTO\s+(\w+)[^;]*\bVALUES\b",
         "rows are sent from Python: session.emit('{0}', rows)",
@@ -236,7 +236,7 @@ _ROWS = (
 # What is SET elsewhere, by its name.
 _SETTINGS = (
     (r"ttl|retention", "write SET updating_ttl = INTERVAL '1 day'"),
-    (r"time.?zone", "leave it out: times are in UTC"),
+    (r"time.?zone", "remove it: times are in UTC"),
     (
         r"offset",
         "where a topic is read from stands in its CREATE TABLE: WITH "
@@ -248,12 +248,12 @@ _SETTINGS = (
     ),
     (
         r"parallelism|partitions|threads",
-        "leave it out: how many tasks a run has follows from the cores",
+        "remove it: the number of tasks follows from the cores",
     ),
 )
 _OTHER_SETTING = (
-    "the one setting is updating_ttl, as in SET updating_ttl = INTERVAL '1 day'; those "
-    "of a run are flags of the cell, which %%arroyo --help lists"
+    "the only setting is updating_ttl, as in SET updating_ttl = INTERVAL '1 day'; "
+    "options of a run are flags of the cell, which %%arroyo --help lists"
 )
 _SET = re.compile(r"\s*SET\s+['\"]?(?P<name>[\w.-]+\.[\w.-]+)", re.IGNORECASE)
 

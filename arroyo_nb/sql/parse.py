@@ -234,7 +234,7 @@ def _hint(error: GrammarError, tokens: list[Token]) -> str | None:
             is_at = error.message.startswith(f"syntax error at '{token.text}'")
             before = tokens[place - 1]
             if is_at and place and before.token_type is TokenType.COMMA:
-                return f"leave the comma before {token.text} out"
+                return f"remove the comma before {token.text}"
             return missing_comma(tokens, place) if is_at else None
     return None
 

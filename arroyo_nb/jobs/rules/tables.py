@@ -116,4 +116,4 @@ def append_only_sink(job: LintedJob) -> Iterator[Hit]:
     for sink in job.plan.sinks:
         table = sink.table
         if table is not None and is_updating(sink) and not table.updating:
-            yield Hit(f"'{table.name}' cannot tell that rows are taken back", sink.span)
+            yield Hit(f"'{table.name}' cannot show that a row is retracted", sink.span)

@@ -328,7 +328,7 @@ def _within_group(node: exp.WithinGroup, scope: Scope) -> exp.Expr:
 def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
     call = bind(node.this, scope)
     if not aggregate_calls.is_aggregate(call):
-        raise CatalogProblem("FILTER follows an aggregate")
+        raise CatalogProblem("FILTER is only supported for aggregates")
     inside = replace(scope, over=False)
     predicate = bind_condition(node.expression.this, inside, "FILTER")
     return aggregate_calls.filtered(call, predicate)

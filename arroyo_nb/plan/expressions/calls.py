@@ -139,6 +139,6 @@ def without_months(interval: Interval) -> timedelta:
     if interval.months:
         raise PlanProblem(
             "Windows do not support durations specified as months",
-            hint="say how many days",
+            hint="write a number of days",
         )
     return interval.duration

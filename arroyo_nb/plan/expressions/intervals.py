@@ -101,7 +101,7 @@ def exact(interval: Interval) -> timedelta:
     if interval.months:
         raise Unsupported(
             "an interval with months is not supported: it has no exact duration",
-            hint="say how many days",
+            hint="write a number of days",
         )
     return interval.duration
 

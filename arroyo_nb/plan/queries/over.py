@@ -46,7 +46,7 @@ def numbering(call: exp.Expr) -> str | None:
     if name in calls.OVER_FUNCTIONS or aggregates.primary(name):
         raise Unsupported(
             f"{name}() OVER is not supported yet",
-            hint="before OVER there may be: " + ", ".join(sorted(calls.NUMBERINGS)),
+            hint="supported before OVER: " + ", ".join(sorted(calls.NUMBERINGS)),
         )
     if name not in calls.NUMBERINGS:
         return None

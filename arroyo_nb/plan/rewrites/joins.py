@@ -44,7 +44,7 @@ def _updating(node: Join) -> UpdatingJoin:
         raise Unsupported(
             "Updating joins must include an equijoin condition",
             span=node.span,
-            hint="write JOIN ... ON a.x = b.y, which may go on with AND",
+            hint="write JOIN ... ON a.x = b.y; add more conditions with AND",
         )
     # A row must match the same rows when it is taken back as when it came.
     check_repeatable(node, "in the condition of a join", "each time")

@@ -138,7 +138,7 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
         raise Unsupported(
             "the window is longer than a century",
             span=span,
-            hint="a GROUP BY without a window is of all rows there are",
+            hint="a GROUP BY without a window covers all rows",
         )
     # All checks above hold for a window over windowed rows too, so they come first.
     if below.window is None:
@@ -209,7 +209,7 @@ def _other_measure(measure: Measure) -> str:
     if instead := aggregates.aggregate(measure.function).instead:
         return f"write {instead}"
     return (
-        "over a window there are: "
+        "supported over a window: "
         + ", ".join(aggregates.windowed())
         + "; all aggregates "
         "run with GROUP BY date_trunc('minute', row_time()) in place of the window"

@@ -139,7 +139,7 @@ def _untyped(name: str, entry: exp.Expr) -> CatalogProblem:
     return CatalogProblem(
         f"column '{name}' has no type",
         span=span_of(entry),
-        hint="leave it out: row_time() in a query is when a row came, where its table "
+        hint="remove it: row_time() in a query is when a row came, where its table "
         "has no WATERMARK"
         if _CLOCKS.search(text)
         else f"write {name} TEXT, or for a computed column: {name} TIMESTAMP GENERATED "

@@ -377,8 +377,8 @@ class _DeclaredTable:
         if not declared.order and direction is not Direction.SINK:
             self._option_problems.append(
                 CatalogProblem(
-                    f"a {direction.value} needs its columns: only sources that bring "
-                    "their own may leave them out"
+                    f"a {direction.value} needs its columns: only sources with "
+                    "columns of their own can omit them"
                 )
             )
         return None

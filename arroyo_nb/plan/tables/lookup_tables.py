@@ -53,7 +53,7 @@ def check_temporary(options: Options) -> None:
             f"Cannot have a temporary table with type '{word}'; temporary tables must "
             "be type 'lookup'",
             span=options.span("type"),
-            hint="leave TEMPORARY out, or the type",
+            hint="remove TEMPORARY, or the type",
         )
 
 
@@ -133,7 +133,7 @@ def _static_keys(create: exp.Expr, declared: Declared) -> Sequence[ArroyoError]:
     if not declared.primary_key:
         return [
             CatalogProblem(
-                "a lookup table must have a PRIMARY KEY: what it is looked up by",
+                "a lookup table must have a PRIMARY KEY: it is looked up by that",
                 span=name_span(create),
                 hint="write PRIMARY KEY after the type of a column whose values are "
                 "there once",
@@ -144,7 +144,7 @@ def _static_keys(create: exp.Expr, declared: Declared) -> Sequence[ArroyoError]:
             f"the PRIMARY KEY '{key}' of a lookup table is "
             f"{declared.physical[key].type}",
             span=span_of(definitions(create)[key]),
-            hint="a key is a number, a text, a time or a truth value",
+            hint="a key can be a number, a text, a time or a BOOLEAN",
         )
         for key in declared.primary_key
         if isinstance(declared.physical[key].type, ListOf | StructOf)

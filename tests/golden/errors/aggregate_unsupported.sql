@@ -3,12 +3,12 @@ SELECT median(fare), count(*), array_agg(DISTINCT name), var(DISTINCT fare) FROM
 -- <cell>:1:8: the aggregate median() over a window is not supported yet
 --   SELECT median(fare), count(*), array_agg(DISTINCT name), var(DISTINCT fare) FROM trips GROUP BY tumble('1 minute')
 --          ^^^^^^^^^^^^
---   hint: over a window there are: avg, bit_and, bit_or, bool_and, bool_or, count, max, min, stddev, stddev_pop, sum, var, var_pop; all aggregates run with GROUP BY date_trunc('minute', row_time()) in place of the window
+--   hint: supported over a window: avg, bit_and, bit_or, bool_and, bool_or, count, max, min, stddev, stddev_pop, sum, var, var_pop; all aggregates run with GROUP BY date_trunc('minute', row_time()) in place of the window
 -- <cell>:1:32: the aggregate array_agg(DISTINCT) over a window is not supported yet
 --   SELECT median(fare), count(*), array_agg(DISTINCT name), var(DISTINCT fare) FROM trips GROUP BY tumble('1 minute')
 --                                  ^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: over a window there are: avg, bit_and, bit_or, bool_and, bool_or, count, max, min, stddev, stddev_pop, sum, var, var_pop; all aggregates run with GROUP BY date_trunc('minute', row_time()) in place of the window
+--   hint: supported over a window: avg, bit_and, bit_or, bool_and, bool_or, count, max, min, stddev, stddev_pop, sum, var, var_pop; all aggregates run with GROUP BY date_trunc('minute', row_time()) in place of the window
 -- <cell>:1:58: the aggregate var(DISTINCT) over a window is not supported yet
 --   SELECT median(fare), count(*), array_agg(DISTINCT name), var(DISTINCT fare) FROM trips GROUP BY tumble('1 minute')
 --                                                            ^^^^^^^^^^^^^^^^^^
---   hint: over a window there are: avg, bit_and, bit_or, bool_and, bool_or, count, max, min, stddev, stddev_pop, sum, var, var_pop; all aggregates run with GROUP BY date_trunc('minute', row_time()) in place of the window
+--   hint: supported over a window: avg, bit_and, bit_or, bool_and, bool_or, count, max, min, stddev, stddev_pop, sum, var, var_pop; all aggregates run with GROUP BY date_trunc('minute', row_time()) in place of the window

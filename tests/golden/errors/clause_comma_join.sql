@@ -3,4 +3,4 @@ SELECT c.id FROM clicks AS c, trips AS t
 -- <cell>:1:31: Updating joins must include an equijoin condition
 --   SELECT c.id FROM clicks AS c, trips AS t
 --                                 ^^^^^^^^^^
---   hint: write JOIN ... ON a.x = b.y, which may go on with AND
+--   hint: write JOIN ... ON a.x = b.y; add more conditions with AND

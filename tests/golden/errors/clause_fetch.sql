@@ -3,4 +3,4 @@ SELECT id FROM clicks FETCH FIRST 3 ROWS ONLY
 -- <cell>:1:23: LIMIT is not currently supported (FETCH)
 --   SELECT id FROM clicks FETCH FIRST 3 ROWS ONLY
 --                         ^^^^^^^^^^^^^^^^^^^^^^^
---   hint: for the first rows of an order, select row_number() OVER (ORDER BY ...) AS n in a subquery, and WHERE n <= ... outside
+--   hint: for a top N, select row_number() OVER (ORDER BY ...) AS n in a subquery, and filter with WHERE n <= ... outside

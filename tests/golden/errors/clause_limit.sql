@@ -3,4 +3,4 @@ SELECT id FROM (SELECT id FROM clicks LIMIT 3) AS some
 -- <cell>:1:45: LIMIT is not currently supported
 --   SELECT id FROM (SELECT id FROM clicks LIMIT 3) AS some
 --                                               ^
---   hint: for the first rows of an order, select row_number() OVER (ORDER BY ...) AS n in a subquery, and WHERE n <= ... outside
+--   hint: for a top N, select row_number() OVER (ORDER BY ...) AS n in a subquery, and filter with WHERE n <= ... outside

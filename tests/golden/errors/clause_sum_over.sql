@@ -3,4 +3,4 @@ SELECT sum(n) OVER (PARTITION BY window) FROM hourly
 -- <cell>:1:8: sum() OVER is not supported yet
 --   SELECT sum(n) OVER (PARTITION BY window) FROM hourly
 --          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: before OVER there may be: dense_rank, rank, row_number
+--   hint: supported before OVER: dense_rank, rank, row_number

@@ -39,21 +39,21 @@ CREATE TEMPORARY TABLE k WITH (connector = 'single_file', path = '/k', format = 
 --   … TABLE g (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT, m INT GENERATED ALWAYS AS (n), at TIMESTAMP, WATERMARK FOR at) WITH (connector = 'redis', address = 'redis://localhost:6379', format = 'json');
 --                                                                                                          ^^^^^^^^^^^^^^^^
 --   hint: rows of a lookup join keep those of the stream
--- <cell>:8:24: Failed to create table h caused by a lookup table must have a PRIMARY KEY: what it is looked up by
+-- <cell>:8:24: Failed to create table h caused by a lookup table must have a PRIMARY KEY: it is looked up by that
 --   CREATE TEMPORARY TABLE h (k TEXT, n INT) WITH (connector = 'single_file', path = '/h', format = 'json');
 --                          ^
 --   hint: write PRIMARY KEY after the type of a column whose values are there once
 -- <cell>:9:46: Failed to create table i caused by the PRIMARY KEY 'j' of a lookup table is TEXT[]
 --   CREATE TEMPORARY TABLE i (k INT PRIMARY KEY, j TEXT[] PRIMARY KEY, n INT) WITH (connector = 'single_file', path = '/i', format = 'debezium_json');
 --                                                ^^^^^^^^
---   hint: a key is a number, a text, a time or a truth value
+--   hint: a key can be a number, a text, a time or a BOOLEAN
 -- <cell>:9:121: Failed to create table i caused by a lookup table of changes (format 'debezium_json') is not supported
 --   CREATE TEMPORARY TABLE i (k INT PRIMARY KEY, j TEXT[] PRIMARY KEY, n INT) WITH (connector = 'single_file', path = '/i', format = 'debezium_json');
 --                                                                                                                           ^^^^^^^^^^^^^^^^^^^^^^^^
--- <cell>:10:24: Failed to create table j caused by a lookup table must have a PRIMARY KEY: what it is looked up by
+-- <cell>:10:24: Failed to create table j caused by a lookup table must have a PRIMARY KEY: it is looked up by that
 --   CREATE TEMPORARY TABLE j WITH (connector = 'sample', dataset = 'flights');
 --                          ^
 --   hint: write PRIMARY KEY after the type of a column whose values are there once
--- <cell>:11:24: Failed to create table k caused by a lookup needs its columns: only sources that bring their own may leave them out
+-- <cell>:11:24: Failed to create table k caused by a lookup needs its columns: only sources with columns of their own can omit them
 --   CREATE TEMPORARY TABLE k WITH (connector = 'single_file', path = '/k', format = 'json')
 --                          ^

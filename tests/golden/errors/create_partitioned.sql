@@ -3,4 +3,4 @@ CREATE TABLE x (a INT) WITH (connector = 'single_file', path = '/r', type = 'sou
 -- <cell>:1:120: PARTITIONED BY is not supported
 --   CREATE TABLE x (a INT) WITH (connector = 'single_file', path = '/r', type = 'source', format = 'json') PARTITIONED BY (identity(a))
 --                                                                                                                          ^^^^^^^^^^^
---   hint: leave it out, or give the option that the connector has for it in WITH (...)
+--   hint: remove it, or set the option that the connector has for it in WITH (...)

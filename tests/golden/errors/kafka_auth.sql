@@ -23,7 +23,7 @@ CREATE TABLE t7 (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', to
 --   …ap_servers = 'h:1', topic = 't', type = 'source', format = 'json', 'auth.type' = 'sasl', 'auth.mechanism' = 'GSSAPI', 'auth.protocol' = 'SASL_SSL', 'auth.username' = 'u', 'auth.password' = '{{ P }}');
 --                                                                                                                ^^^^^^^^
 --   hint: known: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512
--- <cell>:3:126: Failed to create table t2 caused by 'auth.username' is not for auth.type = 'none'
+-- <cell>:3:126: Failed to create table t2 caused by 'auth.username' cannot be set with auth.type = 'none'
 --   CREATE TABLE t2 (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'source', format = 'json', 'auth.username' = 'u');
 --                                                                                                                                ^^^^^^^^^^^^^^^^^^^^^
 --   hint: write 'auth.type' = 'sasl'

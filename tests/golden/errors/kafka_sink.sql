@@ -27,7 +27,7 @@ CREATE TABLE k (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', top
 -- <cell>:3:106: Failed to create table c caused by raw_string format requires a schema with a single field called `value` of type TEXT
 --   CREATE TABLE c (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'raw_string');
 --                                                                                                            ^^^^^^^^^^^^^^^^^^^^^
--- <cell>:4:124: Failed to create table d caused by 'p' is METADATA FROM 'partition', which is told of a record that is read
+-- <cell>:4:124: Failed to create table d caused by 'p' is METADATA FROM 'partition', which only a record that is read has
 --   CREATE TABLE d (n INT, p INT METADATA FROM 'partition') WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json');
 --                                                                                                                              ^^^^^^^^^^^^^
 --   hint: a sink has 'sink.key_field' and 'sink.timestamp_field'
@@ -37,7 +37,7 @@ CREATE TABLE k (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', top
 -- <cell>:6:123: Failed to create table f caused by 'client_configs' cannot set 'transactional.id'
 --   CREATE TABLE f (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'client_configs' = 'transactional.id=me');
 --                                                                                                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: that is for the run to decide
+--   hint: the run decides it
 -- <cell>:7:123: Failed to create table g caused by required option 'schema_registry.endpoint' not set
 --   CREATE TABLE g (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'json.confluent_schema_registry' = true);
 --                                                                                                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -48,12 +48,12 @@ CREATE TABLE k (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', top
 -- <cell>:9:160: Failed to create table i caused by with 'sink.commit_mode' = 'exactly_once' the client config 'acks' cannot be '1'
 --   …connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly_once', 'client_configs' = 'acks=1,enable.idempotence=false,retries={{ R }}');
 --                                                                                                                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: leave 'acks' out: a transaction is written by a client that sends again, in order, and waits for all replicas
+--   hint: remove 'acks': a transaction needs a client that retries, keeps the order and waits for all replicas
 -- <cell>:9:160: Failed to create table i caused by with 'sink.commit_mode' = 'exactly_once' the client config 'enable.idempotence' cannot be 'false'
 --   …connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly_once', 'client_configs' = 'acks=1,enable.idempotence=false,retries={{ R }}');
 --                                                                                                                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: leave 'enable.idempotence' out: a transaction is written by a client that sends again, in order, and waits for all replicas
+--   hint: remove 'enable.idempotence': a transaction needs a client that retries, keeps the order and waits for all replicas
 -- <cell>:10:160: Failed to create table j caused by with 'sink.commit_mode' = 'exactly_once' the client config 'max.in.flight' cannot be '6'
 --   … TABLE j (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly_once', 'client_configs' = 'acks=all,max.in.flight=6');
 --                                                                                                                                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: leave 'max.in.flight' out: a transaction is written by a client that sends again, in order, and waits for all replicas
+--   hint: remove 'max.in.flight': a transaction needs a client that retries, keeps the order and waits for all replicas

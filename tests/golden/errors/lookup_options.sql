@@ -12,7 +12,7 @@ CREATE TEMPORARY TABLE j (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (c
 -- <cell>:1:101: Failed to create table a caused by Cannot have a temporary table with type 'sink'; temporary tables must be type 'lookup'
 --   CREATE TEMPORARY TABLE a (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', type = 'sink', address = 'redis://localhost:6379', format = 'json');
 --                                                                                                       ^^^^^^^^^^^^^
---   hint: leave TEMPORARY out, or the type
+--   hint: remove TEMPORARY, or the type
 -- <cell>:2:24: Failed to create table b caused by exactly one of 'address' and 'cluster.addresses' must be set
 --   CREATE TEMPORARY TABLE b (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', format = 'json');
 --                          ^

@@ -21,4 +21,4 @@ SELECT id FROM clicks LIMIT 5 OFFSET 2
 -- <cell>:5:38: LIMIT is not currently supported (OFFSET)
 --   SELECT id FROM clicks LIMIT 5 OFFSET 2
 --                                        ^
---   hint: leave OFFSET out: LIMIT n alone ends a cell after n rows
+--   hint: remove OFFSET: LIMIT n alone ends a cell after n rows

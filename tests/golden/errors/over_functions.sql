@@ -16,15 +16,15 @@ FROM trips
 -- <cell>:2:3: lag() OVER is not supported yet
 --     lag(fare) OVER (ORDER BY at) AS a,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: before OVER there may be: dense_rank, rank, row_number
+--   hint: supported before OVER: dense_rank, rank, row_number
 -- <cell>:3:3: sum() OVER is not supported yet
 --     sum(fare) FILTER (WHERE fare > 1) OVER (PARTITION BY name) AS b,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: before OVER there may be: dense_rank, rank, row_number
+--   hint: supported before OVER: dense_rank, rank, row_number
 -- <cell>:4:3: first_value() OVER is not supported yet
 --     first_value(fare) IGNORE NULLS OVER (ORDER BY at) AS c,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: before OVER there may be: dense_rank, rank, row_number
+--   hint: supported before OVER: dense_rank, rank, row_number
 -- <cell>:5:3: upper(trips.name) is not a window function
 --     upper(name) OVER (ORDER BY at) AS d,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -27,4 +27,4 @@ SET x = 1
 -- <cell>:3:5: invalid option 'x'; supported options are 'updating_ttl'
 --   SET x = 1
 --       ^
---   hint: the one setting is updating_ttl, as in SET updating_ttl = INTERVAL '1 day'; those of a run are flags of the cell, which %%arroyo --help lists
+--   hint: the only setting is updating_ttl, as in SET updating_ttl = INTERVAL '1 day'; options of a run are flags of the cell, which %%arroyo --help lists

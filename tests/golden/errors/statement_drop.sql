@@ -6,7 +6,7 @@ DROP INDEX i
 --   DROP TABLE click;
 --   ^^^^^^^^^^^^^^^^
 --   hint: did you mean 'clicks'?
--- <cell>:2:1: 'clicks' is a table, and no view
+-- <cell>:2:1: 'clicks' is a table, not a view
 --   DROP VIEW clicks;
 --   ^^^^^^^^^^^^^^^^
 --   hint: write DROP TABLE clicks

@@ -3,4 +3,4 @@ SET strict = true
 -- <cell>:1:5: invalid option 'strict'; supported options are 'updating_ttl'
 --   SET strict = true
 --       ^^^^^^
---   hint: the one setting is updating_ttl, as in SET updating_ttl = INTERVAL '1 day'; those of a run are flags of the cell, which %%arroyo --help lists
+--   hint: the only setting is updating_ttl, as in SET updating_ttl = INTERVAL '1 day'; options of a run are flags of the cell, which %%arroyo --help lists

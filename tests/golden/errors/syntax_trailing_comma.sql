@@ -3,4 +3,4 @@ SELECT id, FROM clicks
 -- <cell>:1:12: syntax error at 'FROM'
 --   SELECT id, FROM clicks
 --              ^^^^
---   hint: leave the comma before FROM out
+--   hint: remove the comma before FROM

@@ -3,4 +3,4 @@ SELECT at + INTERVAL '1 month' FROM trips
 -- <cell>:1:13: an interval with months is not supported: it has no exact duration
 --   SELECT at + INTERVAL '1 month' FROM trips
 --               ^^^^^^^^^^^^^^^^^^
---   hint: say how many days
+--   hint: write a number of days

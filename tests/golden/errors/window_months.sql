@@ -3,4 +3,4 @@ SELECT count(*) FROM clicks GROUP BY tumble(INTERVAL '1 month')
 -- <cell>:1:38: Windows do not support durations specified as months
 --   SELECT count(*) FROM clicks GROUP BY tumble(INTERVAL '1 month')
 --                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: say how many days
+--   hint: write a number of days
