@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate_plans import ROWS, Recipe, Total, added, recipe
-from arroyo_nb.changelog.exact import DIGITS, PLACE, SLOT, summed
+from arroyo_nb.changelog.exact import PLACE, SLOT, digits_schema, summed
 from arroyo_nb.changelog.idle_keys import TOUCHED, idle_since
 from arroyo_nb.changelog.keys import (
     first_rows,
@@ -231,7 +231,8 @@ class AggregateKernel(Operator):
         keys = [self.input.field(k).with_name(f"key {k}") for k in self.keys]
         numbers = [pa.field(name, pa.int64()) for name in self._counters]
         groups = pa.schema([*keys, *numbers, *self._time, *more])
-        digits = [(str(t), DIGITS) for t in self._totals if not is_counter(t.part)]
+        totals = [str(t) for t in self._totals if not is_counter(t.part)]
+        digits = [(name, digits_schema()) for name in totals]
         bags = [(str(bag), bag.schema(self.input)) for bag in self._bags]
         return Layout(((GROUPS, groups), *digits, *bags))
 

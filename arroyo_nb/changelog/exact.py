@@ -13,24 +13,21 @@ The idea is the long accumulator of Kulisch; two_sum and two_product are Dekker'
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TypeAlias
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, size
 from arroyo_nb.changelog.zset import int64s
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.lazy_imports import np, npt, pa
 
 SLOT = "_slot"
 """Position of a row's group in the table of groups."""
 PLACE = "_place"
 """Which digit: it counts units of 2**(32 * place)."""
-DIGITS = pa.schema([(SLOT, pa.int64()), (PLACE, pa.int64()), (WEIGHT, pa.int64())])
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 Double: TypeAlias = tuple[Floats, Floats]
 """A number in twice the precision of a double: it, rounded, and the remainder."""
@@ -40,6 +37,12 @@ _MASK = (1 << _BITS) - 1
 _ROOM = 1 << 52  # a digit this long is carried on before more is added to it
 _LOWEST, _HIGHEST = -36, 33  # places that a finite float can reach
 _NAN, _PLUS, _MINUS = 100, 101, 102
+
+
+@cache
+def digits_schema() -> pa.Schema:
+    """The columns of digits: group, place, weight."""
+    return pa.schema([(name, pa.int64()) for name in (SLOT, PLACE, WEIGHT)])
 
 
 def float_digits(slots: Ints, terms: Sequence[Floats], weights: Ints) -> pa.Table:
@@ -88,7 +91,7 @@ def summed(slots: Ints, places: Ints, digits: Ints) -> pa.Table:
         if not long.any():
             kept = digits != 0
             columns = [slots[kept], places[kept], digits[kept]]
-            return pa.table([pa.array(c) for c in columns], schema=DIGITS)
+            return pa.table([pa.array(c) for c in columns], schema=digits_schema())
         # The shift rounds down, also below zero: what is left of the digit is not
         # negative.
         carry = np.where(long, digits >> _BITS, 0)

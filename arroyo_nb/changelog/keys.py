@@ -14,13 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as pt
+from arroyo_nb.lazy_imports import np, npt, pa, pc, pt
 
-Ints: TypeAlias = npt.NDArray[np.int64]
+Ints: TypeAlias = "npt.NDArray[np.int64]"
 """Numbers of groups, positions or weights."""
 
 

@@ -6,11 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from arroyo_nb.changelog.keys import Ints, whole
+from arroyo_nb.lazy_imports import np, pa, pc
 
 if TYPE_CHECKING:
     from arroyo_nb.changelog.multisets import Bags, Extreme

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-import numpy as np
-import pyarrow as pa
-
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.keys import Ints, normalised, whole
 from arroyo_nb.changelog.measures import AggregateCall, Order, Selection
 from arroyo_nb.changelog.order import joint_ranks, ordinals, ranks, sorted_positions
 from arroyo_nb.changelog.zset import consolidate, int64s
+from arroyo_nb.lazy_imports import np, pa
 
 Extreme = Literal["min", "max"]
 

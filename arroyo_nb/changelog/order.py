@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as pt
-
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, normalised
 from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.zset import int64s
+from arroyo_nb.lazy_imports import np, pa, pc, pt
 
 
 def ranks(column: pa.Array, order: Order) -> Ints:

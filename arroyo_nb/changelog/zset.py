@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, size
+from arroyo_nb.lazy_imports import np, npt, pa, pc
 
 
 def weights(rows: pa.Table) -> Ints:
@@ -141,4 +137,4 @@ def concat(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
     return pa.concat_tables([schema.empty_table(), *parts])
 
 
-_NEVER = np.iinfo(np.int64).min
+_NEVER = -(1 << 63)

@@ -187,7 +187,7 @@ def test_planning_leaves_heavy_libraries_out() -> None:
         "from arroyo_nb.catalog import Catalog\n"
         f"tables = open({str(GOLDEN / 'tables.sql')!r}).read()\n"
         "plan_script(tables + 'SELECT * FROM hourly', Catalog()).explain()\n"
-        "heavy = {'pyspark', 'pandas', 'altair', 'anywidget'}\n"
+        "heavy = {'pyspark', 'pandas', 'pyarrow', 'numpy', 'altair', 'anywidget'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     ran = subprocess.run(

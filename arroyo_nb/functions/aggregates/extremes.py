@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-import pyarrow as pa
-
 from arroyo_nb.changelog.measures import AggregateCall, Kernel
 from arroyo_nb.changelog.multisets import Bags, Extreme, extremes, placed
 from arroyo_nb.functions.aggregates.row import AggregateFunction
 from arroyo_nb.functions.types import is_integer
+from arroyo_nb.lazy_imports import np, pa
 from arroyo_nb.schema import BIGINT_UNSIGNED, ListOf, Type
 
 
@@ -31,16 +29,29 @@ def _extreme(bags: Bags, call: AggregateCall, *, which: Extreme) -> pa.Array:
     return placed(bags, bags.slot[places], places).cast(call.type)
 
 
+def _bit_and(bags: Bags, call: AggregateCall) -> pa.Array:
+    return _bits(bags, call, np.bitwise_and, neutral=-1)
+
+
+def _bit_or(bags: Bags, call: AggregateCall) -> pa.Array:
+    return _bits(bags, call, np.bitwise_or, neutral=0)
+
+
+def _bit_xor(bags: Bags, call: AggregateCall) -> pa.Array:
+    return _bits(bags, call, np.bitwise_xor, neutral=0, cancels=True)
+
+
 def _bits(
     bags: Bags,
     call: AggregateCall,
-    *,
     ufunc: np.ufunc,
+    *,
     neutral: int,
     cancels: bool = False,
 ) -> pa.Array:
     values = bags.column().to_numpy().astype(np.int64)
     result = np.full(bags.slots, neutral)
+    # A value that is there an even number of times cancels itself out.
     counted = bags.weight % 2 == 1 if cancels else slice(None)
     ufunc.at(result, bags.slot[counted], values[counted])
     narrow = result.astype(call.type.to_pandas_dtype())
@@ -54,7 +65,7 @@ AGGREGATES = (
         example="bit_and(seats)",
         result=_of_bits,
         wants="a BIGINT",
-        kernel=Kernel(multiset=partial(_bits, ufunc=np.bitwise_and, neutral=-1)),
+        kernel=Kernel(multiset=_bit_and),
         spark="bit_and",
         spark_distinct=True,
         deterministic=True,
@@ -65,7 +76,7 @@ AGGREGATES = (
         example="bit_or(seats)",
         result=_of_bits,
         wants="a BIGINT",
-        kernel=Kernel(multiset=partial(_bits, ufunc=np.bitwise_or, neutral=0)),
+        kernel=Kernel(multiset=_bit_or),
         spark="bit_or",
         spark_distinct=True,
         deterministic=True,
@@ -76,9 +87,7 @@ AGGREGATES = (
         example="bit_xor(seats)",
         result=_of_bits,
         wants="a BIGINT",
-        kernel=Kernel(
-            multiset=partial(_bits, ufunc=np.bitwise_xor, neutral=0, cancels=True)
-        ),
+        kernel=Kernel(multiset=_bit_xor),
         deterministic=True,
     ),
     AggregateFunction(

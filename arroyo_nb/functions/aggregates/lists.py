@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from arroyo_nb.changelog.measures import AggregateCall, Kernel
 from arroyo_nb.changelog.multisets import Bags, nth, sizes
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.functions.aggregates.row import AggregateFunction, always, any_value
+from arroyo_nb.lazy_imports import np, pa, pc
 from arroyo_nb.schema import JSON, NULL, TEXT, ListOf, Type
 
 if TYPE_CHECKING:

@@ -12,13 +12,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
-import numpy as np
-import pyarrow as pa
-
 from arroyo_nb.changelog.exact import Double, Floats, two_product, two_sum
 from arroyo_nb.changelog.measures import AggregateCall, Kernel, Linear, Totals
 from arroyo_nb.functions.aggregates.row import AggregateFunction, always, real
 from arroyo_nb.functions.types import is_number
+from arroyo_nb.lazy_imports import np, pa
 from arroyo_nb.schema import BIGINT_UNSIGNED, DOUBLE, Type
 
 Moment: TypeAlias = Callable[[Totals], Floats]

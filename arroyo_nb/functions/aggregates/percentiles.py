@@ -9,16 +9,11 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as pt
-
 from arroyo_nb.changelog.exact import Floats
 from arroyo_nb.changelog.measures import AggregateCall, Kernel
 from arroyo_nb.changelog.multisets import Bags, count_values, nth, placed, sizes
 from arroyo_nb.functions.aggregates.row import AggregateFunction, numeric
+from arroyo_nb.lazy_imports import np, npt, pa, pc, pt
 from arroyo_nb.schema import BIGINT_UNSIGNED, NULL, ListOf, StructOf, Type
 
 if TYPE_CHECKING:

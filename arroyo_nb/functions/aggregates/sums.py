@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import pyarrow as pa
-
 from arroyo_nb.changelog.measures import AggregateCall, Kernel, Linear, Totals
 from arroyo_nb.changelog.multisets import count_values
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.functions.aggregates.row import AggregateFunction, always
 from arroyo_nb.functions.types import is_integer, is_number, is_unsigned
+from arroyo_nb.lazy_imports import np, pa
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
