@@ -111,7 +111,8 @@ class Bags:
         return int64s(self.rows[WEIGHT])
 
     def column(self, position: int = 0) -> pa.Array:
-        """An argument."""
+        """One argument of the aggregate, as a column of the bags' values, by its
+        position."""
         return whole(self.rows[str(position)])
 
     @cached_property

@@ -149,6 +149,7 @@ def _refuse_notebook(arguments: argparse.Namespace) -> None:
 
 
 def command_parser() -> argparse.ArgumentParser:
+    """The parser of ``arroyo-nb``, with a parser for each of its commands."""
     parser = argparse.ArgumentParser(
         prog="arroyo-nb",
         description="Streaming SQL in Arroyo's dialect, on Spark.",

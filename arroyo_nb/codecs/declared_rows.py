@@ -42,7 +42,7 @@ class DeclaredRows:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """The names of the columns, in the order of the rows."""
         return self._schema.names
 
     def columns(self, rows: Sequence[Row]) -> list[list[Any]]:

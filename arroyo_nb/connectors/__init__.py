@@ -331,7 +331,7 @@ class SourceOnly(ConnectorBase):
     """A connector that is only read; the planner refuses an INSERT before."""
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
-        """Refused."""
+        """Refused: rows cannot be written to such a table."""
         raise RunProblem(f"'{spec.name}' is a source: it cannot be written")
 
 
@@ -346,7 +346,7 @@ class SinkOnly(ConnectorBase):
         return None
 
     def recorder(self, spec: TableSpec) -> Recorder:
-        """Refused."""
+        """Refused: rows cannot be read from such a table."""
         raise RunProblem(f"'{spec.name}' is a sink: it cannot be read")
 
 

@@ -43,7 +43,7 @@ class Stream(Protocol):
 
     @property
     def topic(self) -> str:
-        """Its name."""
+        """The name of the topic."""
 
     @property
     def metadata(self) -> Mapping[str, str]:

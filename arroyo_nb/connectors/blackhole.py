@@ -26,7 +26,7 @@ class Nowhere:
 
 
 class Blackhole(SinkOnly):
-    """The connector."""
+    """The connector ``blackhole``: a sink that drops its rows."""
 
     info = ConnectorInfo(
         name="blackhole",
@@ -36,7 +36,7 @@ class Blackhole(SinkOnly):
     )
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
-        """Writes nothing."""
+        """A writer that drops each micro-batch, once Spark has computed it."""
         return Nowhere()
 
 

@@ -49,7 +49,7 @@ from arroyo_nb.with_options import OptionValue
 
 
 class FileSystem(ConnectorBase):
-    """The connector."""
+    """The connector ``filesystem``: a folder of files, read or written."""
 
     info = ConnectorInfo(
         name="filesystem",
@@ -74,7 +74,7 @@ class FileSystem(ConnectorBase):
         return option_problems(spec, direction)
 
     def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
-        """The folder."""
+        """The folder of the table, with the option that names it."""
         yield "path", local_path(str(spec.options["path"]), spec.shown("path"))
 
     def recorder(self, spec: TableSpec) -> Recorder:
@@ -99,7 +99,7 @@ class FileSystem(ConnectorBase):
         return Files(files, _reader(spec), spec.event_time)
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:
-        """Adds files."""
+        """A writer that adds files to the folder, each complete when it appears."""
         options = spec.options
         parts = parts_of(spec.physical, options)
         prefix, suffix = options.get("filename.prefix"), options.get("filename.suffix")

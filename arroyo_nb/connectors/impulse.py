@@ -113,7 +113,7 @@ class Impulse:
 
 
 class ImpulseConnector(SourceOnly):
-    """The connector."""
+    """The connector ``impulse``: a generator of counted rows at a rate."""
 
     info = ConnectorInfo(
         name="impulse",
@@ -162,7 +162,7 @@ class ImpulseConnector(SourceOnly):
         return SCHEMA
 
     def recorder(self, spec: TableSpec) -> Recorder:
-        """Counts."""
+        """A recorder that counts rows up, as many a second as the options say."""
         if spec.physical != SCHEMA:
             raise RunProblem(
                 "invalid schema for impulse source",

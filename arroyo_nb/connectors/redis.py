@@ -226,11 +226,11 @@ class Redis(ConnectorBase):
         )
 
     def recorder(self, spec: TableSpec) -> Recorder:
-        """Refused."""
+        """Refused: Redis is only looked up, never read as a stream."""
         raise RunProblem(f"'{spec.name}' is a lookup table: it cannot be read whole")
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:  # noqa: ARG002
-        """Refused."""
+        """Refused: Redis is only looked up, never written."""
         raise RunProblem(f"'{spec.name}' is a lookup table: it cannot be written")
 
 

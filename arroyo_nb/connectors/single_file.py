@@ -28,7 +28,7 @@ from arroyo_nb.with_options import Holds, Option, OptionKind, OptionValue
 
 
 class SingleFile(ConnectorBase):
-    """The connector."""
+    """The connector ``single_file``: one file, read or written."""
 
     info = ConnectorInfo(
         name="single_file",
@@ -70,7 +70,7 @@ class SingleFile(ConnectorBase):
         return None
 
     def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
-        """The file."""
+        """The file of the table, with the option that names it."""
         yield "path", Path(str(spec.options["path"]))
 
     def recorder(self, spec: TableSpec) -> Recorder:

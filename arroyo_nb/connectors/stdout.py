@@ -11,7 +11,7 @@ from arroyo_nb.formats import Framing, usual_format
 
 
 class Stdout(SinkOnly):
-    """The connector."""
+    """The connector ``stdout``: a sink that prints its rows."""
 
     info = ConnectorInfo(
         name="stdout",

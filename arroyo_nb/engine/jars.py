@@ -108,7 +108,7 @@ class _Choice(NamedTuple):
 
 
 def say_nothing(_: str) -> None:
-    """Nobody looks."""
+    """Drop a line of progress: the default where no caller shows it."""
 
 
 def go_on() -> None:

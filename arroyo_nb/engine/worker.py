@@ -42,6 +42,7 @@ class _Task:
         self.finished.acquire()
 
     def run(self) -> None:
+        """Run the work on the worker's thread; errors are kept, never raised."""
         if not self.abandoned and self.future.set_running_or_notify_cancel():
             try:
                 result = self.work()
@@ -52,6 +53,7 @@ class _Task:
         self.finished.release()
 
     def refuse(self) -> None:
+        """End the task without running it: the worker is closed."""
         if self.future.set_running_or_notify_cancel():
             self.future.set_exception(_closed())
         self.finished.release()
@@ -70,6 +72,7 @@ class _Poll:
         self.cancelled = False
 
     def run(self) -> None:
+        """Run the work once; an error goes to the handler, and the poll goes on."""
         try:
             self.work()
         except Exception as error:

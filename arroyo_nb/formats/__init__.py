@@ -151,14 +151,14 @@ class FormatBase:
         self,
         options: Mapping[str, OptionValue],  # noqa: ARG002
     ) -> Iterable[tuple[str, ArroyoError]]:
-        """None."""
+        """No problems: such a format has no options for payloads."""
         return ()
 
     def registering_option(
         self,
         options: Mapping[str, OptionValue],  # noqa: ARG002
     ) -> str | None:
-        """None."""
+        """None: such a format registers no schema."""
         return None
 
     def envelope(
@@ -167,7 +167,7 @@ class FormatBase:
         options: Mapping[str, OptionValue],  # noqa: ARG002
         register: Callable[[Mapping[str, Any]], int],  # noqa: ARG002
     ) -> tuple[bytes, bytes]:
-        """Nothing."""
+        """No envelope: a payload stands alone."""
         return b"", b""
 
 

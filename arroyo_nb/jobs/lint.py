@@ -17,10 +17,10 @@ ALL = "all"
 """What denies every finding, whatever its code."""
 
 _INTRODUCTION = """\
-# What production would do differently
+# Production readiness: what would behave differently
 
-`%arroyo promote` and `arroyo-nb check` tell these of a job; `--deny CODE` makes one of
-them an error. An error is never promoted.
+`%arroyo promote` and `arroyo-nb check` report these findings of a job; `--deny CODE`
+makes one of them an error. A job with an error is not promoted.
 """
 
 

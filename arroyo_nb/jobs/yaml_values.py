@@ -141,6 +141,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
+        """Read one node; anchors, aliases and deep nesting are refused."""
         event = self.peek_event()
         span = Span(event.start_mark.index, event.end_mark.index)
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
@@ -212,15 +213,18 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
     """Writes texts of several lines as literal blocks wherever YAML can."""
 
     def analyze_scalar(self, scalar: str) -> Any:
+        """Allow a literal block for every text that YAML can write as one."""
         analysis = super().analyze_scalar(scalar)
         # PyYAML takes a space before a line's end, or a tab, for a reason to quote.
         analysis.allow_block = all(map(_in_blocks, scalar))
         return analysis
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        """True: a value that occurs twice is written twice, never as an alias."""
         return True
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> Any:  # noqa: ARG002
+        """Indent lists below their key, which PyYAML does not by itself."""
         # Lists further in than their key.
         return super().increase_indent(flow, False)
 

@@ -285,7 +285,7 @@ class Arrivals:
         self._last_us = self.now_us()
 
     def now_us(self) -> int:
-        """The instant."""
+        """Now, in microseconds after the epoch, by a clock that is never set back."""
         return self._offset_us + time.monotonic_ns() // 1000
 
     @property

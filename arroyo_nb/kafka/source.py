@@ -148,7 +148,7 @@ class KafkaStream:
 
     @property
     def topic(self) -> str:
-        """Its name."""
+        """The name of the topic."""
         return str(self.spec.options["topic"])
 
     @property

@@ -144,7 +144,7 @@ class KafkaTable(ConnectorBase):
         return table_access(spec.options, self.login(spec.options), configs)
 
     def recorder(self, spec: TableSpec) -> Recorder:
-        """Refused."""
+        """Refused: Spark reads a topic itself, so nothing records it."""
         raise RunProblem(f"'{spec.name}' is a topic: Spark reads it itself")
 
     def writer(self, spec: TableSpec, state: Path) -> Writer:

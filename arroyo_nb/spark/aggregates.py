@@ -69,7 +69,7 @@ class WindowedCall:
 
     @property
     def type(self) -> Type:
-        """The result's."""
+        """The type of the result."""
         return self.measure.type
 
     def call(self, function: str) -> str:
@@ -93,7 +93,7 @@ class WindowedCall:
 
     @property
     def mean(self) -> str:
-        """Their mean."""
+        """The mean of the values, as Spark SQL text."""
         if isinstance(self.type, Decimal):
             count = f"nullif({self.count}, 0)"
             return decimal_quotient(self._sum, count, self.type)

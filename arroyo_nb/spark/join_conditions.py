@@ -30,7 +30,7 @@ class Value:
     name: str
 
     def __call__(self, pairs: pa.Table) -> pa.Array:
-        """Its values."""
+        """The values of the expression, one for each pair of rows."""
         return pairs[self.name]
 
 

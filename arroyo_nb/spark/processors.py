@@ -34,6 +34,7 @@ class Bucket(StatefulProcessor):  # type: ignore[misc]
         self._packed = Packed(operator)
 
     def init(self, handle: Any) -> None:
+        """Get the bucket's state from Spark; called once per task, before any row."""
         self._handle = handle
         self._state = handle.getValueState("state", _STATE)
 
@@ -55,6 +56,7 @@ class Step(Bucket):
         self._ttl_us = ttl_us
 
     def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
+        """Take the rows of a bucket of one micro-batch."""
         from arroyo_nb.spark.stateful_operators import NOW, taken_further, to_bytes
 
         operator, kept, rows = self._packed.value, self._kept(), list(rows)
@@ -86,11 +88,13 @@ class Close(Bucket):
     _packed: Packed[AggregateKernel]
 
     def handleInputRows(self, _key: Any, rows: Any, timers: Any) -> Any:  # noqa: N802
+        """Take the rows of a bucket of one micro-batch."""
         layout = self._packed.value.partial_layout
         parts = [layout.from_bytes(bytes(row.part)) for row in rows]
         yield from self._sent(parts, timers)
 
     def handleExpiredTimer(self, timerValues: Any, **_: Any) -> Any:  # noqa: N802, N803
+        """Close the windows that the watermark has passed, without new rows."""
         yield from self._sent((), timerValues)
 
     def _sent(self, parts: Sequence[State], timers: Any) -> Any:

@@ -162,6 +162,7 @@ def taken_further(
 
 
 def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The changes that are in the column of Arrow IPC bytes, as record batches."""
     for batch in batches:
         for changes in batch["changes"]:
             yield from pa.ipc.open_stream(changes.as_buffer())

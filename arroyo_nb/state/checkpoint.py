@@ -165,6 +165,7 @@ class _CheckpointReader:
         self._planned = planned
 
     def checkpoint(self, removed: list[Path]) -> Checkpoint:
+        """Where the query goes on, once all that it needs was looked at."""
         read: dict[str, int] = {}
         logged: dict[str, int] = {}
         committed: dict[Path, int] = {}

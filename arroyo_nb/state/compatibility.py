@@ -92,32 +92,34 @@ RULINGS: Mapping[Edit, Ruling] = {
     Edit.WORDING: Ruling(_COMPATIBLE, "the plan is the same"),
     Edit.TRIGGER: Ruling(_COMPATIBLE, "it is read anew at each start"),
     Edit.PARALLELISM: Ruling(
-        _COMPATIBLE, "the pieces of the state stay as many as they were at first"
+        _COMPATIBLE, "the number of state partitions stays as it was at first"
     ),
     Edit.REAL_TIME: Ruling(
-        _COMPATIBLE, "how far topics were read is noted alike in both modes"
+        _COMPATIBLE, "both modes keep the offsets of topics in the same way"
     ),
     Edit.TTL: Ruling(_COMPATIBLE, "from now on keys are forgotten after the new time"),
-    Edit.MODE: Ruling(_COMPATIBLE, "it refuses scripts, and changes no plan"),
+    Edit.MODE: Ruling(
+        _COMPATIBLE, "it decides which scripts are refused, and changes no plan"
+    ),
     Edit.ROWS: Ruling(_FORK, "the state and the sink hold what the old rows made"),
     Edit.TAKEN_BACK: Ruling(
-        _FRESH, "what is taken back would not be what an operator remembers"
+        _FRESH, "a retraction would not match the row that an operator remembers"
     ),
-    Edit.LOOKUP: Ruling(_FORK, "rows of before were looked up in the old table"),
+    Edit.LOOKUP: Ruling(_FORK, "earlier rows were looked up in the old table"),
     Edit.DELAY: Ruling(_FORK, "rows were late by the old delay"),
-    Edit.SOURCE_OPTION: Ruling(_FORK, "rows of before were read in the old way"),
-    Edit.SINK: Ruling(_FORK, "rows of before are in the old sink"),
+    Edit.SOURCE_OPTION: Ruling(_FORK, "earlier rows were read in the old way"),
+    Edit.SINK: Ruling(_FORK, "earlier rows are in the old sink"),
     Edit.UDF: Ruling(_FORK, "the state holds what the old function made"),
     Edit.NAME: Ruling(_FRESH, "the checkpoint is found by the job's name"),
     Edit.STATE: Ruling(_FRESH, "the checkpoint is in the other folder"),
-    Edit.SOURCE: Ruling(_FRESH, "how far it was read was noted of the old source"),
+    Edit.SOURCE: Ruling(_FRESH, "the offsets belong to the old source"),
     Edit.COLUMNS: Ruling(_FRESH, "rows that were read and kept have the old columns"),
     Edit.EVENT_TIME: Ruling(_FRESH, "rows that are kept have the old event time"),
     Edit.OPERATOR: Ruling(_FRESH, "state is found by the operator's place in the plan"),
     Edit.KEPT: Ruling(_FRESH, "the state was kept by other keys, values or windows"),
     Edit.QUERIES: Ruling(_FRESH, "each query has a checkpoint, found by its number"),
     Edit.PLAN: Ruling(_FRESH, "the plans differ in a way that is not known to be safe"),
-    Edit.UNKNOWN: Ruling(_FRESH, "its state does not say what it was made by"),
+    Edit.UNKNOWN: Ruling(_FRESH, "the state does not say which script made it"),
 }
 """Which edit does what, and why."""
 

@@ -65,7 +65,7 @@ class Showable(Protocol):
         """End it; returns at once."""
 
     def pause(self) -> None:
-        """Hold it."""
+        """Pause the run: no more rows are read until it is resumed."""
 
     def resume(self) -> None:
         """Let it go on."""

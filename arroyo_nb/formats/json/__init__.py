@@ -35,7 +35,7 @@ its schema in four bytes."""
 
 
 class JsonFormat(FormatBase):
-    """The format."""
+    """The format ``json``: one JSON object a record, or a line of a file."""
 
     name = "json"
     doc = "one JSON object a record"

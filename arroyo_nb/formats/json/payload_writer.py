@@ -89,7 +89,7 @@ class DeclaredPayloads:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """The names of the columns, in the order of a document's fields."""
         return self._rows.names
 
     def __call__(self, rows: Sequence[Row]) -> list[bytes]:

@@ -399,6 +399,7 @@ def compact(document: Any) -> str:
 
 
 def mismatch(what: str) -> BadRecord:
+    """The error of a record that does not match its schema."""
     return BadRecord(MISMATCH + what)
 
 

@@ -11,7 +11,7 @@ from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
 
 class ParquetFormat(FormatBase):
-    """The format."""
+    """The format ``parquet``: files of Apache Parquet."""
 
     name = "parquet"
     title = "Parquet"

@@ -76,12 +76,14 @@ class _Groups:
         self.waiting_bytes = 0
 
     def add(self, table: pa.Table) -> None:
+        """Add rows; a row group is written once enough bytes are waiting."""
         self._waiting.append(table)
         self.waiting_bytes += table.nbytes
         if self.waiting_bytes >= self._most_bytes:
             self.flush()
 
     def flush(self) -> None:
+        """Write the waiting rows as one row group."""
         import pyarrow as pa
 
         if self._waiting:

@@ -21,7 +21,7 @@ class SparkCall(Protocol):
 
     @property
     def type(self) -> Type:
-        """The result's."""
+        """The type of the result."""
 
     def call(self, function: str) -> str:
         """A function of Spark over the rows of the call."""
@@ -36,7 +36,7 @@ class SparkCall(Protocol):
 
     @property
     def mean(self) -> str:
-        """Their mean."""
+        """The mean of the values, as Spark SQL text."""
 
 
 SparkTemplate = str | Callable[[SparkCall], str]

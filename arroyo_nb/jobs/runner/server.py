@@ -107,6 +107,7 @@ class _Server:
         self.over = threading.Event()
 
     def accept_on(self) -> None:
+        """Accept connections until the server is over; on its own thread."""
         self._listener.settimeout(_ACCEPT_S)
         while not self.over.is_set():
             try:

@@ -100,7 +100,8 @@ trap 'rm -rf "$work"' EXIT
 
 
 class SparkSubmit:
-    """``sh spark-submit/submit.sh``."""
+    """The target ``spark-submit``: a job on a Spark cluster, by
+    ``spark-submit/submit.sh``."""
 
     name = "spark-submit"
     doc = "a Spark cluster"

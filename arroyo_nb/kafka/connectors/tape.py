@@ -101,7 +101,7 @@ class TapeConnector(SourceOnly):
         return format_problems(spec, direction)
 
     def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
-        """The tape."""
+        """The folder of the tape, with the option that names it."""
         yield "path", Path(str(spec.options["path"]))
 
     def recorder(self, spec: TableSpec) -> Recorder:

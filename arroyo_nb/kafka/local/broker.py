@@ -218,6 +218,8 @@ class _Builder:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start_soon(self, parts: Kit) -> None:
+        """Have the class-data archive made in a while, unless it exists or is not
+        wanted."""
         off = os.environ.get("ARROYO_NB_ARCHIVE", "on") == "off"
         if off or self._timer is not None or not parts.archive.is_wanted:
             return

@@ -29,6 +29,7 @@ class _FewRecords:
         self._records = records
 
     def chunks(self, after: Position | int = 0) -> Iterator[tuple[int, pa.Table]]:  # noqa: ARG002
+        """All records as one chunk with the number 1."""
         yield 1, self._records
 
 

@@ -116,7 +116,7 @@ class PassedThrough(Unary):
 
     @cached_property
     def origin(self) -> Node:
-        """The input's."""
+        """The node that the input's rows come from, below filters and select lists."""
         return self.input.origin
 
 
@@ -143,7 +143,7 @@ class TableRows(Node):
 
     @cached_property
     def changelog(self) -> Changelog:
-        """The table's."""
+        """How the table's rows change: append or retract."""
         return changes(retracts=self.table.updating)
 
 

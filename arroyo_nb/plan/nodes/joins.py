@@ -44,7 +44,7 @@ class Joining(Node):
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        """Both sides."""
+        """The left side, then the right one."""
         return (self.left, self.right)
 
     @cached_property

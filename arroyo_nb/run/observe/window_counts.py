@@ -110,7 +110,7 @@ class Alike(NamedTuple):
     late: int
 
     def windows(self, slide: int) -> int:
-        """How many."""
+        """How many windows these are, for a slide in microseconds."""
         return (self.end - self.first) // slide
 
 

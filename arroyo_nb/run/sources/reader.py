@@ -70,7 +70,7 @@ class SourceReader(Protocol):
 
     @property
     def table(self) -> ConnectorTable:
-        """The source."""
+        """The table that is read."""
 
     @property
     def bounded(self) -> bool:
@@ -116,7 +116,7 @@ class SourceReader(Protocol):
         """
 
     def start(self) -> None:
-        """Begin."""
+        """Start to feed the source; returns at once."""
 
     def read_stream(self, spark: SparkSession, source: nodes.Source) -> DataFrame:
         """Its rows as a stream."""

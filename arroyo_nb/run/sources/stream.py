@@ -93,7 +93,7 @@ class Looked:
         return replace(self, missing_looks=self.missing_looks + 1, away_s=None)
 
     def unanswered(self, now_s: float) -> Looked:
-        """After none."""
+        """The state after a request that the broker did not answer."""
         return replace(self, away_s=now_s if self.away_s is None else self.away_s)
 
 

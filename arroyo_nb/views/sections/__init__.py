@@ -72,7 +72,7 @@ class ViewBase:
     style = ""
 
     def suits(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
-        """False."""
+        """False: such a section is shown only where it is asked for."""
         return False
 
     def suits_static(self, snapshot: Snapshot) -> bool:

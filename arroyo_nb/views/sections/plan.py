@@ -17,7 +17,7 @@ class PlanView(ViewBase):
     shows_plan = True
 
     def live(self, snapshot: Snapshot, plan: str) -> str:  # noqa: ARG002
-        """The text."""
+        """The text of the plan, in the live panel."""
         return f'<pre class="plan">{lines(plan, PLAN_CHARS)}</pre>' if plan else ""
 
     def static(
@@ -27,7 +27,7 @@ class PlanView(ViewBase):
         *,
         asked: bool,  # noqa: ARG002
     ) -> str:
-        """The text."""
+        """The text of the plan, as static HTML."""
         style = "white-space:pre-wrap"
         return f'<pre style="{style}">{lines(plan, PLAN_CHARS)}</pre>' if plan else ""
 

@@ -121,7 +121,7 @@ def test_state_that_does_not_say_what_made_it_is_only_for_the_same_plan(folder, 
     assert done(folder, SPEC) == []
     verdict = judged(folder, version(ROWS))
     assert [d.edit for d in verdict.differences] == [Edit.UNKNOWN]
-    with pytest.raises(PromoteProblem, match="does not say what it was made by"):
+    with pytest.raises(PromoteProblem, match="does not say which script made it"):
         done(folder, ROWS, OnIncompatible.FORK)
 
 
