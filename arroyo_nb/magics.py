@@ -139,6 +139,8 @@ class ArroyoMagics(Magics):
         if line.get("help"):
             _say(flags.help_text())
             return
+        # The cell is parsed by us alone: IPython's own `{variable}` expansion (switched
+        # off above) would eat the braces of JSON and of `{{ NAME }}`.
         sql = bind(cell, self._shell.user_ns)
         # Before the script is planned: a cell happens or it doesn't.
         options = self._options(line)
@@ -153,6 +155,8 @@ class ArroyoMagics(Magics):
             self._leave(name, run)
             return run
 
+        # A cell that only declares shows what it declared; one that runs shows its
+        # panel.
         if not self._showing(line, name, start):
             from arroyo_nb.views.listing import changes
 
@@ -197,6 +201,8 @@ class ArroyoMagics(Magics):
         """Start a run and show it; an interrupt stops it. False: there is none."""
         try:
             with defer_interrupts() as interrupts:
+                # An interrupt in the middle of an import would leave a module half
+                # loaded for the rest of the kernel's life.
                 imported(*FIRST_CELL, interrupts=interrupts)
                 run = start()
                 interrupts.check()
@@ -209,6 +215,7 @@ class ArroyoMagics(Magics):
             raise self._interrupted(name) from None
 
     def _started(self, line: CellLine, run: Run, interrupts: Interrupts) -> None:
+        # Kept for %arroyo resume and attach, which show the run as its cell did.
         self._lines[run.name] = line
         run.handle = f"arroyo_nb.active_session().get({run.name!r})"
         if (variable := line.get("variable")) is not None:
@@ -223,6 +230,7 @@ class ArroyoMagics(Magics):
 
     def _start(self, sql: str, name: str, options: RunOptions) -> Run | None:
         old = self.session.runs.get(name)
+        # Asked before: run_with() replaces the run of that name, and stops it.
         going = old is not None and not old.state.ended
         run = self.session.run_with(sql, options, name=name)
         if run is not None and going:
@@ -232,6 +240,8 @@ class ArroyoMagics(Magics):
     def _leave(self, name: str, run: Run | None) -> None:
         """Stop what this cell ran before and runs no more: its panel is gone."""
         last = name
+        # By the cell and not by the name: the user may have changed the name in the
+        # cell, and what it ran before would go on unseen.
         if cell := self._cell_id():
             last, self._last[cell] = self._last.get(cell, name), name
         before = self.session.runs.get(last)
@@ -243,6 +253,8 @@ class ArroyoMagics(Magics):
 
     def _name(self, sql: str) -> str:
         """The name of the cell's own run: the same when the cell is run again."""
+        # Where the front end sends no id (a script, a test), the same text is taken for
+        # the same cell.
         key = self._cell_id() or hashlib.sha256(sql.encode()).hexdigest()
         return self._names.setdefault(key, f"query_{len(self._names) + 1}")
 
@@ -266,9 +278,13 @@ class ArroyoMagics(Magics):
             panel = live.show(run, self._stage, wish)
         try:
             if line.get("wait", not looked_at):
+                # A notebook that nobody looks at (nbconvert, papermill) must come to an
+                # end.
                 limit = None if looked_at else duration(self.headless_for)
                 self._wait(run, limit, interrupts)
         finally:
+            # Also after an interrupt or an error: what came so far stays in the
+            # notebook.
             if panel is None:
                 snapshot = run.snapshot(wish.rows)
                 publish(static_html.bundle(snapshot, view=wish.view, plan=wish.plan))
@@ -560,6 +576,7 @@ def unload(shell: Any) -> None:
     shell.Completer.custom_matchers.remove(loaded.completes)
     shell.input_transformers_cleanup.remove(_with_body)
     pages = shell.display_formatter.formatters["text/html"]
+    # Another extension may have registered its own since, which stays.
     if ARROW_TABLE in pages and pages.lookup_by_type(ARROW_TABLE) is _arrow_page:
         pages.pop(ARROW_TABLE)
     for kind in ("line", "cell"):

@@ -60,7 +60,7 @@ class LineParts:
         return batch.select(self._lines.encoded(), partition_key(key)).toArrow()
 
     def write(self, path: Path, pieces: Pieces, room_bytes: float) -> int:
-        """Write lines of bytes, each with its line end, to the open part file."""
+        """Write lines to a part file until it has no room; returns its bytes."""
         with path.open("wb") as file, self._packed(file) as packed:
             for piece in pieces:
                 for text in joined(piece["value"]):

@@ -87,8 +87,11 @@ def verify(
     staged = NodeMap() if staged is None else staged
     sound = SoundParts() if sound is None else sound
     for node in walk(root, staged):
+        # Looked at after each stage anew: what was allowed before may be gone by now.
         if isinstance(node, gone):
             raise BrokenPlan(f"{type(node).__name__} outlived its stage")
+        # The rest holds of a node forever: plans share nodes, and a view would be
+        # checked for each of its readers.
         if node not in sound.nodes:
             _check_node(node, sound.expressions)
             sound.nodes[node] = None
@@ -135,6 +138,8 @@ def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:
 
 
 def _check_shape(node: Node) -> None:
+    # State finds rows by the hash of their keys: equal values of two types would lie in
+    # two buckets.
     if isinstance(node, Joining) and any(
         type_of(a) != type_of(b) for a, b in node.keys
     ):
@@ -143,6 +148,8 @@ def _check_shape(node: Node) -> None:
         by, read = {c for _, c in node.keys}, {c for _, c in node.columns}
         if by != set(node.table.keys) or read - set(node.table.schema.names):
             raise BrokenPlan(f"a lookup by {sorted(by)} of {sorted(read)}")
+    # Spark's union goes by position and widens types by itself, to others than
+    # Arroyo's.
     if isinstance(node, Union):
         shapes = {
             tuple((f.name, f.type) for f in branch.schema) for branch in node.branches
@@ -195,6 +202,7 @@ def _read_by(node: Node, expression: exp.Expr) -> _Read:
 
 def _is_typed(part: exp.Expr) -> bool:
     """Parts of a node that are no values of their own have no type."""
+    # The arms of CASE, names, and the parts of an INTERVAL.
     inner = isinstance(part, exp.If | exp.Identifier)
     inner = inner or isinstance(part.parent, exp.Interval)
     return inner or "arroyo_type" in part.meta

@@ -182,12 +182,15 @@ class Panel:
         )
 
     def _is_seen(self, now: float) -> bool:
+        # While a cell is executed, the kernel reads no message of a page: its silence
+        # says nothing.
         if self._stage.busy or not self._screen.beats:
             self._seen_s = now
         return now - self._seen_s < UNSEEN_S
 
     def _draw(self, snapshot: Snapshot) -> None:
         frame = self._frame(snapshot)
+        # An idle run sends nothing but beats.
         if frame != self._screen.frame:
             self._screen.frame = frame
             self.sent += 1
@@ -205,6 +208,8 @@ class Panel:
             self.sent += 1
 
     def _finish(self, snapshot: Snapshot) -> None:
+        # The last picture first, and only then the widget goes: the page never shows an
+        # empty place.
         self._live.update(self._snapshot_of(snapshot))
         self._still.update(NOTHING)
         self._screen.close()
@@ -252,6 +257,8 @@ class Refresher:
     def close(self) -> None:
         """Leave snapshots in the place of all panels."""
         with self._lock:
+            # Taken out under the lock and closed outside it: closing sends messages,
+            # which may take long.
             panels, self._panels = self._panels, []
         for panel in panels:
             panel.close()
@@ -269,6 +276,8 @@ class Refresher:
                 if not self._panels:
                     self._thread = None
                     return
+            # Jupyter's server stops output at 1,000 messages a second: many panels
+            # share what one may send.
             frame_s = max(FRAME_S, sent * SEND_S)
             time.sleep(max(begun + frame_s - time.monotonic(), 0.0))
 

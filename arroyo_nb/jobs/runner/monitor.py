@@ -127,6 +127,8 @@ class Monitor:
             yield self
         finally:
             self._over.set()
+            # The other one may be waiting for a server that is away; it is a daemon and
+            # writes nothing.
             threads[0].join()
             self._attempt(lambda: self._note(self.look()))
 
@@ -175,6 +177,8 @@ class Monitor:
             self._past = noted_counts(self._folder)
             self._told = self._past
         elif self._run is not None and run is not self._run:
+            # A run that is restarted counts from zero, the job goes on from what all
+            # its runs had.
             self._past += Counts.of(self._run.snapshot(0))
         self._run = run
         return self._past

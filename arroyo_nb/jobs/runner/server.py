@@ -108,6 +108,8 @@ class _Server:
 
     def accept_on(self) -> None:
         """Accept connections until the server is over; on its own thread."""
+        # So that the thread sees that it is over: closing a socket does not wake who
+        # accepts on it.
         self._listener.settimeout(_ACCEPT_S)
         while not self.over.is_set():
             try:
@@ -117,6 +119,8 @@ class _Server:
             except OSError:  # as where no descriptor is left
                 self.over.wait(_ACCEPT_S)
                 continue
+            # Turned away at once: one that waited here would keep the others, a probe
+            # among them, from being answered.
             if not self._free.acquire(blocking=False):
                 client.close()
                 continue
@@ -153,6 +157,8 @@ class _Server:
         method, path = found[1].decode(), found[2].decode().partition("?")[0]
         if method not in _METHODS:
             return method, _refused(HTTPStatus.METHOD_NOT_ALLOWED, "GET or HEAD")
+        # Before the path is looked at: a foreign page must not learn which pages there
+        # are.
         if not _is_local(fields):
             why = f"ask {HOST} or localhost by its name"
             return method, _refused(HTTPStatus.MISDIRECTED_REQUEST, why)

@@ -184,6 +184,8 @@ class Supervisor(Generic[R]):
     def stop(self, reason: str, mode: StopMode = StopMode.CHECKPOINT) -> None:
         """Have it stopped with what is done kept; returns at once, from any thread or
         from within a signal."""
+        # The mode before the reason, as other threads go by the reason; a second signal
+        # changes neither. No lock: a signal handler may interrupt whoever holds it.
         if not self._stopping:
             self._mode, self._stopping = mode, reason
 
@@ -256,6 +258,7 @@ class Supervisor(Generic[R]):
     def _after_failure(self, error: ArroyoError, held_s: float) -> JobState | None:
         self._ran = self._ran or held_s > 0
         is_away = isinstance(error, Unreached)
+        # A run that worked for so long shows that what failed before has passed.
         if held_s >= self._restarts.healthy_s:
             self.failures = 0
         self.failures += 1

@@ -178,7 +178,10 @@ class LocalBroker:
         """The first start: in a new folder, on ports that are free."""
         for left in reversed(range(TRIES)):
             try:
+                # Ports are looked for and bound later, by another process: between the
+                # two anybody may take one.
                 self._place = BrokerPlace(make_work_folder(), free_ports())
+                # Before anything is started: whatever fails from here on is cleaned up.
                 atexit.register(self.close)
                 self._place.fill(parts, self._users, check)
                 self._launch(self._place, parts, check)
@@ -231,6 +234,8 @@ class _Builder:
         """Give it up; it ends by itself when its stdin closes."""
         if self._timer is not None:
             self._timer.cancel()
+            # The timer may be at its work: what it starts must be known here to be
+            # stopped.
             self._timer.join()
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()

@@ -75,6 +75,8 @@ def bind(expression: exp.Expr, scope: Scope) -> exp.Expr:
         # The innermost place is kept: it is the most exact one.
         error.span = error.span or span
         raise
+    # On the bound tree, which is another one: errors of later stages find their place
+    # by it.
     bound.meta["span"] = span
     return bound
 

@@ -33,6 +33,8 @@ class ErrorCollector(list[ArroyoError]):
         """What ``build`` returns; None, with the error kept, when it fails."""
         try:
             return build()
+        # It counts as failed and says nothing: the error behind it was reported where
+        # it happened.
         except SuppressedError as error:
             self._cascade = error
         except ArroyoError as error:
@@ -49,6 +51,8 @@ class ErrorCollector(list[ArroyoError]):
         Cascade
             When something failed because of an error that is reported elsewhere.
         """
+        # Real errors first; where there are none, the suppressed one still ends the
+        # statement.
         raise_all(self)
         if self._cascade is not None:
             raise self._cascade
@@ -192,6 +196,7 @@ def _ambiguous(
 
 
 def _case_hint(typed_name: str, known: Iterable[str]) -> str | None:
+    # The most common mistake: unquoted names are lower-cased, columns are not.
     for name in known:
         if name.lower() == typed_name.lower():
             if name == name.lower():

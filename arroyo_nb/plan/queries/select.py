@@ -98,6 +98,8 @@ class Relations:
         lowered = name.lower()
         if lowered in self.ctes:
             return self.ctes[lowered]
+        # Its own error is reported; that the table is missing would be a second one for
+        # one mistake.
         if lowered in self.broken:
             raise SuppressedError(f"Table {name} failed to be created")
         table = self.catalog.get(name, span=span)
@@ -187,6 +189,7 @@ def _select(select: exp.Select, relations: Relations) -> Node:
     grouping = problems.attempt(partial(group, select, node, scope, items))
     problems.raise_all()
     assert grouping is not None
+    # After grouping: OVER numbers the rows that GROUP BY leaves.
     node, items = ranked(grouping.node, grouping.items)
     grouping = replace(grouping, node=node, items=items)
     projected = _projected(select, grouping)
@@ -235,6 +238,7 @@ def _items(
 
 def _failed(expression: exp.Expr) -> Named:
     null = typed(exp.Null(), NULL)
+    # So that GROUP BY does not report the same expression a second time.
     null.meta["failed"] = expression.unalias()
     return Named(expression.alias, null, NULL, nullable=True)
 
@@ -250,6 +254,8 @@ def _item(expression: exp.Expr, scope: Scope, headers: dict[str, str]) -> list[N
         name = spelled(alias)
         check_visible(name, span_of(alias))
     else:
+        # Arroyo's own name for it, which sinks and views see; the panel's header is
+        # what was typed.
         name = output_name(bound)
         if name not in scope:  # else it is a column, or a cast of one
             headers[name] = expression.meta.get(TYPED, name)
