@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from arroyo_nb.connectors._info import NO_METADATA as NO_METADATA
 from arroyo_nb.connectors._info import ConnectorInfo as ConnectorInfo
@@ -268,6 +268,10 @@ class Streaming(Protocol):
         """The topic that one of Spark's sources reads, by how Spark describes it; None:
         it is no source of this connector."""
 
+    def offsets_of(self, logged: Mapping[str, Any]) -> Mapping[str, Offsets]:
+        """How far Spark has read each topic, by the JSON of a source's offset; empty:
+        it is no offset of this connector."""
+
 
 @runtime_checkable
 class ProbesSink(Protocol):
@@ -417,6 +421,26 @@ def is_streamed(connector: str) -> bool:
 
 
 @cache
+def _streaming() -> tuple[Streaming, ...]:
+    """The connectors whose sources Spark itself reads."""
+    connectors = (CONNECTORS.get(name) for name in CONNECTORS.names)
+    return tuple(one for one in connectors if isinstance(one, Streaming))
+
+
+def offsets_of(logged: Mapping[str, Any]) -> Mapping[str, Offsets]:
+    """How far Spark has read each topic, by the JSON of one of its sources' offset;
+    empty: the source reads none.
+
+    >>> offsets_of({"logOffset": 3})
+    {}
+    >>> offsets_of({"clicks": {"0": 5, "1": 7}})
+    {'clicks': {0: 5, 1: 7}}
+    """
+    found = (one.offsets_of(logged) for one in _streaming())
+    return next(filter(None, found), {})
+
+
+@cache
 def topic_of(description: str) -> str | None:
     """The topic that one of Spark's sources reads, by how Spark describes it; None: it
     reads none.
@@ -424,9 +448,8 @@ def topic_of(description: str) -> str | None:
     >>> topic_of("FileStreamSource[file:/home/ada/sources/flights]") is None
     True
     """
-    connectors = (CONNECTORS.get(name) for name in CONNECTORS.names)
-    streaming = (one for one in connectors if isinstance(one, Streaming))
-    return next(filter(None, (one.topic_of(description) for one in streaming)), None)
+    found = (one.topic_of(description) for one in _streaming())
+    return next(filter(None, found), None)
 
 
 def format_options(connector: Connector, name: str) -> tuple[Option, ...]:

@@ -31,8 +31,8 @@ class TopicOffsets(NamedTuple):
 class Stream(Protocol):
     """A topic that Spark reads itself, and what is asked of its broker meanwhile.
 
-    Spark gives a record as ``value``, ``timestamp``, ``partition`` and ``offset``, and
-    what else :attr:`metadata` names. Every method but :meth:`deleted`, :meth:`options`,
+    Spark gives its records, each of them with what :attr:`record` and :attr:`metadata`
+    name. Every method but :meth:`deleted`, :meth:`options`,
     :meth:`options_between`, :meth:`hold` and :meth:`fix_end` asks the broker, for a few
     seconds at most.
     """
@@ -44,6 +44,11 @@ class Stream(Protocol):
     @property
     def topic(self) -> str:
         """The name of the topic."""
+
+    @property
+    def record(self) -> Mapping[str, str]:
+        """What a record is, as Spark SQL over what Spark gives: its ``value`` as bytes,
+        its ``timestamp``, ``partition`` and ``offset``."""
 
     @property
     def metadata(self) -> Mapping[str, str]:

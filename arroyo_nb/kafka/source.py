@@ -40,6 +40,11 @@ BATCH_RECORDS = FIRST_BATCH_RECORDS
 """Records that a micro-batch reads at most, of all partitions together, before
 :meth:`KafkaStream.limit`."""
 
+RECORD: Mapping[str, str] = MappingProxyType(
+    {name: name for name in ("value", "timestamp", "partition", "offset")}
+)
+"""What a record is: Spark gives it as it is."""
+
 METADATA: Mapping[str, str] = MappingProxyType(
     {
         "offset_id": "offset",
@@ -144,6 +149,7 @@ class KafkaStream:
     cluster: Cluster = field(repr=False)
 
     format = "kafka"
+    record = RECORD
     metadata = METADATA
 
     @property

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from arroyo_nb.connectors import (
     ConnectorBase,
     ConnectorInfo,
     Direction,
+    Offsets,
     TableSpec,
     Writer,
 )
@@ -118,6 +120,15 @@ class KafkaTable(ConnectorBase):
     def topic_of(self, description: str) -> str | None:
         """The topic that one of Spark's sources reads."""
         return topic_of(description)
+
+    def offsets_of(self, logged: Mapping[str, Any]) -> Mapping[str, Offsets]:
+        """How far Spark has read each topic: its offset has them by partition."""
+        if not all(isinstance(offsets, Mapping) for offsets in logged.values()):
+            return {}
+        return {
+            topic: {int(number): at for number, at in offsets.items()}
+            for topic, offsets in logged.items()
+        }
 
     def reach(self, spec: TableSpec, look: Callable[[], None]) -> None:
         """Find out whether a topic can be written.

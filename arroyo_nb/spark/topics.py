@@ -73,9 +73,10 @@ def payloads(records: DataFrame, stream: Stream, spec: TableSpec) -> DataFrame:
         f"{stream.metadata[spec.metadata[column]]} AS {word}"
         for column, word in words(spec).items()
     )
-    return records.filter(f"{VALUE} IS NOT NULL").selectExpr(
-        VALUE, TIME, PARTITION, OFFSET, *given
-    )
+    names = (VALUE, TIME, PARTITION, OFFSET)
+    record = (f"{stream.record[name]} AS {name}" for name in names)
+    found = records.filter(f"{stream.record[VALUE]} IS NOT NULL")
+    return found.selectExpr(*record, *given)
 
 
 def words(spec: TableSpec) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from arroyo_nb.connectors import topic_of
+from arroyo_nb.connectors import offsets_of, topic_of
 from arroyo_nb.run.sources.reader import SourceOffset, SourceOffsets, topic_key
 from arroyo_nb.state.files import HEARTBEAT
 from arroyo_nb.state.manifest import numbered, read_places
@@ -208,8 +208,8 @@ class LoggedBatch:
         for source in logged:
             if not isinstance(source, dict):
                 continue
-            for topic, offsets in source.items():
-                key, place = topic_key(topic), {int(n): at for n, at in offsets.items()}
+            for topic, place in offsets_of(source).items():
+                key = topic_key(topic)
                 # A query that reads a topic twice has come as far as its slower reader.
                 places[key] = slower(places[key], place) if key in places else place
         return cls(batch, logged_watermark(checkpoint, batch), places)
@@ -254,7 +254,7 @@ def _rows_read(source: Mapping[str, Any]) -> int:
 def _place(offset: str, source: Mapping[str, Any]) -> SourceOffset:
     found = source.get(offset) or NOTHING
     if topic := topic_of(str(source["description"])):
-        return {int(number): at for number, at in found.get(topic, NOTHING).items()}
+        return offsets_of(found).get(topic, {})
     # One chunk is one entry of the file source's log, and logOffset counts from 0.
     return int(found.get("logOffset", -1)) + 1
 
