@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
-from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from arroyo_nb.errors import CatalogProblem
@@ -20,8 +19,6 @@ from arroyo_nb.source import Span
 
 T = TypeVar("T")
 
-
-NOTHING: Mapping[str, str] = MappingProxyType({})
 
 NEAR = 0.65
 """How much of two names must agree for one to be a slip of the other."""
@@ -84,7 +81,7 @@ class Registry(Generic[T]):
     dashed
         Whether names have dashes where their modules have underscores.
     aliases
-        The plug-ins that are suggested for other words.
+        The other words for which a plug-in is suggested.
     """
 
     def __init__(
@@ -94,7 +91,7 @@ class Registry(Generic[T]):
         attribute: str,
         *,
         dashed: bool = False,
-        aliases: Mapping[str, str] = NOTHING,
+        aliases: Callable[[T], Collection[str]] | None = None,
     ) -> None:
         self._kind = kind
         self._packages = packages
@@ -141,6 +138,8 @@ class Registry(Generic[T]):
         return plugin
 
     def _hint(self, name: str) -> str | None:
-        if (meant := self._aliases.get(name.lower())) is not None:
-            return f"did you mean '{meant}'? known: {', '.join(self.names)}"
+        if (aliases := self._aliases) is not None:
+            for known in self.names:
+                if name.lower() in aliases(self.get(known)):
+                    return f"did you mean '{known}'? known: {', '.join(self.names)}"
         return did_you_mean(name, self.names)

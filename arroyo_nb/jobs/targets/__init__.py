@@ -45,6 +45,8 @@ class JobTarget(Protocol):
 
     name: str
     doc: str
+    aliases: tuple[str, ...]
+    """Other names that people try, for which it is suggested."""
     runs_here: bool
     """Whether a job runs on this machine, its state beside its spec."""
 
@@ -65,13 +67,6 @@ class JobTarget(Protocol):
         """
 
 
-ALIASES: Mapping[str, str] = {
-    "docker": "kubernetes", "k8s": "kubernetes", "kube": "kubernetes",
-    "spark": "spark-submit", "cluster": "spark-submit", "yarn": "spark-submit",
-    "here": LOCAL, "systemd": LOCAL,
-}  # fmt: skip
-"""The target that is meant by a name that people try."""
-
 TARGETS: Registry[JobTarget] = Registry(
-    "target", (__name__,), "TARGET", dashed=True, aliases=ALIASES
+    "target", (__name__,), "TARGET", dashed=True, aliases=lambda target: target.aliases
 )

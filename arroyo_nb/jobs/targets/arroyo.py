@@ -39,6 +39,7 @@ class ArroyoTarget:
 
     name = "arroyo"
     doc = "Arroyo itself"
+    aliases: tuple[str, ...] = ()
     runs_here = False
 
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:

@@ -116,6 +116,7 @@ class Kubernetes:
 
     name = "kubernetes"
     doc = "Kubernetes, with the Spark operator"
+    aliases = ("docker", "k8s", "kube")
     runs_here = False
 
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:

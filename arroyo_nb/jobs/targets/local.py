@@ -15,6 +15,7 @@ class Local:
 
     name = "local"
     doc = "one machine, with its own Spark"
+    aliases = ("here", "systemd")
     runs_here = True
 
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:  # noqa: ARG002

@@ -105,6 +105,7 @@ class SparkSubmit:
 
     name = "spark-submit"
     doc = "a Spark cluster"
+    aliases = ("spark", "cluster", "yarn")
     runs_here = False
 
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:
