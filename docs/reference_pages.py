@@ -25,6 +25,7 @@ from arroyo_nb.connectors import ConnectorInfo, connector_infos
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.functions import aggregates
 from arroyo_nb.functions.aggregates import AggregateFunction
+from arroyo_nb.functions.examples import TRIPS, split_example
 from arroyo_nb.functions.signature import Nulls, ScalarFunction
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.plan.explain.differences import DIFFERENCES
@@ -118,7 +119,7 @@ def _functions() -> str:
     for family in functions.FAMILIES:
         rows = [_function_row(row) for row in family.FUNCTIONS]
         head = f"## {family.__name__.rpartition('.')[2].capitalize()}\n\n"
-        columns = ("function", "what it gives", "NULL")
+        columns = ("function", "what it gives", "example", "NULL")
         parts.append(f"{head}{_summary(family)}\n\n{_table(columns, rows)}")
     return "\n".join(parts)
 
@@ -126,7 +127,12 @@ def _functions() -> str:
 def _function_row(row: ScalarFunction) -> tuple[str, ...]:
     calls = "<br>".join(f"`{row.name}({signature})`" for signature in row.signatures)
     also = "; also " + ", ".join(f"`{a}`" for a in row.aliases) if row.aliases else ""
-    return calls, row.doc + also, NULLS[row.nulls]
+    return calls, row.doc + also, _example(row.example), NULLS[row.nulls]
+
+
+def _example(example: str) -> str:
+    call, result = split_example(example)
+    return f"`{call}` is `{result}`" if result else f"`{call}`"
 
 
 def _aggregates() -> str:
@@ -138,12 +144,15 @@ def _aggregates() -> str:
         windowed = "yes" if row.spark is not None else "no"
         of = f"{row.arguments} of {row.wants}" if row.arguments > 1 else row.wants
         order = "yes" if row.ordered else "no"
-        what = (row.doc + also, f"`{row.example}`")
+        what = (row.doc + also, _example(row.example))
         rows.append((f"`{row.name}`", *what, of, row.constant_words, windowed, order))
     head = (
         "# Aggregate functions\n\n"
         "All of them run in a query without a window, which updates its result. In a "
         "`tumble`, `hop` or `session` window those run that the table marks.\n\n"
+        "The examples are over these rows:\n\n"
+        + _table(tuple(TRIPS[0]), (map(str, trip.values()) for trip in TRIPS))
+        + "\n"
     )
     columns = (
         *("aggregate", "what it gives", "example", "argument", "constant"),

@@ -33,9 +33,12 @@ def _row(
     aliases: tuple[str, ...] = (),
     optional: int = 0,
     nulls: Nulls = Nulls.STRICT,
+    example: str,
 ) -> ScalarFunction:
     signature = Signature(parameters, result, optional=optional)
-    return ScalarFunction(name, (signature,), template, doc, nulls, aliases)
+    return ScalarFunction(
+        name, (signature,), template, doc, nulls, aliases, example=example
+    )
 
 
 def _element(arguments: Sequence[Argument]) -> str:
@@ -59,6 +62,7 @@ FUNCTIONS = (
         _LENGTH,
         "number of elements",
         aliases=("list_length",),
+        example="array_length(make_array('a', 'b')) -> 2",
     ),
     _row(
         "cardinality",
@@ -66,6 +70,7 @@ FUNCTIONS = (
         BIGINT_UNSIGNED,
         _LENGTH,
         "number of elements",
+        example="cardinality(make_array('a', 'b')) -> 2",
     ),
     _row(
         "array_has",
@@ -76,6 +81,7 @@ FUNCTIONS = (
         "coalesce(array_contains({0}, {1}), FALSE))",
         "is the value an element?",
         aliases=("array_contains", "list_has", "list_contains"),
+        example="array_has(make_array(1, 2), 2) -> true",
     ),
     _row(
         "array_element",
@@ -85,6 +91,7 @@ FUNCTIONS = (
         "the n-th element, NULL where there is none",
         aliases=("array_extract", "list_element", "list_extract"),
         nulls=Nulls.ALWAYS,
+        example="array_element(make_array('a', 'b'), 2) -> 'b'",
     ),
     _row(
         "array_distinct",
@@ -93,6 +100,7 @@ FUNCTIONS = (
         "array_distinct({0})",
         "each element once",
         aliases=("list_distinct",),
+        example="array_distinct(make_array(1, 1)) -> [1]",
     ),
     _row(
         "array_reverse",
@@ -101,6 +109,7 @@ FUNCTIONS = (
         "reverse({0})",
         "back to front",
         aliases=("list_reverse",),
+        example="array_reverse(make_array(1, 2)) -> [2, 1]",
     ),
     _row(
         "array_max",
@@ -110,6 +119,7 @@ FUNCTIONS = (
         "the greatest element",
         aliases=("list_max",),
         nulls=Nulls.ALWAYS,
+        example="array_max(make_array(1, 3, 2)) -> 3",
     ),
     _row(
         "array_append",
@@ -118,6 +128,7 @@ FUNCTIONS = (
         "array_append({0}, {1})",
         "with the value as last element",
         aliases=("list_append", "array_push_back", "list_push_back"),
+        example="array_append(make_array(1, 2), 3) -> [1, 2, 3]",
     ),
     _row(
         "array_position",
@@ -127,6 +138,7 @@ FUNCTIONS = (
         "place of the first such element, NULL where there is none",
         aliases=("list_position", "array_indexof", "list_indexof"),
         nulls=Nulls.ALWAYS,
+        example="array_position(make_array('a', 'b'), 'b') -> 2",
     ),
     _row(
         "array_to_string",
@@ -136,6 +148,7 @@ FUNCTIONS = (
         "joined with a separator; NULLs left out, or shown as the third",
         aliases=("array_join", "list_to_string", "list_join"),
         optional=1,
+        example="array_to_string(make_array(1, 2), '-') -> '1-2'",
     ),
     _row(
         "string_to_array",
@@ -145,6 +158,7 @@ FUNCTIONS = (
         r"split({0}, concat('\\Q', {1}, '\\E'), -1)",
         "the parts between separators",
         aliases=("string_to_list",),
+        example="string_to_array('a.b', '.') -> ['a', 'b']",
     ),
     _row(
         "empty",
@@ -153,6 +167,7 @@ FUNCTIONS = (
         "(size({0}) = 0)",
         "has it no element?",
         aliases=("array_empty", "list_empty"),
+        example="empty(make_array(1)) -> false",
     ),
     ScalarFunction(
         "make_array",
@@ -161,5 +176,6 @@ FUNCTIONS = (
         "a list of the arguments",
         Nulls.NEVER,
         aliases=("make_list",),
+        example="make_array(1, 2) -> [1, 2]",
     ),
 )

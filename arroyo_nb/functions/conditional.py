@@ -34,13 +34,31 @@ FUNCTIONS = (
         "coalesce({all})",
         "the first argument that is not NULL",
         Nulls.ALL,
+        example="coalesce(NULL, 2, 3) -> 2",
     ),
     ScalarFunction(
-        "greatest", _ANY_NUMBER, _extreme("greatest"), "the greatest", Nulls.ALL
+        "greatest",
+        _ANY_NUMBER,
+        _extreme("greatest"),
+        "the greatest",
+        Nulls.ALL,
+        example="greatest(1, 3, 2) -> 3",
     ),
-    ScalarFunction("least", _ANY_NUMBER, _extreme("least"), "the least", Nulls.ALL),
     ScalarFunction(
-        "nullif", _TWO, "nullif({0}, {1})", "NULL where both are equal", Nulls.ALWAYS
+        "least",
+        _ANY_NUMBER,
+        _extreme("least"),
+        "the least",
+        Nulls.ALL,
+        example="least(3, 1, 2) -> 1",
+    ),
+    ScalarFunction(
+        "nullif",
+        _TWO,
+        "nullif({0}, {1})",
+        "NULL where both are equal",
+        Nulls.ALWAYS,
+        example="nullif(1, 1) -> NULL",
     ),
     ScalarFunction(
         "nvl",
@@ -49,6 +67,7 @@ FUNCTIONS = (
         "the second where the first is NULL",
         Nulls.ALL,
         aliases=("ifnull",),
+        example="nvl(NULL, 'none') -> 'none'",
     ),
     ScalarFunction(
         "nvl2",
@@ -61,5 +80,6 @@ FUNCTIONS = (
         "IF({0} IS NOT NULL, {1}, {2})",
         "the second where the first is not NULL, else the third",
         Nulls.ALWAYS,
+        example="nvl2(NULL, 'some', 'none') -> 'none'",
     ),
 )

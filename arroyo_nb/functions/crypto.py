@@ -9,7 +9,8 @@ from arroyo_nb.functions.signature import Argument, ScalarFunction, Signature
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import BYTEA, TEXT, Type, quoted_text
 
-_SHA_BITS = (224, 256, 384, 512)
+# How the digest of 'abc' begins, by the number of bits.
+_SHA = {224: "23097d22", 256: "ba7816bf", 384: "cb00753f", 512: "ddaf35a1"}
 
 
 def _of_bytes(result: Type, *more: Type) -> tuple[Signature, ...]:
@@ -50,7 +51,7 @@ def _decode(arguments: Sequence[Argument]) -> str:
 
 def _digest(arguments: Sequence[Argument]) -> str:
     value, method = arguments[0].sql, arguments[1]
-    cases = {f"sha{bits}": f"unhex(sha2({value}, {bits}))" for bits in _SHA_BITS}
+    cases = {f"sha{bits}": f"unhex(sha2({value}, {bits}))" for bits in _SHA}
     return _choice(method, "digest", {"md5": f"unhex(md5({value}))", **cases})
 
 
@@ -60,27 +61,37 @@ FUNCTIONS = (
         _of_bytes(TEXT, TEXT),
         _encode,
         "bytes as 'hex' (lower case) or 'base64' (without padding)",
+        example="encode('az', 'hex') -> '617a'",
     ),
     ScalarFunction(
         "decode",
         (Signature((TEXT, TEXT), BYTEA),),
         _decode,
         "bytes of 'hex' or 'base64' text",
+        example="decode('617a', 'hex') -> 0x617a",
     ),
     ScalarFunction(
         "digest",
         _of_bytes(BYTEA, TEXT),
         _digest,
         "digest(x, 'sha256'): bytes; md5 and sha224 to sha512",
+        example="digest('abc', 'md5') -> 0x900150983cd24fb0d6963f7d28e17f72",
     ),
-    ScalarFunction("md5", _of_bytes(TEXT), "md5({0})", "MD5 in hexadecimal digits"),
+    ScalarFunction(
+        "md5",
+        _of_bytes(TEXT),
+        "md5({0})",
+        "MD5 in hexadecimal digits",
+        example="md5('abc') -> '900150983cd24fb0d6963f7d28e17f72'",
+    ),
     *(
         ScalarFunction(
             f"sha{bits}",
             _of_bytes(BYTEA),
             f"unhex(sha2({{0}}, {bits}))",
             f"SHA-{bits}, as bytes",
+            example=f"left(encode(sha{bits}('abc'), 'hex'), 8) -> '{digits}'",
         )
-        for bits in _SHA_BITS
+        for bits, digits in _SHA.items()
     ),
 )

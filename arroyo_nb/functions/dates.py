@@ -12,7 +12,6 @@ from arroyo_nb.functions.literals import check_text, is_date
 from arroyo_nb.functions.signature import (
     Argument,
     Literals,
-    Nulls,
     ScalarFunction,
     Signature,
     Template,
@@ -174,7 +173,9 @@ def _to_timestamp(digits: int, unit_digits: int) -> Template:
     return template
 
 
-def _timestamps(name: str, digits: int, unit_digits: int) -> ScalarFunction:
+def _timestamps(
+    name: str, digits: int, unit_digits: int, *, example: str
+) -> ScalarFunction:
     result = Timestamp(digits)
     # Seconds may have a fraction; other units are whole.
     numbers = (BIGINT, DOUBLE) if unit_digits == 0 else (BIGINT,)
@@ -187,7 +188,7 @@ def _timestamps(name: str, digits: int, unit_digits: int) -> ScalarFunction:
         ),
         _to_timestamp(digits, unit_digits),
         f"a number of {_UNIT_NAMES[unit_digits]} since 1970, or a text, as a TIMESTAMP",
-        Nulls.STRICT,
+        example=example,
     )
 
 
@@ -208,6 +209,7 @@ FUNCTIONS = (
         (Signature((INTERVAL, _TIME, _TIME), _TIME, optional=1),),
         _date_bin,
         "start of the bin: date_bin(width, time, origin)",
+        example="date_bin(INTERVAL '1 day', '2024-03-01 10:40') -> 2024-03-01 00:00:00",
     ),
     ScalarFunction(
         "date_part",
@@ -215,6 +217,7 @@ FUNCTIONS = (
         _date_part,
         "a part of a time: " + ", ".join(_PARTS),
         aliases=("datepart", "extract"),
+        example="date_part('hour', '2024-03-01 10:40:00') -> 10",
     ),
     ScalarFunction(
         "date_trunc",
@@ -222,18 +225,21 @@ FUNCTIONS = (
         _date_trunc,
         "start of the unit: " + ", ".join(_UNITS),
         aliases=("datetrunc",),
+        example="date_trunc('hour', '2024-03-01 10:40:00') -> 2024-03-01 10:00:00",
     ),
     ScalarFunction(
         "from_unixtime",
         (Signature((BIGINT,), Timestamp(0)),),
         "timestamp_seconds({0})",
         "seconds since 1970 as a TIMESTAMP",
+        example="from_unixtime(86400) -> 1970-01-02 00:00:00",
     ),
     ScalarFunction(
         "make_date",
         (Signature((INT, INT, INT), DATE),),
         _make_date,
         "the date of year, month, day",
+        example="make_date(2024, 2, 29) -> 2024-02-29",
     ),
     ScalarFunction(
         "to_char",
@@ -241,6 +247,7 @@ FUNCTIONS = (
         _to_char,
         "a time as text, by a pattern such as '%Y-%m-%d %H:%M'",
         aliases=("date_format",),
+        example="to_char('2024-03-01 10:40:00', '%H:%M, %d %b') -> '10:40, 01 Mar'",
     ),
     ScalarFunction(
         "to_date",
@@ -250,16 +257,43 @@ FUNCTIONS = (
         ),
         _to_date,
         "a text (by the first pattern that fits) or a time as a DATE",
+        example="to_date('01.03.2024', '%d.%m.%Y') -> 2024-03-01",
     ),
     ScalarFunction(
         "to_unixtime",
         (Signature((_TIME,), BIGINT),),
         "unix_seconds({0})",
         "whole seconds since 1970",
+        example="to_unixtime('1970-01-02 00:00:00') -> 86400",
     ),
-    _timestamps("to_timestamp", 9, 0),
-    _timestamps("to_timestamp_seconds", 0, 0),
-    _timestamps("to_timestamp_millis", 3, 3),
-    _timestamps("to_timestamp_micros", 6, 6),
-    _timestamps("to_timestamp_nanos", 9, 9),
+    _timestamps(
+        "to_timestamp",
+        9,
+        0,
+        example="to_timestamp('2024-03-01T10:40:00Z') -> 2024-03-01 10:40:00",
+    ),
+    _timestamps(
+        "to_timestamp_seconds",
+        0,
+        0,
+        example="to_timestamp_seconds(1) -> 1970-01-01 00:00:01",
+    ),
+    _timestamps(
+        "to_timestamp_millis",
+        3,
+        3,
+        example="to_timestamp_millis(1500) -> 1970-01-01 00:00:01.500000",
+    ),
+    _timestamps(
+        "to_timestamp_micros",
+        6,
+        6,
+        example="to_timestamp_micros(1500000) -> 1970-01-01 00:00:01.500000",
+    ),
+    _timestamps(
+        "to_timestamp_nanos",
+        9,
+        9,
+        example="to_timestamp_nanos(1500000000) -> 1970-01-01 00:00:01.500000",
+    ),
 )

@@ -73,14 +73,20 @@ def _power(arguments: Sequence[Argument]) -> str:
 
 
 def _row(
-    name: str, template: Template, doc: str, *signatures: Signature, **more: object
+    name: str,
+    template: Template,
+    doc: str,
+    *signatures: Signature,
+    example: str,
+    aliases: tuple[str, ...] = (),
 ) -> ScalarFunction:
-    aliases = tuple(str(more.get("alias", "")).split())
-    return ScalarFunction(name, signatures or (_ONE,), template, doc, aliases=aliases)
+    return ScalarFunction(
+        name, signatures or (_ONE,), template, doc, aliases=aliases, example=example
+    )
 
 
-def _same(name: str, doc: str) -> ScalarFunction:
-    return _row(name, f"{name}({{0}})", doc)
+def _same(name: str, doc: str, *, example: str) -> ScalarFunction:
+    return _row(name, f"{name}({{0}})", doc, example=example)
 
 
 FUNCTIONS = (
@@ -89,34 +95,108 @@ FUNCTIONS = (
         "abs({0})",
         "absolute value",
         Signature((ParameterKind.NUMBER,), Result.FIRST),
+        example="abs(-3) -> 3",
     ),
-    _same("acos", "arc cosine, in radians"),
-    _same("acosh", "inverse hyperbolic cosine"),
-    _same("asin", "arc sine, in radians"),
-    _same("asinh", "inverse hyperbolic sine"),
-    _same("atan", "arc tangent, in radians"),
-    _same("atanh", "inverse hyperbolic tangent"),
-    _row("atan2", "atan2({0}, {1})", "angle of the point (x, y): atan2(y, x)", _TWO),
-    _same("cbrt", "cube root"),
-    _row("ceil", _whole("ceil"), "nearest whole number not below", alias="ceiling"),
-    _same("cos", "cosine of radians"),
-    _same("cosh", "hyperbolic cosine"),
-    _same("cot", "cotangent of radians"),
-    _same("degrees", "radians as degrees"),
-    _same("exp", "e to the power of x"),
+    _same(
+        "acos",
+        "arc cosine, in radians",
+        example="acos(1) -> 0.0",
+    ),
+    _same(
+        "acosh",
+        "inverse hyperbolic cosine",
+        example="acosh(1) -> 0.0",
+    ),
+    _same(
+        "asin",
+        "arc sine, in radians",
+        example="asin(0) -> 0.0",
+    ),
+    _same(
+        "asinh",
+        "inverse hyperbolic sine",
+        example="asinh(0) -> 0.0",
+    ),
+    _same(
+        "atan",
+        "arc tangent, in radians",
+        example="atan(0) -> 0.0",
+    ),
+    _same(
+        "atanh",
+        "inverse hyperbolic tangent",
+        example="atanh(0) -> 0.0",
+    ),
+    _row(
+        "atan2",
+        "atan2({0}, {1})",
+        "angle of the point (x, y): atan2(y, x)",
+        _TWO,
+        example="round(atan2(1, 1), 4) -> 0.7854",
+    ),
+    _same(
+        "cbrt",
+        "cube root",
+        example="cbrt(27) -> 3.0",
+    ),
+    _row(
+        "ceil",
+        _whole("ceil"),
+        "nearest whole number not below",
+        aliases=("ceiling",),
+        example="ceil(1.2) -> 2.0",
+    ),
+    _same(
+        "cos",
+        "cosine of radians",
+        example="cos(0) -> 1.0",
+    ),
+    _same(
+        "cosh",
+        "hyperbolic cosine",
+        example="cosh(0) -> 1.0",
+    ),
+    _same(
+        "cot",
+        "cotangent of radians",
+        example="round(cot(0.5), 4) -> 1.8305",
+    ),
+    _same(
+        "degrees",
+        "radians as degrees",
+        example="degrees(pi()) -> 180.0",
+    ),
+    _same(
+        "exp",
+        "e to the power of x",
+        example="exp(0) -> 1.0",
+    ),
     _row(
         "factorial",
         _FACTORIAL,
         "n!, an error above 20; 1 of a negative number",
         Signature((BIGINT,), BIGINT),
+        example="factorial(5) -> 120",
     ),
-    _row("floor", _whole("floor"), "nearest whole number not above"),
-    _row("gcd", _GCD, "greatest common divisor", _WHOLE_TWO),
+    _row(
+        "floor",
+        _whole("floor"),
+        "nearest whole number not above",
+        example="floor(-1.2) -> -2.0",
+    ),
+    _row(
+        "gcd",
+        _GCD,
+        "greatest common divisor",
+        _WHOLE_TWO,
+        example="gcd(12, 18) -> 6",
+    ),
     _row(
         "lcm",
         f"IF({{0}} = 0 OR {{1}} = 0, 0L, abs({{0}} div {_GCD} * {{1}}))",
         "least common multiple",
         _WHOLE_TWO,
+        example="lcm(4, 6) -> 12",
     ),
     _row(
         "isnan",
@@ -124,9 +204,21 @@ FUNCTIONS = (
         "IF({0} IS NULL, NULL, isnan({0}))",
         "is it not a number?",
         Signature((DOUBLE,), BOOLEAN),
+        example="isnan(CAST('NaN' AS DOUBLE)) -> true",
     ),
-    _row("iszero", "({0} = 0)", "is it zero?", Signature((DOUBLE,), BOOLEAN)),
-    _row("ln", _logarithm("ln({0})"), "natural logarithm"),
+    _row(
+        "iszero",
+        "({0} = 0)",
+        "is it zero?",
+        Signature((DOUBLE,), BOOLEAN),
+        example="iszero(0) -> true",
+    ),
+    _row(
+        "ln",
+        _logarithm("ln({0})"),
+        "natural logarithm",
+        example="ln(1) -> 0.0",
+    ),
     _row(
         "log",
         lambda a: (
@@ -137,12 +229,34 @@ FUNCTIONS = (
         "logarithm: log(x) to the base 10, log(b, x) to the base b",
         _ONE,
         _TWO,
+        example="round(log(2, 8), 4) -> 3.0",
     ),
-    _row("log10", _logarithm("log10({0})"), "logarithm to the base 10"),
-    _row("log2", _logarithm("log2({0})"), "logarithm to the base 2"),
-    _row("nanvl", "nanvl({0}, {1})", "the first, or the second where it is NaN", _TWO),
+    _row(
+        "log10",
+        _logarithm("log10({0})"),
+        "logarithm to the base 10",
+        example="log10(100) -> 2.0",
+    ),
+    _row(
+        "log2",
+        _logarithm("log2({0})"),
+        "logarithm to the base 2",
+        example="log2(8) -> 3.0",
+    ),
+    _row(
+        "nanvl",
+        "nanvl({0}, {1})",
+        "the first, or the second where it is NaN",
+        _TWO,
+        example="nanvl(CAST('NaN' AS DOUBLE), 2) -> 2.0",
+    ),
     ScalarFunction(
-        "pi", (Signature((), DOUBLE),), "pi()", "the number pi", Nulls.NEVER
+        "pi",
+        (Signature((), DOUBLE),),
+        "pi()",
+        "the number pi",
+        Nulls.NEVER,
+        example="pi() -> 3.141592653589793",
     ),
     _row(
         "power",
@@ -150,9 +264,14 @@ FUNCTIONS = (
         "x to the power of y; whole for whole numbers",
         _WHOLE_TWO,
         _TWO,
-        alias="pow",
+        aliases=("pow",),
+        example="power(2, 10) -> 1024",
     ),
-    _same("radians", "degrees as radians"),
+    _same(
+        "radians",
+        "degrees as radians",
+        example="round(radians(180), 4) -> 3.1416",
+    ),
     ScalarFunction(
         "random",
         (Signature((), DOUBLE),),
@@ -160,19 +279,47 @@ FUNCTIONS = (
         "0 <= x < 1",
         Nulls.NEVER,
         volatile="another number",
+        example="random()",
     ),
     _row(
         "round",
         "round({all})",
         "to n decimals, half away from zero",
         Signature((DOUBLE, INT), DOUBLE, optional=1),
+        example="round(2.345, 1) -> 2.3",
     ),
-    _row("signum", "signum({0})", "-1, 0 or 1", alias="sign"),
-    _same("sin", "sine of radians"),
-    _same("sinh", "hyperbolic sine"),
-    _same("sqrt", "square root; NaN of a negative number"),
-    _same("tan", "tangent of radians"),
-    _same("tanh", "hyperbolic tangent"),
+    _row(
+        "signum",
+        "signum({0})",
+        "-1, 0 or 1",
+        aliases=("sign",),
+        example="signum(-2.5) -> -1.0",
+    ),
+    _same(
+        "sin",
+        "sine of radians",
+        example="sin(0) -> 0.0",
+    ),
+    _same(
+        "sinh",
+        "hyperbolic sine",
+        example="sinh(0) -> 0.0",
+    ),
+    _same(
+        "sqrt",
+        "square root; NaN of a negative number",
+        example="sqrt(9) -> 3.0",
+    ),
+    _same(
+        "tan",
+        "tangent of radians",
+        example="tan(0) -> 0.0",
+    ),
+    _same(
+        "tanh",
+        "hyperbolic tangent",
+        example="tanh(0) -> 0.0",
+    ),
     _row(
         "trunc",
         lambda a: (
@@ -185,5 +332,6 @@ FUNCTIONS = (
         ),
         "toward zero, to n decimals",
         Signature((DOUBLE, INT), DOUBLE, optional=1),
+        example="trunc(-1.9) -> -1.0",
     ),
 )

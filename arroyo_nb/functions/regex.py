@@ -130,12 +130,14 @@ FUNCTIONS = (
         (Signature((TEXT, TEXT, TEXT), BOOLEAN, optional=1),),
         _like,
         "does the pattern match anywhere? regexp_like(s, pattern, flags)",
+        example="regexp_like('Abc', '^a', 'i') -> true",
     ),
     ScalarFunction(
         "regexp_count",
         (Signature((TEXT, TEXT, INT, TEXT), BIGINT, optional=2),),
         _count,
         "how often it matches: regexp_count(s, pattern, start, flags)",
+        example="regexp_count('abab', 'a') -> 2",
     ),
     ScalarFunction(
         "regexp_match",
@@ -143,11 +145,13 @@ FUNCTIONS = (
         _match,
         "groups of the first match, or the match; NULL where there is none",
         Nulls.ALWAYS,
+        example="regexp_match('ab12', '([a-z]+)([0-9]+)') -> ['ab', '12']",
     ),
     ScalarFunction(
         "regexp_replace",
         (Signature((TEXT, TEXT, TEXT, TEXT), TEXT, optional=1),),
         _replace,
         "the first match replaced; all with the flag 'g'",
+        example="regexp_replace('abab', 'a', 'x', 'g') -> 'xbxb'",
     ),
 )

@@ -8,7 +8,7 @@ arguments are cast to the types that it names.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import Enum
 from functools import partial
@@ -225,6 +225,9 @@ class ScalarFunction:
     volatile
         What it gives that is not the same when it is computed again, in words, such as
         'another number'; empty: its arguments decide.
+    example
+        A call with literals and its result, as in ``upper('abc') -> 'ABC'``, which a
+        test computes; of a volatile function the call alone.
     """
 
     name: str
@@ -234,6 +237,7 @@ class ScalarFunction:
     nulls: Nulls = Nulls.STRICT
     aliases: tuple[str, ...] = ()
     volatile: str = ""
+    example: str = field(kw_only=True)
 
     def check(self, types: Sequence[Type], literals: Literals = ()) -> Type:
         """The type of the result.

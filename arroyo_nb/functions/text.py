@@ -28,9 +28,12 @@ def _row(
     *,
     optional: int = 0,
     aliases: tuple[str, ...] = (),
+    example: str,
 ) -> ScalarFunction:
     signature = Signature(parameters, result, optional=optional)
-    return ScalarFunction(name, (signature,), template, doc, aliases=aliases)
+    return ScalarFunction(
+        name, (signature,), template, doc, aliases=aliases, example=example
+    )
 
 
 def _concat(arguments: Sequence[Argument]) -> str:
@@ -75,8 +78,22 @@ _WORDS = (
 )
 
 FUNCTIONS = (
-    _row("ascii", _T, INT, "ascii({0})", "code of the first character"),
-    _row("bit_length", _T, INT, "bit_length({0})", "length in bits"),
+    _row(
+        "ascii",
+        _T,
+        INT,
+        "ascii({0})",
+        "code of the first character",
+        example="ascii('a') -> 97",
+    ),
+    _row(
+        "bit_length",
+        _T,
+        INT,
+        "bit_length({0})",
+        "length in bits",
+        example="bit_length('é') -> 16",
+    ),
     _row(
         "btrim",
         _TT,
@@ -85,6 +102,7 @@ FUNCTIONS = (
         "without blanks (or the given characters) at both ends",
         optional=1,
         aliases=("trim",),
+        example="btrim('  a b ') -> 'a b'",
     ),
     _row(
         "character_length",
@@ -93,6 +111,7 @@ FUNCTIONS = (
         "char_length({0})",
         "length in characters",
         aliases=("length", "char_length"),
+        example="character_length('café') -> 4",
     ),
     _row(
         "chr",
@@ -101,6 +120,7 @@ FUNCTIONS = (
         # Spark's chr() counts modulo 256.
         "decode(unhex(lpad(hex({0}), 8, '0')), 'UTF-32')",
         "the character of a code point",
+        example="chr(8364) -> '€'",
     ),
     ScalarFunction(
         "concat",
@@ -108,16 +128,30 @@ FUNCTIONS = (
         _concat,
         "one after the other; NULL counts as nothing",
         Nulls.NEVER,
+        example="concat('a', NULL, 1) -> 'a1'",
     ),
     ScalarFunction(
         "concat_ws",
         (Signature((TEXT, ParameterKind.ANY), TEXT, repeats=True),),
         _concat_ws,
         "joined with a separator; NULLs are left out",
+        example="concat_ws('-', 'a', NULL, 'b') -> 'a-b'",
     ),
-    _row("contains", _TT, BOOLEAN, "contains({0}, {1})", "is the second in the first?"),
     _row(
-        "ends_with", _TT, BOOLEAN, "endswith({0}, {1})", "does it end with the second?"
+        "contains",
+        _TT,
+        BOOLEAN,
+        "contains({0}, {1})",
+        "is the second in the first?",
+        example="contains('abc', 'b') -> true",
+    ),
+    _row(
+        "ends_with",
+        _TT,
+        BOOLEAN,
+        "endswith({0}, {1})",
+        "does it end with the second?",
+        example="ends_with('abc', 'bc') -> true",
     ),
     _row(
         "find_in_set",
@@ -125,6 +159,7 @@ FUNCTIONS = (
         INT,
         "find_in_set({0}, {1})",
         "place in a list separated by commas, 0 where it is not",
+        example="find_in_set('b', 'a,b,c') -> 2",
     ),
     _row(
         "initcap",
@@ -134,6 +169,7 @@ FUNCTIONS = (
         f"array_join(transform({_WORDS}, "
         "w -> concat(upper(left(w, 1)), lower(substr(w, 2)))), '')",
         "each word with a capital; words end at what is no letter or digit",
+        example="initcap('new york-city') -> 'New York-City'",
     ),
     _row(
         "left",
@@ -142,9 +178,24 @@ FUNCTIONS = (
         # Spark's left() of a negative number is empty.
         "IF({1} < 0, left({0}, char_length({0}) + {1}), left({0}, {1}))",
         "the first n characters; all but the last -n",
+        example="left('abc', 2) -> 'ab'",
     ),
-    _row("levenshtein", _TT, INT, "levenshtein({0}, {1})", "edits between two texts"),
-    _row("lower", _T, TEXT, "lower({0})", "in lower case"),
+    _row(
+        "levenshtein",
+        _TT,
+        INT,
+        "levenshtein({0}, {1})",
+        "edits between two texts",
+        example="levenshtein('kitten', 'sitting') -> 3",
+    ),
+    _row(
+        "lower",
+        _T,
+        TEXT,
+        "lower({0})",
+        "in lower case",
+        example="lower('ABC') -> 'abc'",
+    ),
     _row(
         "lpad",
         (TEXT, INT, TEXT),
@@ -152,6 +203,7 @@ FUNCTIONS = (
         "lpad({all})",
         "filled up on the left to n characters",
         optional=1,
+        example="lpad('7', 3, '0') -> '007'",
     ),
     _row(
         "ltrim",
@@ -160,12 +212,14 @@ FUNCTIONS = (
         _trimmed("LEADING"),
         "without blanks (or the given characters) at the start",
         optional=1,
+        example="ltrim('  a ') -> 'a '",
     ),
     ScalarFunction(
         "octet_length",
         (Signature((TEXT,), INT), Signature((BYTEA,), INT)),
         "octet_length({0})",
         "length in bytes",
+        example="octet_length('é') -> 2",
     ),
     _row(
         "overlay",
@@ -174,18 +228,39 @@ FUNCTIONS = (
         "overlay({all})",
         "overlay(s, new, start, n): n characters from start replaced",
         optional=1,
+        example="overlay('abcdef', 'X', 2, 3) -> 'aXef'",
     ),
-    _row("repeat", (TEXT, INT), TEXT, "repeat({0}, {1})", "n times the text"),
     _row(
-        "replace", _TTT, TEXT, "replace({0}, {1}, {2})", "each second by the third text"
+        "repeat",
+        (TEXT, INT),
+        TEXT,
+        "repeat({0}, {1})",
+        "n times the text",
+        example="repeat('ab', 2) -> 'abab'",
     ),
-    _row("reverse", _T, TEXT, "reverse({0})", "back to front"),
+    _row(
+        "replace",
+        _TTT,
+        TEXT,
+        "replace({0}, {1}, {2})",
+        "each second by the third text",
+        example="replace('a.b.c', '.', '-') -> 'a-b-c'",
+    ),
+    _row(
+        "reverse",
+        _T,
+        TEXT,
+        "reverse({0})",
+        "back to front",
+        example="reverse('abc') -> 'cba'",
+    ),
     _row(
         "right",
         (TEXT, INT),
         TEXT,
         "IF({1} < 0, substr({0}, 1 - {1}), right({0}, {1}))",
         "the last n characters; all but the first -n",
+        example="right('abc', 2) -> 'bc'",
     ),
     _row(
         "rpad",
@@ -194,6 +269,7 @@ FUNCTIONS = (
         "rpad({all})",
         "filled up on the right to n characters",
         optional=1,
+        example="rpad('a', 3, '.') -> 'a..'",
     ),
     _row(
         "rtrim",
@@ -202,6 +278,7 @@ FUNCTIONS = (
         _trimmed("TRAILING"),
         "without blanks (or the given characters) at the end",
         optional=1,
+        example="rtrim(' a  ') -> ' a'",
     ),
     _row(
         "split_part",
@@ -209,6 +286,7 @@ FUNCTIONS = (
         TEXT,
         _split_part,
         "the n-th part between separators, '' where there is none",
+        example="split_part('a,b,c', ',', 2) -> 'b'",
     ),
     _row(
         "starts_with",
@@ -216,6 +294,7 @@ FUNCTIONS = (
         BOOLEAN,
         "startswith({0}, {1})",
         "does it start with the second?",
+        example="starts_with('abc', 'ab') -> true",
     ),
     _row(
         "strpos",
@@ -224,6 +303,7 @@ FUNCTIONS = (
         "instr({0}, {1})",
         "place of the second in the first, 0 where it is not",
         aliases=("instr", "position"),
+        example="strpos('abc', 'c') -> 3",
     ),
     _row(
         "substr",
@@ -233,6 +313,7 @@ FUNCTIONS = (
         "substr(s, start, n): n characters from start",
         optional=1,
         aliases=("substring",),
+        example="substr('abcdef', 2, 3) -> 'bcd'",
     ),
     _row(
         "substr_index",
@@ -241,16 +322,32 @@ FUNCTIONS = (
         "substring_index({0}, {1}, {2})",
         "what stands before the n-th separator; after it from the end for -n",
         aliases=("substring_index",),
+        example="substr_index('a.b.c', '.', 2) -> 'a.b'",
     ),
-    _row("to_hex", (BIGINT,), TEXT, "lower(hex({0}))", "in hexadecimal digits"),
+    _row(
+        "to_hex",
+        (BIGINT,),
+        TEXT,
+        "lower(hex({0}))",
+        "in hexadecimal digits",
+        example="to_hex(255) -> 'ff'",
+    ),
     _row(
         "translate",
         _TTT,
         TEXT,
         "translate({0}, {1}, {2})",
         "characters of the second replaced by those of the third",
+        example="translate('abc', 'ab', 'xy') -> 'xyc'",
     ),
-    _row("upper", _T, TEXT, "upper({0})", "in upper case"),
+    _row(
+        "upper",
+        _T,
+        TEXT,
+        "upper({0})",
+        "in upper case",
+        example="upper('abc') -> 'ABC'",
+    ),
     ScalarFunction(
         "uuid",
         (Signature((), TEXT),),
@@ -258,5 +355,6 @@ FUNCTIONS = (
         "a random UUID",
         Nulls.NEVER,
         volatile="another text",
+        example="uuid()",
     ),
 )

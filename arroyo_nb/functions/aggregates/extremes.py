@@ -62,7 +62,7 @@ AGGREGATES = (
     AggregateFunction(
         name="bit_and",
         doc="the bits that all have",
-        example="bit_and(seats)",
+        example="bit_and(seats) -> 1",
         result=_of_bits,
         wants="a BIGINT",
         kernel=Kernel(multiset=_bit_and),
@@ -73,7 +73,7 @@ AGGREGATES = (
     AggregateFunction(
         name="bit_or",
         doc="the bits that one has",
-        example="bit_or(seats)",
+        example="bit_or(seats) -> 7",
         result=_of_bits,
         wants="a BIGINT",
         kernel=Kernel(multiset=_bit_or),
@@ -84,7 +84,7 @@ AGGREGATES = (
     AggregateFunction(
         name="bit_xor",
         doc="the bits that an odd number of them have",
-        example="bit_xor(seats)",
+        example="bit_xor(seats) -> 3",
         result=_of_bits,
         wants="a BIGINT",
         kernel=Kernel(multiset=_bit_xor),
@@ -93,7 +93,7 @@ AGGREGATES = (
     AggregateFunction(
         name="max",
         doc="the greatest value",
-        example="max(at)",
+        example="max(fare) -> 12.0",
         result=_comparable,
         kernel=Kernel(multiset=partial(_extreme, which="max"), extreme="max"),
         spark="max",
@@ -103,7 +103,7 @@ AGGREGATES = (
     AggregateFunction(
         name="min",
         doc="the least value",
-        example="min(price)",
+        example="min(name) -> 'ann'",
         result=_comparable,
         kernel=Kernel(multiset=partial(_extreme, which="min"), extreme="min"),
         spark="min",

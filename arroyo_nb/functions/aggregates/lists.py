@@ -81,7 +81,7 @@ AGGREGATES = (
     AggregateFunction(
         name="array_agg",
         doc="a list of the values",
-        example="array_agg(at)",
+        example="array_agg(name ORDER BY at) -> ['ann', 'bob', 'ann', 'cy', 'bob']",
         result=_listed,
         wants="a value",
         ordered=True,
@@ -90,7 +90,7 @@ AGGREGATES = (
     AggregateFunction(
         name="first_value",
         doc="the first value",
-        example="first_value(tags)",
+        example="first_value(name ORDER BY at) -> 'ann'",
         result=any_value,
         wants="a value",
         ordered=True,
@@ -99,7 +99,7 @@ AGGREGATES = (
     AggregateFunction(
         name="last_value",
         doc="the last value",
-        example="last_value(at)",
+        example="last_value(name ORDER BY at) -> 'bob'",
         result=any_value,
         wants="a value",
         ordered=True,
@@ -108,7 +108,7 @@ AGGREGATES = (
     AggregateFunction(
         name="nth_value",
         doc="the value at a position, from 1; from the end where it is negative",
-        example="nth_value(done, -3)",
+        example="nth_value(name, -1) -> 'cy'",
         result=any_value,
         wants="a value",
         constant=_position,
@@ -119,7 +119,7 @@ AGGREGATES = (
     AggregateFunction(
         name="string_agg",
         doc="the texts, with another text between",
-        example="string_agg(name, '; ')",
+        example="string_agg(DISTINCT name, '; ') -> 'ann; bob; cy'",
         result=_joined,
         wants="TEXT",
         constant=_text,

@@ -120,7 +120,7 @@ AGGREGATES = (
         name="var",
         aliases=("var_samp", "var_sample"),
         doc="the sample variance",
-        example="var(fare)",
+        example="var(fare) -> 16.0",
         result=real,
         reads=always(DOUBLE),
         kernel=_kernel(_ONE, partial(_variance, sample=True), 2),
@@ -130,7 +130,7 @@ AGGREGATES = (
         name="var_pop",
         aliases=("var_population",),
         doc="the population variance",
-        example="var_pop(fare)",
+        example="var_pop(fare) -> 12.8",
         result=real,
         reads=always(DOUBLE),
         kernel=_kernel(_ONE, partial(_variance, sample=False), 1),
@@ -140,7 +140,7 @@ AGGREGATES = (
         name="stddev",
         aliases=("stddev_samp",),
         doc="the sample standard deviation",
-        example="stddev(fare)",
+        example="stddev(fare) -> 4.0",
         result=real,
         reads=always(DOUBLE),
         kernel=_kernel(_ONE, partial(_deviation, sample=True), 2),
@@ -149,7 +149,7 @@ AGGREGATES = (
     AggregateFunction(
         name="stddev_pop",
         doc="the population standard deviation",
-        example="stddev_pop(fare)",
+        example="round(stddev_pop(fare), 3) -> 3.578",
         result=real,
         reads=always(DOUBLE),
         kernel=_kernel(_ONE, partial(_deviation, sample=False), 1),
@@ -159,7 +159,7 @@ AGGREGATES = (
         name="covar_samp",
         aliases=("covar",),
         doc="the sample covariance",
-        example="covar_samp(fare, seats)",
+        example="covar_samp(fare, seats) -> 8.0",
         result=real,
         arguments=2,
         reads=always(DOUBLE),
@@ -168,7 +168,7 @@ AGGREGATES = (
     AggregateFunction(
         name="covar_pop",
         doc="the population covariance",
-        example="covar_pop(fare, seats)",
+        example="covar_pop(fare, seats) -> 6.4",
         result=real,
         arguments=2,
         reads=always(DOUBLE),
@@ -177,7 +177,7 @@ AGGREGATES = (
     AggregateFunction(
         name="corr",
         doc="the correlation",
-        example="corr(fare, seats)",
+        example="round(corr(fare, seats), 3) -> 1.0",
         result=real,
         arguments=2,
         reads=always(DOUBLE),
@@ -186,7 +186,7 @@ AGGREGATES = (
     AggregateFunction(
         name="regr_count",
         doc="how many pairs there are",
-        example="regr_count(fare, seats)",
+        example="regr_count(fare, seats) -> 5",
         result=_of_pairs,
         arguments=2,
         reads=always(DOUBLE),
@@ -195,7 +195,7 @@ AGGREGATES = (
     AggregateFunction(
         name="regr_avgx",
         doc="the mean of x",
-        example="regr_avgx(fare, seats)",
+        example="regr_avgx(fare, seats) -> 3.0",
         result=real,
         arguments=2,
         reads=always(DOUBLE),
@@ -204,7 +204,7 @@ AGGREGATES = (
     AggregateFunction(
         name="regr_avgy",
         doc="the mean of y",
-        example="regr_avgy(fare, seats)",
+        example="regr_avgy(fare, seats) -> 8.0",
         result=real,
         arguments=2,
         reads=always(DOUBLE),
@@ -213,7 +213,7 @@ AGGREGATES = (
     AggregateFunction(
         name="regr_sxx",
         doc="the sum of squares of x about its mean",
-        example="regr_sxx(fare, seats)",
+        example="regr_sxx(fare, seats) -> 16.0",
         result=real,
         arguments=2,
         reads=always(DOUBLE),
@@ -222,7 +222,7 @@ AGGREGATES = (
     AggregateFunction(
         name="regr_syy",
         doc="the sum of squares of y about its mean",
-        example="regr_syy(fare, seats)",
+        example="regr_syy(fare, seats) -> 64.0",
         result=real,
         arguments=2,
         reads=always(DOUBLE),
@@ -231,7 +231,7 @@ AGGREGATES = (
     AggregateFunction(
         name="regr_sxy",
         doc="the sum of products of x and y about their means",
-        example="regr_sxy(fare, seats)",
+        example="regr_sxy(fare, seats) -> 32.0",
         result=real,
         arguments=2,
         reads=always(DOUBLE),
@@ -240,7 +240,7 @@ AGGREGATES = (
     AggregateFunction(
         name="regr_slope",
         doc="the slope of the fitted line",
-        example="regr_slope(fare, seats)",
+        example="regr_slope(fare, seats) -> 2.0",
         result=real,
         arguments=2,
         reads=always(DOUBLE),
@@ -249,7 +249,7 @@ AGGREGATES = (
     AggregateFunction(
         name="regr_intercept",
         doc="where the fitted line is at x = 0",
-        example="regr_intercept(fare, seats)",
+        example="regr_intercept(fare, seats) -> 2.0",
         result=real,
         arguments=2,
         reads=always(DOUBLE),
@@ -258,7 +258,7 @@ AGGREGATES = (
     AggregateFunction(
         name="regr_r2",
         doc="the share of the variance of y that the fitted line explains",
-        example="regr_r2(fare, seats)",
+        example="round(regr_r2(fare, seats), 3) -> 1.0",
         result=real,
         arguments=2,
         reads=always(DOUBLE),

@@ -104,7 +104,7 @@ AGGREGATES = (
     AggregateFunction(
         name="approx_distinct",
         doc="how many different values there are; exact here",
-        example="approx_distinct(name)",
+        example="approx_distinct(name) -> 3",
         result=_counted,
         wants="a number or a text",
         kernel=Kernel(multiset=count_values),
@@ -113,14 +113,14 @@ AGGREGATES = (
     AggregateFunction(
         name="approx_median",
         doc="the middle value, between two where they are even; exact here",
-        example="approx_median(price)",
+        example="approx_median(fare) -> 8.0",
         result=numeric,
         kernel=Kernel(multiset=_percentile),
     ),
     AggregateFunction(
         name="approx_percentile_cont",
         doc="the value at a fraction of the sorted values; exact here",
-        example="approx_percentile_cont(0.5) WITHIN GROUP (ORDER BY seats)",
+        example="approx_percentile_cont(0.5) WITHIN GROUP (ORDER BY seats) -> 3",
         result=numeric,
         constant=_fraction,
         constant_words="a number from 0 to 1",
@@ -130,8 +130,8 @@ AGGREGATES = (
     AggregateFunction(
         name="approx_percentile_cont_with_weight",
         doc="the value at a fraction of the total weight; exact here",
-        example="approx_percentile_cont_with_weight(id, 1) "
-        "WITHIN GROUP (ORDER BY fare)",
+        example="approx_percentile_cont_with_weight(seats, 0.5) "
+        "WITHIN GROUP (ORDER BY fare) -> 12.0",
         result=numeric,
         arguments=2,
         constant=_fraction,
@@ -142,7 +142,7 @@ AGGREGATES = (
     AggregateFunction(
         name="median",
         doc="the middle value, between two where they are even",
-        example="median(seats)",
+        example="median(seats) -> 3",
         result=numeric,
         kernel=Kernel(multiset=_median),
     ),

@@ -54,7 +54,8 @@ class AggregateFunction:
     doc
         What it gives, in one line.
     example
-        A call over the columns of the tests' table.
+        A call over the columns of :data:`arroyo_nb.functions.examples.TRIPS` and its
+        result, as in ``sum(seats) -> 15``, which a test computes.
     result
         Type of the result for the type of each argument; None where it is refused.
     kernel

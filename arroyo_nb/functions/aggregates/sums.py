@@ -133,7 +133,7 @@ AGGREGATES = (
         name="avg",
         aliases=("mean",),
         doc="the mean",
-        example="avg(price)",
+        example="avg(fare) -> 8.0",
         result=mean_type,
         reads=_averaged,
         kernel=Kernel(
@@ -151,7 +151,7 @@ AGGREGATES = (
     AggregateFunction(
         name="bool_and",
         doc="whether all are true",
-        example="bool_and(done)",
+        example="bool_and(done) -> false",
         result=_logical,
         wants="a BOOLEAN",
         reads=always(BOOLEAN),
@@ -163,7 +163,7 @@ AGGREGATES = (
     AggregateFunction(
         name="bool_or",
         doc="whether one is true",
-        example="bool_or(done)",
+        example="bool_or(done) -> true",
         result=_logical,
         wants="a BOOLEAN",
         reads=always(BOOLEAN),
@@ -175,7 +175,7 @@ AGGREGATES = (
     AggregateFunction(
         name="count",
         doc="how many rows there are, or values that are not NULL",
-        example="count(tags)",
+        example="count(*) -> 5",
         result=lambda _: BIGINT,
         wants="a value",
         of_rows=True,
@@ -193,7 +193,7 @@ AGGREGATES = (
     AggregateFunction(
         name="sum",
         doc="the sum; one of whole numbers wraps around",
-        example="sum(price)",
+        example="sum(seats) -> 15",
         result=sum_type,
         kernel=Kernel(
             {

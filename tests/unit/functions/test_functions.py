@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from bound import call
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions import Argument, SignatureProblem, names, scalar
 from arroyo_nb.functions.chrono import java_pattern
+from arroyo_nb.functions.examples import split_example
 from arroyo_nb.functions.regex import java_replacement
 from arroyo_nb.functions.types import common_type
 from arroyo_nb.schema import (
@@ -42,6 +45,14 @@ def test_every_row_is_documented_and_its_name_is_its_own():
         assert row.doc
         assert "\n" not in row.doc
         assert not row.doc.endswith(".")
+
+
+def test_every_row_has_an_example_that_calls_it():
+    """Their results are computed by tests/spark/test_examples.py."""
+    for row in map(scalar, names()):
+        call, result = split_example(row.example)
+        assert re.search(rf"\b{row.name}\(", call), row.name
+        assert bool(result) != bool(row.volatile), row.name
 
 
 def test_an_alias_is_the_function():
