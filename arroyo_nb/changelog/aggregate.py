@@ -132,7 +132,7 @@ class AggregateKernel(Operator):
         before, after, alive, state = self._stepped(state, partials, now_us)
         return state, self._changes(before, after, alive)
 
-    def taken_in(self, state: State, partials: Sequence[State]) -> State:
+    def merged_state(self, state: State, partials: Sequence[State]) -> State:
         """The next state, where nobody asks what changes or how old a group is."""
         *_, state = self._stepped(state, partials, 0)
         return state

@@ -28,7 +28,7 @@ from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.idle_keys import TOUCHED, idle_since
-from arroyo_nb.changelog.join_state import StoredSide, pairs, slotted
+from arroyo_nb.changelog.join_state import StoredSide, pairs, rows_with_slots
 from arroyo_nb.changelog.keys import Ints, group_ids, normalised, whole
 from arroyo_nb.changelog.state_tables import (
     Layout,
@@ -106,8 +106,8 @@ class JoinKernel(Operator):
         cut = len(left)
         return {
             KEYS: of_batch(columns, slots, weight, of_keys),
-            LEFT: slotted(left, slots[:cut], weight[:cut], of_left),
-            RIGHT: slotted(right, slots[cut:], weight[cut:], of_right),
+            LEFT: rows_with_slots(left, slots[:cut], weight[:cut], of_left),
+            RIGHT: rows_with_slots(right, slots[cut:], weight[cut:], of_right),
         }
 
     def _useful(

@@ -72,7 +72,9 @@ class StoredSide:
         return pa.table(ordered, schema=schema).take(there)
 
 
-def slotted(rows: pa.Table, slots: Ints, weight: Ints, schema: pa.Schema) -> pa.Table:
+def rows_with_slots(
+    rows: pa.Table, slots: Ints, weight: Ints, schema: pa.Schema
+) -> pa.Table:
     """Input rows as a table that points at keys: slot, columns, weight."""
     values = rows.select(schema.names[1:-1]).columns
     return pa.table([pa.array(slots), *values, pa.array(weight)], schema=schema)

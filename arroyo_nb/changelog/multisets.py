@@ -156,7 +156,7 @@ def count_values(bags: Bags, call: AggregateCall) -> pa.Array:
     return pa.array(bags.occupied).cast(call.type)
 
 
-def placed(bags: Bags, slots: Ints, places: Ints) -> pa.Array:
+def values_at_places(bags: Bags, slots: Ints, places: Ints) -> pa.Array:
     """The values at ``places`` as the results of ``slots``, NULL for the others."""
     chosen = np.full(bags.slots, -1)
     chosen[slots] = places
@@ -168,7 +168,7 @@ def nth(bags: Bags, rows: Ints) -> pa.Array:
     ordered = bags.in_order
     there = np.flatnonzero((rows >= 0) & (rows < ordered.ends - ordered.starts))
     places = ordered.at((ordered.starts + rows)[there])
-    return placed(ordered, there, places)
+    return values_at_places(ordered, there, places)
 
 
 def sizes(bags: Bags) -> Ints:

@@ -22,7 +22,7 @@ from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate_plans import added
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.idle_keys import TOUCHED, idle_since
-from arroyo_nb.changelog.join_state import StoredSide, slotted
+from arroyo_nb.changelog.join_state import StoredSide, rows_with_slots
 from arroyo_nb.changelog.keys import (
     Ints,
     first_rows,
@@ -166,7 +166,7 @@ class RankKernel(Operator):
         state = {KEYS: of_batch(keys, slots, weight, of_keys)}
         some = self._reaching(rows, slots, weight)
         reaching = rows.take(pa.array(some))
-        state[RANKED] = slotted(reaching, slots[some], weight[some], of_rows)
+        state[RANKED] = rows_with_slots(reaching, slots[some], weight[some], of_rows)
         return state
 
     def step(

@@ -170,8 +170,8 @@ def _now(folder: Path) -> dict[str, Any]:
     if job is None:
         state = "not run yet" if held is None else f"in use by {held}"
         return {"state": state, "live": held is not None, "ready": False}
-    going = job.is_going
-    state = job.state if going or not job.was_going else KILLED
+    going = job.is_running
+    state = job.state if going or not job.was_running else KILLED
     starts = state == JobState.STARTING.value
     silent_s = 0.0 if starts else _age_s(folder)  # until it runs it notes nothing
     works = going and not starts

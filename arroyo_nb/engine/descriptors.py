@@ -73,7 +73,7 @@ def shortage(error: BaseException) -> str | None:
     return None
 
 
-def told_shortage(said: str) -> str:
+def shortage_message(said: str) -> str:
     """What to say where Java, or a Python worker, was told by the system that there are
     too few.
 

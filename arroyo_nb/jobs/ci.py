@@ -70,6 +70,6 @@ def text(job: str, deny: Collection[str]) -> str:
     return _TEXT.format(spec=SPEC, plan=PLAN, denied=denied, name=json.dumps(job))
 
 
-def is_made(found: str) -> bool:
+def is_generated_test(found: str) -> bool:
     """Whether a file is such a test, of this version or another."""
     return found.startswith(_MADE)

@@ -153,7 +153,7 @@ def _refuse_foreign(folder: Path, test: str) -> None:
             hint="promote to another folder",
         )
     path = folder / test
-    if path.exists() and not ci.is_made(read_text(path)):
+    if path.exists() and not ci.is_generated_test(read_text(path)):
         raise PromoteProblem(
             f"'{path}' was not made by a promotion, which writes a test of that name",
             hint="give yours another name",

@@ -82,12 +82,12 @@ class JobProcess:
         draft.replace(folder / JOB_NOTES)
 
     @property
-    def is_going(self) -> bool:
+    def is_running(self) -> bool:
         """Whether it has not ended, as far as it could tell, and its process lives."""
-        return self.was_going and process_start(self.pid) == self.started
+        return self.was_running and process_start(self.pid) == self.started
 
     @property
-    def was_going(self) -> bool:
+    def was_running(self) -> bool:
         """Whether it had not ended when it told last."""
         return self.state in _GOING
 
@@ -107,7 +107,7 @@ def job_in(folder: Path) -> JobProcess | None:
     another process's: the list of the jobs of this machine names it.
     """
     job = JobProcess.of(folder)
-    if job is None or not job.is_going:
+    if job is None or not job.is_running:
         for starts in registry.running_in(folder):
             # One that has noted its end is listed until its process is gone.
             if job is not None and (starts.pid, starts.started) == (
@@ -132,7 +132,7 @@ def refuse_second(folder: Path) -> None:
         When a job runs or starts there, or a run that is none.
     """
     job = job_in(folder)
-    if job is not None and job.is_going and job.pid != os.getpid():
+    if job is not None and job.is_running and job.pid != os.getpid():
         raise RunProblem(
             f"'{job.name}' is {job.state} already, in process {job.pid} since "
             f"{job.since}; its state is in '{folder}'",
@@ -183,7 +183,7 @@ def stop_job(
         When what runs there is no job of this machine, or does not end.
     """
     job = job_in(folder)
-    if job is not None and job.is_going:
+    if job is not None and job.is_running:
         # A second signal would not wait for what is being written.
         if job.state != _STOPPING or mode in (StopMode.IMMEDIATE, None):
             # One that starts has nothing to bring to an end, and no folder perhaps.
@@ -202,7 +202,7 @@ def stop_job(
     return job
 
 
-def asked_mode(folder: Path) -> StopMode | None:
+def requested_mode(folder: Path) -> StopMode | None:
     """How somebody asked the job in a folder to stop, if anybody did; asked once it is
     forgotten."""
     with suppress(OSError, ValueError):
@@ -225,7 +225,7 @@ def _await_end(folder: Path, job: JobProcess, check: Callable[[], None]) -> None
     mine = f"process {job.pid}"
     # The notes of one that starts are those of the job before it.
     is_starting = job.state == _STARTING
-    while (job if is_starting else JobProcess.of(folder) or job).is_going or (
+    while (job if is_starting else JobProcess.of(folder) or job).is_running or (
         holder(folder) or ""
     ).endswith(mine):
         check()

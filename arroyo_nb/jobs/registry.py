@@ -48,7 +48,7 @@ class RegisteredJob:
     since: str = ""
 
     @property
-    def is_going(self) -> bool:
+    def is_running(self) -> bool:
         """Whether its process lives."""
         return process_start(self.pid) == self.started
 
@@ -82,7 +82,7 @@ def running() -> list[RegisteredJob]:
             job = RegisteredJob(**json.loads(path.read_text("utf-8")))
             if job.place != here:
                 continue
-            if job.is_going:
+            if job.is_running:
                 found.append(job)
             else:
                 path.unlink()

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 def state_spec(plan: Plan, options: RunOptions) -> header.StateSpec:
     """What the state folder of a run says of what is run."""
-    spec = kept(plan, options)
+    spec = spec_of_plan(plan, options)
     return header.StateSpec(spec, partial(differences, plan, spec))
 
 
-def kept(plan: Plan, options: RunOptions) -> str:
+def spec_of_plan(plan: Plan, options: RunOptions) -> str:
     """The spec of a plan, by which a change of it can be judged; empty where there is
     none, such as of a script with a password in it. It has no name of its own."""
     try:
@@ -51,7 +51,7 @@ def differences(plan: Plan, spec: str, found: header.StateHeader) -> str:
     Parameters
     ----------
     spec
-        As :func:`kept` gives it for the plan.
+        As :func:`spec_of_plan` gives it for the plan.
     """
     old = _version(found) if spec else None
     if old is None:
@@ -81,7 +81,7 @@ def judged(folder: Path, new: JobVersion) -> Verdict | None:
     RunProblem
         When it cannot be used by this version.
     """
-    found = header.found(folder)
+    found = header.find_header(folder)
     return None if found is None else _verdict(found, _version(found), new)
 
 
@@ -120,7 +120,7 @@ def prepare(
     if wish is OnIncompatible.FRESH:
         # Not judged: also what this version cannot read is set aside.
         return begin_anew(folder, name)
-    found = header.found(folder)
+    found = header.find_header(folder)
     if found is None:
         return Prepared()
     old = _version(found)

@@ -9,7 +9,7 @@ from arroyo_nb.errors import ArroyoError
 from arroyo_nb.jobs.owner import JobProcess, holder, job_in
 from arroyo_nb.jobs.spec_file import load
 from arroyo_nb.jobs.transfer import state_of
-from arroyo_nb.state.header import found
+from arroyo_nb.state.header import find_header
 
 
 class Status(NamedTuple):
@@ -53,11 +53,11 @@ def status(spec: Path) -> Status:
     try:
         job = load(spec)
         folder = state_of(job)
-        is_new = found(folder) is None
+        is_new = find_header(folder) is None
     except ArroyoError as error:
         return Status(spec.parent.name, f"unreadable: {error.message}", spec.parent)
     told, held = job_in(folder), holder(folder)
-    if told is not None and told.is_going:
+    if told is not None and told.is_running:
         address = "" if told.port is None else f"http://127.0.0.1:{told.port}/healthz"
         return Status(
             told.name, told.state, spec.parent, told.pid, told.since,
@@ -75,4 +75,4 @@ def _at_rest(told: JobProcess | None, held: str | None, *, is_new: bool) -> str:
         return "not run yet"
     if told is None:
         return "stopped"
-    return "killed" if told.was_going else told.state
+    return "killed" if told.was_running else told.state

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import SPEC, owner, spec_file
 from arroyo_nb.jobs.folder import Promotion, before, promote
-from arroyo_nb.jobs.resume import judged, kept
+from arroyo_nb.jobs.resume import judged, spec_of_plan
 from arroyo_nb.jobs.spec import STATE, Origin
 from arroyo_nb.jobs.spec_changes import JobVersion
 from arroyo_nb.jobs.targets import LOCAL, TARGETS
@@ -26,7 +26,7 @@ from arroyo_nb.run.observe.snapshot import RunState
 from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.copies import hand_over
-from arroyo_nb.state.header import StateHeader, found
+from arroyo_nb.state.header import StateHeader, find_header
 from arroyo_nb.state.identity import fingerprint
 from arroyo_nb.state.resume import OnIncompatible, refuse
 
@@ -170,7 +170,7 @@ def export_state(run: Run, there: Path, check: Callable[[], None]) -> None:
         time.sleep(owner.LOOK_S)
     folder = state_of(job)
     if folder != run.folder:
-        spec = kept(run.plan, run.options)
+        spec = spec_of_plan(run.plan, run.options)
         version = JobVersion(job.spec, job.plan())
         stamp = StateHeader(fingerprint(version.identity), run.name, spec=spec)
         hand_over(run.folder, folder, run.name, stamp)
@@ -224,4 +224,4 @@ def _has_own(folder: Path, run: Run) -> bool:
     """Whether the state in a job's folder is not that of a run."""
     here = StateHeader.of(run.folder)
     is_given = here is not None and here.moved_to == str(folder)
-    return folder != run.folder and not is_given and found(folder) is not None
+    return folder != run.folder and not is_given and find_header(folder) is not None

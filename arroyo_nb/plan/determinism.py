@@ -28,16 +28,18 @@ from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import DOUBLE, FLOAT, Type
 
 
-def settled_columns(sink: Sink) -> tuple[str, ...]:
+def deterministic_columns(sink: Sink) -> tuple[str, ...]:
     """The settled columns of what a sink is given, in their order."""
     found: dict[int, frozenset[str]] = {}
     for node in walk(sink.input):
-        found[id(node)] = _settled(node, [found[id(child)] for child in node.inputs])
+        found[id(node)] = _deterministic(
+            node, [found[id(child)] for child in node.inputs]
+        )
     names = sink.input.schema.names
     return tuple(name for name in names if name in found[id(sink.input)])
 
 
-def _settled(node: Node, below: list[frozenset[str]]) -> frozenset[str]:
+def _deterministic(node: Node, below: list[frozenset[str]]) -> frozenset[str]:
     match node:
         case Source():
             return frozenset(node.schema.names)

@@ -112,12 +112,12 @@ def _computed(engine: Engine, table: ConnectorTable, rows: pa.Table) -> pa.Table
     """The rows with their generated columns; on the worker."""
     import pyarrow as pa
 
-    from arroyo_nb.spark.arrow_schema import held_schema
+    from arroyo_nb.spark.arrow_schema import spark_arrow_schema
     from arroyo_nb.spark.expressions import spark_sql
 
     # It may be the first that needs Spark; types are read by a JVM as well.
     spark = engine.session
-    held = held_schema(table.physical).append(
+    held = spark_arrow_schema(table.physical).append(
         pa.field(TIMESTAMP, pa.timestamp("us", "UTC"))
     )
     made = {

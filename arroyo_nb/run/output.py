@@ -30,7 +30,7 @@ from arroyo_nb.connectors import (
 from arroyo_nb.engine.paths import spark_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.determinism import settled_columns
+from arroyo_nb.plan.determinism import deterministic_columns
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.progress import (
     TriggerProgress,
@@ -425,7 +425,7 @@ class Output:
     def _make_writer(self, state: Path, resume: ResumePoint | None = None) -> Writer:
         if (table := self._table) is not None:
             spec = table.spec.resolved(self.sink.span)
-            settled = settled_columns(self.sink)
+            settled = deterministic_columns(self.sink)
             spec = replace(spec, user=user_of(state), settled=settled, resume=resume)
             writer = CONNECTORS.get(table.connector).writer(spec, state)
             return Tee(writer, self.preview) if self.preview is not None else writer

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def held_schema(schema: Schema) -> pa.Schema:
+def spark_arrow_schema(schema: Schema) -> pa.Schema:
     """The Arrow types that Spark's hold."""
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType

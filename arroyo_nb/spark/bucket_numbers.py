@@ -15,7 +15,7 @@ _SEED = 42
 _BITS = 0xFFFFFFFF
 
 
-def placed(buckets: int) -> str:
+def bucket_number_sql(buckets: int) -> str:
     """The number that a bucket goes by in Spark's state, as Spark SQL text."""
     arms = (f"WHEN {i} THEN {n}" for i, n in enumerate(numbers(buckets)))
     return f"CASE {BUCKET} {' '.join(arms)} END AS {BUCKET}"

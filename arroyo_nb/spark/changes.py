@@ -10,10 +10,10 @@ from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.state_config import StateConfig
 from arroyo_nb.spark.stateful import (
     arrow_schema,
+    operator_changes,
     row_id,
     time_of,
     timed,
-    updated,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def latest(frame: DataFrame, node: nodes.LatestRow, keeping: StateConfig) -> Dat
     items += timed(node, TIMESTAMP)
     schema = arrow_schema(frame.selectExpr(*items))
     operator = LatestRowKernel(schema, tuple(names[key] for key in node.keys))
-    changes = updated(frame.selectExpr(*items, WEIGHT, SEQUENCE), operator, keeping)
+    changes = operator_changes(
+        frame.selectExpr(*items, WEIGHT, SEQUENCE), operator, keeping
+    )
     return changes.selectExpr(
         *(f"{word} AS {quoted(name)}" for name, word in names.items()),
         time_of(node),

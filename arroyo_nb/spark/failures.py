@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from arroyo_nb.codecs.bad_records import DROP_HINT, MISMATCH_HINT
-from arroyo_nb.engine.descriptors import USED_UP, shortage, told_shortage
+from arroyo_nb.engine.descriptors import USED_UP, shortage, shortage_message
 from arroyo_nb.errors import RESTORE, ArroyoError, DataProblem, RunProblem, Unreached
 from arroyo_nb.file_errors import RAISE
 from arroyo_nb.kafka.errors import ErrorSubject, named_problem
@@ -452,7 +452,7 @@ def _by_words(
         text, cause = (refused[0], None) if refused else (text, cause)
     end = cause.start() if cause else len(text)
     if (used_up := _USED_UP.match(text, 0, end)) is not None:
-        return _of_system(told_shortage(used_up[0]), whole)
+        return _of_system(shortage_message(used_up[0]), whole)
     quote = _QUOTE.search(text, 0, end)
     end = quote.start() if quote else end
     for rule in rules:

@@ -28,9 +28,9 @@ from arroyo_nb.spark.state_config import StateConfig
 from arroyo_nb.spark.stateful import (
     OperatorColumns,
     arrow_schema,
+    changes_of_parts,
     hashed,
     row_id,
-    stepped,
     time_of,
 )
 from arroyo_nb.spark.stateful_operators import PARTS, SidePartials, copies
@@ -76,8 +76,8 @@ def joined(
     if node.condition is not None:
         condition = pair_condition(node.condition, lambda e: _one_sided(e, sides))
     operator = JoinKernel(
-        sides[0].held(),
-        sides[1].held(),
+        sides[0].state_schema(),
+        sides[1].state_schema(),
         tuple(left for left, _ in keys),
         tuple(right for _, right in keys),
         node.how,
@@ -87,7 +87,7 @@ def joined(
         side.rows().mapInArrow(SidePartials(operator, number, keeping.buckets), PARTS)
         for number, side in enumerate(sides)
     ]
-    changes = stepped(parts[0].union(parts[1]), operator, keeping)
+    changes = changes_of_parts(parts[0].union(parts[1]), operator, keeping)
     names = [name for side in sides for name in side.named()]
     time = f"greatest({', '.join(side.time for side in sides)})"
     if not nodes.is_updating(node):
@@ -130,7 +130,7 @@ class _JoinInput:
         names = zip(self._values, self.schema.names, strict=True)
         return [f"{value} AS {quoted(name)}" for value, name in names]
 
-    def held(self) -> pa.Schema:
+    def state_schema(self) -> pa.Schema:
         """What the state holds of a row."""
         schema = arrow_schema(self._frame.selectExpr(*self._items()))
         # A constant is never NULL, but in a padded row it is.

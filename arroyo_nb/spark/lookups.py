@@ -33,7 +33,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.schema import Schema, arrow_schema, quoted, spark_type
-from arroyo_nb.spark.arrow_schema import held_schema
+from arroyo_nb.spark.arrow_schema import spark_arrow_schema
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.lookup_cache import LookupCache
 from arroyo_nb.tape import UNREAD, BadRow
@@ -87,10 +87,10 @@ def broadcast(
 
 def static_frame(spark: SparkSession, rows: pa.Table, schema: Schema) -> DataFrame:
     """The rows of a table that is read whole."""
-    return spark.createDataFrame(rows.cast(held_schema(schema)))
+    return spark.createDataFrame(rows.cast(spark_arrow_schema(schema)))
 
 
-def asked(frame: DataFrame, node: nodes.LookupJoin, row_time: str) -> DataFrame:
+def query_store(frame: DataFrame, node: nodes.LookupJoin, row_time: str) -> DataFrame:
     """Each row with the columns of what was found, and ``_unread``; of an inner join
     those that find something, if only a bad record.
 
@@ -152,7 +152,7 @@ def _worker(node: nodes.LookupJoin, names: Sequence[str]) -> BatchLookup:
         table.name,
         format_.name,
         spec.physical,
-        held_schema(spec.physical),
+        spark_arrow_schema(spec.physical),
         {name: value for name, value in spec.options.items() if name in wanted},
         table.cache_bytes,
         None if table.cache_ttl is None else table.cache_ttl.total_seconds(),

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 Read: TypeAlias = "Callable[[nodes.Source | nodes.LookupJoin], DataFrame]"
-"""Gives a source's physical columns, ``_timestamp`` and :func:`told_columns`, where it
-:func:`~arroyo_nb.spark.bad_rows.drops_records` what is wrong with them, and no others,
-streaming or not; of a lookup join whose table is read whole, its rows."""
+"""Gives a source's physical columns, ``_timestamp`` and :func:`changelog_columns`, and
+no others, streaming or not; where it :func:`~arroyo_nb.spark.bad_rows.drops_records`
+also what is wrong with them. Of a lookup join whose table is read whole, its rows."""
 
 _WATERMARK = "_watermark"
 _BEYOND = f"timestamp_micros({END_OF_TIME_US + 1}L)"
@@ -172,7 +172,7 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
             raise TypeError(f"no lowering for {type(node).__name__}")
 
 
-def told_columns(source: nodes.Source) -> tuple[str, ...]:
+def changelog_columns(source: nodes.Source) -> tuple[str, ...]:
     """What a source of changes has beside its columns: weight and sequence."""
     return (WEIGHT, SEQUENCE) if nodes.is_updating(source) else ()
 
@@ -342,11 +342,11 @@ def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFr
 
 def lower_lookup_join(node: nodes.LookupJoin, lowering: _Lowering) -> DataFrame:
     """The rows and what was found for them (:mod:`arroyo_nb.spark.lookups`)."""
-    from arroyo_nb.spark.lookups import FOUND, asked, broadcast
+    from arroyo_nb.spark.lookups import FOUND, broadcast, query_store
 
     frame, time = _lower(node.input, lowering), row_time(node.input)
     if node.table.asked:
-        return lowering.bad_rows.readable(asked(frame, node, time), node)
+        return lowering.bad_rows.readable(query_store(frame, node, time), node)
     found = broadcast(frame, node, time, lowering.read(node))
     if node.how == "inner":
         found = _filtered(found, FOUND, node, lowering)

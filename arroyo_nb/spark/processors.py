@@ -57,7 +57,7 @@ class Step(Bucket):
 
     def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
         """Take the rows of a bucket of one micro-batch."""
-        from arroyo_nb.spark.stateful_operators import NOW, taken_further, to_bytes
+        from arroyo_nb.spark.stateful_operators import NOW, advance, to_bytes
 
         operator, kept, rows = self._packed.value, self._kept(), list(rows)
         # A beat has no part.
@@ -68,9 +68,7 @@ class Step(Bucket):
         layout = operator.layout
         before = layout.empty() if kept is None else kept
         parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
-        state, changes = taken_further(
-            operator, before, parts, rows[0][NOW], self._ttl_us
-        )
+        state, changes = advance(operator, before, parts, rows[0][NOW], self._ttl_us)
         # Cleared, or a bucket whose keys have all gone would stay in RocksDB as a state
         # of nothing.
         if not any(table.num_rows for table in state.values()):
@@ -104,7 +102,7 @@ class Close(Bucket):
         layout = operator.layout
         state = layout.empty() if kept is None else kept
         if parts:
-            state = operator.taken_in(state, parts)
+            state = operator.merged_state(state, parts)
         until_us = timers.getCurrentWatermarkInMs() * 1000
         state, final, following = operator.close(state, END, until_us)
         if following is None:

@@ -20,7 +20,13 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.typing import column
 from arroyo_nb.schema import quoted, spark_type
 from arroyo_nb.spark.state_config import StateConfig
-from arroyo_nb.spark.stateful import OperatorColumns, row_id, time_of, timed, updated
+from arroyo_nb.spark.stateful import (
+    OperatorColumns,
+    operator_changes,
+    row_id,
+    time_of,
+    timed,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,7 +68,7 @@ def ranked(
         named.append(f"CAST({made.name} AS {type_}) AS {quoted(number.name)}")
     identity = _identity(operator, node, list(values.values()))
     named_by = row_id(identity)
-    return updated(rows, operator, keeping).selectExpr(
+    return operator_changes(rows, operator, keeping).selectExpr(
         *named, time_of(node), WEIGHT, named_by
     )
 

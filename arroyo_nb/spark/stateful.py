@@ -31,7 +31,7 @@ from arroyo_nb.schema import (
     quoted,
     spark_type,
 )
-from arroyo_nb.spark.bucket_numbers import placed
+from arroyo_nb.spark.bucket_numbers import bucket_number_sql
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.processors import Step
 from arroyo_nb.spark.state_config import StateConfig
@@ -83,7 +83,7 @@ def aggregated(
     distinct = tuple(dict.fromkeys(keys))
     time = ROW_TIME if node.timed else None
     operator = AggregateKernel(schema, distinct, calls, retracts, time)
-    changes = updated(rows, operator, keeping)
+    changes = operator_changes(rows, operator, keeping)
     named = (
         f"{name} AS {quoted(key.name)}"
         for name, key in zip(keys, node.keys, strict=True)
@@ -169,9 +169,9 @@ def row_id(values: Sequence[str]) -> str:
 
 def hashed(values: Sequence[str]) -> str:
     """A number for the values, as Spark SQL text: Spark's hash passes over NULLs, so
-    they are told."""
-    told = (f"{value} IS NULL, {value}" for value in values)
-    return f"xxhash64({', '.join(told)})"
+    each comes with whether it is one."""
+    parts = (f"{value} IS NULL, {value}" for value in values)
+    return f"xxhash64({', '.join(parts)})"
 
 
 def calls_of(
@@ -227,7 +227,7 @@ def _is_unsigned_sum(measure: nodes.Measure) -> bool:
     return aggregate(measure.function).wraps and measure.type == BIGINT_UNSIGNED
 
 
-def updated(
+def operator_changes(
     frame: DataFrame, operator: UnaryOperator, keeping: StateConfig
 ) -> DataFrame:
     """The changes of an operator's output.
@@ -244,10 +244,10 @@ def updated(
     # Summed up before the shuffle, so that it carries one piece for each bucket and
     # batch of rows.
     parts = frame.mapInArrow(Partials(operator, keeping.buckets), PARTS)
-    return stepped(parts, operator, keeping)
+    return changes_of_parts(parts, operator, keeping)
 
 
-def stepped(
+def changes_of_parts(
     parts: DataFrame, operator: StatefulOperator, keeping: StateConfig
 ) -> DataFrame:
     """The changes of an operator's output, from the partial states of its input.
@@ -269,17 +269,17 @@ def stepped(
     # Spark logs the time of a batch, and a batch that it runs again has it again: what
     # a batch forgets must not depend on when it is run.
     now = f"unix_micros(current_timestamp()) AS {NOW}"
-    parts = parts.selectExpr(placed(keeping.buckets), "part", now)
+    parts = parts.selectExpr(bucket_number_sql(keeping.buckets), "part", now)
     # timeMode None: with processing time Spark would run empty batches without end,
     # only to look for timers.
     steps = parts.groupBy(BUCKET).transformWithState(
         Step(operator, keeping.ttl_us), "changes binary", "Append", "None"
     )
     changes = operator.output.append(pa.field(WEIGHT, pa.int64()))
-    return told(steps, changes)
+    return decode_changes(steps, changes)
 
 
-def told(steps: DataFrame, schema: pa.Schema) -> DataFrame:
+def decode_changes(steps: DataFrame, schema: pa.Schema) -> DataFrame:
     """The rows that steps have told as Arrow IPC bytes."""
     from pyspark.sql.pandas.types import from_arrow_schema
 

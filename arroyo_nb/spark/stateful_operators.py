@@ -79,7 +79,9 @@ class Partials:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for rows in stacked(batches):
-            yield sent(self.operator.partial(rows), self.operator, self.buckets)
+            yield bucketed_parts(
+                self.operator.partial(rows), self.operator, self.buckets
+            )
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class SidePartials:
         sides = [schema.empty_table() for schema in (operator.left, operator.right)]
         for rows in stacked(batches):
             sides[self.number] = rows
-            yield sent(operator.partial(*sides), operator, self.buckets)
+            yield bucketed_parts(operator.partial(*sides), operator, self.buckets)
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,9 @@ class WindowPartials:
             yield pa.record_batch(made, names=[BUCKET, START, END, "part"])
 
 
-def sent(part: State, operator: StatefulOperator, buckets: int) -> pa.RecordBatch:
+def bucketed_parts(
+    part: State, operator: StatefulOperator, buckets: int
+) -> pa.RecordBatch:
     """A partial state as rows of :data:`PARTS`."""
     layout = operator.partial_layout
     pieces = split(part, operator.buckets(part, buckets))
@@ -135,7 +139,7 @@ def sent(part: State, operator: StatefulOperator, buckets: int) -> pa.RecordBatc
     return pa.record_batch(columns)
 
 
-def taken_further(
+def advance(
     operator: StatefulOperator,
     state: State,
     parts: Sequence[State],
@@ -176,7 +180,7 @@ def copies(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def to_bytes(changes: pa.Table) -> bytes:
-    """Rows as :func:`told` reads them."""
+    """Rows as :func:`decoded` reads them."""
     sink = pa.BufferOutputStream()
     put_stream(sink, changes)
     return bytes(sink.getvalue())

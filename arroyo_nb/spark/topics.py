@@ -17,9 +17,9 @@ from arroyo_nb.connectors import CONNECTORS, format_options
 from arroyo_nb.formats import reads_fields
 from arroyo_nb.kafka.records import OFFSET, PARTITION, TIME, VALUE, Records
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
-from arroyo_nb.spark.arrow_schema import held_schema
+from arroyo_nb.spark.arrow_schema import spark_arrow_schema
 from arroyo_nb.spark.bad_rows import drops_records
-from arroyo_nb.spark.lower import told_columns
+from arroyo_nb.spark.lower import changelog_columns
 from arroyo_nb.tape import UNREAD
 from arroyo_nb.tape.fit import SEEN
 
@@ -95,11 +95,11 @@ def _worker(topic: str, source: nodes.Source, *, windowed: bool) -> Records:
         topic,
         format_,
         spec.record,
-        held_schema(spec.physical),
+        spark_arrow_schema(spec.physical),
         {name: value for name, value in spec.options.items() if name in wanted},
         spec.event_time,
         spec.primary_key,
         words(spec),
-        (TIMESTAMP, *told_columns(source), *drops, *seen),
+        (TIMESTAMP, *changelog_columns(source), *drops, *seen),
         windowed,
     )

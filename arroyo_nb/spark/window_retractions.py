@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import quoted
-from arroyo_nb.spark.bucket_numbers import placed
+from arroyo_nb.spark.bucket_numbers import bucket_number_sql
 from arroyo_nb.spark.processors import Close
 from arroyo_nb.spark.state_config import StateConfig
-from arroyo_nb.spark.stateful import OperatorColumns, calls_of, measured, told
+from arroyo_nb.spark.stateful import OperatorColumns, calls_of, decode_changes, measured
 from arroyo_nb.spark.stateful_operators import BUCKET, END, START, WindowPartials
 from arroyo_nb.spark.windows import WINDOW, assigned, marked
 
@@ -61,7 +61,7 @@ def closed(
     operator = AggregateKernel(schema, (START, END, *dict.fromkeys(keys)), calls)
     parts = rows.mapInArrow(WindowPartials(operator, keeping.buckets), _PARTS)
     steps = (
-        parts.selectExpr(placed(keeping.buckets), START, END, "part")
+        parts.selectExpr(bucket_number_sql(keeping.buckets), START, END, "part")
         # A column that is built anew bears no watermark unless it is marked.
         .select(BUCKET, "part", marked(_BOTH, WINDOW))
         .groupBy(BUCKET)
@@ -71,7 +71,7 @@ def closed(
         f"{name} AS {quoted(key.name)}"
         for name, key in zip(keys, node.keys, strict=True)
     )
-    final = told(steps, operator.output).selectExpr(
+    final = decode_changes(steps, operator.output).selectExpr(
         f"{_BOTH} AS {quoted(node.window_name)}",
         *named,
         *measured(node.measures),

@@ -133,11 +133,11 @@ def parse_all(source: ScriptText) -> Parsed:
                 problems.append(problem.at(source))
                 # So that a later statement that reads it is not told that there is no
                 # such table.
-                unread.update(_made(chunk))
+                unread.update(_declared_name(chunk))
     return Parsed(tuple(statements), tuple(problems), frozenset(unread))
 
 
-def _made(tokens: list[Token]) -> list[str]:
+def _declared_name(tokens: list[Token]) -> list[str]:
     """The name of the table or view that a statement makes, were it readable."""
     words = [token.text.lower() for token in tokens[:10]]
     if words[0].upper() in {*_REFUSED, *ASIDES}:

@@ -25,7 +25,7 @@ from arroyo_nb.state.files import (
     STOP_REQUEST,
 )
 from arroyo_nb.state.folder import Lock, settle
-from arroyo_nb.state.header import STAMP, StateHeader, beside
+from arroyo_nb.state.header import STAMP, StateHeader, next_folder
 from arroyo_nb.state.identity import fingerprint
 from arroyo_nb.state.manifest import Manifest
 
@@ -53,7 +53,7 @@ def set_aside(folder: Path, name: str) -> Path:
     with _held(folder, name):
         with suppress(RunProblem):  # what cannot be told is set aside as it is
             settle(folder)
-        shutil.rmtree(beside(folder), ignore_errors=True)
+        shutil.rmtree(next_folder(folder), ignore_errors=True)
         return _renamed(folder)
 
 
@@ -201,7 +201,7 @@ def _renamed(folder: Path) -> Path:
 def _copied(old: Path, used_as: Path, left_out: Collection[str] = ()) -> Iterator[Path]:
     """A copy of all but the stamp and the kept rows, beside where it will be used; it
     is removed when it cannot be made, or the block fails."""
-    copy = beside(used_as)
+    copy = next_folder(used_as)
     shutil.rmtree(copy, ignore_errors=True)
     unwanted = {
         old / part for part in (*left_out, STAMP, LOCK, JOB_NOTES, STOP_REQUEST)

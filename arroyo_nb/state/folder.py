@@ -41,7 +41,7 @@ from arroyo_nb.state.header import (
     STAMP,
     StateHeader,
     StateSpec,
-    beside,
+    next_folder,
     waiting,
 )
 from arroyo_nb.state.identity import fingerprint
@@ -367,7 +367,7 @@ def settle(folder: Path) -> None:
     """Let a copy take the place of a folder whose lock is held; one that was killed in
     doing so is gone on with: the stamp comes last. A copy of what is here after all is
     older than that, and is removed."""
-    copy = beside(folder)
+    copy = next_folder(folder)
     if StateHeader.of(folder) is not None:
         shutil.rmtree(copy, ignore_errors=True)
         return

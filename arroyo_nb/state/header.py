@@ -122,7 +122,7 @@ class StateSpec:
 NO_SPEC = StateSpec()
 
 
-def found(folder: Path) -> StateHeader | None:
+def find_header(folder: Path) -> StateHeader | None:
     """The stamp of the state that a run would find in a folder; None: there is none.
 
     Raises
@@ -135,10 +135,10 @@ def found(folder: Path) -> StateHeader | None:
 
 def is_there(folder: Path) -> bool:
     """Whether a folder has state, or a copy waits to be its, whatever these say."""
-    return any((place / STAMP).exists() for place in (folder, beside(folder)))
+    return any((place / STAMP).exists() for place in (folder, next_folder(folder)))
 
 
-def beside(folder: Path) -> Path:
+def next_folder(folder: Path) -> Path:
     """Where a copy is made that is to take a folder's place."""
     return folder.with_name(folder.name + _NEXT)
 
@@ -152,7 +152,7 @@ def waiting(folder: Path) -> StateHeader | None:
     RunProblem
         When that cannot be told.
     """
-    copy = beside(folder)
+    copy = next_folder(folder)
     stamp = StateHeader.of(copy)
     if stamp is None or not stamp.came_from:
         return stamp

@@ -16,7 +16,7 @@ import pytest
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
-from arroyo_nb.spark.lower import told_columns
+from arroyo_nb.spark.lower import changelog_columns
 from arroyo_nb.tape import END_OF_TIME_US
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -69,7 +69,7 @@ def write_tables(folder: Path, tables: Iterable[pa.Table]) -> None:
 
 
 def stored(source: nodes.Source) -> str:
-    told = "".join(f", {quoted(name)} bigint" for name in told_columns(source))
+    told = "".join(f", {quoted(name)} bigint" for name in changelog_columns(source))
     return f"{spark_schema(source.schema)}, {quoted(TIMESTAMP)} timestamp{told}"
 
 

@@ -11,7 +11,7 @@ from microbatches import run_to_end, write_tables
 
 from arroyo_nb.changelog.state_tables import Layout, State
 from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
-from arroyo_nb.spark.stateful import updated
+from arroyo_nb.spark.stateful import operator_changes
 
 NUMBERS = pa.schema({"n": pa.int64()})
 
@@ -44,7 +44,9 @@ def test_is_the_logged_one_and_the_same_when_a_batch_is_run_again(engine, tmp_pa
     def work():
         spark = engine.session
         reader = spark.readStream.schema("n bigint").option("maxFilesPerTrigger", 1)
-        frame = updated(reader.parquet(str(folder)), clock(), StateConfig(buckets=1))
+        frame = operator_changes(
+            reader.parquet(str(folder)), clock(), StateConfig(buckets=1)
+        )
         with query_settings(spark, IN_ROCKSDB):
             outcome = run_to_end(frame, state)
         return {batch: row["now"] for batch, row in outcome.rows}

@@ -6,7 +6,7 @@ import pytest
 
 from arroyo_nb.cli import main
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.jobs.resume import judged, kept
+from arroyo_nb.jobs.resume import judged, spec_of_plan
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_changes import JobVersion
 from arroyo_nb.jobs.spec_file import read
@@ -44,7 +44,7 @@ def folder(tmp_path, monkeypatch):
         state,
         identity=plan_identity(plan),
         name="busy",
-        spec=StateSpec(kept(plan, RunOptions())),
+        spec=StateSpec(spec_of_plan(plan, RunOptions())),
     ).release()
     return tmp_path
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from arroyo_nb.changelog.measures import AggregateCall, Kernel
-from arroyo_nb.changelog.multisets import Bags, Extreme, extremes, placed
+from arroyo_nb.changelog.multisets import Bags, Extreme, extremes, values_at_places
 from arroyo_nb.functions.aggregates.row import AggregateFunction
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.lazy_imports import np, pa
@@ -26,7 +26,7 @@ def _of_bits(type_: Type) -> Type | None:
 
 def _extreme(bags: Bags, call: AggregateCall, *, which: Extreme) -> pa.Array:
     places = extremes(bags.slot, bags.column(), which)
-    return placed(bags, bags.slot[places], places).cast(call.type)
+    return values_at_places(bags, bags.slot[places], places).cast(call.type)
 
 
 def _bit_and(bags: Bags, call: AggregateCall) -> pa.Array:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog.exact import Floats
 from arroyo_nb.changelog.measures import AggregateCall, Kernel
-from arroyo_nb.changelog.multisets import Bags, count_values, nth, placed, sizes
+from arroyo_nb.changelog.multisets import (
+    Bags,
+    count_values,
+    nth,
+    sizes,
+    values_at_places,
+)
 from arroyo_nb.functions.aggregates.row import AggregateFunction, numeric
 from arroyo_nb.lazy_imports import np, npt, pa, pc, pt
 from arroyo_nb.schema import BIGINT_UNSIGNED, NULL, ListOf, StructOf, Type
@@ -63,7 +69,7 @@ def _weighted_percentile(bags: Bags, call: AggregateCall) -> pa.Array:
     enough[last] = True
     there = np.flatnonzero(enough)
     slots, first = np.unique(slot[there], return_index=True)
-    return placed(ordered, slots, there[first]).cast(call.type)
+    return values_at_places(ordered, slots, there[first]).cast(call.type)
 
 
 def _between(low: pa.Array, high: pa.Array, share: Floats) -> pa.Array:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from arroyo_nb.jobs.owner import JobProcess, asked_mode
+from arroyo_nb.jobs.owner import JobProcess, requested_mode
 from arroyo_nb.jobs.runner.supervisor import JobState, Tell
 
 _STATES = {
@@ -60,7 +60,7 @@ class JobRecord:
 
     def _write(self) -> None:
         if not self._is_ours:
-            asked_mode(self._folder)  # that of a process before this one
+            requested_mode(self._folder)  # that of a process before this one
         elif (
             noted := JobProcess.of(self._folder)
         ) is None or noted.pid != self._job.pid:

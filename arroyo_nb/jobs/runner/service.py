@@ -10,7 +10,7 @@ from dataclasses import asdict
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
-from arroyo_nb.jobs.owner import asked_mode
+from arroyo_nb.jobs.owner import requested_mode
 from arroyo_nb.jobs.runner.endpoint import JobCollector, served
 from arroyo_nb.jobs.runner.monitor import Monitor
 from arroyo_nb.jobs.runner.record import JobRecord
@@ -121,7 +121,7 @@ def serve(
 
     def stop(number: signal.Signals) -> None:
         heard.append(number)
-        supervisor.stop(number.name, asked_mode(folder) or mode)
+        supervisor.stop(number.name, requested_mode(folder) or mode)
 
     with (
         _asked_to_stop(stop),

@@ -69,7 +69,7 @@ def lookup_joins(root: Node, made: NodeMap[Node]) -> Node:
     return joined
 
 
-def check_found_again(node: LookupJoin) -> None:
+def check_lookup_repeatable(node: LookupJoin) -> None:
     """Check that what is found for an updating row is found again when it is taken
     back.
 

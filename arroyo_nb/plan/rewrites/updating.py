@@ -24,7 +24,7 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     is_updating,
 )
-from arroyo_nb.plan.rewrites.lookups import check_found_again
+from arroyo_nb.plan.rewrites.lookups import check_lookup_repeatable
 from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.verify import expressions
 
@@ -70,7 +70,7 @@ def updating_group_by(root: Node, made: NodeMap[Node]) -> Node:
         if any(map(is_updating, node.inputs)):
             _check_sessions(node)
             if isinstance(node, LookupJoin):
-                check_found_again(node)
+                check_lookup_repeatable(node)
             check_repeatable(node, "over updating rows", "when a row is taken back")
         return node
 

@@ -71,7 +71,7 @@ def create_table(statement: CreateTable) -> ConnectorTable | LookupTable:
         raise _wrapped(statement, options_problems)
     table = _DeclaredTable(
         statement, options, connector, problems, options_problems
-    ).made()
+    ).build()
     if options_problems:
         problems.extend(_wrapped(statement, options_problems).problems)
     problems.raise_all()
@@ -165,7 +165,7 @@ class _DeclaredTable:
         schema = statement.expression.this
         self._entries = schema.expressions if isinstance(schema, exp.Schema) else []
 
-    def made(self) -> ConnectorTable | LookupTable | None:
+    def build(self) -> ConnectorTable | LookupTable | None:
         """The table; None when an error is collected."""
         direction = self._option_problems.attempt(self._direction)
         values = self._values(direction)

@@ -18,7 +18,7 @@ from arroyo_nb.run.sources.reader import (
     not_begun,
 )
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
-from arroyo_nb.spark.lower import told_columns
+from arroyo_nb.spark.lower import changelog_columns
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.conductor import Conductor
 from arroyo_nb.tape.format import chunk_path
@@ -267,5 +267,5 @@ def _chunks(place: SourceOffset | None) -> int:
 
 
 def _stored_columns(source: nodes.Source) -> str:
-    told = "".join(f", {name} bigint" for name in told_columns(source))
+    told = "".join(f", {name} bigint" for name in changelog_columns(source))
     return f"{spark_schema(source.schema)}, {quoted(TIMESTAMP)} timestamp{told}"

@@ -14,10 +14,10 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import registry
 from arroyo_nb.jobs.owner import (
     JobProcess,
-    asked_mode,
     holder,
     job_in,
     refuse_second,
+    requested_mode,
     stop_job,
 )
 from arroyo_nb.jobs.status import status
@@ -29,14 +29,14 @@ import signal, sys
 from dataclasses import replace
 from pathlib import Path
 from arroyo_nb.state.folder import StateFolder
-from arroyo_nb.jobs.owner import JobProcess, asked_mode
+from arroyo_nb.jobs.owner import JobProcess, requested_mode
 path = Path(sys.argv[1])
 folder = StateFolder(path, identity="plan", name="job")
 job = JobProcess("job", "running", port=8080)
 if sys.argv[2] == "told":
     job.write(path)
 def stop(*_):
-    print(asked_mode(path).value, flush=True)
+    print(requested_mode(path).value, flush=True)
     folder.release()
     replace(job, state="stopped").write(path)
     sys.exit()
@@ -108,7 +108,7 @@ def test_a_job_is_stopped_from_elsewhere_and_lets_go(started, folder, spec):
     assert stop_job(folder, mode=StopMode.GRACEFUL).pid == process.pid
     assert process.wait(20) == 0
     assert process.stdout.read() == "graceful\n"
-    assert asked_mode(folder) is None
+    assert requested_mode(folder) is None
     assert holder(folder) is None
     assert status(spec).state == "stopped"
     assert stop_job(folder) is None
@@ -119,7 +119,7 @@ def test_a_job_is_killed_where_no_mode_is_wanted(started, folder, spec):
     process = started()
     assert main(["stop", str(spec), "--mode", "force"]) == 0
     assert process.wait(20) == -signal.SIGKILL
-    assert asked_mode(folder) is None
+    assert requested_mode(folder) is None
     assert main(["stop", str(spec)]) == 1
 
 
@@ -181,7 +181,7 @@ def test_a_job_that_stops_is_not_asked_twice(started, folder, monkeypatch):
         patch.setattr("os.kill", lambda *told: told[1] and heard.append(told))
         with pytest.raises(TimeoutError):
             stop_job(folder, enough)
-        assert (heard, asked_mode(folder)) == ([], None)
+        assert (heard, requested_mode(folder)) == ([], None)
         with pytest.raises(TimeoutError):
             stop_job(folder, enough, StopMode.IMMEDIATE)
     assert heard == [(process.pid, signal.SIGTERM)]
@@ -205,7 +205,7 @@ def test_a_job_that_starts_is_told_and_stopped(started, folder, spec, capsys, be
     assert main(["stop", str(spec), "--mode", "graceful"]) == 0
     assert f"stopped 'job', process {process.pid}" in capsys.readouterr().err
     assert process.wait(20) == -signal.SIGTERM
-    assert asked_mode(folder) is None
+    assert requested_mode(folder) is None
     assert status(spec).state == ("killed" if before else "not run yet")
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from arroyo_nb.jobs.owner import JobProcess, asked_mode
+from arroyo_nb.jobs.owner import JobProcess, requested_mode
 from arroyo_nb.jobs.runner.record import JobRecord
 
 
@@ -30,7 +30,7 @@ def test_the_notes_of_another_process_are_left_alone(tmp_path):
 def test_a_request_of_before_is_not_this_jobs(tmp_path):
     (tmp_path / "stop").write_text("immediate")
     JobRecord("job", tmp_path, Told()).tell("running")
-    assert asked_mode(tmp_path) is None
+    assert requested_mode(tmp_path) is None
 
 
 def test_a_full_disk_ends_no_job(tmp_path, monkeypatch):

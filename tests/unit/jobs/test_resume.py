@@ -8,7 +8,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.durable_files import read_checked, write_checked
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.jobs.resume import judged, kept, prepare
+from arroyo_nb.jobs.resume import judged, prepare, spec_of_plan
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_changes import JobVersion
 from arroyo_nb.jobs.spec_file import read
@@ -48,7 +48,7 @@ def folder(tmp_path):
         tmp_path / "job",
         identity=plan_identity(plan),
         name="job",
-        spec=StateSpec(kept(plan, RunOptions())),
+        spec=StateSpec(spec_of_plan(plan, RunOptions())),
     )
     (run.sink(0) / "batches.json").write_text("{}")
     run.lookups()
@@ -140,4 +140,4 @@ def test_a_script_with_a_secret_in_it_is_not_kept():
     )
     for password, is_kept in (("{{ PASSWORD }}", True), ("s3cret", False)):
         made = plan_script(redis.format(password) + SPEC.sql, Catalog())
-        assert bool(kept(made, RunOptions())) is is_kept
+        assert bool(spec_of_plan(made, RunOptions())) is is_kept

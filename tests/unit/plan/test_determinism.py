@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.plan.determinism import settled_columns
+from arroyo_nb.plan.determinism import deterministic_columns
 from arroyo_nb.plan.planner import plan_script
 
 TABLE = """CREATE TABLE t (k TEXT, n INT, x DOUBLE, d DECIMAL(9, 2),
@@ -44,6 +44,6 @@ WINDOW = "tumble(INTERVAL '1 minute') AS w"
         ),
     ],
 )
-def test_settled_columns(query, settled):
+def test_deterministic_columns(query, settled):
     (sink,) = plan_script(TABLE + query, Catalog()).sinks
-    assert " ".join(settled_columns(sink)) == settled
+    assert " ".join(deterministic_columns(sink)) == settled

@@ -10,7 +10,7 @@ import pytest
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.state import copies
 from arroyo_nb.state.folder import Lock, StateFolder
-from arroyo_nb.state.header import StateHeader, beside, found
+from arroyo_nb.state.header import StateHeader, find_header, next_folder
 from arroyo_nb.state.identity import fingerprint
 from arroyo_nb.state.relocation import relocate
 
@@ -79,7 +79,7 @@ def test_what_is_handed_over_goes_on_there_and_nowhere_else(state, tmp_path):
     copies.hand_over(state, job, "cell", NEW)
     with pytest.raises(RunProblem, match="has state already"):
         copies.hand_over(state, tmp_path / "other", "cell", NEW)
-    assert not beside(job).exists()
+    assert not next_folder(job).exists()
 
 
 def test_state_that_is_there_is_never_written_over(state, tmp_path):
@@ -110,7 +110,7 @@ def test_a_handover_that_is_killed_leaves_one_state(
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
             copies.hand_over(state, job, "cell", NEW)
-    assert found(job) is None
+    assert find_header(job) is None
     assert opened(state)
     copies.hand_over(state, job, "cell", NEW)
     assert opened(job)
@@ -122,7 +122,7 @@ def test_a_handover_that_is_killed_after_its_moment_is_done(
     job, moves = tmp_path / "job" / "run", []
 
     def replace(path, target):
-        if (path.parent, Path(target).parent) == (beside(job), job):
+        if (path.parent, Path(target).parent) == (next_folder(job), job):
             if moves:
                 raise Killed
             moves.append(path)
@@ -136,7 +136,7 @@ def test_a_handover_that_is_killed_after_its_moment_is_done(
     assert moves
     with pytest.raises(RunProblem, match="was handed over"):
         opened(state)
-    assert found(job).spec == "what it was"
+    assert find_header(job).spec == "what it was"
     assert opened(job)
     assert (job / "sources/0-t/1.parquet").exists()
     assert (job / "outputs/0/checkpoint/sources/0/0").exists()
@@ -149,7 +149,7 @@ def test_a_copy_that_fails_is_removed_and_told(state, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "copytree", full)
     with pytest.raises(RunProblem, match=r"cannot be copied: .*No space left"):
         copies.hand_over(state, tmp_path / "job", "cell", NEW)
-    assert not beside(tmp_path / "job").exists()
+    assert not next_folder(tmp_path / "job").exists()
     assert opened(state)
 
 
@@ -287,7 +287,7 @@ def test_the_copy_of_a_fork_that_was_cut_off_is_not_state_later(state, monkeypat
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
             copies.fork(state, "cell", identity="other")
-    assert beside(state).exists()
+    assert next_folder(state).exists()
     assert opened(state)
     shutil.rmtree(state)
     assert not opened(state, "other")
