@@ -130,6 +130,10 @@ def _function_row(row: ScalarFunction) -> tuple[str, ...]:
     return calls, row.doc + also, _example(row.example), NULLS[row.nulls]
 
 
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _example(example: str) -> str:
     call, result = split_example(example)
     return f"`{call}` is `{result}`" if result else f"`{call}`"
@@ -151,7 +155,7 @@ def _aggregates() -> str:
         "All of them run in a query without a window, which updates its result. In a "
         "`tumble`, `hop` or `session` window those run that the table marks.\n\n"
         "The examples are over these rows:\n\n"
-        + _table(tuple(TRIPS[0]), (map(str, trip.values()) for trip in TRIPS))
+        + _table(tuple(TRIPS[0]), (map(_shown, trip.values()) for trip in TRIPS))
         + "\n"
     )
     columns = (

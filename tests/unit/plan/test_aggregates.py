@@ -97,7 +97,7 @@ def test_types(call: str, type_: str) -> None:
     assert str(field) == f"x {type_}"
 
 
-def test_every_aggregate_has_a_name_and_is_completed() -> None:
+def test_completion_offers_every_aggregate() -> None:
     assert set(AGGREGATES) <= set(completion._functions())
     assert set(names()) >= {"mean", "stddev_samp", "var_samp"}
 
