@@ -97,9 +97,7 @@ def promote(
 def attach(path: Path, *, say: Say) -> int:
     """Stop a job, and say what goes on with it in a notebook."""
     job = spec_file.load(path)
-    stopped = transfer.import_state(
-        job, _told_while_waiting(transfer.state_of(job), say)
-    )
+    stopped = transfer.import_state(job, _wait_reporter(transfer.state_of(job), say))
     name = job.spec.name
     who = "was not running" if stopped is None else f"stopped, process {stopped.pid}"
     say(f"'{name}' {who}; its state is in {transfer.state_of(job)}")
@@ -110,14 +108,14 @@ def attach(path: Path, *, say: Say) -> int:
 
 def stop(folder: Path, *, mode: StopMode | None, say: Say) -> int:
     """Stop the job whose run is in a folder, and say what was stopped."""
-    stopped = owner.stop_job(folder, _told_while_waiting(folder, say), mode=mode)
+    stopped = owner.stop_job(folder, _wait_reporter(folder, say), mode=mode)
     if stopped is None:
         raise RunProblem(f"no job runs in '{folder}'")
     say(f"stopped '{stopped.name}', process {stopped.pid}")
     return GOOD
 
 
-def _told_while_waiting(folder: Path, say: Say) -> Callable[[], None]:
+def _wait_reporter(folder: Path, say: Say) -> Callable[[], None]:
     """What is called again and again while a job stops: it says now and then that, and
     for what, it is waited."""
     begun_s = time.monotonic()

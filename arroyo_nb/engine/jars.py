@@ -152,13 +152,15 @@ def _cached(
 ) -> tuple[Path, ...]:
     """The files of the first choice that is there, or can be had."""
     waits = False
-    while (found := _kept(choices, tell)) is None:
+    while (found := _present_files(choices, tell)) is None:
         # One process downloads; the others look again until it is there, and take over
         # if it dies.
         with lock(cache_folder() / f"{jars.name}.lock") as mine:
             if mine:
                 # Another process may have let go since the last look.
-                return _kept(choices, tell) or _downloaded(jars, choices, tell, check)
+                return _present_files(choices, tell) or _downloaded(
+                    jars, choices, tell, check
+                )
         if not waits:
             tell(f"{jars.what}: another process is downloading it")
             waits = True
@@ -195,7 +197,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _kept(choices: list[_Choice], tell: Tell) -> tuple[Path, ...] | None:
+def _present_files(choices: list[_Choice], tell: Tell) -> tuple[Path, ...] | None:
     """The files of the first choice that is there, and ours."""
     for choice in choices:
         if is_own(choice.folder):
@@ -215,7 +217,7 @@ def _downloaded(
         except EngineProblem as problem:
             why = problem.message
         else:
-            return _kept([choice], tell) or ()
+            return _present_files([choice], tell) or ()
     raise EngineProblem(f"cannot get {jars.what}: {why}", hint=_hint(jars))
 
 

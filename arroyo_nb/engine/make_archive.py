@@ -80,7 +80,7 @@ def _there(archive: Archive, start: Start, *, forced: bool, background: bool) ->
     while forced or not archive.exists:
         with lock(archive.lock) as mine:
             if mine:
-                return _made(archive, start, background)
+                return _make(archive, start, background)
         say("another process is making it")
         if background:
             return False
@@ -90,7 +90,7 @@ def _there(archive: Archive, start: Start, *, forced: bool, background: bool) ->
     return True
 
 
-def _made(archive: Archive, start: Start, background: bool) -> bool:
+def _make(archive: Archive, start: Start, background: bool) -> bool:
     """Make it; whether that went well."""
     try:
         _build(archive, start, background)

@@ -98,7 +98,7 @@ def admin_client(
     """
     kind = library("confluent_kafka.admin").AdminClient
     settings = {**BASE, **access.for_librdkafka(), "error_cb": on_error}
-    return _made(kind, settings, access, subject)
+    return _make_client(kind, settings, access, subject)
 
 
 @contextmanager
@@ -118,7 +118,9 @@ def consumer(
     """
     own = {**CONSUMER, **settings, "group.id": group}
     kind = library().Consumer
-    client = _made(kind, {**BASE, **access.for_librdkafka(), **own}, access, subject)
+    client = _make_client(
+        kind, {**BASE, **access.for_librdkafka(), **own}, access, subject
+    )
     try:
         yield client
     finally:
@@ -136,10 +138,10 @@ def producer(access: Access, subject: ErrorSubject, settings: Mapping[str, Any])
         Those of its role; the table's win over them.
     """
     given = {**BASE, **PRODUCER, **settings, **access.for_librdkafka()}
-    return _made(library().Producer, given, access, subject)
+    return _make_client(library().Producer, given, access, subject)
 
 
-def _made(
+def _make_client(
     kind: Callable[..., Any],
     settings: Mapping[str, Any],
     access: Access,

@@ -174,7 +174,7 @@ class Script:
             self.problems.append(_declared_twice(statement))
             return
         self._declared.add(name)
-        made = self.problems.attempt(partial(self._made, statement))
+        made = self.problems.attempt(partial(self._declared_relation, statement))
         if made is None:
             self.broken.add(name)
             return
@@ -183,7 +183,7 @@ class Script:
         self.catalog = self.catalog.define(made)
         self._own[name] = made
 
-    def _made(self, statement: CreateTable | CreateView) -> Relation:
+    def _declared_relation(self, statement: CreateTable | CreateView) -> Relation:
         text = self.text[statement.span.start : statement.span.end]
         if isinstance(statement, CreateTable):
             return replace(create_table(statement), definition=Definition(text))

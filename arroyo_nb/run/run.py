@@ -250,14 +250,14 @@ class Run(BackgroundTask):
         RunProblem
             When the output's rows went to its sink and none were kept.
         """
-        preview = self._kept(output)
+        preview = self._kept_preview(output)
         _warn_of_missing(preview)
         return preview.table()
 
     def changelog(self, output: int = 0) -> pa.Table:
         """The changes of an output, oldest first: op, batch, before, after. A warning
         says how many are missing above the run's budget."""
-        preview = self._kept(output)
+        preview = self._kept_preview(output)
         _warn_of_missing(preview)
         return preview.changelog()
 
@@ -274,7 +274,7 @@ class Run(BackgroundTask):
             for batch in run.batches():
                 print(batch.num_rows)
         """
-        preview = self._kept(output)
+        preview = self._kept_preview(output)
         _warn_of_missing(preview)
         return preview.batches()
 
@@ -351,7 +351,7 @@ class Run(BackgroundTask):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The result rows of the first output, by the Arrow PyCapsule interface; of an
         output that only appends they are streamed."""
-        preview = self._kept(0)
+        preview = self._kept_preview(0)
         _warn_of_missing(preview)
         sorts = preview.is_updating or preview.order
         rows = preview.table() if sorts else preview.batches()
@@ -374,7 +374,7 @@ class Run(BackgroundTask):
         RunProblem
             When the output's rows go to its sink and none are kept.
         """
-        self._kept(output).call(callback)
+        self._kept_preview(output).call(callback)
         return self
 
     def on_progress(self, callback: Callable[[Snapshot], object]) -> Run:
@@ -504,7 +504,7 @@ class Run(BackgroundTask):
         table = self.outputs[output].sink.table
         return f"the run '{self.name}'" if table is None else f"'{table.name}'"
 
-    def _kept(self, output: int) -> Preview:
+    def _kept_preview(self, output: int) -> Preview:
         self._raise_once()
         preview = self.outputs[output].preview
         if preview is None:

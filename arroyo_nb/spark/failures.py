@@ -418,7 +418,7 @@ def _by_class(text: str, whole: str) -> SparkProblem | None:
     for found in _classes(text):
         for rule in _RULES:
             if re.fullmatch(rule.error_class, found[1]):
-                return _told(rule, found, text, whole)
+                return _problem_of_rule(rule, found, text, whole)
         if not _WRAPPERS.fullmatch(found[1]):
             return None
     return None
@@ -467,7 +467,7 @@ def _of_system(said: str, whole: str) -> SparkProblem:
     return SparkProblem(said, hint=RAISE, error_class=None, detail=whole)
 
 
-def _told(
+def _problem_of_rule(
     rule: _FailureRule, found: re.Match[str], text: str, whole: str
 ) -> SparkProblem:
     words = re.compile(rule.pattern).search(text, found.end()) if rule.pattern else None

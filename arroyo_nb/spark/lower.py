@@ -200,7 +200,7 @@ def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
         return frame.withWatermark(TIMESTAMP, delay).filter(f"{time} < {END_OF_TIME}")
     # Spark follows one column: _timestamp is marked as if it were that column, so
     # that windows over it close by the newest value of the expression.
-    follows = _at_end_kept(node.expression, _WATERMARK)
+    follows = _with_end_of_time(node.expression, _WATERMARK)
     frame = frame.selectExpr(*columns, time, follows)
     frame = frame.withWatermark(_WATERMARK, "0 seconds")
     # True for all rows but the last. It reads the watermark's column, or Spark would
@@ -219,7 +219,7 @@ def _event_time(expression: exp.Expr) -> str:
     return f"IF({time} = {END_OF_TIME}, {time}, {usable}) AS {time}"
 
 
-def _at_end_kept(expression: exp.Expr, name: str) -> str:
+def _with_end_of_time(expression: exp.Expr, name: str) -> str:
     """A time of the row that leaves the end of the stream where it is."""
     time = quoted(TIMESTAMP)
     value = spark_sql(expression, row_time=time)

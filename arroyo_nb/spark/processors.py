@@ -41,7 +41,7 @@ class Bucket(StatefulProcessor):  # type: ignore[misc]
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _kept(self) -> State | None:
+    def _saved_state(self) -> State | None:
         """What the bucket has kept, if it has."""
         found = self._state.get()
         layout = self._packed.value.layout
@@ -59,7 +59,7 @@ class Step(Bucket):
         """Take the rows of a bucket of one micro-batch."""
         from arroyo_nb.spark.stateful_operators import NOW, advance, to_bytes
 
-        operator, kept, rows = self._packed.value, self._kept(), list(rows)
+        operator, kept, rows = self._packed.value, self._saved_state(), list(rows)
         # A beat has no part.
         blobs = [bytes(row.part) for row in rows if row.part is not None]
         # A beat for a bucket that never had rows.
@@ -98,7 +98,7 @@ class Close(Bucket):
     def _sent(self, parts: Sequence[State], timers: Any) -> Any:
         from arroyo_nb.spark.stateful_operators import END, to_bytes
 
-        operator, kept = self._packed.value, self._kept()
+        operator, kept = self._packed.value, self._saved_state()
         layout = operator.layout
         state = layout.empty() if kept is None else kept
         if parts:

@@ -50,7 +50,7 @@ def set_aside(folder: Path, name: str) -> Path:
     RunProblem
         When a run holds it.
     """
-    with _held(folder, name):
+    with _locked(folder, name):
         with suppress(RunProblem):  # what cannot be told is set aside as it is
             settle(folder)
         shutil.rmtree(next_folder(folder), ignore_errors=True)
@@ -81,7 +81,7 @@ def fork(
     RunProblem
         When a run holds it, or it cannot be copied.
     """
-    with _held(folder, name):
+    with _locked(folder, name):
         settle(folder)
         before = _known(folder)
         with _copied(folder, folder, left_out) as copy:
@@ -90,7 +90,7 @@ def fork(
             replace(before, query=query, at=at, spec="", came_from="").write(copy)
             os.sync()
         aside = _renamed(folder)
-    with _held(folder, name):
+    with _locked(folder, name):
         settle(folder)
     return aside
 
@@ -122,7 +122,7 @@ def put_back(aside: Path, folder: Path, name: str) -> None:
     RunProblem
         When a run holds the folder.
     """
-    with _held(folder, name):
+    with _locked(folder, name):
         refused = folder.with_name(f"{folder.name}.refused")
         folder.rename(refused)
         aside.rename(folder)
@@ -147,7 +147,7 @@ def hand_over(old: Path, new: Path, name: str, stamp: StateHeader) -> None:
         When a run holds one of them, the new one has state, or it cannot be copied;
         then all is as it was.
     """
-    with _held(old, name), _held(new, name):
+    with _locked(old, name), _locked(new, name):
         settle(new)
         before = _known(old)
         if before.moved_to == str(new) and StateHeader.of(new) is not None:
@@ -177,7 +177,7 @@ def _known(folder: Path) -> StateHeader:
 
 
 @contextmanager
-def _held(folder: Path, name: str) -> Iterator[None]:
+def _locked(folder: Path, name: str) -> Iterator[None]:
     # It is missing where its copy still waits beside it.
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

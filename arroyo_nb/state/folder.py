@@ -180,23 +180,23 @@ class StateFolder:
     def source(self, table: str) -> Path:
         """Where the chunks of a source are released, or the beginning of a topic is
         noted."""
-        return self._made("sources", table)
+        return self._make_folder("sources", table)
 
     def heartbeat(self) -> Path:
         """Where the beats for idle state go."""
-        return self._made("sources", HEARTBEAT)
+        return self._make_folder("sources", HEARTBEAT)
 
     def lookups(self) -> Path:
         """What was read of lookup tables."""
-        return self._made("lookups")
+        return self._make_folder("lookups")
 
     def checkpoint(self, output: int) -> Path:
         """Spark's checkpoint of an output."""
-        return self._made(OUTPUTS, str(output), "checkpoint")
+        return self._make_folder(OUTPUTS, str(output), "checkpoint")
 
     def sink(self, output: int) -> Path:
         """What an output's writer keeps."""
-        return self._made(OUTPUTS, str(output), "sink")
+        return self._make_folder(OUTPUTS, str(output), "sink")
 
     def rows(self, output: int) -> Path:
         """What an output produced, where that is kept."""
@@ -293,7 +293,7 @@ class StateFolder:
         """Let another run have it; harmless twice."""
         self._lock.release()
 
-    def _made(self, *parts: str) -> Path:
+    def _make_folder(self, *parts: str) -> Path:
         folder = self.path.joinpath(*parts)
         with state_disk(folder):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)

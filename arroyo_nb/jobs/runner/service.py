@@ -97,7 +97,7 @@ def serve(
     """
     where = ""
 
-    def begin_told() -> Run:
+    def begin_at_resume_point() -> Run:
         nonlocal where
         where = resume_point(folder)  # before a batch of this run has moved it
         return begin()
@@ -109,7 +109,7 @@ def serve(
 
     record = JobRecord(name, folder, log.tell)
     supervisor = Supervisor(
-        begin_told,
+        begin_at_resume_point,
         lambda error: not error.lasting,
         tell_run,
         restarts,

@@ -188,7 +188,7 @@ class LocalBroker:
                 return
             except BaseException as error:
                 self.close()
-                if not left or not _is_taken(error):
+                if not left or not _is_port_taken(error):
                     raise
 
     def _launch(self, place: BrokerPlace, parts: Kit, check: Check) -> None:
@@ -246,5 +246,5 @@ class _Builder:
         self._process = start_builder("arroyo_nb.kafka.local.archive")
 
 
-def _is_taken(error: BaseException) -> bool:
+def _is_port_taken(error: BaseException) -> bool:
     return isinstance(error, EngineProblem) and "already in use" in (error.hint or "")

@@ -72,7 +72,7 @@ def explain(plan: Plan) -> str:
         before = stage.sinks
     if plan.sinks:
         parts.append(_section("Spark", _forest(plan.sinks, _with_spark)))
-    notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_kept(plan)]
+    notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_lookup_notes(plan)]
     notes += differences(node for sink in plan.sinks for node in walk(sink))
     notes += filter(None, map(real_time_note, plan.sinks))
     if notes:
@@ -160,7 +160,7 @@ def _forgotten(plan: Plan) -> list[str]:
     ]
 
 
-def _kept(plan: Plan) -> Iterable[str]:
+def _lookup_notes(plan: Plan) -> Iterable[str]:
     nodes = (node for sink in plan.sinks for node in walk(sink))
     found = (keeping(node.table) for node in nodes if isinstance(node, LookupJoin))
     return dict.fromkeys(found)

@@ -86,11 +86,11 @@ def binary(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
         return _bitwise(kind, left, right)
     if kind in COMPARISONS or kind in NULL_SAFE:
         left, right = alike((left, right), f"comparison operation {SYMBOLS[kind]}")
-        return _made(kind, left, right, BOOLEAN, never_null=kind in NULL_SAFE)
+        return _typed_operator(kind, left, right, BOOLEAN, never_null=kind in NULL_SAFE)
     if kind in (exp.And, exp.Or):
         word = SYMBOLS[kind]
-        return _made(kind, boolean(left, word), boolean(right, word), BOOLEAN)
-    return _made(
+        return _typed_operator(kind, boolean(left, word), boolean(right, word), BOOLEAN)
+    return _typed_operator(
         kind,
         as_text(left, SYMBOLS[kind]),
         as_text(right, SYMBOLS[kind]),
@@ -184,7 +184,7 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
         return _folded(kind, left, right)
     temporal = _temporal(kind, *pair)
     if temporal is not None:
-        return _made(kind, left, right, temporal)
+        return _typed_operator(kind, left, right, temporal)
     if not all(is_number(t) or t == NULL for t in pair) or pair == (NULL, NULL):
         raise CatalogProblem(
             f"Cannot coerce arithmetic expression {pair[0]} {SYMBOLS[kind]} {pair[1]} "
@@ -195,7 +195,7 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
     assert common is not None
     if isinstance(common, Decimal):
         return _decimal(kind, left, right)
-    return _made(kind, cast(left, common), cast(right, common), common)
+    return _typed_operator(kind, cast(left, common), cast(right, common), common)
 
 
 def _days_hint(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> str | None:
@@ -262,7 +262,7 @@ def _decimal(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
         case _:
             result = (whole + scale + 1, scale)
     type_ = Decimal(min(38, result[0]), min(38, result[1]))
-    return _made(kind, cast(left, one), cast(right, other), type_)
+    return _typed_operator(kind, cast(left, one), cast(right, other), type_)
 
 
 def _as_decimal(operand: exp.Expr) -> Decimal:
@@ -287,10 +287,10 @@ def _bitwise(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
             f"Cannot infer common type for bitwise operation {pair[0]} {SYMBOLS[kind]} "
             f"{pair[1]}"
         )
-    return _made(kind, cast(left, common), cast(right, common), common)
+    return _typed_operator(kind, cast(left, common), cast(right, common), common)
 
 
-def _made(
+def _typed_operator(
     kind: type[exp.Expr],
     left: exp.Expr,
     right: exp.Expr,

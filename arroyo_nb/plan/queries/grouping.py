@@ -195,9 +195,9 @@ def _over(
         # Whole keys before columns: after GROUP BY a + 1 there is no `a` any more.
         for key in keys:
             if node == key.expression:
-                return _placed(column(key.field), node)
+                return _with_span(column(key.field), node)
         if node in measures:
-            return _placed(column(measures[node].field), node)
+            return _with_span(column(measures[node].field), node)
         if isinstance(node, exp.Column):
             raise _ungrouped(node)
         return None
@@ -205,7 +205,7 @@ def _over(
     return replaced(expression, swap)
 
 
-def _placed(made: exp.Expr, node: exp.Expr) -> exp.Expr:
+def _with_span(made: exp.Expr, node: exp.Expr) -> exp.Expr:
     made.meta["span"] = place_of(node)
     return made
 

@@ -120,7 +120,7 @@ def _into(node: Node, parts: Sequence[exp.Expr], way: _Way) -> _Move:
         case [*between, Filter(predicate=predicate)]:
             # What it says may find its place once the join is an inner one.
             inner = [*conjuncts(predicate), *inner]
-    move = _placed(join, inner, way.below)
+    move = _pushed_into(join, inner, way.below)
     if not move.moved or (join in way.accepted and not move.of_other_kind):
         return stay
     made = move.node
@@ -151,7 +151,7 @@ def _below(part: exp.Expr, made_of: Mapping[str, exp.Expr]) -> exp.Expr:
     )
 
 
-def _placed(join: Join, parts: Sequence[exp.Expr], way: _Way) -> _Move:
+def _pushed_into(join: Join, parts: Sequence[exp.Expr], way: _Way) -> _Move:
     """The join with what can be said below it, and the rest above."""
     how = _how(join, parts)
     if how == "inner" and join.condition is not None:
