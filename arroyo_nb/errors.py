@@ -24,8 +24,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from arroyo_nb.python_worker_errors import Raised, worker_note
 from arroyo_nb.source import ScriptText, Span
-from arroyo_nb.worker_errors import Raised, worker_note
 
 
 class ArroyoError(Exception):

@@ -323,7 +323,7 @@ class Session(TopicTasks):
 
             session.head("flights", 5).to_pandas()
         """
-        from arroyo_nb.run.head import head
+        from arroyo_nb.run.table_head import head
 
         return head(self.engine, self.catalog.get(table), rows)
 

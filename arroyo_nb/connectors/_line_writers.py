@@ -59,7 +59,7 @@ class Lines:
         return batch.select(self.encoded()).toArrow().column(0)
 
     def _change_texts(self, batch: DataFrame) -> pa.ChunkedArray:
-        from arroyo_nb.changelog.debezium import documents
+        from arroyo_nb.changelog.debezium_changes import documents
 
         format_ = change_format(self._format.name)
         image = f"{format_.image(self._schema, self._options)} AS {IMAGE}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.functions.chrono import java_pattern
+from arroyo_nb.functions.chrono_formats import java_pattern
 from arroyo_nb.schema import TIMESTAMP, quoted, quoted_text
 from arroyo_nb.with_options import OptionValue
 

@@ -6,6 +6,6 @@ thread that makes all Spark calls.
 
 from arroyo_nb.engine.engine import Engine, Event
 from arroyo_nb.engine.errors import EngineProblem
-from arroyo_nb.engine.worker import Worker
+from arroyo_nb.engine.worker_thread import Worker
 
 __all__ = ["Engine", "EngineProblem", "Event", "Worker"]

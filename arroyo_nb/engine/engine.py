@@ -33,7 +33,7 @@ from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.jars import Check, JarSet, Tell, go_on, resolve, say_nothing
 from arroyo_nb.engine.java import Java, find_java
 from arroyo_nb.engine.launch import Jvm
-from arroyo_nb.engine.worker import Worker
+from arroyo_nb.engine.worker_thread import Worker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from arroyo_nb.engine.config import LOCAL_FILES_CLASS, LOCAL_FILES_KEY, sql_sett
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.jars import JarSet
 from arroyo_nb.engine.paths import SEARCHED, is_searched
-from arroyo_nb.worker_errors import mark_workers
+from arroyo_nb.python_worker_errors import mark_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine import wrapping_arithmetic as wrapping
 from arroyo_nb.engine.launch import Jvm
-from arroyo_nb.worker_errors import mark_workers
+from arroyo_nb.python_worker_errors import mark_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -306,8 +306,8 @@ class ChangeFormat(Format, Protocol):
         Parameters
         ----------
         changes
-            As :func:`arroyo_nb.changelog.debezium.documents` gives them; a row has its
-            image as :data:`IMAGE`.
+            As :func:`arroyo_nb.changelog.debezium_changes.documents` gives them; a row
+            has its image as :data:`IMAGE`.
         """
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions.casts import cast
-from arroyo_nb.functions.chrono import java_pattern
+from arroyo_nb.functions.chrono_formats import java_pattern
 from arroyo_nb.functions.literals import check_text, is_date
 from arroyo_nb.functions.signature import (
     Argument,

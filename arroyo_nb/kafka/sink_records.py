@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
-from arroyo_nb.changelog.debezium import AFTER, BEFORE, OP, documents
+from arroyo_nb.changelog.debezium_changes import AFTER, BEFORE, OP, documents
 from arroyo_nb.formats import IMAGE, change_format, payload_format
 from arroyo_nb.kafka.table_options import KEY_FIELD, TIMESTAMP_FIELD
 from arroyo_nb.schema import TEXT, quoted

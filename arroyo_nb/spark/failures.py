@@ -21,7 +21,7 @@ from arroyo_nb.engine.descriptors import USED_UP, shortage, shortage_message
 from arroyo_nb.errors import RESTORE, ArroyoError, DataProblem, RunProblem, Unreached
 from arroyo_nb.file_errors import RAISE
 from arroyo_nb.kafka.errors import ErrorSubject, named_problem
-from arroyo_nb.worker_errors import raised_by_worker
+from arroyo_nb.python_worker_errors import raised_by_worker
 
 if TYPE_CHECKING:
     from pyspark.errors.exceptions.captured import CapturedException

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot, WindowState
-from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.formatting import clock, count, duration
 
 Rule: TypeAlias = Callable[[Snapshot], str | None]

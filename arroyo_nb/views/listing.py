@@ -11,7 +11,7 @@ from arroyo_nb.catalog import Catalog, Relation, View
 from arroyo_nb.plan import show_statements as answers
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.schema import Schema
-from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.formatting import (
     NAME_CHARS,
     column,

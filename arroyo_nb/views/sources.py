@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from arroyo_nb.run.observe.snapshot import PartitionProgress, SourceProgress
-from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.formatting import NAME_CHARS, clock, count, duration, escaped
 
 MOST_SOURCES, MOST_BAD, BAD_CHARS = 12, 5, 200

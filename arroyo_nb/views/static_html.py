@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from arroyo_nb.run.observe.snapshot import Snapshot
-from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.caption import lesson
 from arroyo_nb.views.formatting import NAME_CHARS, count, escaped, instant, lines, plain
 from arroyo_nb.views.inert import SOFT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arroyo_nb.run.observe.snapshot import RunState, Snapshot
-from arroyo_nb.views.axis import END_OF_TIME
+from arroyo_nb.views.axis_ticks import END_OF_TIME
 from arroyo_nb.views.formatting import clock, count
 from arroyo_nb.views.truncation_notes import dropped_rows, late_count
 

@@ -23,7 +23,7 @@ from microbatches import EPOCH, batch_reader, micros, reader, run_to_end, write_
 
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import BIGINT, TEXT, Field
-from arroyo_nb.spark.late_rows import late_rows
+from arroyo_nb.spark.late_row_query import late_rows
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.spark.observe import PANES, pane, read_observed
 

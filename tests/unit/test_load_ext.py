@@ -33,7 +33,7 @@ shell = InteractiveShell.instance()
 # The engine's thread imports pyspark a moment later: it is held until all is measured.
 LOAD = """
 import threading
-from arroyo_nb.engine import worker
+from arroyo_nb.engine import worker_thread as worker
 go, loop = threading.Event(), worker.Worker._loop
 worker.Worker._loop = lambda self: go.wait() and loop(self)
 """

@@ -95,7 +95,7 @@ class DocumentDecoder:
         import numpy as np
         import pyarrow as pa
 
-        from arroyo_nb.changelog.debezium import unrolled
+        from arroyo_nb.changelog.debezium_changes import unrolled
 
         found = self._lines.decode(_without_tombstones(block), origin, first_line)
         changes = unrolled(found.rows)
@@ -115,7 +115,7 @@ class DocumentPayloads:
 
     def decode(self, payloads: pa.Array) -> DecodedPayloads:
         """Read a batch of documents; one that is ``null`` says nothing."""
-        from arroyo_nb.changelog.debezium import unrolled
+        from arroyo_nb.changelog.debezium_changes import unrolled
         from arroyo_nb.changelog.keys import whole
 
         found = self._documents.decode(payloads)

@@ -17,7 +17,7 @@ from arroyo_nb.engine import make_archive as making
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.jars import go_on, say_nothing
 from arroyo_nb.engine.java import find_java
-from arroyo_nb.kafka.local.broker_process import BrokerPlace, Kit, kit
+from arroyo_nb.kafka.local.process import BrokerPlace, Kit, kit
 from arroyo_nb.kafka.local.settings import free_ports
 
 

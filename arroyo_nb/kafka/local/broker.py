@@ -27,7 +27,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.cluster import PATIENT_S, Cluster
 from arroyo_nb.kafka.config import Access
 from arroyo_nb.kafka.errors import ErrorSubject
-from arroyo_nb.kafka.local.broker_process import BrokerPlace, Kit, kit
+from arroyo_nb.kafka.local.process import BrokerPlace, Kit, kit
 from arroyo_nb.kafka.local.settings import free_ports
 
 STOP_S = 10.0

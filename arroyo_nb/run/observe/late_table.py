@@ -18,8 +18,8 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.trace import TracedBatch
 from arroyo_nb.schema import EPOCH
-from arroyo_nb.spark.late_rows import END, LATE_BY, MISSED, START
-from arroyo_nb.spark.late_rows import late_rows as late_frame
+from arroyo_nb.spark.late_row_query import END, LATE_BY, MISSED, START
+from arroyo_nb.spark.late_row_query import late_rows as late_frame
 
 if TYPE_CHECKING:
     import pyarrow as pa

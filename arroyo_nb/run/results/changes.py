@@ -2,7 +2,7 @@
 they leave.
 
 Changes of one micro-batch that speak of one row are one change, as in Arroyo's preview
-and in debezium's envelope (:mod:`arroyo_nb.changelog.debezium`).
+and in debezium's envelope (:mod:`arroyo_nb.changelog.debezium_changes`).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class ChangesPreview(Preview):
     def take(self, changes: pa.Table, batch_id: int) -> int:
         """Take the changes of one micro-batch; a replayed one takes the place of its
         first try."""
-        from arroyo_nb.changelog.debezium import newest_documents
+        from arroyo_nb.changelog.debezium_changes import newest_documents
         from arroyo_nb.changelog.zset import weights
 
         schema = arrow_schema(self.schema)
@@ -257,7 +257,7 @@ class ChangesPreview(Preview):
         return ((frame.batch_id, self._documents(frame.rows)) for frame in frames)
 
     def _documents(self, changes: pa.Table) -> pa.Table:
-        from arroyo_nb.changelog.debezium import newest_documents
+        from arroyo_nb.changelog.debezium_changes import newest_documents
 
         schema = arrow_schema(self.schema)
         documents, _ = newest_documents(changes, MOST_COPIES)

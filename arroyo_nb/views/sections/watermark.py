@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from arroyo_nb.run.observe.snapshot import MarkPoint, Snapshot
-from arroyo_nb.views.axis import END_OF_TIME, Axis
-from arroyo_nb.views.event_time import CHAR, WIDTH, svg
+from arroyo_nb.views.axis_ticks import END_OF_TIME, Axis
+from arroyo_nb.views.event_time_axis import CHAR, WIDTH, svg
 from arroyo_nb.views.formatting import clock, duration
 from arroyo_nb.views.inert import image
 from arroyo_nb.views.sections import ViewBase

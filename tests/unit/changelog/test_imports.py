@@ -11,7 +11,8 @@ import sys
 SCRIPT = """
 import sys
 import pyarrow as pa
-from arroyo_nb.changelog import aggregate, debezium, join, latest, rank
+from arroyo_nb.changelog import (aggregate, join, latest, rank)
+from arroyo_nb.changelog import debezium_changes as debezium
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.functions import aggregates
 schema = pa.schema({"k": pa.string(), "v": pa.float64()})

@@ -9,7 +9,7 @@ from bound import call
 
 from arroyo_nb.errors import CatalogProblem, Unsupported
 from arroyo_nb.functions import Argument, SignatureProblem, names, scalar
-from arroyo_nb.functions.chrono import java_pattern
+from arroyo_nb.functions.chrono_formats import java_pattern
 from arroyo_nb.functions.examples import split_example
 from arroyo_nb.functions.regex import java_replacement
 from arroyo_nb.functions.types import common_type

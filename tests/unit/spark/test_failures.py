@@ -9,8 +9,8 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from arroyo_nb.codecs.bad_records import DROP_HINT
 from arroyo_nb.errors import DataProblem, PlanProblem, RunProblem, Unreached
+from arroyo_nb.python_worker_errors import MARK, VARIABLE
 from arroyo_nb.spark.failures import FULL, run_problem
-from arroyo_nb.worker_errors import MARK, VARIABLE
 
 STREAM = (
     "[STREAM_FAILED] Query [id = 7, runId = 8] terminated with exception: {0}\n"

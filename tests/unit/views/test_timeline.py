@@ -20,8 +20,8 @@ from arroyo_nb.run.observe.snapshot import (
     WindowBar,
     WindowState,
 )
-from arroyo_nb.views.axis import STEPS, Axis
-from arroyo_nb.views.event_time import CHAR, WIDTH
+from arroyo_nb.views.axis_ticks import STEPS, Axis
+from arroyo_nb.views.event_time_axis import CHAR, WIDTH
 from arroyo_nb.views.formatting import DAY
 from arroyo_nb.views.panel import frame
 from arroyo_nb.views.sections.watermark import strip

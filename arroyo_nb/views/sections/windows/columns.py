@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar, WindowState
 from arroyo_nb.schema import MICROSECOND
-from arroyo_nb.views.axis import ORIGIN, Axis
-from arroyo_nb.views.event_time import (
+from arroyo_nb.views.axis_ticks import ORIGIN, Axis
+from arroyo_nb.views.event_time_axis import (
     CHAR,
     MARGIN,
     TOP,

@@ -12,7 +12,7 @@ from histories import histories, plain, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arroyo_nb.changelog.debezium import documents, unrolled
+from arroyo_nb.changelog.debezium_changes import documents, unrolled
 from arroyo_nb.changelog.zset import fold
 from arroyo_nb.errors import RunProblem
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arroyo_nb.engine.errors import EngineProblem
-from arroyo_nb.engine.worker import Worker
+from arroyo_nb.engine.worker_thread import Worker
 
 DEADLINE_S = 5
 BUSY_S = 60

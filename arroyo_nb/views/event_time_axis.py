@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from arroyo_nb.run.observe.snapshot import Snapshot, WindowBar
-from arroyo_nb.views.axis import END_OF_TIME, Axis
+from arroyo_nb.views.axis_ticks import END_OF_TIME, Axis
 from arroyo_nb.views.formatting import clock, count, duration, escaped, interval
 
 WIDTH = 880
