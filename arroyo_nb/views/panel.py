@@ -21,7 +21,7 @@ from arroyo_nb.views.formatting import (
     pace,
 )
 from arroyo_nb.views.rows import fitted
-from arroyo_nb.views.sections import View, sides, views, views_of
+from arroyo_nb.views.sections import PanelView, sides, views, views_of
 from arroyo_nb.views.sources import listed
 from arroyo_nb.views.summary import glyph, state_word, told
 from arroyo_nb.views.truncation_notes import (
@@ -101,7 +101,7 @@ def body(
         rows //= 2
 
 
-def _tabs(shown: tuple[View, ...], snapshot: Snapshot) -> str:
+def _tabs(shown: tuple[PanelView, ...], snapshot: Snapshot) -> str:
     """The two sides of an updating result; the page says which one it wants."""
     if not snapshot.updating or len(shown) != 1 or not shown[0].is_side:
         return ""

@@ -18,7 +18,7 @@ ALL = "all"
 """What ``--view`` calls all of them, one below the other."""
 
 
-class View(Protocol):
+class PanelView(Protocol):
     """A section of the panel."""
 
     name: str
@@ -63,7 +63,7 @@ class View(Protocol):
         """
 
 
-class ViewBase:
+class PanelViewBase:
     """A view that is shown where it is asked for."""
 
     is_side = False
@@ -80,11 +80,11 @@ class ViewBase:
         return self.suits(snapshot)
 
 
-VIEWS: Registry[View] = Registry("view", (__name__,), "VIEW")
+VIEWS: Registry[PanelView] = Registry("view", (__name__,), "VIEW")
 
 
 @cache
-def views() -> tuple[View, ...]:
+def views() -> tuple[PanelView, ...]:
     """All views, from top to bottom."""
     return tuple(sorted(map(VIEWS.get, VIEWS.names), key=lambda view: view.place))
 
@@ -101,7 +101,7 @@ def sides() -> tuple[str, ...]:
 
 def views_of(
     name: str | None, snapshot: Snapshot, *, static: bool = False
-) -> tuple[View, ...]:
+) -> tuple[PanelView, ...]:
     """The views that a name stands for; None: those that suit the run."""
     if name == ALL:
         return views()

@@ -21,7 +21,7 @@ from arroyo_nb.views.rows import (
     sideways,
     value,
 )
-from arroyo_nb.views.sections import ViewBase
+from arroyo_nb.views.sections import PanelViewBase
 from arroyo_nb.views.truncation_notes import CUT_CHARS, MOST_COLUMNS, changes_left_out
 
 Pair: TypeAlias = "tuple[str | None, str | None]"
@@ -36,7 +36,7 @@ LEGEND = (
 )
 
 
-class ChangelogView(ViewBase):
+class ChangelogView(PanelViewBase):
     """The newest changes."""
 
     name = "changelog"

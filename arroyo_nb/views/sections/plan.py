@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.formatting import lines
-from arroyo_nb.views.sections import ViewBase
+from arroyo_nb.views.sections import PanelViewBase
 
 PLAN_CHARS = 40_000
 
 
-class PlanView(ViewBase):
+class PlanView(PanelViewBase):
     """The text of the plan."""
 
     name = "plan"

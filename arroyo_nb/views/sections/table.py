@@ -18,11 +18,11 @@ from arroyo_nb.views.rows import (
     sideways,
     value,
 )
-from arroyo_nb.views.sections import ViewBase
+from arroyo_nb.views.sections import PanelViewBase
 from arroyo_nb.views.truncation_notes import CUT_CHARS, MOST_COLUMNS, rows_left_out
 
 
-class TableView(ViewBase):
+class TableView(PanelViewBase):
     """The newest rows."""
 
     name = "table"

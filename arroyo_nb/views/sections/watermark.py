@@ -14,7 +14,7 @@ from arroyo_nb.views.axis_ticks import END_OF_TIME, Axis
 from arroyo_nb.views.event_time_axis import CHAR, WIDTH, svg
 from arroyo_nb.views.formatting import clock, duration
 from arroyo_nb.views.inert import image
-from arroyo_nb.views.sections import ViewBase
+from arroyo_nb.views.sections import PanelViewBase
 
 LEFT = 92
 BESIDE = 152
@@ -24,7 +24,7 @@ MOST_POINTS = 240
 """A longer history is thinned; the last point always stays."""
 
 
-class WatermarkView(ViewBase):
+class WatermarkView(PanelViewBase):
     """The watermark against the newest event."""
 
     name = "watermark"

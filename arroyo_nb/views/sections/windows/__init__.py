@@ -5,12 +5,12 @@ from __future__ import annotations
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.views.formatting import escaped
 from arroyo_nb.views.inert import SOFT, image
-from arroyo_nb.views.sections import ViewBase
+from arroyo_nb.views.sections import PanelViewBase
 from arroyo_nb.views.sections.windows.timeline import Timeline, timeline
 from arroyo_nb.views.truncation_notes import windows_left_out
 
 
-class WindowsView(ViewBase):
+class WindowsView(PanelViewBase):
     """The windows, and the watermark between them."""
 
     name = "windows"
