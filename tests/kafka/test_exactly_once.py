@@ -95,7 +95,7 @@ def first(self, batch, sender, tasks):
     rows = SimpleNamespace(
         appended=some(self._rows.appended),
         changed=some(self._rows.changed),
-        envelope=self._rows.envelope,
+        merged=self._rows.merged,
     )
     _SEND(SimpleNamespace(_rows=rows, _watch=self._watch), batch, sender, tasks)
 
