@@ -107,7 +107,10 @@ class SparkWriter:
     ) -> None:
         self._rows = rows
         self._watch = watch
-        self._options = {**PATIENT, **options}
+        # Queries of the same options share a producer of Spark and wait for its rows:
+        # those of a deleted topic would hold up every other sink.
+        own = {"kafka.client.id": f"arroyo-{secrets.token_hex(8)}"}
+        self._options = {**PATIENT, **own, **options}
         self._counter: Any = None
 
     def write(self, batch: DataFrame, batch_id: int) -> int | None:  # noqa: ARG002
@@ -133,9 +136,7 @@ class SparkWriter:
     def stream(self, rows: DataFrame) -> DataStreamWriter:
         """What writes rows, which are only appended, as they come."""
         records = self._rows.appended(rows).select(*_COLUMNS)
-        # Queries of the same options share a producer, and wait for each other's rows.
-        own = {**self._options, "kafka.client.id": f"arroyo-{secrets.token_hex(8)}"}
-        return records.writeStream.format("kafka").options(**own)
+        return records.writeStream.format("kafka").options(**self._options)
 
     def watch(self) -> Watched:
         """Look from now on whether such rows can arrive."""

@@ -6,6 +6,7 @@ import json
 from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import MagicMock, Mock
 
 import pyarrow as pa
 import pytest
@@ -24,6 +25,7 @@ from arroyo_nb.kafka.config import (
 from arroyo_nb.kafka.errors import ErrorSubject, problem
 from arroyo_nb.kafka.sink import (
     SinkManifest,
+    SparkWriter,
     TransactionWriter,
     check_client,
     topic_writer,
@@ -115,6 +117,26 @@ def test_a_topic_that_was_deleted_is_another(tmp_path, found):
         RunProblem, match="the topic 't' of the table 'out' was deleted"
     ):
         topic_writer(spec, reached, found, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "shared"), [({}, False), ({"kafka.client.id": "mine"}, True)]
+)
+def test_sinks_share_a_producer_only_where_the_author_named_it(options, shared):
+    # Spark keeps one for all queries of the same options. Rows of a topic that was
+    # deleted wait in it for ten minutes, and the next sink's rows behind them.
+    ids = set()
+
+    def take(**options):
+        ids.add(options["kafka.client.id"])
+        return Mock()
+
+    for _ in range(2):
+        batch = MagicMock(columns=[])
+        batch.select.return_value.write.format.return_value.options = take
+        rows = Mock(appended=lambda frame: frame)
+        SparkWriter(rows, options, Mock(over=lambda _: nullcontext())).write(batch, 0)
+    assert (len(ids) == 1) is shared
 
 
 def test_settings_of_a_writer_are_translated():
