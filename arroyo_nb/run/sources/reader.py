@@ -179,7 +179,7 @@ class SourceReader(Protocol):
         """How many bad records it dropped before Spark read them."""
 
     def progress(self, reach: SourcePosition) -> SourceProgress | None:
-        """Where a query stands that has come so far; None before it is open."""
+        """Where a query stands that has come so far; None before that is known."""
 
 
 class StreamedReader(SourceReader, Protocol):

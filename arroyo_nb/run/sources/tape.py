@@ -20,7 +20,7 @@ from arroyo_nb.run.sources.reader import (
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_schema
 from arroyo_nb.spark.lower import changelog_columns
 from arroyo_nb.tape import SHOWN_BAD_ROWS
-from arroyo_nb.tape.conductor import Conductor
+from arroyo_nb.tape.conductor import Conductor, Playing
 from arroyo_nb.tape.format import chunk_path
 from arroyo_nb.tape.speed import MAX, Pace
 
@@ -166,12 +166,19 @@ class TapeReader:
 
     def ends_read(self, place: SourceOffset) -> int:
         """How many of the end-of-stream rows have been read."""
-        # A resumed run remembers what it read before its sources have started.
-        if self._conductor is None:
-            return 0
+        chunks = _chunks(place)
+        state = self._state_at(chunks)
         # End-of-stream rows are the last chunks of a tape, one each.
-        state = self._conductor.state
-        return max(0, _chunks(place) - (state.chunks - state.end_chunks))
+        return max(0, chunks - (state.chunks - state.end_chunks)) if state else 0
+
+    def _state_at(self, chunks: int) -> Playing | None:
+        """Where it stands, for a query that has read so many chunks.
+
+        None while it is not known yet: a resumed query stands where it stood at once,
+        and its chunks are looked through one by one as the conductor starts.
+        """
+        state = None if self._conductor is None else self._conductor.state
+        return None if state is None or state.chunks < chunks else state
 
     def pause(self) -> None:
         """Release nothing more until :meth:`resume` or :meth:`step`."""
@@ -236,11 +243,11 @@ class TapeReader:
         return 0 if self._conductor is None else self._conductor.state.dropped_rows
 
     def progress(self, reach: SourcePosition) -> SourceProgress | None:
-        """Where a query stands that has come so far; None before it is open."""
-        if self._conductor is None:
+        """Where a query stands that has come so far; None before that is known."""
+        table, chunks = self.table, _chunks(reach.place)
+        state = self._state_at(chunks)
+        if self._conductor is None or state is None:
             return None
-        table, state = self.table, self._conductor.state
-        chunks = _chunks(reach.place)
         newest = self._conductor.max_event_time(chunks)
         return SourceProgress(
             name=table.name,

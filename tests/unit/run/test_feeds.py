@@ -95,6 +95,26 @@ def source_of(one):
     return one.sources({feed.key: SourcePosition(released(one))})[0]
 
 
+def test_a_resumed_query_counts_ends_once_its_chunks_are_found_again(
+    feeds, claim, eventually
+):
+    first = feeds()
+    first.start(claim)
+    eventually(lambda: source_of(first).ended)
+    first.close()
+    assert first.join(DEADLINE_S)
+    places = {first._feeds[0].key: released(first)}
+    again = feeds()
+    (feed,) = again._feeds
+    feed.open(claim, paused=False, steps=0)
+    counts = [again.ends_read(places)]
+    feed._conductor._on_change = lambda: counts.append(again.ends_read(places))
+    assert again.sources({feed.key: SourcePosition(places[feed.key])}) == ()
+    feed.start()
+    eventually(lambda: source_of(again).ended)
+    assert counts == [0, 0, 0, 2], "after each of its three chunks"
+
+
 @pytest.mark.parametrize(("tick_s", "slices"), [(0.01, 4), (0.02, 2), (1, 1)])
 def test_a_slice_at_a_speed_is_what_a_tick_releases(
     feeds, claim, eventually, tick_s, slices
