@@ -13,7 +13,14 @@ from collections.abc import Iterable, Iterator
 from arroyo_nb.connectors import is_streamed
 from arroyo_nb.errors import RunProblem, raise_all
 from arroyo_nb.formats import payload_format
-from arroyo_nb.plan.nodes import LookupJoin, Node, Sink, Source, Stateful
+from arroyo_nb.plan.nodes import (
+    LookupJoin,
+    Node,
+    Sink,
+    Source,
+    Stateful,
+    WindowJoin,
+)
 from arroyo_nb.plan.nodes import WindowAggregate as Windowed
 from arroyo_nb.plan.tree import walk
 
@@ -90,7 +97,7 @@ def _of_sink(sink: Sink) -> Iterator[str]:
 
 
 def _of_operator(node: Node) -> str | None:
-    if isinstance(node, Stateful | Windowed):
+    if isinstance(node, Stateful | Windowed | WindowJoin):
         return f"{type(node).__name__} keeps state"
     if isinstance(node, LookupJoin):
         return f"'{node.table.name}' is looked up"

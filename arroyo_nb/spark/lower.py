@@ -163,6 +163,8 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
             return lower_updating_rank(node, lowering)
         case nodes.UpdatingJoin():
             return lower_updating_join(node, lowering)
+        case nodes.WindowJoin():
+            return lower_window_join(node, lowering)
         case nodes.LookupJoin():
             return lower_lookup_join(node, lowering)
         case nodes.Sink():
@@ -298,14 +300,15 @@ def lower_window_aggregate(
     groups = frame.groupBy(window, *others, *keys)
     # The window twice: the column that one sees, and the one that has the watermark.
     if not isinstance(node.assign, nodes.SessionWindow):
-        return groups.agg(window.alias(node.window_name), *_measures(node))
+        seen = window.alias(node.window_name, metadata={})
+        return groups.agg(seen, *_measures(node))
     # agg() must be given something; Spark prunes what is not selected.
     rows = groups.agg(*_measures(node) or [F.count(F.lit(1))])
     names = [quoted(field.name) for field in node.schema.fields[1:]]
     if number is not None:
         rows = observed_sessions(rows, number, alone=not keys)
     ended = finished(node.assign)
-    return rows.select(ended.alias(node.window_name), *names, ended)
+    return rows.select(ended.alias(node.window_name, metadata={}), *names, ended)
 
 
 def lower_updating_aggregate(
@@ -338,6 +341,14 @@ def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFr
     # A window over the pairs closes by the query's watermark.
     columns = map(quoted, node.schema.names)
     return pairs.select(*columns, marked(TIMESTAMP, TIMESTAMP))
+
+
+def lower_window_join(node: nodes.WindowJoin, lowering: _Lowering) -> DataFrame:
+    """The pairs of each window (:mod:`arroyo_nb.spark.window_joins`)."""
+    from arroyo_nb.spark.window_joins import joined
+
+    left, right = (_lower(side, lowering) for side in node.inputs)
+    return joined(left, right, node, (row_time(node.left), row_time(node.right)))
 
 
 def lower_lookup_join(node: nodes.LookupJoin, lowering: _Lowering) -> DataFrame:

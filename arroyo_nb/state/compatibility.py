@@ -32,6 +32,7 @@ from arroyo_nb.plan.nodes import (
     UpdatingJoin,
     UpdatingRank,
     Watermark,
+    WindowJoin,
     is_updating,
 )
 from arroyo_nb.plan.verify import expressions
@@ -281,7 +282,7 @@ def _own(node: Node) -> list[object]:
 def _remembered(node: Node) -> list[list[Field]]:
     """The columns of each input that may be in an operator's state."""
     # These keep whole rows; the others keep what their expressions name.
-    whole = isinstance(node, LatestRow | UpdatingJoin | UpdatingRank)
+    whole = isinstance(node, LatestRow | UpdatingJoin | UpdatingRank | WindowJoin)
     parts = (part for _, e in expressions(node) for part in e.find_all(exp.Column))
     named = {part.name for part in parts}
     return [[f for f in i.schema if whole or f.name in named] for i in node.inputs]

@@ -40,6 +40,7 @@ from arroyo_nb.plan.nodes import (
     Watermark,
     Window,
     WindowAggregate,
+    WindowJoin,
 )
 from arroyo_nb.plan.tables.create_table import BAD_DATA
 from arroyo_nb.plan.tables.lookup_tables import CACHE_OPTIONS
@@ -133,6 +134,8 @@ def _value(node: Node) -> dict[str, Json]:
             return _ranked(node, over) | _timed(node) | {"kind": "updating_rank"}
         case UpdatingJoin():
             return _joined(node) | _timed(node) | {"kind": "updating_join"}
+        case WindowJoin():
+            return _joined(node) | {"kind": "window_join"}
         case LookupJoin(table=lookup, how=how, keys=found_by, columns=columns):
             return {
                 "kind": "lookup_join",
@@ -163,7 +166,7 @@ def _ranked(node: UpdatingRank, over: Canonical) -> dict[str, Json]:
     }
 
 
-def _joined(node: UpdatingJoin) -> dict[str, Json]:
+def _joined(node: UpdatingJoin | WindowJoin) -> dict[str, Json]:
     left, right = (Canonical(side.schema.names) for side in node.inputs)
     # Keys are read from one side each, the condition from the pair.
     pairs = Canonical(node.schema.names)

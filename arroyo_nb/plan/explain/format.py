@@ -38,6 +38,7 @@ from arroyo_nb.plan.nodes import (
     Watermark,
     Window,
     WindowAggregate,
+    WindowJoin,
     is_updating,
 )
 from arroyo_nb.sql.dialect import ArroyoDialect
@@ -67,7 +68,7 @@ def _described(node: Node) -> str:
         case LatestRow(table=table, keys=keys):
             return f"LatestRow of {table} by {', '.join(keys)}"
         case Project(items=items):
-            return f"Project {', '.join(map(_item, items))}"
+            return f"Project {', '.join(map(_item, items)) or 'nothing'}"
         case Filter(predicate=predicate):
             return f"Filter {sql_text(predicate)}"
         case Union():
@@ -144,6 +145,8 @@ def _joined(node: Joining) -> str:
     tests = [binary(exp.EQ, one, other) for one, other in node.keys]
     tests += [node.condition] if node.condition is not None else []
     on = sql_text(reduce(partial(binary, exp.And), tests)) if tests else "nothing"
+    if isinstance(node, WindowJoin):
+        return f"{node.how} {window_text(node.window)}{f' ON {on}' * bool(tests)}"
     return f"{node.how} ON {on}"
 
 

@@ -26,6 +26,7 @@ from arroyo_nb.plan.nodes import (
     UpdatingRank,
     Watermark,
     WindowAggregate,
+    WindowJoin,
     is_updating,
 )
 from arroyo_nb.plan.real_time import real_time_note
@@ -48,6 +49,7 @@ _SPARK: dict[type[Node], str] = {
     UpdatingRank: _CHANGES,
     UpdatingJoin: f"{_BUCKETS} of keys, rows of both sides in Arrow: "
     "retracts before appends",
+    WindowJoin: "join on the window, append mode: in the batch that closes it",
     Sink: "writeStream, append mode",
 }
 """What Spark does for a node."""

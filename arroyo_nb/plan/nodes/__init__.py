@@ -21,7 +21,7 @@ from arroyo_nb.plan.nodes.base import (
 )
 from arroyo_nb.plan.nodes.changes import LatestRow
 from arroyo_nb.plan.nodes.columns import Limit, Measure, Named, Number, Ordering
-from arroyo_nb.plan.nodes.joins import How, Join, Joining, UpdatingJoin
+from arroyo_nb.plan.nodes.joins import How, Join, Joining, UpdatingJoin, WindowJoin
 from arroyo_nb.plan.nodes.logical import Aggregate, Lookup, Rank, Scan
 from arroyo_nb.plan.nodes.lookups import LookupJoin
 from arroyo_nb.plan.nodes.streaming import (
@@ -73,5 +73,6 @@ __all__ = [
     "Watermark",
     "Window",
     "WindowAggregate",
+    "WindowJoin",
     "is_updating",
 ]

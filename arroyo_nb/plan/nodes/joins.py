@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from arroyo_nb.plan.nodes.base import Changelog, Node, Stateful, changes, is_updating
@@ -50,21 +51,48 @@ class Joining(Node):
     @cached_property
     def schema(self) -> Schema:
         """The left columns, then the right ones; a side that is padded has NULLs."""
-        left = _padded(self.left.schema, self.how in ("right", "full"))
-        return Schema(
-            (*left, *_padded(self.right.schema, self.how in ("left", "full")))
-        )
+        columns = (_padded(side.schema, padded) for side, padded in self.sides)
+        return Schema(tuple(chain.from_iterable(columns)))
+
+    @property
+    def sides(self) -> tuple[tuple[Node, bool], ...]:
+        """Each side, and whether it is padded where a row of the other has no match."""
+        left, right = self.how in ("right", "full"), self.how in ("left", "full")
+        return ((self.left, left), (self.right, right))
 
     @cached_property
     def changelog(self) -> Changelog:
-        """Pairs of rows that stay do stay; a padded row goes when a match comes."""
-        retracts = self.how != "inner" or any(map(is_updating, self.inputs))
+        """Pairs of rows that stay do stay; a padded row goes when a match comes. Within
+        a window all rows are known when the first pair is sent."""
+        may_match_later = self.how != "inner" and self.window is None
+        retracts = may_match_later or any(map(is_updating, self.inputs))
         return changes(retracts=retracts)
+
+    @cached_property
+    def window_columns(self) -> frozenset[str]:
+        """The window columns of the sides; one that is padded is NULL in some rows,
+        and their window is another one."""
+        return frozenset().union(
+            *(side.window_columns for side, padded in self.sides if not padded)
+        )
 
 
 @dataclass(frozen=True)
 class Join(Joining):
-    """JOIN as written, before ``updating_joins`` decides what it means."""
+    """JOIN as written, before ``windowed_joins`` and ``updating_joins`` decide what it
+    means."""
+
+
+@dataclass(frozen=True)
+class WindowJoin(Joining):
+    """Pairs of rows of one window, whatever ``keys`` say, and the padded rows of each
+    window; all of them are final.
+
+    Sent when the watermark reaches the window's end, together with the rows that the
+    sides send then. State: the rows of both sides, within the micro-batch that closes
+    their window. The window of a pair is that of its rows, also where a side is padded;
+    ``_timestamp`` is its end less the smallest unit of time.
+    """
 
 
 @dataclass(frozen=True)
@@ -81,6 +109,11 @@ class UpdatingJoin(Joining, Stateful):
     def window(self) -> Window | None:
         """None: neither side has one."""
         return None
+
+    @cached_property
+    def window_columns(self) -> frozenset[str]:
+        """None: neither side has one."""
+        return frozenset()
 
 
 def _padded(fields: Iterable[Field], padded: bool) -> Iterable[Field]:

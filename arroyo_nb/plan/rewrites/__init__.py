@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from arroyo_nb.plan.nodes import Aggregate, Join, Lookup, Node, Rank, Scan
 from arroyo_nb.plan.rewrites.event_time import event_time
-from arroyo_nb.plan.rewrites.joins import updating_joins
+from arroyo_nb.plan.rewrites.joins import updating_joins, windowed_joins
 from arroyo_nb.plan.rewrites.lookups import lookup_joins
 from arroyo_nb.plan.rewrites.prune_join_columns import narrow_joins
 from arroyo_nb.plan.rewrites.ranks import top_n, unread_numbers, updating_ranks
@@ -74,6 +74,10 @@ PASSES = (
         updating_ranks,
         "OVER without a window sends a change for each row whose number changes",
         (Rank,),
+    ),
+    Pass(
+        windowed_joins,
+        "a JOIN of rows of one window matches those of each window when it closes",
     ),
     Pass(
         updating_joins,

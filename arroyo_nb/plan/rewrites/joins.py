@@ -2,15 +2,72 @@
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from arroyo_nb.errors import PlanProblem, Unsupported
-from arroyo_nb.plan.nodes import Join, Node, SessionWindow, UpdatingJoin
+from arroyo_nb.plan.explain.format import window_text
+from arroyo_nb.plan.nodes import (
+    Join,
+    Node,
+    SessionWindow,
+    UpdatingJoin,
+    WindowJoin,
+)
 from arroyo_nb.plan.queries.join_conditions import check_pairs
-from arroyo_nb.plan.rewrites.updating import check_repeatable
+from arroyo_nb.plan.rewrites.updating import check_repeatable, check_repeatable_in
 from arroyo_nb.plan.tree import NodeMap, transform
 
 NOT_INNER = "can't handle non-inner joins without windows"
 UPDATING_SIDE = "can't handle updating {side} side of join"
 """Why Arroyo refuses such joins; here they run, unless ``strict`` asks for Arroyo."""
+
+_IN_CONDITION, _EACH_TIME = "in the condition of a join", "each time"
+
+
+def windowed_joins(root: Node, made: NodeMap[Node]) -> Node:
+    """A join of relations of one window matches the rows of each window.
+
+    Before::
+
+        Join left ON window = "b.window" AND name = "b.name"
+          WindowAggregate tumble(3600s) AS window; by name
+          WindowAggregate tumble(3600s) AS b.window; by name AS b.name
+
+    After::
+
+        WindowJoin left tumble(3600s) ON name = "b.name"
+          WindowAggregate tumble(3600s) AS window; by name
+          WindowAggregate tumble(3600s) AS b.window; by name AS b.name
+
+    That the windows are equal need not be said: ON may hold other conditions, or none.
+
+    Refuses two different windows, windowed with unwindowed rows, and sessions.
+    """
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Join) and node.window is not None:
+            return _windowed(node)
+        return node
+
+    return transform(root, change, made)
+
+
+def _windowed(node: Join) -> WindowJoin:
+    _check_windows(node)
+    # Of an inner join it is a filter above, which may give another value each time.
+    check_repeatable_in(node.condition, _IN_CONDITION, _EACH_TIME)
+    keys = tuple(key for key in node.keys if not _are_windows(key, node))
+    return WindowJoin(
+        node.left, node.right, node.how, keys, node.condition, span=node.span
+    )
+
+
+def _are_windows(key: tuple[exp.Expr, exp.Expr], node: Join) -> bool:
+    """Whether a key says only that the windows of both sides are equal."""
+    return all(
+        isinstance(part, exp.Column) and part.name in side.window_columns
+        for part, side in zip(key, node.inputs, strict=True)
+    )
 
 
 def updating_joins(root: Node, made: NodeMap[Node]) -> Node:
@@ -28,8 +85,8 @@ def updating_joins(root: Node, made: NodeMap[Node]) -> Node:
           Watermark ...
           Watermark ...
 
-    Refuses a join by no equality, conditions of outer joins that Arrow does not
-    compute as Spark does and, for now, joins of windowed relations.
+    Refuses a join by no equality, and conditions of outer joins that Arrow does not
+    compute as Spark does.
     """
 
     def change(node: Node) -> Node:
@@ -39,7 +96,6 @@ def updating_joins(root: Node, made: NodeMap[Node]) -> Node:
 
 
 def _updating(node: Join) -> UpdatingJoin:
-    _check_windows(node)
     if not node.keys:
         raise Unsupported(
             "Updating joins must include an equijoin condition",
@@ -47,7 +103,7 @@ def _updating(node: Join) -> UpdatingJoin:
             hint="write JOIN ... ON a.x = b.y; add more conditions with AND",
         )
     # A row must match the same rows when it is taken back as when it came.
-    check_repeatable(node, "in the condition of a join", "each time")
+    check_repeatable(node, _IN_CONDITION, _EACH_TIME)
     if node.condition is not None:
         check_pairs(node.condition, node.left.schema, node.right.schema)
     return UpdatingJoin(
@@ -57,8 +113,6 @@ def _updating(node: Join) -> UpdatingJoin:
 
 def _check_windows(node: Join) -> None:
     left, right = node.left.window, node.right.window
-    if left is None and right is None:
-        return
     if left is None or right is None:
         kinds = ("windowed" if w else "non-windowed" for w in (left, right))
         raise PlanProblem(
@@ -70,8 +124,14 @@ def _check_windows(node: Join) -> None:
         )
     if left != right:
         raise PlanProblem(
-            "can't handle mixed windowing between left and right", span=node.span
+            "can't handle mixed windowing between left and right",
+            span=node.span,
+            hint=f"the left side is windowed by {window_text(left)}, the right one by "
+            f"{window_text(right)}",
         )
     if isinstance(left, SessionWindow):
-        raise PlanProblem("can't handle session windows in joins", span=node.span)
-    raise Unsupported("joins of windowed rows are not supported yet", span=node.span)
+        raise PlanProblem(
+            "can't handle session windows in joins",
+            span=node.span,
+            hint="use tumble() or hop() on both sides",
+        )

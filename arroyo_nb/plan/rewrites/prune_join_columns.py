@@ -16,6 +16,7 @@ from arroyo_nb.plan.nodes import (
     UpdatingAggregate,
     UpdatingJoin,
     WindowAggregate,
+    WindowJoin,
 )
 from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.verify import expressions
@@ -54,7 +55,7 @@ def _keeping(node: Node, names: set[str]) -> Node:
     if isinstance(node, Filter):
         below = _keeping(node.input, names | _names([node.predicate]))
         return node if below is node.input else replace(node, input=below)
-    if isinstance(node, UpdatingJoin):
+    if isinstance(node, UpdatingJoin | WindowJoin):
         names = names | _names(e for _, e in expressions(node))
         left, right = (_only(side, names) for side in node.inputs)
         if left is node.left and right is node.right:

@@ -132,13 +132,18 @@ def _updating_part(sink: Node) -> Node:
 def check_repeatable(node: Node, where: str, when: str) -> None:
     """Refuse calls whose value would be another one, in the expressions of a node."""
     for _, expression in expressions(node):
-        for call in expression.find_all(exp.Anonymous):
-            if call.name in unrepeatable():
-                raise Unsupported(
-                    f"{call.name}() {where} is not supported: it "
-                    f"{unrepeatable()[call.name]} {when}",
-                    span=place_of(call),
-                )
+        check_repeatable_in(expression, where, when)
+
+
+def check_repeatable_in(expression: exp.Expr | None, where: str, when: str) -> None:
+    """Refuse the same in one expression."""
+    for call in expression.find_all(exp.Anonymous) if expression is not None else ():
+        if call.name in unrepeatable():
+            raise Unsupported(
+                f"{call.name}() {where} is not supported: it "
+                f"{unrepeatable()[call.name]} {when}",
+                span=place_of(call),
+            )
 
 
 def _check_sessions(node: Node) -> None:
