@@ -70,6 +70,8 @@ def _connector(connector: ConnectorInfo) -> str:
     facts = [f"Can be: {directions}."]
     if connector.formats:
         facts.append(f"Formats: {', '.join(f'`{f}`' for f in connector.formats)}.")
+    if not connector.runs:
+        facts.append("It runs in Arroyo only: here it is checked and promoted.")
     metadata = ", ".join(f"`{k}` ({t})" for k, t in connector.metadata.items())
     if metadata:
         facts.append(f"`METADATA FROM`: {metadata}.")

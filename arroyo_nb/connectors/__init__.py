@@ -24,7 +24,7 @@ from arroyo_nb.connectors._streams import FIRST_BATCH_RECORDS as FIRST_BATCH_REC
 from arroyo_nb.connectors._streams import Offsets as Offsets
 from arroyo_nb.connectors._streams import Stream as Stream
 from arroyo_nb.connectors._streams import TopicOffsets as TopicOffsets
-from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.errors import ArroyoError, RunProblem, Unsupported
 from arroyo_nb.formats import FORMATS, Framing, payload_format, usual_format
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
@@ -367,13 +367,14 @@ def print_rows(schema: Schema, *, updating: bool) -> Writer:
     return TextStreamWriter(schema, {"format": usual_format(updating=updating)})
 
 
-NOT_YET = frozenset(
-    (
-        *("delta", "fluvio", "iceberg", "kinesis", "mqtt", "nats", "nexmark"),
-        *("polling_http", "rabbitmq", "sse", "webhook", "websocket"),
+def only_in_arroyo(table: str, connector: str) -> Unsupported:
+    """The error for a run of a table whose connector does not run here."""
+    return Unsupported(
+        f"'{table}' cannot be used in a run: the connector '{connector}' runs in "
+        "Arroyo only",
+        hint="its queries can be checked, explained and promoted for Arroyo; to try "
+        "them here, declare the table over a sample, a file or a topic",
     )
-)
-"""Connectors that Arroyo has, and that are no plug-in here yet."""
 
 
 def connector_infos() -> Iterator[ConnectorInfo]:

@@ -49,7 +49,7 @@ _SOURCE = (
         choices=("none", "gzip", "zstd"),
     ),
 )
-_SINK = (
+SINK_FILES = (
     Option(FILE_SIZE, OptionKind.SIZE, "a file is complete at this size"),
     Option(
         INTERVAL,
@@ -75,13 +75,6 @@ _SINK = (
     ),
     Option(FIELDS, OptionKind.ARRAY, "folders by the values of these columns"),
     Option(
-        JSON_COMPRESSION,
-        OptionKind.ENUM,
-        "how files of lines are packed",
-        default="uncompressed",
-        choices=("uncompressed", "gzip"),
-    ),
-    Option(
         "shuffle_by_partition.enabled",
         OptionKind.BOOL,
         "accepted for Arroyo's sake; the rows of a folder always come together",
@@ -103,10 +96,21 @@ _SINK = (
     Option("multipart.max_parts", OptionKind.UINT, "not supported"),
     Option("multipart.minimum_multipart_size", OptionKind.SIZE, "not supported"),
 )
+"""How a sink names its files, when one is complete, and which folder it is in."""
+
+_LINES = (
+    Option(
+        JSON_COMPRESSION,
+        OptionKind.ENUM,
+        "how files of lines are packed",
+        default="uncompressed",
+        choices=("uncompressed", "gzip"),
+    ),
+)
 OPTIONS = (
     *_SHARED,
     *(replace(option, only="source") for option in _SOURCE),
-    *(replace(option, only="sink") for option in _SINK),
+    *(replace(option, only="sink") for option in (*SINK_FILES, *_LINES)),
 )
 
 

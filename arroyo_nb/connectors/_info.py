@@ -66,6 +66,9 @@ class ConnectorInfo:
         about such sources; empty: they are real.
     in_arroyo
         Whether Arroyo has a connector of this name.
+    runs
+        Whether its tables are read and written here. Else a script with one is checked,
+        explained and promoted for Arroyo, and a run is refused.
     python_packages
         Distributions that a job with it needs beside those that every job does.
     jar_sets
@@ -88,6 +91,7 @@ class ConnectorInfo:
     bounded_by: str = ""
     synthetic: str = ""
     in_arroyo: bool = True
+    runs: bool = True
     python_packages: tuple[str, ...] = ()
     jar_sets: tuple[str, ...] = ()
     reading: str = READS_TAPE

@@ -94,6 +94,7 @@ class JobFile:
             With the place in the file.
         """
         plan = self.plan(strict=strict)
+        self.check_runs_on_spark(plan)
         if self.spec.options.real_time:
             self._check_real_time(plan)
         if self.spec.udfs:
@@ -102,6 +103,21 @@ class JobFile:
                 span=self.item.entries["udfs"].key,
             ).at(self.source)
         return plan
+
+    def check_runs_on_spark(self, plan: Plan) -> None:
+        """Refuse tables whose connectors only Arroyo runs.
+
+        Raises
+        ------
+        ArroyoError
+            With each place in the file where one is used.
+        """
+        from arroyo_nb.plan.requirements import not_run
+
+        try:
+            raise_all(not_run(plan))
+        except ArroyoError as error:
+            raise self.located(error) from None
 
     def check_inside(self, plan: Plan, roots: Roots, folder: Path) -> None:
         """Refuse what would be read or written where it is not allowed.

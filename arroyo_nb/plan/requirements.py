@@ -1,11 +1,13 @@
-"""What a plan needs beside this package: Python packages, and jars for Spark."""
+"""What a plan needs beside this package: Python packages, jars for Spark, and
+connectors that run here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import CONNECTORS, ConnectorInfo
+from arroyo_nb.connectors import CONNECTORS, ConnectorInfo, only_in_arroyo
+from arroyo_nb.errors import ArroyoError
 from arroyo_nb.plan.nodes import LookupJoin, Sink, Source
 from arroyo_nb.plan.tree import walk
 
@@ -24,6 +26,27 @@ def jar_sets(sinks: Iterable[Sink]) -> tuple[str, ...]:
     sorted."""
     infos = _connectors(sinks)
     return tuple(sorted({name for info in infos for name in info.jar_sets}))
+
+
+def not_run(plan: Plan, *, sinks: bool = True) -> list[ArroyoError]:
+    """An error for each table of a plan whose connector does not run here.
+
+    Parameters
+    ----------
+    sinks
+        Whether rows are written to their tables; else they are only shown.
+    """
+    found: dict[str, ArroyoError] = {}
+    kinds = Source | LookupJoin | Sink if sinks else Source | LookupJoin
+    for node in (node for sink in plan.sinks for node in walk(sink)):
+        table = node.table if isinstance(node, kinds) else None
+        if table is None or table.connector not in CONNECTORS.names:
+            continue
+        if not CONNECTORS.get(table.connector).info.runs:
+            problem = only_in_arroyo(table.name, table.connector)
+            problem.span = node.span
+            found.setdefault(table.name, problem)
+    return [*found.values()]
 
 
 def _connectors(sinks: Iterable[Sink]) -> Iterator[ConnectorInfo]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.allowed_roots import current_roots
 from arroyo_nb.engine.jars import Tell, jar_set
 from arroyo_nb.errors import ArroyoError, RunProblem, raise_all
-from arroyo_nb.plan.requirements import jar_sets
+from arroyo_nb.plan.requirements import jar_sets, not_run
 from arroyo_nb.run.interrupts import defer_interrupts
 from arroyo_nb.run.option_values import END, checkpoint_interval
 from arroyo_nb.run.output import Output
@@ -156,6 +156,7 @@ def prepare(
         # First of all: not even whether a file is there may be asked outside.
         _refuse_outside(plan, state)
     with errors_in(plan):
+        raise_all(not_run(plan, sinks=options.sinks))
         outputs = outputs or tuple(_output(sink, options) for sink in plan.sinks)
         sources = Sources(
             plan.sinks,

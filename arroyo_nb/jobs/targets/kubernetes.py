@@ -121,6 +121,7 @@ class Kubernetes:
 
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:
         """The manifest, its volume, and what the image is made of."""
+        job.check_runs_on_spark(plan)
         spec, name = job.spec, Path(job.source.name).name
         image = _image(job)
         texts = {

@@ -18,8 +18,9 @@ class Local:
     aliases = ("here", "systemd")
     runs_here = True
 
-    def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:  # noqa: ARG002
+    def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:
         """No file but the spec."""
+        job.check_runs_on_spark(plan)
         name = Path(job.source.name).name
         return Delivery(f"arroyo-nb run {shell_path(folder / name)}")
 

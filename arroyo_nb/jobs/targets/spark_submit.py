@@ -110,6 +110,7 @@ class SparkSubmit:
 
     def deliver(self, job: JobFile, plan: Plan, folder: Path) -> Delivery:
         """A script, the main program that it submits, and what executors need."""
+        job.check_runs_on_spark(plan)
         spec = job.spec
         texts = {
             SUBMIT: _submit(spec, plan),

@@ -147,7 +147,8 @@ def _with_spark(node: Node) -> str:
     if isinstance(node, LookupJoin):
         return f"LookupJoin: {lookup_spark(node)}"
     if isinstance(node, Source):
-        return f"Source: {CONNECTORS.get(node.table.connector).info.reading}"
+        info = CONNECTORS.get(node.table.connector).info
+        return f"Source: {info.reading if info.runs else 'runs in Arroyo only'}"
     return f"{type(node).__name__}: {_SPARK[type(node)]}"
 
 

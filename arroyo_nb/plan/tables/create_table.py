@@ -10,7 +10,6 @@ from sqlglot import exp
 from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import (
     CONNECTORS,
-    NOT_YET,
     Connector,
     Direction,
     TableSpec,
@@ -136,8 +135,6 @@ def _connector(options: Options) -> Connector:
             span=options.span("connection_profile"),
         )
     span = options.span("connector")
-    if name in NOT_YET and name not in CONNECTORS.names:
-        raise Unsupported(f"the connector '{name}' is not supported yet", span=span)
     try:
         return CONNECTORS.get(name or "", span=span)
     except CatalogProblem as problem:

@@ -6,8 +6,9 @@ Each reader takes the options it knows; what is left over at the end is unknown.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import chain
 
 from sqlglot import exp
 
@@ -115,9 +116,9 @@ class Options:
         self, options: Iterable[Option], problems: ErrorCollector
     ) -> dict[str, OptionValue]:
         """The values of a table of options; None stands for not given, and is left
-        out."""
+        out. An option ``a.*`` stands for all whose names begin with ``a.``."""
         values = {}
-        for option in options:
+        for option in chain.from_iterable(map(self._given_as, options)):
             try:
                 value = self.take(option)
             except ArroyoError as problem:
@@ -126,6 +127,12 @@ class Options:
             if value is not None:
                 values[option.name] = value
         return values
+
+    def _given_as(self, option: Option) -> Iterable[Option]:
+        if not option.name.endswith(".*"):
+            return [option]
+        names = (name for name in self.given if name.startswith(option.name[:-1]))
+        return [replace(option, name=name) for name in names]
 
     def holding(self, message: str) -> Span | None:
         """Where the option stands whose value a message quotes."""

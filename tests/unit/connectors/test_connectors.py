@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec
-from arroyo_nb.errors import CatalogProblem, RunProblem
+from arroyo_nb.errors import CatalogProblem, RunProblem, Unsupported
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.schema import Schema
 
@@ -31,6 +32,11 @@ def test_the_wrong_direction_is_refused(name, tmp_path):
     connector = CONNECTORS.get(name)
     spec = TableSpec("mine", Schema())
     kinds = {direction.value for direction in connector.info.directions}
+    if not connector.info.runs:
+        for use in (connector.recorder, partial(connector.writer, state=tmp_path)):
+            with pytest.raises(Unsupported, match="runs in Arroyo only"):
+                use(spec)
+        return
     if "sink" not in kinds:
         with pytest.raises(RunProblem, match=r"'mine' is a (source|lookup table)"):
             connector.writer(spec, tmp_path)

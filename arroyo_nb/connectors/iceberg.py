@@ -1,0 +1,59 @@
+"""``iceberg``: rows are added to a table of Apache Iceberg (arroyo-semantics b.2)."""
+
+from __future__ import annotations
+
+from arroyo_nb.connectors import ConnectorInfo, Direction
+from arroyo_nb.connectors._arroyo_only import ArroyoOnly
+from arroyo_nb.connectors._folder_options import SINK_FILES
+from arroyo_nb.formats import Framing
+from arroyo_nb.with_options import Holds, Option, OptionKind
+
+CONNECTOR = ArroyoOnly(
+    ConnectorInfo(
+        name="iceberg",
+        doc="a table of Apache Iceberg",
+        directions=frozenset({Direction.SINK}),
+        framings=frozenset({Framing.FILES}),
+        runs=False,
+        options=(
+            Option(
+                "catalog.type",
+                OptionKind.ENUM,
+                "the kind of the catalog",
+                required=True,
+                choices=("rest",),
+            ),
+            Option(
+                "catalog.rest.url",
+                OptionKind.STRING,
+                "of the catalog",
+                required=True,
+                holds=Holds.ADDRESS,
+            ),
+            Option(
+                "catalog.rest.token",
+                OptionKind.STRING,
+                "of the login",
+                in_identity=False,
+                holds=Holds.SECRET,
+            ),
+            Option("catalog.warehouse", OptionKind.STRING, "of the catalog"),
+            Option("namespace", OptionKind.STRING, "of the table", default="default"),
+            Option(
+                "table_name",
+                OptionKind.STRING,
+                "the table",
+                required=True,
+                holds=Holds.OBJECT,
+            ),
+            Option("location_path", OptionKind.STRING, "where its files lie"),
+            Option(
+                "storage.*",
+                OptionKind.STRING,
+                "settings of the object store",
+                in_identity=False,
+            ),
+            *SINK_FILES,
+        ),
+    )
+)
