@@ -30,7 +30,14 @@ from arroyo_nb.spark.bad_rows import BadRows
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.observe import observed_input, observed_sessions
 from arroyo_nb.spark.state_config import KEPT, StateConfig
-from arroyo_nb.spark.windows import END_OF_TIME, WINDOW, assigned, finished, marked
+from arroyo_nb.spark.windows import (
+    END_OF_TIME,
+    WINDOW,
+    assigned,
+    finished,
+    marked,
+    unmarked,
+)
 from arroyo_nb.tape import END_OF_TIME_US
 
 if TYPE_CHECKING:
@@ -300,7 +307,7 @@ def lower_window_aggregate(
     groups = frame.groupBy(window, *others, *keys)
     # The window twice: the column that one sees, and the one that has the watermark.
     if not isinstance(node.assign, nodes.SessionWindow):
-        seen = window.alias(node.window_name, metadata={})
+        seen = unmarked(window, node.window_name)
         return groups.agg(seen, *_measures(node))
     # agg() must be given something; Spark prunes what is not selected.
     rows = groups.agg(*_measures(node) or [F.count(F.lit(1))])
@@ -308,7 +315,7 @@ def lower_window_aggregate(
     if number is not None:
         rows = observed_sessions(rows, number, alone=not keys)
     ended = finished(node.assign)
-    return rows.select(ended.alias(node.window_name, metadata={}), *names, ended)
+    return rows.select(unmarked(ended, node.window_name), *names, ended)
 
 
 def lower_updating_aggregate(

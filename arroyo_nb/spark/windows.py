@@ -23,7 +23,7 @@ WINDOW = "_window"
 END_OF_TIME = f"timestamp_micros({END_OF_TIME_US}L)"
 """Event time of the row that ends a stream, as Spark SQL text."""
 
-_DELAY_KEY = "spark.watermarkDelayMs"
+_DELAY_KEY, _NOT_EVENT_TIME = "spark.watermarkDelayMs", "arroyo_nb.notEventTime"
 
 
 def assigned(window: Window | None, *, alone: bool) -> list[Column]:
@@ -73,6 +73,13 @@ def marked(value: str, name: str) -> Column:
 
     # That the key is there is what counts: the delay is that of withWatermark.
     return F.expr(value).alias(name, metadata={_DELAY_KEY: 0})
+
+
+def unmarked(value: Column, name: str) -> Column:
+    """A column that Spark does not take for event time, also where it is a copy of one:
+    a stateful operator refuses an input with two such columns."""
+    # Anything but the key: Spark's optimizer forgets that metadata is to be empty.
+    return value.alias(name, metadata={_NOT_EVENT_TIME: True})
 
 
 def _text(duration: timedelta) -> str:
