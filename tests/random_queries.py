@@ -3,8 +3,9 @@
 A relation is a text and the kinds of its columns. One letter is a kind: ``T`` text,
 ``I`` a whole number, ``D`` a DOUBLE whose sums are exact, ``B`` a truth value, ``S`` a
 struct, ``L`` a list, ``C`` a DECIMAL, ``U`` an unsigned number, ``A`` a DATE, ``M`` a
-TIMESTAMP, ``R`` a number that may be rounded, ``N`` the number of a rank. What is
-computed from an ``R`` may differ in its last digit: it is no key of anything.
+TIMESTAMP, ``R`` a number that may be rounded, ``N`` the number of a rank, ``E`` an
+element of some list. What is computed from an ``R`` may differ in its last digit: it is
+no key of anything.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class Grammar:
                 *[self.grouped] * 4,
                 *[self.joined] * 3,
                 *[self.ranked] * 2,
-                *(self.selected, self.united, self.distinct),
+                *(self.selected, self.united, self.distinct, self.unnested),
             ]
         )(depth - 1)
 
@@ -106,6 +107,23 @@ class Grammar:
         kinds = self._some(PLAIN, 1, 3)
         items = [(self.value(of.columns, kind), kind) for kind in kinds]
         items += self._some(of.columns, 0, 3)
+        return self._select(items, of, where=self._maybe(self.test, of.columns))
+
+    def unnested(self, depth: int) -> Relation:
+        of = self.relation(depth)
+        if not of.of("L"):
+            how = self._one_of(["SELECT", "SELECT DISTINCT"])
+            of = Relation(
+                f"{how} k, g, l FROM t", tuple(zip("kgl", "TIL", strict=True))
+            )
+        name, _ = self._one_of(of.of("L"))
+        call = f"unnest({name})"
+        # Of a list that an aggregate has made, elements may be of any type.
+        element = (call, "E")
+        if name == "l":
+            texts = [call, f"({call} + 1)", f"coalesce({call}, 7)"]
+            element = (self._one_of(texts), "I")
+        items = [element, *self._some(of.columns, 0, 3)]
         return self._select(items, of, where=self._maybe(self.test, of.columns))
 
     def distinct(self, depth: int) -> Relation:

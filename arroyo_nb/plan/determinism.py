@@ -21,6 +21,7 @@ from arroyo_nb.plan.nodes import (
     Sink,
     Source,
     Union,
+    Unnest,
     UpdatingAggregate,
     WindowAggregate,
 )
@@ -46,6 +47,9 @@ def _deterministic(node: Node, below: list[frozenset[str]]) -> frozenset[str]:
         case Project():
             named = ((item.name, [item.expression]) for item in node.items)
             return frozenset(n for n, parts in named if _are(parts, *below))
+        case Unnest(list=unnested, element=element):
+            settled = {element.name} if _are([unnested], *below) else set()
+            return _handed_on(node, below) | settled
         case Union():
             names = node.schema.names
             columns = [branch.schema.names for branch in node.branches]

@@ -21,6 +21,7 @@ from arroyo_nb.plan.nodes import (
     Rank,
     Source,
     Union,
+    Unnest,
     UpdatingAggregate,
     UpdatingRank,
     Watermark,
@@ -114,6 +115,8 @@ def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:
             return [(below, item.expression) for item in items]
         case Filter(input=below, predicate=predicate):
             return [(below, predicate)]
+        case Unnest(input=below, list=unnested):
+            return [(below, unnested)]
         case Watermark(input=below, event_time=event_time, expression=expression):
             return [(below, e) for e in (event_time, expression) if e is not None]
         case Aggregate() | WindowAggregate() | UpdatingAggregate():

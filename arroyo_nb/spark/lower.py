@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.aggregates import measure_sql
@@ -160,6 +161,8 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
             return lower_project(node, lowering)
         case nodes.Filter():
             return lower_filter(node, lowering)
+        case nodes.Unnest():
+            return lower_unnest(node, lowering)
         case nodes.Union():
             return lower_union(node, lowering)
         case nodes.WindowAggregate():
@@ -259,6 +262,25 @@ def _filtered(
     if not lowering.watermarked:
         return frame.filter(predicate)
     return frame.filter(f"({predicate} <=> ({_moment(node)} < {END_OF_TIME}))")
+
+
+def lower_unnest(node: nodes.Unnest, lowering: _Lowering) -> DataFrame:
+    """The rows, each once for each element.
+
+    Not ``explode``: Spark would move the test that the list has elements below the
+    watermark. So rows without any are made, and filtered out above it.
+    """
+    place = quoted(free("_place", node.schema.names))
+    given = spark_sql(node.list, row_time=row_time(node.input))
+    frame = _lower(node.input, lowering).selectExpr(
+        *map(quoted, (*node.input.schema.names, *hidden(node))),
+        f"posexplode_outer({given}) AS ({place}, {quoted(node.element.name)})",
+    )
+    frame = _filtered(frame, f"({place} IS NOT NULL)", node, lowering)
+    # The elements of one row are rows of their own, which are taken back one by one.
+    row_id = f"IF({ROW_ID} IS NULL, NULL, xxhash64({ROW_ID}, {place})) AS {ROW_ID}"
+    columns = (*node.schema.names, *hidden(node))
+    return frame.selectExpr(*(row_id if n == ROW_ID else quoted(n) for n in columns))
 
 
 def lower_union(node: nodes.Union, lowering: _Lowering) -> DataFrame:

@@ -211,9 +211,9 @@ _ROWS = (
     ),
     (r"\bRLIKE\b|\bREGEXP\b", "write regexp_like(text, 'pattern')"),
     (
-        r"\b(?:UNNEST|(?:POS)?EXPLODE(?:_OUTER)?|INLINE)\s*\(\s*([\w.]+)",
-        "a list cannot become rows yet: read an element with {0}[1], of a list of "
-        "structs a field with {0}[1].name",
+        r"\b(?:(?:FROM|JOIN|LATERAL|FROM\s+\w+\s*,)\s+UNNEST|(?:POS)?EXPLODE(?:_OUTER)?|"
+        r"INLINE)\s*\(\s*([\w.]+)",
+        "write unnest({0}) in the select list",
     ),
     (
         r"\b(TUMBLE|SESSION)\s*\(\s*(\d+)\s+((?:SECOND|MINUTE|HOUR|DAY)S?)\s*\)",

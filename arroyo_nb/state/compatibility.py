@@ -29,6 +29,7 @@ from arroyo_nb.plan.nodes import (
     Sink,
     Source,
     Union,
+    Unnest,
     UpdatingJoin,
     UpdatingRank,
     Watermark,
@@ -130,7 +131,7 @@ topic, and its servers may have other addresses."""
 _HOW_TO_READ = frozenset(("bad_data",))
 """What may change of a source that is recorded: anything else makes other rows, and how
 many were read says nothing of them."""
-_ROW_BY_ROW = (Filter, LookupJoin, Project)
+_ROW_BY_ROW = (Filter, LookupJoin, Project, Unnest)
 
 
 class Difference(NamedTuple):

@@ -34,6 +34,7 @@ from arroyo_nb.plan.nodes import (
     Stateful,
     Tumble,
     Union,
+    Unnest,
     UpdatingAggregate,
     UpdatingJoin,
     UpdatingRank,
@@ -121,6 +122,12 @@ def _value(node: Node) -> dict[str, Json]:
             return {"kind": "project", "columns": over.columns(items)}
         case Filter(predicate=predicate):
             return {"kind": "filter", "predicate": over.expression(predicate)}
+        case Unnest(list=unnested, element=element):
+            return {
+                "kind": "unnest",
+                "list": over.expression(unnested),
+                "column": element.name,
+            }
         case Union():
             # Which branches it has, and in which order, its inputs say.
             return {"kind": "union"}

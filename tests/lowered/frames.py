@@ -69,6 +69,11 @@ def duck(text: str) -> str:
         elif isinstance(node, exp.Anonymous) and node.name == "xxhash64":
             hashed = exp.Anonymous(this="hash", expressions=node.expressions)
             node.replace(exp.func("signed", hashed))
+    if isinstance(parsed, exp.Aliases):
+        # Where a list has no elements Spark has one row, which is filtered out above.
+        given = parsed.this.this.sql("duckdb")
+        place, element = (name.sql("duckdb") for name in parsed.expressions)
+        return f"unnest(range(len({given}))) AS {place}, unnest({given}) AS {element}"
     return parsed.sql("duckdb")
 
 

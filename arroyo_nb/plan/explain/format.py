@@ -33,6 +33,7 @@ from arroyo_nb.plan.nodes import (
     Stateful,
     Tumble,
     Union,
+    Unnest,
     UpdatingAggregate,
     UpdatingRank,
     Watermark,
@@ -71,6 +72,8 @@ def _described(node: Node) -> str:
             return f"Project {', '.join(map(_item, items)) or 'nothing'}"
         case Filter(predicate=predicate):
             return f"Filter {sql_text(predicate)}"
+        case Unnest(list=unnested, element=element):
+            return f"Unnest {sql_text(unnested)} AS {element.name}"
         case Union():
             return "Union"
         case Aggregate(keys=keys, measures=measures):

@@ -13,7 +13,7 @@ from arroyo_nb.schema import JSON, TEXT, ListOf, StructOf, Type
 
 ROWS_OF_LISTS = frozenset(
     (
-        *("explode", "explode_outer", "posexplode", "posexplode_outer", "unnest"),
+        *("explode", "explode_outer", "posexplode", "posexplode_outer"),
         *("inline", "inline_outer", "flatten", "json_each"),
         *("json_array_elements", "jsonb_array_elements"),
     )
@@ -57,8 +57,9 @@ def access_hint(
     text, type_ = arguments[0].sql(dialect="postgres"), type_of(bind(arguments[0]))
     if not isinstance(type_, ListOf):
         return f"{text} is {type_}, and no list"
-    rows = "a list cannot become rows yet: " * (name in ROWS_OF_LISTS)
-    return rows + element_hint(text, type_)
+    if name in ROWS_OF_LISTS:
+        return f"write unnest({text}) in the select list"
+    return element_hint(text, type_)
 
 
 def element_hint(text: str, type_: ListOf) -> str:

@@ -38,7 +38,7 @@ from arroyo_nb.plan.expressions.predicates import among, between, case, inverted
 from arroyo_nb.plan.expressions.scope import Scope, member, spelled
 from arroyo_nb.plan.expressions.types import type_from_sql
 from arroyo_nb.plan.expressions.typing import cast, place_of, type_of, typed
-from arroyo_nb.plan.queries import aggregate_calls, over
+from arroyo_nb.plan.queries import aggregate_calls, over, unnest
 from arroyo_nb.plan.refusals import refuse_clauses, refused
 from arroyo_nb.schema import (
     BIGINT,
@@ -271,6 +271,8 @@ def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
 def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     # Quoted, the name of a function is an Identifier, whose case counts.
     name = node.name if isinstance(node.this, exp.Identifier) else node.name.lower()
+    if name == unnest.UNNEST:
+        return _unnest(node, scope)
     hint = access_hint(name, node.expressions, partial(bind, scope=scope))
     if name in calls.UNSUPPORTED_FUNCTIONS:
         hint = hint or ELSEWHERE.get(name)
@@ -286,6 +288,12 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     if name != ROW_TIME:
         scalar_function(name, hint or _window_hint(name, node, scope))
     return function_call(name, [bind(a, scope) for a in node.expressions])
+
+
+def _unnest(node: exp.Anonymous, scope: Scope) -> exp.Expr:
+    if not scope.over:
+        raise unnest.misplaced_unnest(span_of(node))
+    return unnest.unnest_call([bind(a, scope) for a in node.expressions])
 
 
 def _aggregate(

@@ -33,7 +33,7 @@ _OTHER_FUNCTIONS = (
     *("json_get_bool", "json_get_float", "json_get_int", "json_get_json"),
     *("json_get_str", "json_length", "json_object_keys", "map", "map_extract"),
     *("map_keys", "map_values", "multi_hash", "named_struct", "now", "range"),
-    *("struct", "to_local_time", "union_extract", "union_tag", "unnest", "version"),
+    *("struct", "to_local_time", "union_extract", "union_tag", "version"),
 )
 UNSUPPORTED_FUNCTIONS = {
     **{word: f"{word.upper()} is not supported" for word in ("all", "any", "some")},

@@ -107,7 +107,7 @@ class Scope:
     relations
         What is read.
     over
-        Whether OVER may be called here: only in the select list.
+        Whether OVER and ``unnest`` may be called here: only in the select list.
     """
 
     relations: tuple[Relation, ...]

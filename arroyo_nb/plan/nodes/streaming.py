@@ -94,6 +94,29 @@ class Filter(PassedThrough):
 
 
 @dataclass(frozen=True)
+class Unnest(Unary):
+    """A row for each element of a list, none where that is empty or NULL.
+
+    An element that is taken back is that of the same place in the list.
+
+    Parameters
+    ----------
+    list
+        Bound over the input.
+    element
+        The output column behind those of the input.
+    """
+
+    list: exp.Expr
+    element: Field
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The input's columns, then the element."""
+        return Schema((*self.input.schema, self.element))
+
+
+@dataclass(frozen=True)
 class Union(Node):
     """UNION ALL: every row of every branch; the watermark is the least of theirs.
 

@@ -28,7 +28,7 @@ from arroyo_nb.plan.expressions.typing import (
     type_of,
 )
 from arroyo_nb.plan.nodes import Aggregate, Filter, Measure, Named, Node
-from arroyo_nb.plan.queries import aggregate_calls, over
+from arroyo_nb.plan.queries import aggregate_calls, over, unnest
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.sql.dialect import span_of
 
@@ -104,6 +104,7 @@ def _key(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.Ex
             "Aggregate functions are not allowed in GROUP BY", span=span_of(expression)
         )
     over.refuse_over(bound)
+    unnest.refuse_unnest(bound)
     call = calls.find_window_call(bound)
     if call is not None and call is not bound:
         raise calls.misplaced_window(call)
@@ -165,6 +166,7 @@ def _having(
 
     made = replaced(bound, unaliased)
     over.refuse_over(made)
+    unnest.refuse_unnest(made)
     return made
 
 

@@ -13,6 +13,7 @@ from arroyo_nb.plan.nodes import (
     Named,
     Node,
     Project,
+    Unnest,
     UpdatingAggregate,
     UpdatingJoin,
     WindowAggregate,
@@ -52,8 +53,8 @@ def narrow_joins(root: Node, made: NodeMap[Node]) -> Node:
 
 def _keeping(node: Node, names: set[str]) -> Node:
     """The relation with at least these columns; the same object if none can go."""
-    if isinstance(node, Filter):
-        below = _keeping(node.input, names | _names([node.predicate]))
+    if isinstance(node, Filter | Unnest):
+        below = _keeping(node.input, names | _names(e for _, e in expressions(node)))
         return node if below is node.input else replace(node, input=below)
     if isinstance(node, UpdatingJoin | WindowJoin):
         names = names | _names(e for _, e in expressions(node))

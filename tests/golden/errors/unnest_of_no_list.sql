@@ -1,0 +1,14 @@
+SELECT unnest(name) FROM trips; SELECT unnest(place) FROM trips; SELECT unnest(tags, 1) FROM trips
+-- error
+-- <cell>:1:8: unnest may only be called on arrays: Argument 'trips.name' to unnest is not a List, but TEXT
+--   SELECT unnest(name) FROM trips; SELECT unnest(place) FROM trips; SELECT unnest(tags, 1) FROM trips
+--          ^^^^^^^^^^^^
+--   hint: declare the column as a list, such as TEXT[]
+-- <cell>:1:40: unnest may only be called on arrays: Argument 'trips.place' to unnest is not a List, but STRUCT<city TEXT, at STRUCT<lat DOUBLE, lon DOUBLE>>
+--   SELECT unnest(name) FROM trips; SELECT unnest(place) FROM trips; SELECT unnest(tags, 1) FROM trips
+--                                          ^^^^^^^^^^^^^
+--   hint: declare the column as a list, such as TEXT[]
+-- <cell>:1:73: Function 'unnest' expects 1 arguments but received 2
+--   SELECT unnest(name) FROM trips; SELECT unnest(place) FROM trips; SELECT unnest(tags, 1) FROM trips
+--                                                                           ^^^^^^^^^^^^^^^
+--   hint: write unnest(list)

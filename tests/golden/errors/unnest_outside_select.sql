@@ -1,0 +1,26 @@
+SELECT id FROM trips WHERE unnest(tags) = 'a'; SELECT unnest(tags) AS tag, count(*) AS n FROM trips GROUP BY tag; SELECT count(unnest(tags)) FROM trips; SELECT a.id FROM trips AS a JOIN clicks AS b ON unnest(a.tags) = b.id; SELECT name, count(*) FROM trips GROUP BY name HAVING unnest(array_agg(name)) = 'x'; SELECT row_number() OVER (ORDER BY unnest(tags)) FROM trips
+-- error
+-- <cell>:1:28: unnest is only supported in SELECT statements, as an item of the select list
+--   SELECT id FROM trips WHERE unnest(tags) = 'a'; SELECT unnest(tags) AS tag, count(*) AS n FROM trips GROUP BY tag; SELECT count(unnest(tags)) FROM trips; SELECT a.id FROM trips AS a JOIN clicks AS b ON…
+--                              ^^^^^^^^^^^^
+--   hint: unnest in a subquery, and use its name outside
+-- <cell>:1:55: unnest is only supported in SELECT statements, as an item of the select list
+--   SELECT id FROM trips WHERE unnest(tags) = 'a'; SELECT unnest(tags) AS tag, count(*) AS n FROM trips GROUP BY tag; SELECT count(unnest(tags)) FROM trips; SELECT a.id FROM trips AS a JOIN clicks AS b ON…
+--                                                         ^^^^^^^^^^^^
+--   hint: unnest in a subquery, and use its name outside
+-- <cell>:1:128: unnest is only supported in SELECT statements, as an item of the select list
+--   …unnest(tags) = 'a'; SELECT unnest(tags) AS tag, count(*) AS n FROM trips GROUP BY tag; SELECT count(unnest(tags)) FROM trips; SELECT a.id FROM trips AS a JOIN clicks AS b ON unnest(a.tags) = b.id; SEL…
+--                                                                                                        ^^^^^^^^^^^^
+--   hint: unnest in a subquery, and use its name outside
+-- <cell>:1:202: unnest is only supported in SELECT statements, as an item of the select list
+--   …ROUP BY tag; SELECT count(unnest(tags)) FROM trips; SELECT a.id FROM trips AS a JOIN clicks AS b ON unnest(a.tags) = b.id; SELECT name, count(*) FROM trips GROUP BY name HAVING unnest(array_agg(name))…
+--                                                                                                        ^^^^^^^^^^^^^^
+--   hint: unnest in a subquery, and use its name outside
+-- <cell>:1:279: unnest is only supported in SELECT statements, as an item of the select list
+--   …M trips AS a JOIN clicks AS b ON unnest(a.tags) = b.id; SELECT name, count(*) FROM trips GROUP BY name HAVING unnest(array_agg(name)) = 'x'; SELECT row_number() OVER (ORDER BY unnest(tags)) FROM trips
+--                                                                                                                  ^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: unnest in a subquery, and use its name outside
+-- <cell>:1:345: unnest is only supported in SELECT statements, as an item of the select list
+--   …M trips AS a JOIN clicks AS b ON unnest(a.tags) = b.id; SELECT name, count(*) FROM trips GROUP BY name HAVING unnest(array_agg(name)) = 'x'; SELECT row_number() OVER (ORDER BY unnest(tags)) FROM trips
+--                                                                                                                                                                                    ^^^^^^^^^^^^
+--   hint: unnest in a subquery, and use its name outside
