@@ -23,9 +23,10 @@ from arroyo_nb import magic_options as flags
 from arroyo_nb.cli.command import command_parser
 from arroyo_nb.connectors import ConnectorInfo, connector_infos
 from arroyo_nb.formats import FORMATS
-from arroyo_nb.functions import aggregates
+from arroyo_nb.functions import aggregates, over
 from arroyo_nb.functions.aggregates import AggregateFunction
 from arroyo_nb.functions.examples import TRIPS, split_example
+from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.signature import Nulls, ScalarFunction
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.plan.explain.differences import DIFFERENCES
@@ -169,6 +170,33 @@ def _aggregates() -> str:
 
 def _all_aggregates() -> Iterator[AggregateFunction]:
     return (row for family in aggregates.FAMILIES for row in family.AGGREGATES)
+
+
+def _over() -> str:
+    rows = [
+        _over_row(row)
+        for family in over.FAMILIES
+        for row in sorted(family.FUNCTIONS, key=lambda row: row.name)
+    ]
+    head = (
+        "# Functions of OVER\n\n"
+        "They see the rows of one window where `PARTITION BY` names it: "
+        "[how to write it](sql.md#the-rows-of-one-window). Every [aggregate]"
+        "(aggregates.md) can be called with `OVER` too, over the frame of each row, "
+        "with `FILTER`, `DISTINCT` and `ORDER BY` inside it. `IGNORE NULLS` behind a "
+        "function of values passes over rows whose value is NULL.\n\n"
+        "The examples are over the trips below, in one window, with `ORDER BY at`: "
+        "one result for each.\n\n"
+        + _table(tuple(TRIPS[0]), (map(_shown, trip.values()) for trip in TRIPS))
+        + "\n"
+    )
+    return head + _table(("function", "what it gives", "example", "sees"), rows)
+
+
+def _over_row(row: OverFunction) -> tuple[str, ...]:
+    sees = "the frame" if row.is_framed else "the partition"
+    call = f"`{row.name}({row.signature})`"
+    return call, row.doc, _example(row.example), sees
 
 
 def _magics() -> str:
@@ -319,6 +347,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "formats.md": _formats,
     "functions.md": _functions,
     "aggregates.md": _aggregates,
+    "over.md": _over,
     "magics.md": _magics,
     "command-line.md": _command_line,
     "job-spec.md": _job_spec,

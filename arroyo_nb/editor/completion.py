@@ -32,14 +32,13 @@ if TYPE_CHECKING:
 KEYWORDS = """
 ALL ALWAYS AND AS BETWEEN BY CASE CAST CREATE DESC DESCRIBE DISTINCT DROP ELSE END
 EXPLAIN FALSE FILTER FOR FROM GENERATED GROUP HAVING IN INSERT INTERVAL INTO IS JOIN KEY
-LIKE LIMIT NOT NULL ON OR ORDER OVER PARTITION PRIMARY SELECT SET SHOW STORED TABLE
-TABLES THEN TRUE UNION VIEW WATERMARK WHEN WHERE WITH WITHIN
+LIKE LIMIT NOT NULL NULLS ON OR ORDER OVER PARTITION PRIMARY RANGE ROWS SELECT SET SHOW
+STORED TABLE TABLES THEN TRUE UNION VIEW WATERMARK WHEN WHERE WITH WITHIN
 """.split()  # noqa: SIM905
 TYPES = """
 BIGINT BOOLEAN BYTEA DECIMAL DOUBLE FLOAT INT JSON STRUCT TEXT TIMESTAMP
 """.split()  # noqa: SIM905
 WINDOWS = ("tumble", "hop", "session")
-NUMBERINGS = ("dense_rank", "rank", "row_number")
 FLAG_VALUES = {"--view": flags.VIEWS, "--speed": ("max", "1", "60", "600", "3600")}
 COMMON_CHOICES = {"type": ("source", "sink"), "bad_data": ("fail", "drop")}
 
@@ -200,7 +199,7 @@ def _anything(catalog: Catalog, place: CursorPlace) -> Iterator[tuple[str, str]]
     words = set(re.findall(r"\w+", _blanked(place.whole).lower()))
     named = _named(catalog, words) or list(catalog.tables.values())
     yield from _columns(named)
-    functions = (*WINDOWS, *NUMBERINGS, *_functions())
+    functions = (*WINDOWS, *_functions())
     yield from ((name, "function") for name in functions)
     yield from ((word, "keyword") for word in (*KEYWORDS, *TYPES))
     yield from _tables_only(catalog, place)
@@ -218,10 +217,10 @@ def _columns(tables: Iterable[Relation]) -> Iterator[tuple[str, str]]:
 @cache
 def _functions() -> tuple[str, ...]:
     from arroyo_nb import functions
-    from arroyo_nb.functions import aggregates
+    from arroyo_nb.functions import aggregates, over
 
     primary = {aggregates.primary(name) or name for name in aggregates.names()}
-    return (*sorted(primary), *functions.names())
+    return (*sorted(primary | {*over.names()}), *functions.names())
 
 
 RULES: tuple[tuple[re.Pattern[str], Callable[[Catalog, CursorPlace], Found]], ...] = (

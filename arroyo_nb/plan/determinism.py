@@ -17,6 +17,7 @@ from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.plan.nodes import (
     Measure,
     Node,
+    OverColumn,
     Project,
     Sink,
     Source,
@@ -24,6 +25,7 @@ from arroyo_nb.plan.nodes import (
     Unnest,
     UpdatingAggregate,
     WindowAggregate,
+    WindowOver,
 )
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import DOUBLE, FLOAT, Type
@@ -63,6 +65,12 @@ def _deterministic(node: Node, below: list[frozenset[str]]) -> frozenset[str]:
             measures = {m.name for m in node.measures if _is_orderless(m, *below)}
             window = {node.window_name} if isinstance(node, WindowAggregate) else set()
             return frozenset(keys | measures | window)
+        case WindowOver():
+            handed_on = _handed_on(node, below)
+            # Which of two peers comes first depends on all columns of the input.
+            settled = handed_on >= {*node.input.schema.names}
+            made = {c.name for c in node.columns if settled and _is_settled(c, node)}
+            return handed_on | made
         case _:
             return _handed_on(node, below)
 
@@ -79,6 +87,15 @@ def _is_orderless(measure: Measure, below: frozenset[str]) -> bool:
     row = aggregate(measure.function)
     rounded = row.rounds and _is_float(measure.type)
     return row.deterministic and not rounded and _are(parts, below)
+
+
+def _is_settled(column: OverColumn, node: WindowOver) -> bool:
+    """Of settled rows; a sum over a frame is exact, in whichever order they come."""
+    measure = column.measure
+    parts = [*node.keys, *measure.arguments]
+    parts += [measure.where] if measure.where is not None else []
+    parts += [item.expression for item in (*node.order, *measure.order)]
+    return _are(parts, frozenset(node.input.schema.names))
 
 
 def _is_float(type_: Type) -> bool:

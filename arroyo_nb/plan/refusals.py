@@ -27,7 +27,7 @@ _HANDLED: dict[type[exp.Expr], set[str]] = {
     exp.Insert: {"this", "expression"},
     exp.Ordered: {"this", "desc", "nulls_first"},
     exp.Distinct: {"expressions"},
-    exp.Window: {"this", "partition_by", "order", "over"},
+    exp.Window: {"this", "partition_by", "order", "over", "spec"},
 }
 
 _WORDS = {
@@ -49,7 +49,6 @@ _WORDS = {
     "grouping_sets": "GROUPING SETS is not supported",
     "all": "GROUP BY ALL is not supported",
     "returning": "RETURNING is not supported",
-    "spec": "ROWS, RANGE or GROUPS in OVER is not supported",
     **dict.fromkeys(("alias", "windows"), "a named window is not supported"),
 }
 

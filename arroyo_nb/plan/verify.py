@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -15,10 +16,11 @@ from arroyo_nb.plan.nodes import (
     Filter,
     Joining,
     LookupJoin,
+    Measure,
     Named,
     Node,
+    OverFunctions,
     Project,
-    Rank,
     Source,
     Union,
     Unnest,
@@ -26,6 +28,7 @@ from arroyo_nb.plan.nodes import (
     UpdatingRank,
     Watermark,
     WindowAggregate,
+    WindowOver,
 )
 from arroyo_nb.plan.queries.aggregate_calls import is_aggregate
 from arroyo_nb.plan.tree import NodeMap, walk
@@ -121,13 +124,15 @@ def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:
             return [(below, e) for e in (event_time, expression) if e is not None]
         case Aggregate() | WindowAggregate() | UpdatingAggregate():
             found = [key.expression for key in node.keys]
-            for measure in node.measures:
-                found.extend(measure.arguments)
-                found.extend([measure.where] if measure.where is not None else [])
-                found.extend(item.expression for item in measure.order)
+            found += chain.from_iterable(map(_measured, node.measures))
             return [(node.input, e) for e in found]
-        case Rank() | UpdatingRank():
+        case UpdatingRank():
             found = [*node.keys, *(item.expression for item in node.order)]
+            return [(node.input, e) for e in found]
+        case OverFunctions():
+            found = [*node.keys, *(item.expression for item in node.order)]
+            measures = (column.measure for column in node.columns)
+            found += chain.from_iterable(map(_measured, measures))
             return [(node.input, e) for e in found]
         case LookupJoin(input=below, keys=keys):
             return [(below, key) for key, _ in keys]
@@ -138,6 +143,12 @@ def expressions(node: Node) -> list[tuple[Node, exp.Expr]]:
             return [*sides, *([(node, condition)] if condition is not None else [])]
         case _:
             return []
+
+
+def _measured(measure: Measure) -> list[exp.Expr]:
+    where = [measure.where] if measure.where is not None else []
+    order = [item.expression for item in measure.order]
+    return [*measure.arguments, *where, *order]
 
 
 def _check_shape(node: Node) -> None:
@@ -161,6 +172,8 @@ def _check_shape(node: Node) -> None:
             raise BrokenPlan(f"the branches of a union differ: {shapes}")
     if isinstance(node, WindowAggregate) and node.window is None:
         raise BrokenPlan("a window aggregate without a window")
+    if isinstance(node, WindowOver) and not node.window_keys:
+        raise BrokenPlan("functions with OVER within a window without a window")
     if isinstance(node, UpdatingAggregate):
         names = {key.expression.name for key in node.keys if _is_column(key)}
         if names & node.input.window_columns:

@@ -88,7 +88,7 @@ def lower(
     ----------
     node
         A streaming plan; without ``Scan``, ``Lookup``, ``Aggregate``, ``Join`` and
-        ``Rank``, which the rewrites replace.
+        ``Over``, which the rewrites replace.
     read
         Gives each source's rows; a batch DataFrame makes the plan a batch query.
     observed
@@ -169,6 +169,8 @@ def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
             return lower_window_aggregate(node, lowering)
         case nodes.UpdatingAggregate():
             return lower_updating_aggregate(node, lowering)
+        case nodes.WindowOver():
+            return lower_window_over(node, lowering)
         case nodes.UpdatingRank():
             return lower_updating_rank(node, lowering)
         case nodes.UpdatingJoin():
@@ -356,6 +358,13 @@ def lower_updating_rank(node: nodes.UpdatingRank, lowering: _Lowering) -> DataFr
 
     frame = _lower(node.input, lowering)
     return ranked(frame, node, row_time(node.input), lowering.keeping)
+
+
+def lower_window_over(node: nodes.WindowOver, lowering: _Lowering) -> DataFrame:
+    """Rows with what functions with OVER give (:mod:`arroyo_nb.spark.over`)."""
+    from arroyo_nb.spark.over import with_over
+
+    return with_over(_lower(node.input, lowering), node, row_time(node.input))
 
 
 def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFrame:

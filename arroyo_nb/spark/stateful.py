@@ -180,10 +180,14 @@ def calls_of(
     """The aggregates that an operator computes, over columns that it reads; each is
     named by its place, as a saved state has it."""
     named = enumerate(measures)
-    return tuple(_call(f"agg_{n}", measure, columns) for n, measure in named)
+    return tuple(aggregate_call(f"agg_{n}", one, columns) for n, one in named)
 
 
-def _call(name: str, measure: nodes.Measure, columns: OperatorColumns) -> AggregateCall:
+def aggregate_call(
+    name: str, measure: nodes.Measure, columns: OperatorColumns
+) -> AggregateCall:
+    """An aggregate over columns that an operator reads; its output column has the
+    name."""
     from pyspark.sql.pandas.types import to_arrow_type
     from pyspark.sql.types import DataType
 
@@ -209,13 +213,15 @@ def measured(measures: Sequence[nodes.Measure]) -> list[str]:
     """The measures of an operator's output, as Spark SQL text."""
     named = enumerate(measures)
     return [
-        f"{_value(f'agg_{n}', measure)} AS {quoted(measure.name)}"
+        f"{measure_value(f'agg_{n}', measure)} AS {quoted(measure.name)}"
         for n, measure in named
     ]
 
 
-def _value(name: str, measure: nodes.Measure) -> str:
-    """A sum of unsigned numbers wraps around as one of signed ones does. It is a
+def measure_value(name: str, measure: nodes.Measure) -> str:
+    """The value of an aggregate in the column that a kernel gives, as Spark SQL text.
+
+    A sum of unsigned numbers wraps around as one of signed ones does. It is a
     DECIMAL to the operator, which therefore gives all of it."""
     if not _is_unsigned_sum(measure):
         return name

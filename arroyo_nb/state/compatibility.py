@@ -34,6 +34,7 @@ from arroyo_nb.plan.nodes import (
     UpdatingRank,
     Watermark,
     WindowJoin,
+    WindowOver,
     is_updating,
 )
 from arroyo_nb.plan.verify import expressions
@@ -131,7 +132,7 @@ topic, and its servers may have other addresses."""
 _HOW_TO_READ = frozenset(("bad_data",))
 """What may change of a source that is recorded: anything else makes other rows, and how
 many were read says nothing of them."""
-_ROW_BY_ROW = (Filter, LookupJoin, Project, Unnest)
+_ROW_BY_ROW = (Filter, LookupJoin, Project, Unnest, WindowOver)
 
 
 class Difference(NamedTuple):

@@ -27,6 +27,7 @@ from arroyo_nb.plan.nodes import (
     LatestRow,
     LookupJoin,
     Node,
+    OverColumn,
     Project,
     SessionWindow,
     Sink,
@@ -42,6 +43,7 @@ from arroyo_nb.plan.nodes import (
     Window,
     WindowAggregate,
     WindowJoin,
+    WindowOver,
 )
 from arroyo_nb.plan.tables.create_table import BAD_DATA
 from arroyo_nb.plan.tables.lookup_tables import CACHE_OPTIONS
@@ -137,6 +139,8 @@ def _value(node: Node) -> dict[str, Json]:
         case UpdatingAggregate():
             kind: dict[str, Json] = {"kind": "updating_aggregate"}
             return _grouped(node, over) | _timed(node) | kind
+        case WindowOver():
+            return _windowed_over(node, over) | {"kind": "window_over"}
         case UpdatingRank():
             return _ranked(node, over) | _timed(node) | {"kind": "updating_rank"}
         case UpdatingJoin():
@@ -171,6 +175,24 @@ def _ranked(node: UpdatingRank, over: Canonical) -> dict[str, Json]:
         "numbers": [number.function for number in node.numbers],
         "limit": None if limit is None else [limit.function, limit.last],
     }
+
+
+def _windowed_over(node: WindowOver, over: Canonical) -> dict[str, Json]:
+    return {
+        "keys": [over.expression(key) for key in node.keys],
+        "order": over.order(node.order),
+        "columns": [_over_column(column, over) for column in node.columns],
+    }
+
+
+def _over_column(column: OverColumn, over: Canonical) -> Json:
+    # As with measures, what a column does not have is left out.
+    value: dict[str, Json] = {"call": over.measure(column.measure)}
+    if column.frame is not None:
+        value["frame"] = str(column.frame)
+    if column.ignores_nulls:
+        value["ignores_nulls"] = True
+    return value
 
 
 def _joined(node: UpdatingJoin | WindowJoin) -> dict[str, Json]:

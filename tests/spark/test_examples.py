@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from arroyo_nb import functions
-from arroyo_nb.functions import aggregates
+from arroyo_nb.functions import aggregates, over
 from arroyo_nb.functions.examples import TRIP_COLUMNS, TRIPS, split_example
 from arroyo_nb.session import Session
 
 SCALARS = [row for family in functions.FAMILIES for row in family.FUNCTIONS]
+OVER = [row for family in over.FAMILIES for row in family.FUNCTIONS]
 AGGREGATES = [row for family in aggregates.FAMILIES for row in family.AGGREGATES]
 
 
@@ -85,3 +86,18 @@ def test_aggregates_over_a_window(session: Session, trips: str) -> None:
     examples = [row.example for row in AGGREGATES if row.spark is not None]
     got, said = computed(session, trips, examples, "GROUP BY tumble('1 hour')")
     assert got == said
+
+
+def test_functions_of_over(session: Session, trips: str) -> None:
+    """In one window, whose only order is that of the trips."""
+    calls, results = zip(*(split_example(row.example) for row in OVER), strict=True)
+    order = "OVER (PARTITION BY window ORDER BY at)"
+    listed = ", ".join(f"{call} {order} AS c{n}" for n, call in enumerate(calls))
+    grouped = (
+        "SELECT tumble('1 hour') AS window, at, name, seats FROM trips "
+        "GROUP BY window, at, name, seats"
+    )
+    run = session.run(f"{trips} SELECT {listed}, at FROM ({grouped})", wait=True)
+    rows = sorted(run.table().to_pylist(), key=lambda row: row["at"])
+    got = [", ".join(shown(row[f"c{n}"]) for row in rows) for n in range(len(calls))]
+    assert dict(zip(calls, got, strict=True)) == dict(zip(calls, results, strict=True))

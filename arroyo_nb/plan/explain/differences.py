@@ -11,15 +11,17 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from arroyo_nb.functions.aggregates import aggregate
+from arroyo_nb.functions.aggregates import aggregate, primary
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import (
     Hop,
     LatestRow,
+    Measure,
     Node,
     UpdatingAggregate,
     WindowAggregate,
+    WindowOver,
     is_updating,
 )
 from arroyo_nb.plan.verify import expressions
@@ -67,11 +69,25 @@ def _reads_changes(node: Node) -> bool:
     return isinstance(node, WindowAggregate) and is_updating(node.input)
 
 
+def _measures(node: Node) -> Iterable[Measure]:
+    match node:
+        case WindowAggregate() | UpdatingAggregate():
+            return node.measures
+        case WindowOver():
+            return (column.measure for column in node.columns)
+        case _:
+            return ()
+
+
+def _wraps(measure: Measure) -> bool:
+    is_aggregate = primary(measure.function) is not None
+    whole = is_aggregate and is_integer(measure.type)
+    return whole and aggregate(measure.function).wraps
+
+
 def _may_wrap(node: Node) -> bool:
     """Whether whole numbers are added, multiplied, negated or summed."""
-    if isinstance(node, WindowAggregate | UpdatingAggregate) and any(
-        aggregate(m.function).wraps and is_integer(m.type) for m in node.measures
-    ):
+    if any(_wraps(measure) for measure in _measures(node)):
         return True
     return any(
         is_integer(type_of(part))

@@ -8,6 +8,8 @@ from functools import partial, reduce
 
 from sqlglot import exp
 
+from arroyo_nb.functions.over import over_function
+from arroyo_nb.over.frame import Frame, usual_frame
 from arroyo_nb.plan.explain.lookups import looked_up
 from arroyo_nb.plan.expressions.intervals import in_words
 from arroyo_nb.plan.expressions.naming import BINDING
@@ -25,6 +27,8 @@ from arroyo_nb.plan.nodes import (
     Node,
     Numbered,
     Ordering,
+    OverColumn,
+    OverFunctions,
     Project,
     Scan,
     SessionWindow,
@@ -86,6 +90,8 @@ def _described(node: Node) -> str:
             return f"UpdatingAggregate {_grouped(keys, measures)}"
         case Numbered():
             return f"{type(node).__name__} {_ranked(node)}"
+        case OverFunctions():
+            return f"{type(node).__name__} {_over(node)}"
         case Joining():
             return f"{type(node).__name__} {_joined(node)}"
         case Sink():
@@ -173,6 +179,30 @@ def _ranked(node: Numbered) -> str:
     text = f"by {by}, ordered by {order}; {numbers or 'no numbers'}"
     limit = node.limit if isinstance(node, UpdatingRank) else None
     return f"{text}; {limit.function}() <= {limit.last}" if limit else text
+
+
+def _over(node: OverFunctions) -> str:
+    by = ", ".join(map(sql_text, node.keys)) or "nothing"
+    order = ", ".join(map(_ordering, node.order)) or "all columns"
+    usual = usual_frame(ordered=bool(node.order))
+    columns = ", ".join(_over_column(column, usual) for column in node.columns)
+    return f"by {by}, ordered by {order}; {columns}"
+
+
+def _over_column(column: OverColumn, usual: Frame) -> str:
+    measure = column.measure
+    if over_function(measure.function) is None:
+        text = _measure(measure).removesuffix(f" AS {measure.name}")
+    else:
+        given = [*map(sql_text, measure.arguments)]
+        # The constant comes right behind the value, before a default.
+        if measure.parameter is not None:
+            given.insert(1, str(measure.parameter))
+        text = f"{measure.function}({', '.join(given)})"
+    text += " IGNORE NULLS" * column.ignores_nulls
+    if column.frame not in (None, usual):
+        text += f" {column.frame}"
+    return text if text == measure.name else f"{text} AS {measure.name}"
 
 
 def _ordering(item: Ordering) -> str:

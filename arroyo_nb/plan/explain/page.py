@@ -28,6 +28,7 @@ from arroyo_nb.plan.nodes import (
     Watermark,
     WindowAggregate,
     WindowJoin,
+    WindowOver,
     is_updating,
 )
 from arroyo_nb.plan.real_time import real_time_note
@@ -49,6 +50,8 @@ _SPARK: dict[type[Node], str] = {
     WindowAggregate: "groupBy(window).agg, append mode: one row per closed window",
     UpdatingAggregate: _CHANGES,
     UpdatingRank: _CHANGES,
+    WindowOver: "groupBy(keys).applyInArrow, no state: the rows of a closed window "
+    "come in one batch",
     UpdatingJoin: f"{_BUCKETS} of keys, rows of both sides in Arrow: "
     "retracts before appends",
     WindowJoin: "join on the window, append mode: in the batch that closes it",

@@ -19,9 +19,11 @@ from sqlglot import exp
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions import aggregates
+from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.plan.expressions import calls
 from arroyo_nb.plan.expressions.access_hints import access_hint, membership_hint
+from arroyo_nb.plan.expressions.frames import frame_of
 from arroyo_nb.plan.expressions.functions import (
     ELSEWHERE,
     IN_WINDOW,
@@ -269,8 +271,7 @@ def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
 
 
 def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
-    # Quoted, the name of a function is an Identifier, whose case counts.
-    name = node.name if isinstance(node.this, exp.Identifier) else node.name.lower()
+    name = calls.function_name(node)
     if name == unnest.UNNEST:
         return _unnest(node, scope)
     hint = access_hint(name, node.expressions, partial(bind, scope=scope))
@@ -297,7 +298,12 @@ def _unnest(node: exp.Anonymous, scope: Scope) -> exp.Expr:
 
 
 def _aggregate(
-    name: str, node: exp.Anonymous, scope: Scope, within: exp.Expr | None = None
+    name: str,
+    node: exp.Anonymous,
+    scope: Scope,
+    within: exp.Expr | None = None,
+    *,
+    over: bool = False,
 ) -> exp.Expr:
     scope = replace(scope, over=False)
     arguments, order, distinct = aggregate_calls.parts(node)
@@ -306,7 +312,8 @@ def _aggregate(
         arguments = []
     bound = [bind(argument, scope) for argument in arguments]
     if within is not None:
-        return aggregate_calls.within_group(name, bound, _ordered(within, scope))
+        ordered_by = _ordered(within, scope)
+        return aggregate_calls.within_group(name, bound, ordered_by, over=over)
     if row.within:
         raise PlanProblem(
             "WITHIN GROUP clause is required when calling ordered set aggregate "
@@ -314,7 +321,9 @@ def _aggregate(
             hint=f"write {name}(0.5) WITHIN GROUP (ORDER BY x)",
         )
     ordered = [_ordered(item, scope) for item in order]
-    return aggregate_calls.aggregate_call(name, bound, distinct=distinct, order=ordered)
+    return aggregate_calls.aggregate_call(
+        name, bound, distinct=distinct, order=ordered, over=over
+    )
 
 
 def _ordered(node: exp.Expr, scope: Scope) -> exp.Ordered:
@@ -324,7 +333,9 @@ def _ordered(node: exp.Expr, scope: Scope) -> exp.Ordered:
     return exp.Ordered(this=bind(node.this, scope), **words)
 
 
-def _within_group(node: exp.WithinGroup, scope: Scope) -> exp.Expr:
+def _within_group(
+    node: exp.WithinGroup, scope: Scope, *, over: bool = False
+) -> exp.Expr:
     call, order = node.this, node.expression.expressions
     name = aggregates.primary(call.name.lower())
     if name is None or len(order) != 1:
@@ -332,30 +343,65 @@ def _within_group(node: exp.WithinGroup, scope: Scope) -> exp.Expr:
             f"'{call.name}' is not an aggregate that takes WITHIN GROUP (ORDER BY x)",
             hint=ELSEWHERE.get(call.name.lower()),
         )
-    return _aggregate(name, call, scope, order[0])
+    return _aggregate(name, call, scope, order[0], over=over)
 
 
 def _filter(node: exp.Filter, scope: Scope) -> exp.Expr:
     call = bind(node.this, scope)
     if not aggregate_calls.is_aggregate(call):
         raise CatalogProblem("FILTER is only supported for aggregates")
+    return _filtered(node, call, scope)
+
+
+def _filtered(node: exp.Filter, call: exp.Expr, scope: Scope) -> exp.Expr:
     inside = replace(scope, over=False)
     predicate = bind_condition(node.expression.this, inside, "FILTER")
     return aggregate_calls.filtered(call, predicate)
 
 
 def _over(node: exp.Window, scope: Scope) -> exp.Expr:
-    name = over.numbering(node.this)
-    if name is None:
+    function, aggregate = over.function_of(node.this), over.aggregate_of(node.this)
+    if function is None and aggregate is None:
         raise PlanProblem(f"{shown(bind(node.this, scope))} is not a window function")
     refuse_clauses(node)
     if not scope.over:
         raise over.misplaced_over(span_of(node))
     inside = replace(scope, over=False)
+    if function is not None:
+        call = _over_function(function, node.this, inside)
+    else:
+        call = _over_aggregate(str(aggregate), node.this, inside)
+    call.meta["span"] = span_of(node.this)
     keys = [bind(key, inside) for key in node.args.get("partition_by") or ()]
-    order = node.args.get("order")
+    order, spec = node.args.get("order"), node.args.get("spec")
     ordered = [_ordered(item, inside) for item in order.expressions] if order else []
-    return over.over_call(name, keys, ordered)
+    return over.over_call(call, keys, ordered, spec, frame_of(spec, ordered))
+
+
+def _over_function(function: OverFunction, node: exp.Expr, scope: Scope) -> exp.Expr:
+    inner = over.inner_call(node)
+    assert inner is not None
+    arguments = list(inner.expressions)
+    # The word stands behind the brackets, or inside them behind the argument.
+    ignores = isinstance(node, exp.IgnoreNulls)
+    if arguments and isinstance(arguments[0], exp.IgnoreNulls | exp.RespectNulls):
+        ignores = isinstance(arguments[0], exp.IgnoreNulls)
+        arguments[0] = arguments[0].this
+    bound = [bind(argument, scope) for argument in arguments]
+    return over.function_call(function, bound, ignores_nulls=ignores)
+
+
+def _over_aggregate(name: str, node: exp.Expr, scope: Scope) -> exp.Expr:
+    match node:
+        case exp.Filter():
+            call = _over_aggregate(name, node.this, scope)
+            return _filtered(node, call, scope)
+        case exp.WithinGroup():
+            return _within_group(node, scope, over=True)
+        case exp.Anonymous():
+            return _aggregate(name, node, scope, over=True)
+        case _:
+            raise refused(node)
 
 
 def _worded(node: exp.Expr, scope: Scope) -> exp.Expr:

@@ -9,16 +9,14 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, PlanProblem
+from arroyo_nb.functions import aggregates, over
 from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
 from arroyo_nb.plan.expressions.typing import duration, place_of, type_of, typed
 from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble, Window
 from arroyo_nb.schema import TEXT, WINDOW_STRUCT
 
 NUMBERINGS = frozenset(("dense_rank", "rank", "row_number"))
-"""Functions that number rows, and have a meaning with OVER alone."""
-
-OVER_FUNCTIONS = ("cume_dist", "lag", "lead", "ntile", "percent_rank")
-"""The other functions that have a meaning with OVER alone."""
+"""Functions that number rows, in a window and without one."""
 
 _OTHER_FUNCTIONS = (
     *("array_any_value", "array_concat", "array_dims", "array_distance"),
@@ -41,14 +39,18 @@ UNSUPPORTED_FUNCTIONS = {
     "row": "a row value is not supported",
     "metadata": "metadata() may only be called in a generated column",
     **{f: f"the function {f}() is not supported yet" for f in _OTHER_FUNCTIONS},
-    **{f: f"{f}() needs OVER" for f in NUMBERINGS},
-    **{f: f"{f}() needs OVER, which is not supported yet" for f in OVER_FUNCTIONS},
+    **{f: f"{f}() needs OVER" for f in over.names() if not aggregates.primary(f)},
 }
 """Arroyo's functions that are not run: name -> the words that refuse it."""
 
 _SHAPES = {"tumble": ("width",), "hop": ("slide", "width"), "session": ("gap",)}
 WINDOWS = frozenset(_SHAPES)
 """Names of the window calls."""
+
+
+def function_name(call: exp.Anonymous) -> str:
+    """The name of a function as it is known: quoted, its case counts."""
+    return call.name if isinstance(call.this, exp.Identifier) else call.name.lower()
 
 
 def window_call(name: str, arguments: Sequence[exp.Expr]) -> exp.Anonymous:

@@ -85,7 +85,7 @@ def _interval(node: exp.Interval) -> str:
 
 
 def _call(node: exp.Anonymous) -> str:
-    if node.meta.get("aggregate"):
+    if node.meta.get("aggregate") or node.meta.get("over"):
         return _aggregate(node)
     return f"{node.name}({','.join(map(shown, node.expressions))})"
 
@@ -110,8 +110,7 @@ def _over(node: exp.Window) -> str:
         parts.append(f"PARTITION BY [{', '.join(map(shown, keys))}]")
     if order:
         parts.append(f"ORDER BY [{', '.join(map(_ordered, order))}]")
-    kind, end = ("RANGE", "CURRENT ROW") if order else ("ROWS", "UNBOUNDED FOLLOWING")
-    return f"{' '.join(parts)} {kind} BETWEEN UNBOUNDED PRECEDING AND {end}"
+    return f"{' '.join(parts)} {node.meta['frame']}"
 
 
 def _case(node: exp.Case) -> str:
@@ -147,6 +146,7 @@ _WRITERS: dict[type[exp.Expr], Callable[[Any], str]] = {
     exp.Null: lambda _: "NULL",
     exp.Interval: _interval,
     exp.Anonymous: _call,
+    exp.IgnoreNulls: lambda node: f"{shown(node.this)} IGNORE NULLS",
     exp.Filter: lambda n: f"{shown(n.this)} FILTER (WHERE {shown(n.expression)})",
     exp.Cast: lambda node: shown(node.this),
     exp.TryCast: lambda node: shown(node.this),

@@ -15,14 +15,22 @@ from arroyo_nb.plan.nodes.base import (
     Changelog,
     Node,
     Numbered,
+    OverFunctions,
     Stateful,
     Unary,
     is_updating,
 )
 from arroyo_nb.plan.nodes.changes import LatestRow
-from arroyo_nb.plan.nodes.columns import Limit, Measure, Named, Number, Ordering
+from arroyo_nb.plan.nodes.columns import (
+    Limit,
+    Measure,
+    Named,
+    Number,
+    Ordering,
+    OverColumn,
+)
 from arroyo_nb.plan.nodes.joins import How, Join, Joining, UpdatingJoin, WindowJoin
-from arroyo_nb.plan.nodes.logical import Aggregate, Lookup, Rank, Scan
+from arroyo_nb.plan.nodes.logical import Aggregate, Lookup, Over, Scan
 from arroyo_nb.plan.nodes.lookups import LookupJoin
 from arroyo_nb.plan.nodes.streaming import (
     Filter,
@@ -36,6 +44,7 @@ from arroyo_nb.plan.nodes.streaming import (
     UpdatingRank,
     Watermark,
     WindowAggregate,
+    WindowOver,
 )
 from arroyo_nb.plan.nodes.windows import Hop, SessionWindow, Tumble, Window
 
@@ -57,8 +66,10 @@ __all__ = [
     "Number",
     "Numbered",
     "Ordering",
+    "Over",
+    "OverColumn",
+    "OverFunctions",
     "Project",
-    "Rank",
     "Scan",
     "SessionWindow",
     "Sink",
@@ -76,5 +87,6 @@ __all__ = [
     "Window",
     "WindowAggregate",
     "WindowJoin",
+    "WindowOver",
     "is_updating",
 ]

@@ -7,7 +7,13 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from arroyo_nb.plan.nodes.columns import Measure, Named, Number, Ordering
+from arroyo_nb.plan.nodes.columns import (
+    Measure,
+    Named,
+    Number,
+    Ordering,
+    OverColumn,
+)
 from arroyo_nb.plan.nodes.windows import Window
 from arroyo_nb.schema import Field, Schema
 from arroyo_nb.source import Span
@@ -180,6 +186,37 @@ class Grouped(Unwindowed):
     def schema(self) -> Schema:
         """The keys, then the measures."""
         return Schema(group_fields(self.keys, self.measures))
+
+
+@dataclass(frozen=True)
+class OverFunctions(Unary):
+    """The rows of the input with what functions with one OVER give for each.
+
+    Parameters
+    ----------
+    keys, order
+        PARTITION BY and ORDER BY, bound over the input. Rows that are equal in the
+        order are in the order of all their columns.
+    columns
+        The functions; output columns behind those of the input.
+    """
+
+    keys: tuple[exp.Expr, ...]
+    order: tuple[Ordering, ...]
+    columns: tuple[OverColumn, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The input's columns, then the functions."""
+        made = (column.field for column in self.columns)
+        return Schema((*self.input.schema, *made))
+
+    @cached_property
+    def window_keys(self) -> tuple[exp.Expr, ...]:
+        """Those of the keys that are the input's window."""
+        # The key names the class: sqlglot is not imported for it.
+        windows = self.input.window_columns
+        return tuple(k for k in self.keys if k.key == "column" and k.name in windows)
 
 
 @dataclass(frozen=True)

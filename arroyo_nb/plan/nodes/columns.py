@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from arroyo_nb.over.frame import Frame
 from arroyo_nb.schema import BIGINT_UNSIGNED, Field, Type
 from arroyo_nb.source import Span
 
@@ -77,6 +78,36 @@ class Measure:
     def field(self) -> Field:
         """The column that it makes."""
         return Field(self.name, self.type, self.nullable)
+
+
+@dataclass(frozen=True)
+class OverColumn:
+    """One function with OVER.
+
+    Parameters
+    ----------
+    measure
+        The call; ``function`` is an aggregate, or a key of
+        :mod:`arroyo_nb.functions.over`.
+    frame
+        The rows that it sees; None: all of the partition, whatever OVER says.
+    ignores_nulls
+        Whether rows whose first argument is NULL are passed over.
+    """
+
+    measure: Measure
+    frame: Frame | None = None
+    ignores_nulls: bool = False
+
+    @property
+    def name(self) -> str:
+        """Output column."""
+        return self.measure.name
+
+    @property
+    def field(self) -> Field:
+        """The column that it makes."""
+        return self.measure.field
 
 
 @dataclass(frozen=True)

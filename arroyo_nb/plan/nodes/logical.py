@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from arroyo_nb.plan.nodes.base import Grouped, Node, Numbered, TableRows
+from arroyo_nb.plan.nodes.base import (
+    Changelog,
+    Grouped,
+    Node,
+    OverFunctions,
+    TableRows,
+    changes,
+    is_updating,
+)
+from arroyo_nb.plan.nodes.windows import Window
 from arroyo_nb.schema import Schema
 
 if TYPE_CHECKING:
@@ -49,5 +58,21 @@ class Aggregate(Grouped):
 
 
 @dataclass(frozen=True)
-class Rank(Numbered):
-    """OVER as written, before ``updating_ranks`` decides what it means."""
+class Over(OverFunctions):
+    """OVER as written, before ``windowed_over`` and ``updating_ranks`` decide what it
+    means: within the window where that is among the keys, else over all rows."""
+
+    @cached_property
+    def changelog(self) -> Changelog:
+        """Without a window, a row that comes may change those that are there."""
+        return changes(retracts=not self.window_keys or is_updating(self.input))
+
+    @cached_property
+    def window(self) -> Window | None:
+        """The input's, where it is among the keys."""
+        return self.input.window if self.window_keys else None
+
+    @cached_property
+    def window_columns(self) -> frozenset[str]:
+        """The input's, where one is among the keys."""
+        return self.input.window_columns if self.window_keys else frozenset()

@@ -12,6 +12,7 @@ from arroyo_nb.plan.nodes.base import (
     Grouped,
     Node,
     Numbered,
+    OverFunctions,
     PassedThrough,
     Stateful,
     TableRows,
@@ -225,6 +226,17 @@ class UpdatingAggregate(Grouped, Stateful):
     def changelog(self) -> Changelog:
         """It takes back what it sent."""
         return Changelog.RETRACT
+
+
+@dataclass(frozen=True)
+class WindowOver(OverFunctions):
+    """The rows of a window with what functions with OVER give for each, once the
+    watermark has closed it.
+
+    All rows of a window come in one micro-batch, whatever the boundaries of batches:
+    every node that sends windowed rows sends those of a window together. So there is
+    no state. The window and ``_timestamp`` of a row are the input's.
+    """
 
 
 @dataclass(frozen=True)

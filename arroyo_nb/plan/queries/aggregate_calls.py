@@ -34,6 +34,7 @@ def aggregate_call(
     *,
     distinct: bool = False,
     order: Sequence[exp.Ordered] = (),
+    over: bool = False,
 ) -> exp.Anonymous:
     """A bound aggregate call; no argument stands for ``count(*)``.
 
@@ -43,6 +44,8 @@ def aggregate_call(
         The primary one.
     arguments, order
         Bound.
+    over
+        Whether OVER follows: then it aggregates no group, and may be of an aggregate.
 
     Raises
     ------
@@ -57,7 +60,7 @@ def aggregate_call(
     values, constant = _split(name, arguments)
     type_ = _result(name, values)
     inner = [*arguments, *(item.this for item in order)]
-    if any(find_aggregate(part) is not None for part in inner):
+    if not over and any(find_aggregate(part) is not None for part in inner):
         raise PlanProblem(f"aggregates cannot be nested: {name}() of an aggregate")
     if distinct and any(item.this not in values for item in order):
         raise PlanProblem(
@@ -72,12 +75,12 @@ def aggregate_call(
     if order and function.ordered:
         wrapped[-1] = exp.Order(this=wrapped[-1], expressions=list(order))
     call = exp.Anonymous(this=name, expressions=wrapped)
-    call.meta["aggregate"] = True
+    call.meta["over" if over else "aggregate"] = True
     return typed(call, type_, nullable=not function.of_rows)
 
 
 def within_group(
-    name: str, arguments: Sequence[exp.Expr], order: exp.Ordered
+    name: str, arguments: Sequence[exp.Expr], order: exp.Ordered, *, over: bool = False
 ) -> exp.Anonymous:
     """A bound call of ``name(arguments) WITHIN GROUP (ORDER BY order)``.
 
@@ -91,7 +94,7 @@ def within_group(
             "WITHIN GROUP clause can only be used when calling ordered set aggregate "
             f"functions, which {name}() is not"
         )
-    call = aggregate_call(name, [order.this, *arguments])
+    call = aggregate_call(name, [order.this, *arguments], over=over)
     if order.args.get("desc"):
         fraction = call.expressions[-1]
         # As it is written: 1 - 0.9 is no 0.1 to a float.
@@ -167,11 +170,13 @@ def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:
     window = calls.find_window_call(predicate)
     if window is not None:
         raise calls.misplaced_window(window)
-    inner = find_aggregate(predicate)
+    # Of a call with OVER it may read what the groups have.
+    inner = find_aggregate(predicate) if is_aggregate(call) else None
     if inner is not None:
         raise PlanProblem("aggregates are not allowed in FILTER", span=place_of(inner))
     made = exp.Filter(this=call, expression=predicate)
-    made.meta["aggregate"] = True
+    if is_aggregate(call):
+        made.meta["aggregate"] = True
     return typed(made, type_of(call), nullable=is_nullable(call))
 
 

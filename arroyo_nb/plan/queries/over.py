@@ -1,7 +1,8 @@
-"""Calls with OVER: the numbers of rows in an order (arroyo-semantics e.5).
+"""Calls with OVER: functions over the rows of a partition (arroyo-semantics e.5).
 
-A bound call is an ``exp.Window`` with a bound ``exp.Anonymous``, bound ``partition_by``
-and ``order``. :func:`ranked` puts a :class:`Rank` below the select list for it.
+A bound call is an ``exp.Window`` over a bound call of a function or of an aggregate,
+with bound ``partition_by`` and ``order``; its frame is in ``meta["frame"]``.
+:func:`with_over` puts an :class:`Over` below the select list for it.
 """
 
 from __future__ import annotations
@@ -14,76 +15,156 @@ from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions import aggregates
+from arroyo_nb.functions.over import OverFunction, over_function
+from arroyo_nb.over.frame import Frame
 from arroyo_nb.plan.expressions import calls
 from arroyo_nb.plan.expressions.naming import free, shown
-from arroyo_nb.plan.expressions.typing import column, place_of, replaced, typed
-from arroyo_nb.plan.nodes import Named, Node, Number, Ordering, Rank
-from arroyo_nb.schema import BIGINT_UNSIGNED
+from arroyo_nb.plan.expressions.typing import (
+    cast,
+    column,
+    is_nullable,
+    place_of,
+    replaced,
+    type_of,
+    typed,
+    whole_number,
+)
+from arroyo_nb.plan.nodes import Measure, Named, Node, Ordering, Over, OverColumn
+from arroyo_nb.plan.queries import aggregate_calls
 from arroyo_nb.source import Span
 
 # What may stand between a call and OVER, around the call.
 _AFTER_CALLS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
-def numbering(call: exp.Expr) -> str | None:
-    """The function that OVER follows, where it is one that numbers rows; None for what
-    only other rules of the dialect can refuse.
+def function_of(call: exp.Expr) -> OverFunction | None:
+    """The function that OVER follows; None where it is an aggregate, or nothing that
+    OVER may follow.
 
     Raises
     ------
     Unsupported
-        For the other window functions and for aggregates.
+        For a clause of an aggregate behind it.
     CatalogProblem
-        For arguments.
+        For IGNORE NULLS behind a function that gives no values of rows.
     """
-    inner = call
-    while isinstance(inner, _AFTER_CALLS):
-        inner = inner.this
-    if not isinstance(inner, exp.Anonymous):
+    inner = inner_call(call)
+    if inner is None:
         return None
-    quoted = isinstance(inner.this, exp.Identifier)
-    name = inner.name if quoted else inner.name.lower()
-    if name in calls.OVER_FUNCTIONS or aggregates.primary(name):
-        raise Unsupported(
-            f"{name}() OVER is not supported yet",
-            hint="supported before OVER: " + ", ".join(sorted(calls.NUMBERINGS)),
+    function = over_function(calls.function_name(inner))
+    if function is None:
+        return None
+    if isinstance(call, exp.Filter):
+        raise CatalogProblem(
+            "FILTER is only supported for aggregates",
+            hint="filter the rows in a subquery",
         )
-    if name not in calls.NUMBERINGS:
-        return None
-    if inner is not call:
-        raise Unsupported(f"{call.key.upper()} is not supported after {name}()")
-    if inner.expressions:
-        raise CatalogProblem(f"{name}() takes no argument")
-    return name
+    if isinstance(call, exp.WithinGroup):
+        raise Unsupported(f"WITHIN GROUP is not supported after {function.name}()")
+    if call is not inner and not function.takes_value:
+        word = "IGNORE" if isinstance(call, exp.IgnoreNulls) else "RESPECT"
+        raise CatalogProblem(f"{function.name}() takes no {word} NULLS")
+    return function
 
 
-def over_call(
-    name: str, keys: Sequence[exp.Expr], order: Sequence[exp.Ordered]
-) -> exp.Window:
-    """A bound call of a function of :data:`calls.NUMBERINGS`.
+def inner_call(call: exp.Expr) -> exp.Anonymous | None:
+    """The call without the clauses behind it."""
+    while isinstance(call, _AFTER_CALLS):
+        call = call.this
+    return call if isinstance(call, exp.Anonymous) else None
+
+
+def aggregate_of(call: exp.Expr) -> str | None:
+    """The aggregate that OVER follows, by its primary name."""
+    inner = inner_call(call)
+    return None if inner is None else aggregates.primary(calls.function_name(inner))
+
+
+def function_call(
+    function: OverFunction, arguments: Sequence[exp.Expr], *, ignores_nulls: bool
+) -> exp.Expr:
+    """A bound call of a function of OVER, without OVER.
 
     Parameters
     ----------
-    keys, order
+    arguments
         Bound.
 
     Raises
     ------
-    PlanProblem
-        For a window call.
+    CatalogProblem
+        When it does not take these arguments.
     """
-    for part in (*keys, *(item.this for item in order)):
-        call = calls.find_window_call(part)
-        if call is not None:
-            raise calls.misplaced_window(call)
-    function = typed(exp.Anonymous(this=name), BIGINT_UNSIGNED, nullable=False)
+    name, names = function.name, function.parameters
+    if not function.required <= len(arguments) <= len(names):
+        if not names:
+            raise CatalogProblem(f"{name}() takes no argument")
+        raise CatalogProblem(
+            f"{name}() is given {len(arguments)} arguments",
+            hint=f"write {name}({function.signature})",
+        )
+    given = dict(zip(names, arguments, strict=False))
+    for parameter in ("offset", "n", "buckets"):
+        if parameter in given:
+            _check_constant(function, given[parameter])
+    type_ = function.result or type_of(given["value"])
+    if "default" in given:
+        given["default"] = cast(given["default"], type_)
+    made: exp.Expr = exp.Anonymous(this=name, expressions=list(given.values()))
+    made = typed(made, type_, nullable=function.result is None)
+    if ignores_nulls:
+        made = typed(exp.IgnoreNulls(this=made), type_)
+    return made
+
+
+def _check_constant(function: OverFunction, value: exp.Expr) -> None:
+    number = _constant(value)
+    wrong = "a whole number" if number is None else function.checks(number)
+    if wrong is not None:
+        raise CatalogProblem(
+            f"{function.name}() requires {wrong}, but finds {shown(value)}",
+            span=place_of(value),
+        )
+
+
+def _constant(value: exp.Expr) -> int | None:
+    if isinstance(value, exp.Neg):
+        number = whole_number(value.this)
+        return None if number is None else -number
+    return whole_number(value)
+
+
+def over_call(
+    call: exp.Expr,
+    keys: Sequence[exp.Expr],
+    order: Sequence[exp.Ordered],
+    spec: exp.WindowSpec | None,
+    frame: Frame,
+) -> exp.Window:
+    """A bound call with OVER.
+
+    Parameters
+    ----------
+    call
+        Of a function or of an aggregate, bound.
+    keys, order
+        Bound.
+    spec
+        The frame clause as it is written, if it is.
+    frame
+        What it means.
+    """
     made = exp.Window(
-        this=function,
+        this=call,
         partition_by=list(keys),
         order=exp.Order(expressions=list(order)),
         over="OVER",
     )
-    return typed(made, BIGINT_UNSIGNED, nullable=False)
+    if spec is not None:
+        # For equality alone: two calls are one if they are written alike.
+        made.set("spec", spec.copy())
+    made.meta["frame"] = frame
+    return typed(made, type_of(call), nullable=is_nullable(call))
 
 
 def misplaced_over(span: Span | None) -> PlanProblem:
@@ -108,36 +189,49 @@ def refuse_over(bound: exp.Expr) -> None:
         raise misplaced_over(place_of(found))
 
 
-def ranked(node: Node, items: tuple[Named, ...]) -> tuple[Node, tuple[Named, ...]]:
-    """A select list and its input, with ranks between them for its calls with OVER.
+def with_over(node: Node, items: tuple[Named, ...]) -> tuple[Node, tuple[Named, ...]]:
+    """A select list and its input, with a node between them for its calls with OVER.
 
-    Calls that share PARTITION BY and ORDER BY share a rank; others are one above the
+    Calls that share PARTITION BY and ORDER BY share a node; others are one above the
     other.
+
+    Raises
+    ------
+    PlanProblem
+        For a window call in one of them.
     """
     walked = chain.from_iterable(item.expression.walk() for item in items)
     found = dict.fromkeys(part for part in walked if isinstance(part, exp.Window))
     orders: dict[exp.Expr, list[exp.Window]] = {}
     for call in found:
+        _refuse_window_calls(call)
         orders.setdefault(_without_function(call), []).append(call)
     names = _names(list(found), items, set(node.schema.names))
     made: dict[exp.Expr, exp.Expr] = {}
     for alike in orders.values():
-        numbers = tuple(Number(names[call], call.this.name) for call in alike)
-        node = _rank(node, alike[0], numbers)
-        made |= {c: column(n.field) for c, n in zip(alike, numbers, strict=True)}
+        columns = tuple(_column(names[call], call) for call in alike)
+        node = _over(node, alike[0], columns)
+        made |= {c: column(o.field) for c, o in zip(alike, columns, strict=True)}
     if not made:
         return node, items
 
     def swap(part: exp.Expr) -> exp.Expr | None:
         if not isinstance(part, exp.Window):
             return None
-        number = made[part].copy()
-        number.meta["span"] = place_of(part)
-        return number
+        value = made[part].copy()
+        value.meta["span"] = place_of(part)
+        return value
 
     return node, tuple(
         replace(item, expression=replaced(item.expression, swap)) for item in items
     )
+
+
+def _refuse_window_calls(call: exp.Window) -> None:
+    """After GROUP BY: a window that is a key is a column by then."""
+    window = calls.find_window_call(call)
+    if window is not None:
+        raise calls.misplaced_window(window)
 
 
 def _without_function(call: exp.Window) -> exp.Expr:
@@ -157,10 +251,34 @@ def _names(
     return names
 
 
-def _rank(node: Node, call: exp.Window, numbers: tuple[Number, ...]) -> Rank:
+def _column(name: str, call: exp.Window) -> OverColumn:
+    frame: Frame = call.meta["frame"]
+    inner = inner_call(call.this)
+    assert inner is not None
+    function = over_function(inner.name)
+    if function is None:
+        measure = aggregate_calls.measure(name, call.this)
+        return OverColumn(replace(measure, span=place_of(call)), frame)
+    given = dict(zip(function.parameters, inner.expressions, strict=False))
+    values = [given[p] for p in ("value", "default") if p in given]
+    constants = [given[p] for p in ("offset", "n", "buckets") if p in given]
+    measure = Measure(
+        name,
+        function.name,
+        tuple(values),
+        type_of(call),
+        is_nullable(call),
+        parameter=_constant(constants[0]) if constants else None,
+        span=place_of(call),
+    )
+    ignores = isinstance(call.this, exp.IgnoreNulls)
+    return OverColumn(measure, frame if function.is_framed else None, ignores)
+
+
+def _over(node: Node, call: exp.Window, columns: tuple[OverColumn, ...]) -> Over:
     order = (
         Ordering(o.this, bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
         for o in call.args["order"].expressions
     )
     keys = tuple(call.args["partition_by"])
-    return Rank(node, keys, tuple(order), numbers, span=place_of(call))
+    return Over(node, keys, tuple(order), columns, span=place_of(call))

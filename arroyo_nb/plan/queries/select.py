@@ -51,7 +51,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.queries.grouping import Grouping, group
 from arroyo_nb.plan.queries.joins import Joined, joined
-from arroyo_nb.plan.queries.over import ranked
+from arroyo_nb.plan.queries.over import with_over
 from arroyo_nb.plan.queries.unnest import unnested
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.schema import NULL, Field, check_visible
@@ -190,8 +190,8 @@ def _select(select: exp.Select, relations: Relations) -> Node:
     grouping = problems.attempt(partial(group, select, node, scope, items))
     problems.raise_all()
     assert grouping is not None
-    # After grouping: OVER numbers the rows that GROUP BY leaves.
-    node, items = ranked(grouping.node, grouping.items)
+    # After grouping: OVER is over the rows that GROUP BY leaves.
+    node, items = with_over(grouping.node, grouping.items)
     node, items = unnested(node, items)
     grouping = replace(grouping, node=node, items=items)
     projected = _projected(select, grouping)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from arroyo_nb.plan.nodes import Aggregate, Join, Lookup, Node, Rank, Scan
+from arroyo_nb.plan.nodes import Aggregate, Join, Lookup, Node, Over, Scan
 from arroyo_nb.plan.rewrites.event_time import event_time
 from arroyo_nb.plan.rewrites.joins import updating_joins, windowed_joins
 from arroyo_nb.plan.rewrites.lookups import lookup_joins
+from arroyo_nb.plan.rewrites.over import windowed_over
 from arroyo_nb.plan.rewrites.prune_join_columns import narrow_joins
 from arroyo_nb.plan.rewrites.ranks import top_n, unread_numbers, updating_ranks
 from arroyo_nb.plan.rewrites.updating import (
@@ -71,9 +72,13 @@ PASSES = (
         (Aggregate,),
     ),
     Pass(
+        windowed_over,
+        "OVER within a window sends final rows, once the window has closed",
+    ),
+    Pass(
         updating_ranks,
         "OVER without a window sends a change for each row whose number changes",
-        (Rank,),
+        (Over,),
     ),
     Pass(
         windowed_joins,

@@ -1,4 +1,5 @@
-"""OVER gets its meaning, and numbers that are only compared become limits."""
+"""OVER over all rows becomes an updating rank, and numbers that are only compared
+become limits."""
 
 from __future__ import annotations
 
@@ -6,16 +7,18 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from arroyo_nb.errors import PlanProblem, Unsupported
+from arroyo_nb.errors import PlanProblem, raise_all
+from arroyo_nb.plan.expressions.calls import NUMBERINGS
 from arroyo_nb.plan.expressions.predicates import all_of, conjuncts
-from arroyo_nb.plan.expressions.typing import place_of, type_of, whole_number
+from arroyo_nb.plan.expressions.typing import type_of, whole_number
 from arroyo_nb.plan.nodes import (
     Filter,
     Limit,
     Node,
+    Number,
+    Over,
+    OverColumn,
     Project,
-    Rank,
-    SessionWindow,
     UpdatingAggregate,
     UpdatingRank,
 )
@@ -25,9 +28,6 @@ from arroyo_nb.schema import BIGINT, Decimal
 
 NOT_WINDOWED = "Window functions require already windowed input"
 """Why Arroyo refuses OVER on rows without a window; here the numbers are updating."""
-
-SESSIONS = "Window functions do not support session windows"
-"""Why Arroyo refuses OVER on sessions."""
 
 NO_WINDOW_KEY = "Window function requires exactly one window expression in partition_by"
 """Why Arroyo refuses OVER that mixes the rows of windows."""
@@ -42,11 +42,11 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
 
 
 def updating_ranks(root: Node, made: NodeMap[Node]) -> Node:
-    """A rank becomes an updating rank.
+    """OVER without a window among its keys becomes an updating rank.
 
     Before::
 
-        Rank by carrier, ordered by delay DESC; row_number() AS n
+        Over by carrier, ordered by delay DESC; row_number() AS n
           Watermark ...
 
     After::
@@ -55,16 +55,20 @@ def updating_ranks(root: Node, made: NodeMap[Node]) -> Node:
           Watermark ...
 
     The input may be updating itself. It may be windowed too, where Arroyo insists on
-    the window in PARTITION BY. Refuses, for now, just that: its rows would be final.
+    the window in PARTITION BY. Refuses the functions that do not number rows: they
+    need all rows of their partition, and without a window there is always one more.
     """
 
     def change(node: Node) -> Node:
-        if not isinstance(node, Rank):
+        if not isinstance(node, Over):
             return node
-        _check_keys(node)
-        return UpdatingRank(
-            node.input, node.keys, node.order, node.numbers, span=node.span
+        raise_all(
+            _refused(node, column)
+            for column in node.columns
+            if column.measure.function not in NUMBERINGS
         )
+        numbers = tuple(Number(c.name, c.measure.function) for c in node.columns)
+        return UpdatingRank(node.input, node.keys, node.order, numbers, span=node.span)
 
     return transform(root, change, made)
 
@@ -120,18 +124,20 @@ def unread_numbers(root: Node, made: NodeMap[Node]) -> Node:
     return transform(root, change, made)
 
 
-def _check_keys(node: Rank) -> None:
-    windows = node.input.window_columns
-    for key in node.keys:
-        if isinstance(key, exp.Column) and key.name in windows:
-            if isinstance(node.input.window, SessionWindow):
-                raise PlanProblem(SESSIONS, span=node.span)
-            raise Unsupported(
-                "OVER partitioned by a window is not supported yet",
-                span=place_of(key) or node.span,
-                hint="without the window among its keys, PARTITION BY ranks the rows "
-                "of all windows",
-            )
+def _refused(node: Over, column: OverColumn) -> PlanProblem:
+    span, function = column.measure.span, column.measure.function
+    if node.input.window is None:
+        return PlanProblem(
+            NOT_WINDOWED,
+            span=span,
+            hint="group by a window in a subquery, and add it to PARTITION BY: "
+            f"{function}() sees the rows of one window; without a window run "
+            + ", ".join(sorted(NUMBERINGS)),
+        )
+    window = next(iter(sorted(node.input.window_columns)), "window")
+    return PlanProblem(
+        NO_WINDOW_KEY, span=span, hint=f"write PARTITION BY {window}, ..."
+    )
 
 
 def _limited(node: Filter) -> Node:

@@ -15,11 +15,13 @@ from arroyo_nb.plan.nodes import (
     UpdatingJoin,
     UpdatingRank,
     WindowAggregate,
+    WindowOver,
     is_updating,
 )
 from arroyo_nb.plan.rewrites.joins import NOT_INNER, UPDATING_SIDE
 from arroyo_nb.plan.rewrites.lookups import NOT_ASKED
-from arroyo_nb.plan.rewrites.ranks import NO_WINDOW_KEY, NOT_WINDOWED, SESSIONS
+from arroyo_nb.plan.rewrites.over import NO_EXCLUDE, ONE_FUNCTION, SESSIONS
+from arroyo_nb.plan.rewrites.ranks import NO_WINDOW_KEY, NOT_WINDOWED
 from arroyo_nb.plan.rewrites.updating import NOT_UPDATING
 from arroyo_nb.plan.rewrites.windows import NO_WINDOW, uneven_hop
 from arroyo_nb.plan.tree import NodeMap, walk
@@ -50,7 +52,9 @@ def _message(node: Node) -> str | None:
         case UpdatingAggregate() if node.input.window is not None:
             return NO_WINDOW
         case UpdatingRank():
-            return _over(node)
+            return _rank_message(node)
+        case WindowOver():
+            return _over_message(node)
         case UpdatingJoin():
             return _join_message(node)
         case LookupJoin(table=table) if not table.asked:
@@ -65,7 +69,19 @@ def _message(node: Node) -> str | None:
             return None
 
 
-def _over(node: UpdatingRank) -> str:
+def _over_message(node: WindowOver) -> str | None:
+    if isinstance(node.window, SessionWindow):
+        return SESSIONS
+    # Those of one SELECT are one above the other; between two there is a select list.
+    if len(node.columns) > 1 or isinstance(node.input, WindowOver):
+        return ONE_FUNCTION
+    if len(node.window_keys) > 1:
+        return NO_WINDOW_KEY
+    frame = node.columns[0].frame
+    return NO_EXCLUDE if frame and frame.exclude != "no others" else None
+
+
+def _rank_message(node: UpdatingRank) -> str:
     match node.input.window:
         case None:
             return NOT_WINDOWED

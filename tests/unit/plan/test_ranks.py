@@ -18,7 +18,7 @@ from arroyo_nb.plan.nodes import (
     is_updating,
 )
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.plan.queries.over import ranked
+from arroyo_nb.plan.queries.over import with_over
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.verify import BrokenPlan, verify
 from arroyo_nb.schema import BIGINT_UNSIGNED
@@ -153,7 +153,7 @@ def test_numbered_rows_are_updating_and_of_no_window() -> None:
 def test_a_select_list_without_over_is_left_alone() -> None:
     sink = planned("SELECT id FROM clicks")
     items = sink.input.items  # type: ignore[attr-defined]
-    assert ranked(sink, items) == (sink, items)
+    assert with_over(sink, items) == (sink, items)
 
 
 def test_verify_sees_a_number_that_is_no_column() -> None:

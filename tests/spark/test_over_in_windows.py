@@ -1,0 +1,204 @@
+"""OVER within windows of random tapes, against DuckDB on the rows that the watermark
+admits.
+
+All queries of an example run in one stream, so that it costs one; a column says which
+is which. Rows are late, doubled, out of order and in empty batches.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from functools import reduce
+from pathlib import Path
+from random import Random
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from microbatches import micros, reader, run_to_end, write_chunks
+from test_windows_property import (
+    DELAY,
+    GAP,
+    HOP_WIDTH,
+    MS,
+    SLIDE,
+    WIDTH,
+    S,
+    admitted,
+    batches,
+    examples,
+    sessions,
+    within_the_delay,
+)
+
+from arroyo_nb.catalog import Catalog
+from arroyo_nb.plan.planner import plan_script
+from arroyo_nb.spark.lower import lower, visible
+
+SCHEMA = pa.schema(
+    {"k": pa.string(), "v": pa.int64(), "at": pa.timestamp("us", tz="UTC")}
+)
+TABLE = f"""CREATE TABLE t (k TEXT, v BIGINT, at TIMESTAMP NOT NULL,
+    WATERMARK FOR at AS at - INTERVAL '{DELAY} microseconds') WITH (
+    connector = 'single_file', path = '/t', type = 'source', format = 'json');"""
+CALLS = {
+    "tumble": f"tumble(INTERVAL '{WIDTH} microseconds')",
+    "hop": f"hop(INTERVAL '{SLIDE} microseconds', INTERVAL '{HOP_WIDTH} microseconds')",
+    "session": f"session(INTERVAL '{GAP} microseconds')",
+}
+
+# Peers are in the order of all their columns: {ties} says so to DuckDB.
+TOP = """(SELECT *, row_number() OVER (PARTITION BY "window" ORDER BY n DESC {ties})
+    AS place FROM g) AS top WHERE place <= 2"""
+NONE = "NULL AS b, NULL AS c, NULL AS d, NULL AS e, NULL AS f"
+QUERIES = {
+    "top 2": f'SELECT "window", k, place AS a, {NONE} FROM {TOP}',
+    "aggregated": f"""SELECT "window", NULL AS k, sum(place) AS a, count(*) AS b,
+        max(n) AS c, NULL AS d, NULL AS e, NULL AS f FROM {TOP} GROUP BY "window" """,
+}
+FUNCTIONS = """SELECT "window", k, 100 * rank() OVER w + dense_rank() OVER w AS a,
+    round(1e6 * (percent_rank() OVER w + 10 * cume_dist() OVER w)) AS b,
+    1000 * lag(n, 1, 0) OVER u + 100 * lead(s IGNORE NULLS) OVER u + first_value(n)
+    OVER u AS c, {frames} FROM g"""
+OVER = {
+    " OVER w": """ OVER (PARTITION BY "window" ORDER BY n DESC)""",
+    " OVER u": """ OVER (PARTITION BY "window" ORDER BY s, k NULLS FIRST)""",
+}
+
+
+def queries_at_random(seed):
+    """Those above, and one with aggregates over random frames."""
+    frames = ", ".join(some_frames(Random(seed)))
+    return QUERIES | {"functions": FUNCTIONS.replace("{frames}", frames)}
+
+
+def sql(query, ties=""):
+    for name, over in OVER.items():
+        query = query.replace(name, over)
+    values = ", ".join(f"CAST({name} AS BIGINT) AS {name}" for name in "abcdef")
+    query = query.replace("{ties}", ties)
+    return f'SELECT "window", CAST(k AS TEXT) AS k, {values} FROM ({query}) AS q'
+
+
+def some_frames(random):
+    """An aggregate over a random frame, by each unit."""
+    for name, unit in zip("def", ("ROWS", "RANGE", "GROUPS"), strict=True):
+        order = "n DESC, k NULLS FIRST" if unit == "ROWS" else "n DESC"
+        starts = ["UNBOUNDED PRECEDING", "2 PRECEDING", "CURRENT ROW", "1 FOLLOWING"]
+        ends = ["1 PRECEDING", "CURRENT ROW", "2 FOLLOWING", "UNBOUNDED FOLLOWING"]
+        start = random.randrange(4)
+        end = random.randrange(max(start - 1, 0), 4)
+        exclude = random.choice(["", "EXCLUDE CURRENT ROW", "EXCLUDE GROUP"])
+        call = random.choice(
+            ["sum(n)", "min(s)", "max(s)", "count(*)", "count(DISTINCT s)", "sum(s)"]
+        )
+        test = random.choice(["", " FILTER (WHERE n > 1)"])
+        yield (
+            f'{call}{test} OVER (PARTITION BY "window" ORDER BY {order} {unit} '
+            f"BETWEEN {starts[start]} AND {ends[end]} {exclude}) AS {name}"
+        )
+
+
+def streamed(engine, tape, kind, queries):
+    """What Spark gives for all queries over the groups of one kind of window."""
+    view = f"""{TABLE} CREATE VIEW g AS SELECT {CALLS[kind]} AS window, k,
+        count(*) AS n, sum(v) AS s FROM t GROUP BY window, k;"""
+    plans = {
+        name: plan_script(f"{view} {sql(query)}", Catalog()).sinks[0]
+        for name, query in queries.items()
+    }
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "tape")
+        folder.mkdir()
+        rows = [[(k, v, t, t) for k, v, t in batch] for batch in tape]
+        write_chunks(folder, SCHEMA, rows)
+
+        def run():
+            read = reader(engine.session, folder)
+            frames = [
+                visible(lower(plan, read), plan).selectExpr(f"'{name}' AS q", "*")
+                for name, plan in plans.items()
+            ]
+            union = reduce(lambda one, other: one.unionByName(other), frames)
+            return run_to_end(union, Path(name, "state"))
+
+        outcome = engine.worker.call(run)
+    return Counter(
+        (r.pop("q"), *map(micros, r.pop("window").values()), *r.values())
+        for _, r in outcome.rows
+    )
+
+
+def oracle(tape, kind, queries):
+    """DuckDB's answers."""
+    if kind == "session":
+        rows = list(sessions(tape, lambda k: k).elements())
+    else:
+        slide, width = (WIDTH, WIDTH) if kind == "tumble" else (SLIDE, HOP_WIDTH)
+        rows = admitted(tape, slide, width)
+    names = ("a", "b", "k", "n", "s") if kind == "session" else ("a", "b", "k", "v")
+    types = {"k": pa.string()}
+    table = pa.table(
+        {
+            name: pa.array([row[i] for row in rows], types.get(name, pa.int64()))
+            for i, name in enumerate(names)
+        }
+    )
+    grouped = (
+        "SELECT {'start': a, 'end': b} AS \"window\", k, "
+        + ("n, s" if kind == "session" else "count(*) AS n, sum(v)::BIGINT AS s")
+        + " FROM rows"
+        + (" GROUP BY a, b, k" if kind != "session" else "")
+    )
+    found = Counter()
+    with duckdb.connect() as db:
+        db.execute("SET default_null_order = 'postgres'")
+        db.register("rows", table)
+        db.execute(f"CREATE TABLE g AS {grouped}")
+        for name, query in queries.items():
+            for window, *values in db.execute(sql(query, ", k, n, s")).fetchall():
+                found[(name, window["start"], window["end"], *values)] += 1
+    return found
+
+
+def tape_at_random(random):
+    """Rows of 25 s in five batches, some of them late, doubled or in no order."""
+    times = [100 * S + random.randrange(100) * 250 * MS for _ in range(150)]
+    times.sort(key=lambda t: t + random.randrange(8) * S)
+    rows = [
+        (random.choice([*"abcde", None]), random.choice([None, *range(-4, 5)]), t)
+        for t in times
+    ]
+    rows += random.sample(rows, 10)
+    return [rows[n : n + 32] for n in range(0, 160, 32)]
+
+
+def check(engine, tape, kind, seed):
+    queries = queries_at_random(seed)
+    got, expected = streamed(engine, tape, kind, queries), oracle(tape, kind, queries)
+    assert got == expected
+    assert expected or not any(tape)
+
+
+@pytest.mark.parametrize("kind", ["tumble", "hop", "session"])
+def test_over_sees_the_rows_of_a_window(engine, kind):
+    check(engine, tape_at_random(Random(kind)), kind, seed=18)
+
+
+@pytest.mark.long
+@given(batches, st.sampled_from(["tumble", "hop", "session"]), st.integers(0, 10**6))
+@examples(100)
+def test_over_windows_of_many_tapes(engine, tape, kind, seed):
+    check(engine, tape, kind, seed)
+
+
+@pytest.mark.long
+@given(within_the_delay(), st.sampled_from(["tumble", "hop"]), st.integers(0, 10**6))
+@examples(50)
+def test_any_split_of_rows_gives_the_same(engine, tape, kind, seed):
+    queries = queries_at_random(seed)
+    whole = [[row for batch in tape for row in batch]]
+    assert streamed(engine, tape, kind, queries) == oracle(whole, kind, queries)
