@@ -75,6 +75,13 @@ CASES = {
         "SELECT k, v, n FROM (SELECT k, v, row_number() OVER (PARTITION BY upper(k) "
         "ORDER BY v % 10 DESC, v) AS n FROM rows) WHERE n <= 2"
     ),
+    "over": (
+        "SELECT w, k, n, place, before FROM (SELECT *, "
+        "row_number() OVER (PARTITION BY w ORDER BY n DESC) AS place, "
+        "lag(n, 1, 0) OVER (PARTITION BY w ORDER BY n DESC) AS before FROM ("
+        "SELECT tumble(INTERVAL '10 seconds') AS w, k, count(*) AS n "
+        "FROM rows GROUP BY w, k)) WHERE place <= 2"
+    ),
     "changes": (
         "SELECT town, count(*) AS n, max(age) AS oldest FROM people GROUP BY town"
     ),

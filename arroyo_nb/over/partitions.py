@@ -14,7 +14,7 @@ from functools import cached_property
 
 from arroyo_nb.changelog.keys import Ints, group_ids, whole
 from arroyo_nb.changelog.measures import Order
-from arroyo_nb.changelog.order import joint_ranks, sorted_positions
+from arroyo_nb.changelog.order import joint_ranks
 from arroyo_nb.lazy_imports import np, npt, pa
 
 
@@ -99,10 +99,12 @@ def _differs(values: Ints) -> npt.NDArray[np.bool_]:
     return differs
 
 
-def sort_rows(
+def sorted_places(
     rows: pa.Table, keys: Sequence[str], order: Sequence[Order], ties: Sequence[str]
-) -> tuple[pa.Table, Partitions]:
-    """The rows in the order of OVER.
+) -> tuple[Ints, Partitions]:
+    """Where the rows in the order of OVER stand in a table, and their partitions.
+
+    Rows that are equal in all columns stay in the order of the table.
 
     Parameters
     ----------
@@ -115,7 +117,7 @@ def sort_rows(
     ranks = np.zeros(len(rows), np.int64)
     if order:
         ranks = joint_ranks([whole(rows[o.column]) for o in order], order)
-    places = sorted_positions(slots, ranks)
+    places = _sorted(slots, ranks)
     partitions = Partitions(slots[places], ranks[places])
     peers = partitions.peers
     # Only rows that have peers are compared further: mostly they are few.
@@ -125,5 +127,11 @@ def sort_rows(
     if len(tied) and by:
         some = rows.take(pa.array(places[tied]))
         within = joint_ranks([whole(some[o.column]) for o in by], by)
-        places[tied] = places[tied][sorted_positions(peers.number[tied], within)]
-    return rows.take(pa.array(places)), partitions
+        places[tied] = places[tied][_sorted(peers.number[tied], within)]
+    return places, partitions
+
+
+def _sorted(groups: Ints, ranks: Ints) -> Ints:
+    """Positions by group, then rank; equals in the order that they have."""
+    pairs = groups * (ranks.max(initial=0) + 1) + ranks
+    return np.asarray(np.argsort(pairs, kind="stable"), np.int64)

@@ -362,9 +362,11 @@ def lower_updating_rank(node: nodes.UpdatingRank, lowering: _Lowering) -> DataFr
 
 def lower_window_over(node: nodes.WindowOver, lowering: _Lowering) -> DataFrame:
     """Rows with what functions with OVER give (:mod:`arroyo_nb.spark.over`)."""
-    from arroyo_nb.spark.over import with_over
+    from arroyo_nb.spark.over import nodes_of_one_shuffle, with_over
 
-    return with_over(_lower(node.input, lowering), node, row_time(node.input))
+    over = nodes_of_one_shuffle(node)
+    below = over[0].input
+    return with_over(_lower(below, lowering), over, row_time(below))
 
 
 def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFrame:

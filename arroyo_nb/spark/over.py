@@ -13,8 +13,10 @@ partition would cost more than its rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 from arroyo_nb.changelog.measures import Order
 from arroyo_nb.functions import aggregates
@@ -22,10 +24,11 @@ from arroyo_nb.functions.over import OverFunction, over_function
 from arroyo_nb.functions.over.row import NUMBER
 from arroyo_nb.lazy_imports import pa
 from arroyo_nb.over.aggregates import aggregate_over, ordered_by_position
-from arroyo_nb.over.kernel import OverKernel
+from arroyo_nb.over.kernel import OrderedCalls, OverKernel
 from arroyo_nb.over.rows import OverCall
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.typing import column
+from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import quoted, spark_type
 from arroyo_nb.spark.stateful import (
     OperatorColumns,
@@ -43,31 +46,43 @@ _BUCKETS = 64
 """Into how many shares a batch is cut: the rows of one are in memory at once."""
 
 
-def with_over(frame: DataFrame, node: nodes.WindowOver, row_time: str) -> DataFrame:
+def nodes_of_one_shuffle(node: nodes.WindowOver) -> list[nodes.WindowOver]:
+    """The node and those right below it that have the same keys, the lowest first: they
+    are of one SELECT, and differ in their order."""
+    found, below = [node], node.input
+    while isinstance(below, nodes.WindowOver) and below.keys == node.keys:
+        found.insert(0, below)
+        below = below.input
+    parts = (part for n in found for _, e in expressions(n) for part in e.walk())
+    read = {part.name for part in parts if isinstance(part, exp.Column)}
+    # None reads what another gives: there is a select list between two SELECTs.
+    return found if read <= {*below.schema.names} else [node]
+
+
+def with_over(
+    frame: DataFrame, over: Sequence[nodes.WindowOver], row_time: str
+) -> DataFrame:
     """The rows of a windowed relation with what the functions give, and `_window`.
 
     Parameters
     ----------
     frame
         The lowered input.
-    node
-        Which functions.
+    over
+        Nodes with the same keys, one above the other, the lowest first.
     row_time
         The event time of an input row, as Spark SQL text.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    columns = OperatorColumns(node.input.schema.names, row_time)
-    values = {field.name: columns.add(column(field)) for field in node.input.schema}
-    keys = tuple(dict.fromkeys(columns.add(key) for key in node.keys))
-    order = tuple(
-        Order(columns.add(o.expression), o.descending, o.nulls_first)
-        for o in node.order
-    )
-    calls = tuple(_call(f"f_{n}", one, columns) for n, one in enumerate(node.columns))
+    input_schema = over[0].input.schema
+    columns = OperatorColumns(input_schema.names, row_time)
+    values = {field.name: columns.add(column(field)) for field in input_schema}
+    keys = tuple(dict.fromkeys(columns.add(key) for key in over[0].keys))
+    groups = tuple(_group(f"f_{n}", node, columns) for n, node in enumerate(over))
     rows, schema = columns.read(frame, retracts=False, also=[WINDOW])
     ties = tuple(dict.fromkeys(values.values()))
-    kernel = OverKernel(schema, keys, order, ties, (*ties, WINDOW), calls)
+    kernel = OverKernel(schema, keys, ties, (*ties, WINDOW), groups)
     bucket = f"pmod({hashed(keys)}, {_BUCKETS}) AS {_BUCKET}"
     made = (
         rows.selectExpr("*", bucket)
@@ -75,8 +90,9 @@ def with_over(frame: DataFrame, node: nodes.WindowOver, row_time: str) -> DataFr
         .applyInArrow(_computed(kernel), from_arrow_schema(kernel.output))
     )
     named = [f"{name} AS {quoted(visible)}" for visible, name in values.items()]
-    named += map(_named, calls, node.columns)
-    visible = map(quoted, node.schema.names)
+    for group, node in zip(groups, over, strict=True):
+        named += map(_named, group.calls, node.columns)
+    visible = map(quoted, over[-1].schema.names)
     # A column that was built anew bears no watermark unless it is marked.
     return made.selectExpr(*named, WINDOW).select(*visible, marked(WINDOW, WINDOW))
 
@@ -96,6 +112,15 @@ def _computed(kernel: OverKernel) -> Callable[[pa.Table], pa.Table]:
         return kernel(rows.select(kernel.input.names))
 
     return compute
+
+
+def _group(name: str, node: nodes.WindowOver, columns: OperatorColumns) -> OrderedCalls:
+    order = (
+        Order(columns.add(o.expression), o.descending, o.nulls_first)
+        for o in node.order
+    )
+    calls = (_call(f"{name}_{n}", one, columns) for n, one in enumerate(node.columns))
+    return OrderedCalls(tuple(order), tuple(calls))
 
 
 def _call(name: str, one: nodes.OverColumn, columns: OperatorColumns) -> OverCall:

@@ -44,6 +44,25 @@ SELECT origin, carrier, name, n, place FROM (
 WHERE place <= 3;
 """
 
+TOPS = """
+CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '30 minutes')
+WITH (connector = 'sample', dataset = 'flights');
+CREATE TABLE top WITH (
+    connector = 'single_file', path = '{folder}/top.json', type = 'sink',
+    format = 'json');
+INSERT INTO top
+SELECT w, origin, carrier, n, place, before, delays FROM (
+    SELECT *,
+        row_number() OVER (PARTITION BY w, origin ORDER BY n DESC) AS place,
+        lag(carrier) OVER (PARTITION BY w, origin ORDER BY n DESC) AS before,
+        sum(delay) OVER (PARTITION BY w ORDER BY n GROUPS 1 PRECEDING EXCLUDE TIES)
+            AS delays
+    FROM (SELECT hop(INTERVAL '1 hour', INTERVAL '2 hours') AS w, origin, carrier,
+                 count(*) AS n, max(dep_delay) AS delay
+          FROM flights GROUP BY w, origin, carrier)
+) WHERE place <= 3;
+"""
+
 JOB = """
 import sys
 from arroyo_nb import Session
@@ -140,3 +159,9 @@ def test_a_hundred_kills(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_changes_of_updating_queries_survive_kills(tmp_path, seed):
     check(tmp_path, kills=10, seed=200 + seed, script=UPDATES, told=folded)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(3))
+def test_the_top_of_each_window_survives_kills(tmp_path, seed):
+    check(tmp_path, kills=10, seed=300 + seed, script=TOPS)

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from microbatches import micros, reader, run_to_end, write_chunks
+from pyspark.errors import StreamingQueryException
 from test_windows_property import (
     DELAY,
     GAP,
@@ -102,14 +103,15 @@ def some_frames(random):
         )
 
 
-def streamed(engine, tape, kind, queries):
-    """What Spark gives for all queries over the groups of one kind of window."""
+def planned(kind, query):
     view = f"""{TABLE} CREATE VIEW g AS SELECT {CALLS[kind]} AS window, k,
         count(*) AS n, sum(v) AS s FROM t GROUP BY window, k;"""
-    plans = {
-        name: plan_script(f"{view} {sql(query)}", Catalog()).sinks[0]
-        for name, query in queries.items()
-    }
+    return plan_script(f"{view} {sql(query)}", Catalog()).sinks[0]
+
+
+def streamed(engine, tape, kind, queries):
+    """What Spark gives for all queries over the groups of one kind of window."""
+    plans = {name: planned(kind, query) for name, query in queries.items()}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "tape")
         folder.mkdir()
@@ -186,6 +188,49 @@ def check(engine, tape, kind, seed):
 @pytest.mark.parametrize("kind", ["tumble", "hop", "session"])
 def test_over_sees_the_rows_of_a_window(engine, kind):
     check(engine, tape_at_random(Random(kind)), kind, seed=18)
+
+
+def test_a_batch_that_runs_again_gives_the_same_rows(engine, tmp_path):
+    """Each batch fails after it was written and before it is committed."""
+    query = queries_at_random(7)["functions"]
+    plan, tape = planned("hop", query), tape_at_random(Random(7))
+    write_chunks(tmp_path, SCHEMA, [[(k, v, t, t) for k, v, t in b] for b in tape])
+    written = {}
+
+    def run():
+        frame = visible(lower(plan, reader(engine.session, tmp_path)), plan)
+
+        def fail_once(batch, number):
+            rows = batch.toArrow().to_pylist()
+            found = Counter(
+                (*map(micros, r.pop("window").values()), *r.values()) for r in rows
+            )
+            if number not in written:
+                written[number] = found
+                raise InterruptedError(number)
+            assert found == written[number]
+
+        for _ in range(20):
+            started = (
+                frame.writeStream.foreachBatch(fail_once)
+                .option("checkpointLocation", str(tmp_path / "state"))
+                .trigger(availableNow=True)
+                .start()
+            )
+            try:
+                started.awaitTermination()
+            except StreamingQueryException as error:
+                if "InterruptedError" not in str(error):
+                    raise
+            else:
+                return
+
+    engine.worker.call(run)
+    assert len(written) > len(tape)
+    expected = oracle(tape, "hop", {"functions": query})
+    assert sum(written.values(), Counter()) == Counter(
+        {row[1:]: number for row, number in expected.items()}
+    )
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.functions.over import over_function
 from arroyo_nb.over.aggregates import aggregate_over, ordered_by_position
 from arroyo_nb.over.frame import Edge, Frame, usual_frame
-from arroyo_nb.over.kernel import OverKernel
+from arroyo_nb.over.kernel import OrderedCalls, OverKernel
 from arroyo_nb.over.rows import OverCall
 
 SCHEMA = pa.schema(
@@ -213,7 +213,8 @@ def _offset(random: Random, unit: str, column: str) -> object:
 def kernel_of(case: Case) -> OverKernel:
     """The kernel that computes a case, with all columns for ties."""
     names = tuple(SCHEMA.names)
-    return OverKernel(SCHEMA, case.keys, case.order, names, names, (case.call,))
+    group = OrderedCalls(case.order, (case.call,))
+    return OverKernel(SCHEMA, case.keys, names, names, (group,))
 
 
 def computed(case: Case, rows: pa.Table) -> dict[int, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -15,7 +16,7 @@ from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.functions.over import over_function
 from arroyo_nb.over.aggregates import _cut, _members, aggregate_over
 from arroyo_nb.over.frame import Edge, Frame
-from arroyo_nb.over.kernel import OverKernel
+from arroyo_nb.over.kernel import OrderedCalls, OverKernel
 from arroyo_nb.over.pieces import Pieces
 from arroyo_nb.over.rows import OverCall
 
@@ -71,6 +72,31 @@ def test_the_order_of_arrival_changes_nothing(seed: int) -> None:
     assert all(same(one[u], other[u]) for u in one)
 
 
+def of_values(*calls: OverCall) -> OverKernel:
+    """A kernel over one column, by which the rows are ordered."""
+    schema = pa.schema({"v": pa.int64()})
+    return OverKernel(schema, (), ("v",), ("v",), (OrderedCalls((Order("v"),), calls),))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_calls_of_several_orders_are_those_of_each(seed: int) -> None:
+    random = Random(seed)
+    rows, cases = some_rows(random, 30), []
+    while len(cases) < 3:
+        case = some_case(random)
+        cases += [case] * (case.keys == ("w",))
+    groups = tuple(
+        OrderedCalls(case.order, (replace(case.call, name=f"x{n}"),))
+        for n, case in enumerate(cases)
+    )
+    names = tuple(SCHEMA.names)
+    found = OverKernel(SCHEMA, ("w",), names, names, groups)(rows)
+    places = found["u"].to_pylist()
+    for number, case in enumerate(cases):
+        values = dict(zip(places, found[f"x{number}"].to_pylist(), strict=True))
+        assert all(same(values[u], x) for u, x in computed(case, rows).items())
+
+
 def test_a_window_without_rows() -> None:
     for seed in range(30):
         case = some_case(Random(seed))
@@ -80,13 +106,12 @@ def test_a_window_without_rows() -> None:
 def test_rows_of_one_bucket_go_by_their_share() -> None:
     """DataFusion's ntile: ten rows in four buckets are 3, 2, 3 and 2, where the
     standard has 3, 3, 2 and 2."""
-    schema = pa.schema({"v": pa.int64()})
     function = over_function("ntile")
     assert function is not None
     for buckets, wanted in ((4, [3, 2, 3, 2]), (3, [4, 3, 3]), (20, [1] * 10)):
         call = OverCall("x", pa.int64(), function.compute, parameter=buckets)
-        kernel = OverKernel(schema, (), (Order("v"),), ("v",), ("v",), (call,))
-        found = kernel(pa.table({"v": range(10)}, schema=schema))["x"].to_pylist()
+        kernel = of_values(call)
+        found = kernel(pa.table({"v": range(10)}))["x"].to_pylist()
         assert np.bincount(found)[1:].tolist() == wanted
         assert found == sorted(found)
 
@@ -105,11 +130,10 @@ def test_frames_are_written_out_a_piece_at_a_time() -> None:
 def test_a_range_moves_beyond_the_greatest_number() -> None:
     """What is an offset away of the greatest BIGINT is none of the least ones."""
     edge = 2**63 - 1
-    schema = pa.schema({"v": pa.int64()})
     count = AggregateCall("x", "count", pa.int64(), kernel=aggregate("count").kernel)
     frame = Frame("range", Edge("preceding", 1), Edge("following", 2))
     call = OverCall("x", pa.int64(), aggregate_over, frame=frame, aggregate=count)
-    kernel = OverKernel(schema, (), (Order("v"),), ("v",), ("v",), (call,))
+    kernel = of_values(call)
     values = [-edge - 1, -edge, edge - 1, edge]
-    found = kernel(pa.table({"v": values}, schema=schema))
+    found = kernel(pa.table({"v": values}))
     assert found["x"].to_pylist() == [2, 2, 2, 2]
