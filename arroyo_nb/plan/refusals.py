@@ -16,7 +16,7 @@ from arroyo_nb.sql.dialect import span_of
 _HANDLED: dict[type[exp.Expr], set[str]] = {
     exp.Select: {
         *("expressions", "distinct", "from_", "joins", "where", "group", "having"),
-        "with_",
+        *("windows", "with_"),
     },
     exp.Union: {"this", "expression", "with_"},
     exp.Subquery: {"this", "alias", "with_"},
@@ -27,7 +27,7 @@ _HANDLED: dict[type[exp.Expr], set[str]] = {
     exp.Insert: {"this", "expression"},
     exp.Ordered: {"this", "desc", "nulls_first"},
     exp.Distinct: {"expressions"},
-    exp.Window: {"this", "partition_by", "order", "over", "spec"},
+    exp.Window: {"this", "partition_by", "order", "over", "spec", "alias"},
 }
 
 _WORDS = {
@@ -49,7 +49,6 @@ _WORDS = {
     "grouping_sets": "GROUPING SETS is not supported",
     "all": "GROUP BY ALL is not supported",
     "returning": "RETURNING is not supported",
-    **dict.fromkeys(("alias", "windows"), "a named window is not supported"),
 }
 
 _TOP_N = (

@@ -175,6 +175,26 @@ class QueryParser(PostgresParser):
             join.set("using", self._parse_wrapped_id_vars())
         return join
 
+    def _parse_table_alias(self, *args: Any, **kwargs: Any) -> exp.TableAlias | None:
+        if self._is_at_windows():
+            return None
+        return super()._parse_table_alias(*args, **kwargs)
+
+    def _parse_query_modifiers(self, this: Any) -> Any:
+        """The clauses behind FROM; WINDOW stands between HAVING and ORDER BY."""
+        made = super()._parse_query_modifiers(this)
+        if isinstance(made, exp.Select) and self._is_at_windows():
+            self._advance()
+            made.set("windows", self._parse_csv(self._parse_named_window))
+            made = super()._parse_query_modifiers(made)
+        return made
+
+    def _is_at_windows(self) -> bool:
+        """Whether ``WINDOW name AS`` comes: elsewhere WINDOW is a plain name."""
+        words = self._tokens[self._index : self._index + 3]
+        is_clause = len(words) == 3 and words[2].token_type == TokenType.ALIAS
+        return is_clause and words[0].text.upper() == "WINDOW"
+
     def _parse_group(self, *args: Any, **kwargs: Any) -> exp.Group | None:
         return self._placed(super()._parse_group, *args, **kwargs)
 

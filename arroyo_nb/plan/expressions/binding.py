@@ -363,7 +363,7 @@ def _over(node: exp.Window, scope: Scope) -> exp.Expr:
     function, aggregate = over.function_of(node.this), over.aggregate_of(node.this)
     if function is None and aggregate is None:
         raise PlanProblem(f"{shown(bind(node.this, scope))} is not a window function")
-    refuse_clauses(node)
+    clause = over.clause_of(node)
     if not scope.over:
         raise over.misplaced_over(span_of(node))
     inside = replace(scope, over=False)
@@ -372,10 +372,10 @@ def _over(node: exp.Window, scope: Scope) -> exp.Expr:
     else:
         call = _over_aggregate(str(aggregate), node.this, inside)
     call.meta["span"] = span_of(node.this)
-    keys = [bind(key, inside) for key in node.args.get("partition_by") or ()]
-    order, spec = node.args.get("order"), node.args.get("spec")
-    ordered = [_ordered(item, inside) for item in order.expressions] if order else []
-    return over.over_call(call, keys, ordered, spec, frame_of(spec, ordered))
+    keys = [bind(key, inside) for key in clause.keys]
+    order = [_ordered(item, inside) for item in clause.order]
+    frame = frame_of(clause.spec, order)
+    return over.over_call(call, keys, order, clause.spec, frame)
 
 
 def _over_function(function: OverFunction, node: exp.Expr, scope: Scope) -> exp.Expr:

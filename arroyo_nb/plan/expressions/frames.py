@@ -81,7 +81,14 @@ def _edge(spec: exp.WindowSpec, which: str, unit: Unit, of: Type | None) -> Edge
     value: Any = spec.args[which]
     if value == "CURRENT ROW":
         return CURRENT_ROW
-    side = cast(Side, spec.args[f"{which}_side"].lower())
+    word = spec.args.get(f"{which}_side")
+    if value is None or word is None:
+        raise PlanProblem(
+            "a frame begins and ends so many rows PRECEDING or FOLLOWING, or at the "
+            "CURRENT ROW",
+            hint="write ROWS BETWEEN 5 PRECEDING AND CURRENT ROW",
+        )
+    side = cast(Side, word.lower())
     if value == "UNBOUNDED":
         return Edge(side, None)
     offset = _distance(value, of) if unit == "range" else _count(value)

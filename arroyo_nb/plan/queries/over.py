@@ -7,9 +7,10 @@ with bound ``partition_by`` and ``order``; its frame is in ``meta["frame"]``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -19,6 +20,7 @@ from arroyo_nb.functions.over import OverFunction, over_function
 from arroyo_nb.over.frame import Frame
 from arroyo_nb.plan.expressions import calls
 from arroyo_nb.plan.expressions.naming import free, shown
+from arroyo_nb.plan.expressions.scope import spelled
 from arroyo_nb.plan.expressions.typing import (
     cast,
     column,
@@ -31,7 +33,9 @@ from arroyo_nb.plan.expressions.typing import (
 )
 from arroyo_nb.plan.nodes import Measure, Named, Node, Ordering, Over, OverColumn
 from arroyo_nb.plan.queries import aggregate_calls
+from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.source import Span
+from arroyo_nb.sql.dialect import span_of
 
 # What may stand between a call and OVER, around the call.
 _AFTER_CALLS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
@@ -132,6 +136,68 @@ def _constant(value: exp.Expr) -> int | None:
         number = whole_number(value.this)
         return None if number is None else -number
     return whole_number(value)
+
+
+class OverClause(NamedTuple):
+    """What OVER says, as it was read.
+
+    Attributes
+    ----------
+    keys, order
+        PARTITION BY and ORDER BY.
+    spec
+        The frame clause, if there is one.
+    """
+
+    keys: Sequence[exp.Expr]
+    order: Sequence[exp.Ordered]
+    spec: exp.WindowSpec | None
+
+
+def clause_of(node: exp.Window) -> OverClause:
+    """What OVER says, with what a window says that it names.
+
+    Raises
+    ------
+    PlanProblem
+        When there is no such window, or both say the same.
+    """
+    select = node.find_ancestor(exp.Select)
+    windows = (select.args.get("windows") if select is not None else None) or ()
+    return _clause(node, {spelled(window.this): window for window in windows})
+
+
+def _clause(node: exp.Window, windows: Mapping[str, exp.Window]) -> OverClause:
+    refuse_clauses(node)
+    order, name = node.args.get("order"), node.args.get("alias")
+    own = OverClause(
+        node.args.get("partition_by") or (),
+        order.expressions if order is not None else (),
+        node.args.get("spec"),
+    )
+    if name is None:
+        return own
+    if spelled(name) not in windows:
+        raise PlanProblem(
+            f"The window {spelled(name)} is not defined!",
+            span=span_of(name),
+            hint=f"write WINDOW {spelled(name)} AS (PARTITION BY ...) behind FROM",
+        )
+    # Without those that were asked for: a window may not be made of itself.
+    others = {key: value for key, value in windows.items() if key != spelled(name)}
+    base = _clause(windows[spelled(name)], others)
+    for word, both in (
+        ("PARTITION BY", own.keys and base.keys),
+        ("ORDER BY", own.order and base.order),
+    ):
+        if both:
+            raise PlanProblem(
+                f"cannot override {word} clause of window {spelled(name)}",
+                span=span_of(both[0]),
+            )
+    return OverClause(
+        own.keys or base.keys, own.order or base.order, own.spec or base.spec
+    )
 
 
 def over_call(

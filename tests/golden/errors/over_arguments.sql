@@ -38,7 +38,7 @@ FROM hourly
 --     nth_value(n) OVER (PARTITION BY window ORDER BY n) AS g,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 --   hint: write nth_value(value, n)
--- <cell>:9:16: nth_value() requires 1 or more, or below zero to count from the end, but finds Int64(0)
+-- <cell>:9:16: nth_value() requires a number that is not 0, but finds Int64(0)
 --     nth_value(n, 0) OVER (PARTITION BY window ORDER BY n) AS h,
 --                  ^
 -- <cell>:10:3: rank() takes no IGNORE NULLS

@@ -28,9 +28,10 @@ FROM trips
 -- <cell>:9:3: ntile() needs OVER
 --     ntile(4) AS h,
 --     ^^^^^^^^
--- <cell>:10:15: a named window is not supported
+-- <cell>:10:15: The window w is not defined!
 --     rank() OVER w AS i,
 --                 ^
+--   hint: write WINDOW w AS (PARTITION BY ...) behind FROM
 -- <cell>:11:3: FILTER is only supported for aggregates
 --     rank() FILTER (WHERE fare > 1) OVER (ORDER BY at) AS j,
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
