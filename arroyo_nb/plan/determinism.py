@@ -68,9 +68,9 @@ def _deterministic(node: Node, below: list[frozenset[str]]) -> frozenset[str]:
         case WindowOver():
             handed_on = _handed_on(node, below)
             # Which of two peers comes first depends on all columns of the input.
-            settled = handed_on >= {*node.input.schema.names}
-            made = {c.name for c in node.columns if settled and _is_settled(c, node)}
-            return handed_on | made
+            if not handed_on >= {*node.input.schema.names}:
+                return handed_on
+            return handed_on | {c.name for c in node.columns if _is_settled(c, node)}
         case _:
             return _handed_on(node, below)
 
