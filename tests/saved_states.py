@@ -76,9 +76,10 @@ CASES = {
         "ORDER BY v % 10 DESC, v) AS n FROM rows) WHERE n <= 2"
     ),
     "over": (
-        "SELECT w, k, n, place, before FROM (SELECT *, "
+        "SELECT w, k, n, place, before, total FROM (SELECT *, "
         "row_number() OVER (PARTITION BY w ORDER BY n DESC) AS place, "
-        "lag(n, 1, 0) OVER (PARTITION BY w ORDER BY n DESC) AS before FROM ("
+        "lag(n, 1, 0) OVER (PARTITION BY w ORDER BY n DESC) AS before, "
+        "sum(n) OVER (PARTITION BY w ORDER BY n RANGE 2.5 PRECEDING) AS total FROM ("
         "SELECT tumble(INTERVAL '10 seconds') AS w, k, count(*) AS n "
         "FROM rows GROUP BY w, k)) WHERE place <= 2"
     ),

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import CONNECTORS, format_options
+from arroyo_nb.over.frame import Edge, Frame
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.nodes import (
     Filter,
@@ -189,10 +191,23 @@ def _over_column(column: OverColumn, over: Canonical) -> Json:
     # As with measures, what a column does not have is left out.
     value: dict[str, Json] = {"call": over.measure(column.measure)}
     if column.frame is not None:
-        value["frame"] = str(column.frame)
+        value["frame"] = _frame(column.frame)
     if column.ignores_nulls:
         value["ignores_nulls"] = True
     return value
+
+
+def _frame(frame: Frame) -> Json:
+    """Not its text, which is made for people."""
+    edges: list[Json] = [_edge(frame.start), _edge(frame.end)]
+    return [frame.unit, edges, frame.exclude]
+
+
+def _edge(edge: Edge) -> Json:
+    offset = edge.offset
+    if isinstance(offset, Decimal):
+        return [edge.side, {"decimal": str(offset.normalize())}]
+    return [edge.side, canonical_value(offset)]
 
 
 def _joined(node: UpdatingJoin | WindowJoin) -> dict[str, Json]:

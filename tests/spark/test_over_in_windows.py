@@ -60,6 +60,13 @@ QUERIES = {
     "aggregated": f"""SELECT "window", NULL AS k, sum(place) AS a, count(*) AS b,
         max(n) AS c, NULL AS d, NULL AS e, NULL AS f FROM {TOP} GROUP BY "window" """,
 }
+# Joined with what is true of its window, and numbered once more.
+JOINED = f"""SELECT "window", k, place AS a, total AS b,
+    row_number() OVER (PARTITION BY "window" ORDER BY place DESC) AS c,
+    lag(total) OVER (PARTITION BY "window" ORDER BY place) AS d, NULL AS e, NULL AS f
+    FROM (SELECT ranked."window", k, place, total FROM (SELECT * FROM {TOP}) AS ranked
+    JOIN (SELECT "window", sum(n) AS total FROM g GROUP BY "window") AS totals
+    ON ranked."window" = totals."window") AS pairs"""
 FUNCTIONS = """SELECT "window", k, 100 * rank() OVER w + dense_rank() OVER w AS a,
     round(1e6 * (percent_rank() OVER w + 10 * cume_dist() OVER w)) AS b,
     1000 * lag(n, 1, 0) OVER u + 100 * lead(s IGNORE NULLS) OVER u + first_value(n)
@@ -188,6 +195,13 @@ def check(engine, tape, kind, seed):
 @pytest.mark.parametrize("kind", ["tumble", "hop", "session"])
 def test_over_sees_the_rows_of_a_window(engine, kind):
     check(engine, tape_at_random(Random(kind)), kind, seed=18)
+
+
+def test_a_top_is_joined_and_numbered_again(engine):
+    tape, queries = tape_at_random(Random(4)), {"joined": JOINED}
+    expected = oracle(tape, "hop", queries)
+    assert streamed(engine, tape, "hop", queries) == expected
+    assert len(expected) > 10
 
 
 def test_a_batch_that_runs_again_gives_the_same_rows(engine, tmp_path):

@@ -187,8 +187,8 @@ def _clause(node: exp.Window, windows: Mapping[str, exp.Window]) -> OverClause:
     others = {key: value for key, value in windows.items() if key != spelled(name)}
     base = _clause(windows[spelled(name)], others)
     for word, both in (
-        ("PARTITION BY", own.keys and base.keys),
-        ("ORDER BY", own.order and base.order),
+        ("PARTITION BY", base.keys and own.keys),
+        ("ORDER BY", base.order and own.order),
     ):
         if both:
             raise PlanProblem(

@@ -36,6 +36,18 @@ WINDOW = "tumble(INTERVAL '1 minute') AS w"
             "a",
         ),
         ("SELECT k, count(*) AS n FROM t GROUP BY k", "k n"),
+        (
+            "SELECT *, rank() OVER (PARTITION BY w ORDER BY n) AS r, avg(m) OVER ("
+            f"PARTITION BY w) AS a FROM (SELECT {WINDOW}, k, count(*) AS n, max(x) AS "
+            "m FROM t GROUP BY w, k)",
+            "w k n m r a",
+        ),
+        # Peers come in the order of a sum that may have other last digits.
+        (
+            "SELECT *, row_number() OVER (PARTITION BY w ORDER BY n) AS r FROM ("
+            f"SELECT {WINDOW}, k, count(*) AS n, sum(x) AS s FROM t GROUP BY w, k)",
+            "w k n",
+        ),
         ("SELECT a.k, a.n, b.x FROM t AS a JOIN t AS b ON a.n = b.n", "k n x"),
         (
             "SELECT a.k, b.u FROM t AS a JOIN (SELECT n, uuid() AS u FROM t) AS b "

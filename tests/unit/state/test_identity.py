@@ -14,6 +14,7 @@ from arroyo_nb import functions
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.frames import lookup_table
+from arroyo_nb.over.frame import Frame
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.explain import format as described
 from arroyo_nb.plan.planner import plan_script
@@ -185,3 +186,34 @@ def test_a_dataframe_is_a_table_of_its_columns():
         catalog = Catalog().define(lookup_table("riders", rows, ["id"]))
         texts.add(plan_identity(plan_script(query, catalog)))
     assert len(texts) == 2
+
+
+def over(frame, function="sum(total)"):
+    return (
+        f"SELECT city, {function} OVER (PARTITION BY w ORDER BY city {frame}) AS s "
+        f"FROM ({QUERY})"
+    )
+
+
+def test_a_frame_is_what_it_means_and_not_how_it_is_written(monkeypatch):
+    two = identity(over("ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"))
+    assert identity(over("ROWS 2 PRECEDING")) == two
+    assert identity(over("rows between 2 preceding and 0 following")) == two
+    monkeypatch.setattr(Frame, "__str__", lambda _: "other words")
+    assert identity(over("ROWS 2 PRECEDING")) == two
+    usual = identity(over(""))
+    assert identity(over("RANGE UNBOUNDED PRECEDING")) == usual
+    others = [
+        over("ROWS 3 PRECEDING"),
+        over("GROUPS 2 PRECEDING"),
+        over("ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING"),
+        over("ROWS 2 PRECEDING EXCLUDE TIES"),
+        over("ROWS 2 PRECEDING", "min(total)"),
+        over("ROWS 2 PRECEDING", "first_value(total)"),
+        over("ROWS 2 PRECEDING", "first_value(total) IGNORE NULLS"),
+        over("ROWS 2 PRECEDING", "nth_value(total, 1)"),
+    ]
+    assert len({two, usual, *map(identity, others)}) == 2 + len(others)
+    # It sees all of its partition, whatever the frame.
+    lag = "lag(total, 2)"
+    assert identity(over("ROWS 2 PRECEDING", lag)) == identity(over("", lag))
