@@ -261,3 +261,53 @@ def test_any_split_of_rows_gives_the_same(engine, tape, kind, seed):
     queries = queries_at_random(seed)
     whole = [[row for batch in tape for row in batch]]
     assert streamed(engine, tape, kind, queries) == oracle(whole, kind, queries)
+
+
+TYPES = {
+    "k": ("TEXT", '"{}"'),
+    "u": ("BIGINT UNSIGNED", "1844674407370955161{}"),
+    "f": ("DOUBLE", "{}.1"),
+    "d": ("DECIMAL(10, 2)", "{}.25"),
+    "b": ("BOOLEAN", "true"),
+    "l": ("BIGINT[]", "[{}, null]"),
+    "s": ("STRUCT<x BIGINT, y TEXT>", '{{"x": {}, "y": "z"}}'),
+    "m": ("TIMESTAMP", '"2024-03-01T0{}:00:00"'),
+}
+
+
+def test_values_of_every_type(session, tmp_path):
+    """Each row has the value of the row before it, also where that is NULL."""
+    path = tmp_path / "rows.json"
+    lines = [
+        ", ".join(
+            f'"{name}": {"null" if n == 2 else text.format(n)}'
+            for name, (_, text) in TYPES.items()
+        )
+        for n in range(5)
+    ]
+    path.write_text("".join(f'{{"i": {n}, {line}}}\n' for n, line in enumerate(lines)))
+    columns = ", ".join(f"{name} {type_}" for name, (type_, _) in TYPES.items())
+    names = ", ".join(TYPES)
+    calls = ", ".join(
+        f"lag({name}) OVER w AS lag_{name}, last_value({name}) IGNORE NULLS OVER w AS "
+        f"last_{name}, count(DISTINCT {name}) OVER (w ROWS 1 PRECEDING) AS n_{name}"
+        for name in TYPES
+    )
+    run = session.run(
+        f"""CREATE TABLE t (i BIGINT, {columns}) WITH (connector = 'single_file',
+        path = '{path}', type = 'source', format = 'json');
+        SELECT i, {names}, {calls} FROM (
+            SELECT tumble(INTERVAL '36500 days') AS window, i, {names} FROM t
+            GROUP BY window, i, {names}
+        ) WINDOW w AS (PARTITION BY window ORDER BY i)""",
+        wait=True,
+    )
+    rows = run.table().sort_by("i")
+    for name in TYPES:
+        values = rows[name].to_pylist()
+        assert rows[f"lag_{name}"].to_pylist() == [None, *values[:-1]]
+        assert rows[f"last_{name}"].to_pylist() == [*values[:2], values[1], *values[3:]]
+        assert rows[f"n_{name}"].to_pylist() == (
+            [1] * 5 if name == "b" else [1, 2, 1, 1, 2]
+        )
+        assert rows[f"lag_{name}"].type == rows[name].type
