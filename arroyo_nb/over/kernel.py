@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from arroyo_nb.changelog.measures import Order
-from arroyo_nb.lazy_imports import np, pa
+from arroyo_nb.lazy_imports import np, pa, pc
 from arroyo_nb.over.partitions import sorted_places
 from arroyo_nb.over.rows import OverCall, OverRows
 
@@ -18,6 +18,14 @@ class OrderedCalls:
 
     order: tuple[Order, ...]
     calls: tuple[OverCall, ...]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Rows in which the call of that name gives ``last`` or less."""
+
+    name: str
+    last: int
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,8 @@ class OverKernel:
         The columns of the input that the output has.
     groups
         The calls, further output columns; the rows come in the order of the first.
+    limit
+        Which rows of the output there are; None for all.
     """
 
     input: pa.Schema
@@ -43,6 +53,7 @@ class OverKernel:
     ties: tuple[str, ...]
     kept: tuple[str, ...]
     groups: tuple[OrderedCalls, ...]
+    limit: Limit | None = None
 
     @cached_property
     def output(self) -> pa.Schema:
@@ -65,7 +76,10 @@ class OverKernel:
             back = pa.array(np.argsort(places))
             made += [values.take(back) for values in _computed(group, over)]
         kept = [table[name] for name in self.kept]
-        return pa.table([*kept, *made], schema=self.output)
+        output = pa.table([*kept, *made], schema=self.output)
+        if self.limit is None:
+            return output
+        return output.filter(pc.less_equal(output[self.limit.name], self.limit.last))
 
 
 def _computed(group: OrderedCalls, rows: OverRows) -> list[pa.Array]:

@@ -24,7 +24,7 @@ from arroyo_nb.functions.over import OverFunction, over_function
 from arroyo_nb.functions.over.row import NUMBER
 from arroyo_nb.lazy_imports import pa
 from arroyo_nb.over.aggregates import aggregate_over, ordered_by_position
-from arroyo_nb.over.kernel import OrderedCalls, OverKernel
+from arroyo_nb.over.kernel import Limit, OrderedCalls, OverKernel
 from arroyo_nb.over.rows import OverCall
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.typing import column
@@ -53,6 +53,8 @@ def nodes_of_one_shuffle(node: nodes.WindowOver) -> list[nodes.WindowOver]:
     while isinstance(below, nodes.WindowOver) and below.keys == node.keys:
         found.insert(0, below)
         below = below.input
+    if any(lower.limit is not None for lower in found[:-1]):
+        return [node]
     parts = (part for n in found for _, e in expressions(n) for part in e.walk())
     read = {part.name for part in parts if isinstance(part, exp.Column)}
     # None reads what another gives: there is a select list between two SELECTs.
@@ -82,7 +84,8 @@ def with_over(
     groups = tuple(_group(f"f_{n}", node, columns) for n, node in enumerate(over))
     rows, schema = columns.read(frame, retracts=False, also=[WINDOW])
     ties = tuple(dict.fromkeys(values.values()))
-    kernel = OverKernel(schema, keys, ties, (*ties, WINDOW), groups)
+    limit = _limit(over[-1], groups[-1])
+    kernel = OverKernel(schema, keys, ties, (*ties, WINDOW), groups, limit)
     bucket = f"pmod({hashed(keys)}, {_BUCKETS}) AS {_BUCKET}"
     made = (
         rows.selectExpr("*", bucket)
@@ -95,6 +98,16 @@ def with_over(
     visible = map(quoted, over[-1].schema.names)
     # A column that was built anew bears no watermark unless it is marked.
     return made.selectExpr(*named, WINDOW).select(*visible, marked(WINDOW, WINDOW))
+
+
+def _limit(node: nodes.WindowOver, group: OrderedCalls) -> Limit | None:
+    if node.limit is None:
+        return None
+    pairs = zip(group.calls, node.columns, strict=True)
+    function = node.limit.function
+    name = next(c.name for c, one in pairs if one.measure.function == function)
+    # A number that is greater than any row's is no BIGINT.
+    return Limit(name, min(node.limit.last, 2**63 - 1))
 
 
 def _named(call: OverCall, one: nodes.OverColumn) -> str:

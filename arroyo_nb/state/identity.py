@@ -180,11 +180,14 @@ def _ranked(node: UpdatingRank, over: Canonical) -> dict[str, Json]:
 
 
 def _windowed_over(node: WindowOver, over: Canonical) -> dict[str, Json]:
-    return {
+    value: dict[str, Json] = {
         "keys": [over.expression(key) for key in node.keys],
         "order": over.order(node.order),
         "columns": [_over_column(column, over) for column in node.columns],
     }
+    if node.limit is not None:
+        value["limit"] = [node.limit.function, node.limit.last]
+    return value
 
 
 def _over_column(column: OverColumn, over: Canonical) -> Json:

@@ -44,6 +44,7 @@ from arroyo_nb.plan.nodes import (
     Window,
     WindowAggregate,
     WindowJoin,
+    WindowOver,
     is_updating,
 )
 from arroyo_nb.sql.dialect import ArroyoDialect
@@ -186,7 +187,9 @@ def _over(node: OverFunctions) -> str:
     order = ", ".join(map(_ordering, node.order)) or "all columns"
     usual = usual_frame(ordered=bool(node.order))
     columns = ", ".join(_over_column(column, usual) for column in node.columns)
-    return f"by {by}, ordered by {order}; {columns}"
+    text = f"by {by}, ordered by {order}; {columns}"
+    limit = node.limit if isinstance(node, WindowOver) else None
+    return f"{text}; {limit.function}() <= {limit.last}" if limit else text
 
 
 def _over_column(column: OverColumn, usual: Frame) -> str:

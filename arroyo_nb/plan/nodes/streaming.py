@@ -236,7 +236,14 @@ class WindowOver(OverFunctions):
     All rows of a window come in one micro-batch, whatever the boundaries of batches:
     every node that sends windowed rows sends those of a window together. So there is
     no state. The window and ``_timestamp`` of a row are the input's.
+
+    Parameters
+    ----------
+    limit
+        Which rows are sent, by a function that is among the columns; None for all.
     """
+
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True)

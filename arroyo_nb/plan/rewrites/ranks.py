@@ -21,6 +21,7 @@ from arroyo_nb.plan.nodes import (
     Project,
     UpdatingAggregate,
     UpdatingRank,
+    WindowOver,
 )
 from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.verify import expressions
@@ -87,11 +88,11 @@ def top_n(root: Node, made: NodeMap[Node]) -> Node:
           UpdatingRank by city, ordered by fare; row_number() AS n; row_number() <= 3
 
     Select lists between the two are passed, and filters: they change no number.
-    ``n = 2`` limits too, and stays.
+    ``n = 2`` limits too, and stays. Within a window it is the same.
     """
 
     def change(node: Node) -> Node:
-        is_ranked = isinstance(node.origin, UpdatingRank)
+        is_ranked = isinstance(node.origin, UpdatingRank | WindowOver)
         return _limited(node) if is_ranked and isinstance(node, Filter) else node
 
     return transform(root, change, made)
@@ -208,7 +209,7 @@ def _pushed(node: Node, name: str, last: int) -> Node | None:
             # more.
             named = isinstance(of, exp.Column)
             below = _pushed(node.input, of.name, last) if named else None
-        case UpdatingRank():
+        case UpdatingRank() | WindowOver():
             return _with_limit(node, name, last)
         case _:
             return None
@@ -217,14 +218,24 @@ def _pushed(node: Node, name: str, last: int) -> Node | None:
     return replace(node, input=below)
 
 
-def _with_limit(node: UpdatingRank, name: str, last: int) -> UpdatingRank | None:
-    function = next((n.function for n in node.numbers if n.name == name), None)
+def _with_limit(
+    node: UpdatingRank | WindowOver, name: str, last: int
+) -> UpdatingRank | WindowOver | None:
+    function = _numbers(node).get(name)
     # A rank has one limit: of rank() and row_number() both, the second stays a filter.
     if function is None or (node.limit and node.limit.function != function):
         return None
     if node.limit is not None and node.limit.last <= last:
         return node
     return replace(node, limit=Limit(function, last))
+
+
+def _numbers(node: UpdatingRank | WindowOver) -> dict[str, str]:
+    """The functions that number rows, by their columns."""
+    if isinstance(node, UpdatingRank):
+        return {number.name: number.function for number in node.numbers}
+    functions = {column.name: column.measure.function for column in node.columns}
+    return {name: f for name, f in functions.items() if f in NUMBERINGS}
 
 
 def _read(node: Node) -> set[str]:

@@ -16,7 +16,7 @@ from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.functions.over import over_function
 from arroyo_nb.over.aggregates import _cut, _members, aggregate_over
 from arroyo_nb.over.frame import Edge, Frame
-from arroyo_nb.over.kernel import OrderedCalls, OverKernel
+from arroyo_nb.over.kernel import Limit, OrderedCalls, OverKernel
 from arroyo_nb.over.pieces import Pieces
 from arroyo_nb.over.rows import OverCall
 
@@ -137,3 +137,19 @@ def test_a_range_moves_beyond_the_greatest_number() -> None:
     values = [-edge - 1, -edge, edge - 1, edge]
     found = kernel(pa.table({"v": values}))
     assert found["x"].to_pylist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("last", [0, 1, 2, 2**63 - 1])
+def test_a_limit_leaves_the_first_rows(last: int) -> None:
+    """Values are those among all rows of the partition."""
+    rank, lead = over_function("rank"), over_function("lead")
+    assert rank is not None
+    assert lead is not None
+    calls = (
+        OverCall("x", pa.int64(), rank.compute),
+        OverCall("y", pa.int64(), lead.compute, ("v",)),
+    )
+    kernel = replace(of_values(*calls), limit=Limit("x", last))
+    found = kernel(pa.table({"v": [5, 3, 3, 8]})).to_pylist()
+    rows = [(3, 1, 3), (3, 1, 5), (5, 3, 8), (8, 4, None)]
+    assert [tuple(row.values()) for row in found] == [r for r in rows if r[1] <= last]

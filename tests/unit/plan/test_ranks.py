@@ -15,6 +15,7 @@ from arroyo_nb.plan.nodes import (
     Number,
     Sink,
     UpdatingRank,
+    WindowOver,
     is_updating,
 )
 from arroyo_nb.plan.planner import plan_script
@@ -160,3 +161,29 @@ def test_verify_sees_a_number_that_is_no_column() -> None:
     (rank,) = ranks(RANKED)
     with pytest.raises(BrokenPlan, match="repeats a column"):
         verify(UpdatingRank(rank.input, (), (), (Number("id", "rank"),)))
+
+
+WINDOWED = (
+    "SELECT *, row_number() OVER (PARTITION BY window ORDER BY n) AS a, "
+    "sum(n) OVER (PARTITION BY window ORDER BY n) AS s, "
+    "rank() OVER (PARTITION BY window ORDER BY name) AS b FROM hourly"
+)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "limits"),
+    [
+        # Of the two orders the second is above: only it may leave rows out.
+        ("a <= 2", [None, None]),
+        ("b <= 2", [None, Limit("rank", 2)]),
+        ("b < 18446744073709551615", [None, Limit("rank", 2**64 - 2)]),
+        ("s <= 2", [None, None]),
+    ],
+)
+def test_a_number_limits_the_rows_of_a_window(
+    predicate: str, limits: list[Limit | None]
+) -> None:
+    sink = planned(f"SELECT * FROM ({WINDOWED}) AS q WHERE {predicate}")
+    over = [node for node in walk(sink) if isinstance(node, WindowOver)]
+    assert [node.limit for node in over] == limits
+    assert not is_updating(sink)
