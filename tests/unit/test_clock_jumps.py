@@ -38,6 +38,7 @@ READERS = {
     "jobs/runner/monitor.py": "shown",
     "jobs/runner/record.py": "shown",
     "cli/job_status.py": "the age of a file that is written anew each second",
+    "connectors/nexmark/__init__.py": "once, when the events begin",
     "kafka/recording.py": "once, at the start",
     "run/emission.py": "once, at the start",
     "jobs/registry.py": "shown",
