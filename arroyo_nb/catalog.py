@@ -68,6 +68,17 @@ class WatermarkClause:
 
 
 @dataclass(frozen=True)
+class Partition:
+    """An item of PARTITIONED BY: a transform of a column, which may have to be a
+    time."""
+
+    transform: str
+    column: str
+    of_times: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class ConnectorTable:
     """A CREATE TABLE with a connector, checked and ready to be read or written."""
 
@@ -77,6 +88,7 @@ class ConnectorTable:
     order: tuple[str, ...]
     generated: tuple[Generated, ...] = ()
     watermark: WatermarkClause = field(default_factory=WatermarkClause)
+    partitions: tuple[Partition, ...] = ()
     # Equal tables mean the same, however they were written.
     definition: Definition | None = field(default=None, compare=False, repr=False)
 
@@ -200,7 +212,34 @@ class View:
         return self.plan.schema
 
 
-Relation: TypeAlias = ConnectorTable | LookupTable | View
+@dataclass(frozen=True)
+class MemoryTable:
+    """A CREATE TABLE without a connector: a named edge of the dataflow, not storage.
+
+    Parameters
+    ----------
+    name
+        Name as declared.
+    schema
+        The declared columns.
+    plan
+        The query of its one INSERT, with those columns; None: it has none yet.
+    """
+
+    name: str
+    schema: Schema
+    plan: LogicalPlan | None = None
+    definition: Definition | None = field(default=None, compare=False, repr=False)
+
+    def filled(self, plan: LogicalPlan, insert: Definition) -> MemoryTable:
+        """The table once it has its INSERT."""
+        assert self.definition is not None
+        text = f"{self.definition.text};\n{insert.text}"
+        definition = Definition(text, insert.reads)
+        return MemoryTable(self.name, self.schema, plan, definition)
+
+
+Relation: TypeAlias = ConnectorTable | LookupTable | View | MemoryTable
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from arroyo_nb.connectors._info import NO_METADATA as NO_METADATA
 from arroyo_nb.connectors._info import ConnectorInfo as ConnectorInfo
 from arroyo_nb.connectors._info import Direction as Direction
+from arroyo_nb.connectors._info import PartitionTransform as PartitionTransform
 from arroyo_nb.connectors._streams import FIRST_BATCH_RECORDS as FIRST_BATCH_RECORDS
 from arroyo_nb.connectors._streams import Offsets as Offsets
 from arroyo_nb.connectors._streams import Stream as Stream

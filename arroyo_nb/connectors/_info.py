@@ -30,6 +30,25 @@ class Direction(Enum):
     """Rows are found by their key, from a join."""
 
 
+@dataclass(frozen=True)
+class PartitionTransform:
+    """What PARTITIONED BY makes of a column.
+
+    Parameters
+    ----------
+    name
+        Its name in a call.
+    takes_number
+        Whether a whole number follows the column.
+    of_times
+        Whether the column must be a time.
+    """
+
+    name: str
+    takes_number: bool = False
+    of_times: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConnectorInfo:
     """The facts of one connector.
@@ -75,6 +94,8 @@ class ConnectorInfo:
         Names of the sets of jars (:mod:`arroyo_nb.engine.jars`) that Spark needs.
     reading
         How Spark reads a source of it, for EXPLAIN.
+    partition_transforms
+        What PARTITIONED BY may call; empty: its tables take no PARTITIONED BY.
     """
 
     name: str
@@ -95,6 +116,7 @@ class ConnectorInfo:
     python_packages: tuple[str, ...] = ()
     jar_sets: tuple[str, ...] = ()
     reading: str = READS_TAPE
+    partition_transforms: Mapping[str, PartitionTransform] = field(default_factory=dict)
 
     @property
     def formats(self) -> tuple[str, ...]:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from arroyo_nb.connectors import ConnectorInfo, Direction
+from arroyo_nb.connectors import ConnectorInfo, Direction, PartitionTransform
 from arroyo_nb.connectors._arroyo_only import ArroyoOnly
 from arroyo_nb.connectors._folder_options import SINK_FILES
 from arroyo_nb.formats import Framing
 from arroyo_nb.with_options import Holds, Option, OptionKind
+
+TRANSFORMS = (
+    PartitionTransform("identity"),
+    PartitionTransform("bucket", takes_number=True),
+    PartitionTransform("truncate", takes_number=True),
+    PartitionTransform("year", of_times=True),
+    PartitionTransform("month", of_times=True),
+    PartitionTransform("day", of_times=True),
+    PartitionTransform("hour", of_times=True),
+    PartitionTransform("void"),
+)
 
 CONNECTOR = ArroyoOnly(
     ConnectorInfo(
@@ -15,6 +26,7 @@ CONNECTOR = ArroyoOnly(
         directions=frozenset({Direction.SINK}),
         framings=frozenset({Framing.FILES}),
         runs=False,
+        partition_transforms={t.name: t for t in TRANSFORMS},
         options=(
             Option(
                 "catalog.type",

@@ -192,10 +192,17 @@ class JobFile:
 
     def _check_tables(self, plan: Plan) -> None:
         """Refuse tables whose name is not what their statement makes."""
+        from arroyo_nb.sql.statements import Insert
+
         made: dict[int, list[str]] = {}
         for statement in plan.statements:
             part = max(at for at, _ in self._parts if at <= statement.span.start)
-            made.setdefault(part, []).append(statement.name.lower())
+            names = made.setdefault(part, [])
+            # A memory table is made of two statements, its INSERT is the second.
+            if not (
+                isinstance(statement, Insert) and names == [statement.name.lower()]
+            ):
+                names.append(statement.name.lower())
         found = []
         tables = self.item.listed("tables")
         for table, (at, _) in zip(tables, self._parts, strict=False):

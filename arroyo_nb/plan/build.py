@@ -20,6 +20,7 @@ from arroyo_nb.catalog import (
     ConnectorTable,
     Definition,
     LookupTable,
+    MemoryTable,
     Relation,
     View,
 )
@@ -29,17 +30,32 @@ from arroyo_nb.formats import usual_format
 from arroyo_nb.plan import UPDATING_TTL
 from arroyo_nb.plan import show_statements as answers
 from arroyo_nb.plan.expressions.scope import ErrorCollector, SuppressedError
-from arroyo_nb.plan.expressions.typing import cast, is_nullable, place_of, typed
-from arroyo_nb.plan.nodes import Lookup, Named, Node, Project, Scan, Sink
+from arroyo_nb.plan.expressions.typing import (
+    cast,
+    is_nullable,
+    place_of,
+    type_of,
+    typed,
+)
+from arroyo_nb.plan.nodes import (
+    Lookup,
+    Named,
+    Node,
+    NotInserted,
+    Project,
+    Scan,
+    Sink,
+)
 from arroyo_nb.plan.queries.ordering import OrderByClause, sort_keys, split_ordering
 from arroyo_nb.plan.queries.select import Relations, plan_query, selected
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.plan.show_statements import StatementAnswer
 from arroyo_nb.plan.tables.create_table import check_inferred, create_table
+from arroyo_nb.plan.tables.memory_tables import without_effect
 from arroyo_nb.plan.tables.options import read_interval
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.registry import did_you_mean, nearest
-from arroyo_nb.schema import NULL, Field, Schema
+from arroyo_nb.schema import NULL, WINDOW_STRUCT, Field, Schema
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import name_span, span_of
 from arroyo_nb.sql.other_dialects import explain_error, setting_hint
@@ -59,6 +75,9 @@ from arroyo_nb.with_options import substituted
 
 PREVIEW = "preview"
 """What the sink of a bare SELECT is called."""
+
+
+_WINDOW_TYPE = str(WINDOW_STRUCT)
 
 
 @dataclass
@@ -156,9 +175,11 @@ class Script:
     def _relations(self) -> Relations:
         return Relations(self.catalog, broken=frozenset(self.broken))
 
-    def _planned(self, query: exp.Expr) -> tuple[Node, Relations]:
+    def _planned(
+        self, query: exp.Expr, *, outermost: bool = True
+    ) -> tuple[Node, Relations]:
         """A query's plan, and the tables and views that it names."""
-        relations = self._relations()
+        relations = replace(self._relations(), outermost=outermost)
         node = plan_query(query, relations)
         for table in relations.found:
             self._met(table)
@@ -186,7 +207,10 @@ class Script:
     def _declared_relation(self, statement: CreateTable | CreateView) -> Relation:
         text = self.text[statement.span.start : statement.span.end]
         if isinstance(statement, CreateTable):
-            return replace(create_table(statement), definition=Definition(text))
+            table = create_table(statement)
+            if isinstance(table, MemoryTable):
+                self.notes.extend(without_effect(statement))
+            return replace(table, definition=Definition(text))
         return self._view(statement, text)
 
     def _view(self, statement: CreateView, text: str) -> View:
@@ -200,13 +224,51 @@ class Script:
                 hint=_of_query_hint(statement.name, writes=bool(properties)),
             )
         refuse_clauses(create.this)
-        plan, read = self._planned(create.expression)
+        plan, read = self._planned(create.expression, outermost=False)
+        memory = (t for t in read.found if isinstance(t, MemoryTable))
+        for table in memory:
+            self._check_view_of_memory(table, span_of(create.this))
         # Here, not where it is read: a view that nobody reads is checked as well.
-        self.streamed(plan)
+        if not _not_inserted(plan):
+            self.streamed(plan)
         names = set(plan.schema.names)
         headers = {name: h for name, h in read.headers.items() if name in names}
         definition = Definition(text, tuple(read.found))
         return View(statement.name, plan, definition, headers)
+
+    def _check_view_of_memory(self, table: MemoryTable, span: Span | None) -> None:
+        """Arroyo plans views before it fills memory tables."""
+        message = _not_inserted_yet(table)
+        if self.strict:
+            raise PlanProblem(
+                message,
+                span=span,
+                hint=f"read {table.name} in the queries themselves: a view of a memory "
+                "table runs without the strict option",
+            )
+        self.notes.append(f"Arroyo would refuse this: {message}")
+
+    def check_inserted(self) -> None:
+        """Refuse to read memory tables that have no INSERT before; for a script that
+        has no other error.
+
+        Raises
+        ------
+        PlanProblem
+            For each place where one is read.
+        """
+        views = [t.plan for t in self._own.values() if isinstance(t, View)]
+        read = [n for plan in (*views, *self.sinks) for n in _not_inserted(plan)]
+        for node in {node.span: node for node in read}.values():
+            name = node.table.name
+            self.problems.append(
+                PlanProblem(
+                    _not_inserted_yet(node.table),
+                    span=node.span,
+                    hint=f"write INSERT INTO {name} SELECT ... before this query",
+                )
+            )
+        self.problems.raise_all()
 
     def _set(self, statement: SetOption) -> None:
         (item,) = statement.expression.expressions
@@ -260,8 +322,16 @@ class Script:
 
     def _explain(self, statement: Explain) -> None:
         sinks, self.sinks = self.sinks, []
-        self._read(statement.statement)
+        explained, before, own = statement.statement, self.catalog, dict(self._own)
+        self._read(explained)
         sinks, self.sinks = self.sinks, sinks
+        if isinstance(explained, Insert) and self.catalog is not before:
+            table = self.catalog.get(explained.name)
+            assert isinstance(table, MemoryTable)
+            assert isinstance(table.plan, Node)
+            sinks = [Sink(table.plan, None, table.name, span=statement.span)]
+            # Nothing is inserted: what would be is told.
+            self.catalog, self._own = before, own
         self.asked.append(sinks)
 
     def _query(self, statement: Query) -> None:
@@ -281,16 +351,25 @@ class Script:
         assert target is not None
         span = span_of(target)
         refuse_clauses(target)
-        node, _ = self._planned(insert.expression)
+        node, read = self._planned(insert.expression)
         table = self._target(statement.name, span)
         # A target with a list of columns is a Schema to sqlglot.
         columns = insert.this.expressions if isinstance(insert.this, exp.Schema) else []
+        if isinstance(table, MemoryTable):
+            node = _mapped(node, table.schema, columns, span)
+            text = self.text[statement.span.start : statement.span.end]
+            self._fill(table.filled(node, Definition(text, tuple(read.found))))
+            return
         if not table.order:
             table = self._inferred(table, node, span)
         node = _mapped(node, table.physical, columns, span)
         self._keep(Sink(node, table, table.name, span=statement.span))
 
-    def _target(self, name: str, span: Span | None) -> ConnectorTable:
+    def _fill(self, table: MemoryTable) -> None:
+        self.catalog = self.catalog.define(table)
+        self._own[table.name.lower()] = table
+
+    def _target(self, name: str, span: Span | None) -> ConnectorTable | MemoryTable:
         if name.lower() in self.broken:
             raise SuppressedError(f"Table {name} failed to be created")
         if name not in self.catalog:
@@ -315,6 +394,15 @@ class Script:
                 span=span,
                 hint=f"'{table.name}' is only looked up, in a JOIN",
             )
+        if isinstance(table, MemoryTable):
+            if table.plan is not None:
+                raise PlanProblem(
+                    "Can only insert into a memory table once",
+                    span=span,
+                    hint="write one INSERT of the queries with UNION ALL; in a later "
+                    f"cell declare it again first: CREATE TABLE {table.name} (...)",
+                )
+            return table
         if table.direction is Direction.SOURCE:
             raise PlanProblem(
                 f"attempted to insert into table '{table.name}', but it is a source",
@@ -360,6 +448,17 @@ def _converts_nothing(one: Schema, other: Schema) -> bool:
     return [(f.name, f.type) for f in one] == [(f.name, f.type) for f in other]
 
 
+def _not_inserted(plan: object) -> list[NotInserted]:
+    assert isinstance(plan, Node)
+    return [n for n in walk(plan) if isinstance(n, NotInserted)]
+
+
+def _not_inserted_yet(table: MemoryTable) -> str:
+    return (
+        f"Can't query from memory table {table.name} without first inserting into it."
+    )
+
+
 def _of_query_hint(name: str, *, writes: bool) -> str:
     """What to write in place of CREATE TABLE AS with options, or with columns."""
     if writes:
@@ -369,7 +468,8 @@ def _of_query_hint(name: str, *, writes: bool) -> str:
 
 def _reads(view: Relation, table: Relation) -> bool:
     """Whether a view was made of a table, or of one that was."""
-    definition = view.definition if isinstance(view, View) else None
+    is_query = isinstance(view, View | MemoryTable)
+    definition = view.definition if is_query else None
     read = definition.reads if definition is not None else ()
     return any(one is table or _reads(one, table) for one in read)
 
@@ -435,10 +535,14 @@ def _item(field: Field, value: exp.Expr | None, span: Span | None) -> Named:
             span=span,
         )
     value = typed(exp.Null(), NULL) if value is None else value
+    # A window is one still in a memory table, though DDL cannot say that its start and
+    # end are never NULL.
+    is_window = type_of(value) == WINDOW_STRUCT and str(field.type) == _WINDOW_TYPE
+    type_ = WINDOW_STRUCT if is_window else field.type
     try:
-        converted = cast(value, field.type)
+        converted = cast(value, type_)
     except CatalogProblem as problem:
         problem.message = f"column '{field.name}': {problem.message}"
         problem.span = place_of(value) or span
         raise
-    return Named(field.name, converted, field.type, is_nullable(value))
+    return Named(field.name, converted, type_, is_nullable(value))

@@ -106,6 +106,7 @@ def _planned(source: ScriptText, catalog: Catalog, *, strict: bool) -> Plan:
     # Names and types of all statements first; the rules of streaming are looked at only
     # in a script that has no error of those.
     script.problems.raise_all()
+    script.check_inserted()
     plan = _plan_of(script.sinks, source, statements, script, strict=strict)
     _check_files(plan.sinks)
     answers = [

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arroyo_nb.catalog import Catalog, ConnectorTable, LookupTable, Relation
+from arroyo_nb.catalog import (
+    Catalog,
+    ConnectorTable,
+    LookupTable,
+    MemoryTable,
+    Relation,
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,9 @@ def kind(table: Relation) -> str:
     """What a table is, in two words."""
     if isinstance(table, ConnectorTable):
         return f"{table.connector} {table.direction.value}"
-    return f"{table.connector} lookup" if isinstance(table, LookupTable) else "view"
+    if isinstance(table, LookupTable):
+        return f"{table.connector} lookup"
+    return "memory table" if isinstance(table, MemoryTable) else "view"
 
 
 def _role(table: Relation, column: str) -> str:

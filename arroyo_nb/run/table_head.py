@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from arroyo_nb.catalog import ConnectorTable, LookupTable, View
+from arroyo_nb.catalog import ConnectorTable, LookupTable, MemoryTable, View
 from arroyo_nb.connectors import CONNECTORS, Direction, Streaming
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.interrupts import defer_interrupts
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from arroyo_nb.catalog import Relation
     from arroyo_nb.engine import Engine
     from arroyo_nb.tape import Chunk
+
+
+_QUERIES = {View: "a view", MemoryTable: "a memory table"}
 
 
 def head(engine: Engine, table: Relation, count: int) -> pa.Table:
@@ -51,10 +54,10 @@ def _head(
     if isinstance(table, LookupTable):
         return _lookup_rows(table, count, check)
     if not isinstance(table, ConnectorTable) or table.direction is not Direction.SOURCE:
-        what = "a view" if isinstance(table, View) else "a sink"
+        what = _QUERIES.get(type(table), "a sink")
         raise RunProblem(
             f"'{table.name}' is {what}: head shows the rows of sources",
-            hint=f"run SELECT * FROM {table.name}" if what == "a view" else None,
+            hint=f"run SELECT * FROM {table.name}" if type(table) in _QUERIES else None,
         )
     rows = _first(_chunks(table, count, check), count, check)
     if rows is None:

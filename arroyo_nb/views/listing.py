@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from arroyo_nb.catalog import Catalog, Relation, View
+from arroyo_nb.catalog import Catalog, MemoryTable, Relation, View
 from arroyo_nb.plan import show_statements as answers
 from arroyo_nb.run.observe.snapshot import Snapshot
 from arroyo_nb.schema import Schema
@@ -153,7 +153,8 @@ def _other(old: Relation, new: Relation) -> str:
 
 
 def _what(table: Relation) -> str:
-    return "another query" if isinstance(table, View) else "other options"
+    is_query = isinstance(table, View | MemoryTable)
+    return "another query" if is_query else "other options"
 
 
 def _columns_changed(old: Schema, new: Schema) -> str:

@@ -30,7 +30,7 @@ from arroyo_nb.plan.nodes.columns import (
     OverColumn,
 )
 from arroyo_nb.plan.nodes.joins import How, Join, Joining, UpdatingJoin, WindowJoin
-from arroyo_nb.plan.nodes.logical import Aggregate, Lookup, Over, Scan
+from arroyo_nb.plan.nodes.logical import Aggregate, Lookup, NotInserted, Over, Scan
 from arroyo_nb.plan.nodes.lookups import LookupJoin
 from arroyo_nb.plan.nodes.streaming import (
     Filter,
@@ -63,6 +63,7 @@ __all__ = [
     "Measure",
     "Named",
     "Node",
+    "NotInserted",
     "Number",
     "Numbered",
     "Ordering",

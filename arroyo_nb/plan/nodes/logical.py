@@ -22,7 +22,7 @@ from arroyo_nb.plan.nodes.windows import Window
 from arroyo_nb.schema import Schema
 
 if TYPE_CHECKING:
-    from arroyo_nb.catalog import LookupTable
+    from arroyo_nb.catalog import LookupTable, MemoryTable
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,19 @@ class Lookup(Node):
     """A lookup table in FROM, before ``lookup_joins`` puts it into its join."""
 
     table: LookupTable
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The declared columns."""
+        return self.table.schema
+
+
+@dataclass(frozen=True)
+class NotInserted(Node):
+    """A memory table that is read before its INSERT: an error, told once a script has
+    no other."""
+
+    table: MemoryTable
 
     @cached_property
     def schema(self) -> Schema:

@@ -13,7 +13,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import Catalog, LookupTable, Relation, View
+from arroyo_nb.catalog import Catalog, LookupTable, MemoryTable, Relation, View
 from arroyo_nb.connectors import Direction
 from arroyo_nb.errors import (
     ArroyoError,
@@ -45,6 +45,7 @@ from arroyo_nb.plan.nodes import (
     Lookup,
     Named,
     Node,
+    NotInserted,
     Project,
     Scan,
     Union,
@@ -78,6 +79,8 @@ class Relations:
     headers
         How the items of select lists were typed that have no name of their own, by the
         names that they get; shared as well.
+    outermost
+        Whether no query is around: nobody asks its columns by name.
     """
 
     catalog: Catalog
@@ -85,6 +88,11 @@ class Relations:
     broken: frozenset[str] = frozenset()
     found: list[Relation] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
+    outermost: bool = True
+
+    def inner(self) -> Relations:
+        """The same for a query within."""
+        return replace(self, outermost=False)
 
     def get(self, name: str, span: Span | None) -> Node:
         """The plan of a relation.
@@ -111,6 +119,11 @@ class Relations:
             return table.plan
         if isinstance(table, LookupTable):
             return Lookup(table, span=span)
+        if isinstance(table, MemoryTable):
+            if table.plan is None:
+                return NotInserted(table, span=span)
+            assert isinstance(table.plan, Node)
+            return table.plan
         if table.direction is Direction.SINK:
             raise PlanProblem(
                 f"attempted to read from table '{table.name}', but it is a sink",
@@ -161,7 +174,7 @@ def _with_ctes(query: exp.Expr, relations: Relations) -> Relations:
             )
         named.add(name)
         # Each sees those before it, and hides a table of its name.
-        plan = plan_query(cte.this, relations)
+        plan = plan_query(cte.this, relations.inner())
         relations = replace(relations, ctes={**relations.ctes, name: plan})
     return relations
 
@@ -175,7 +188,7 @@ def _select(select: exp.Select, relations: Relations) -> Node:
             "No timestamp field found in projection input: a SELECT needs a FROM",
             span=span_of(select),
         )
-    read = partial(_relation, relations=relations)
+    read = partial(_relation, relations=relations.inner())
     found = joined(read(source.this), select.args.get("joins") or [], read)
     node, scope = found.node, found.scope
     problems = ErrorCollector()
@@ -187,6 +200,7 @@ def _select(select: exp.Select, relations: Relations) -> Node:
         if predicate is not None:
             node = Filter(node, predicate, span=span_of(where))
     items = _items(select, scope, problems, relations.headers)
+    items = _told_apart(items) if relations.outermost else items
     grouping = problems.attempt(partial(group, select, node, scope, items))
     problems.raise_all()
     assert grouping is not None
@@ -236,6 +250,21 @@ def _items(
         made = problems.attempt(partial(_item, expression, scope, headers))
         items.extend([_failed(expression)] if made is None else made)
     return tuple(items)
+
+
+def _told_apart(items: tuple[Named, ...]) -> tuple[Named, ...]:
+    """Columns of one name of two tables, the second as ``table.column``: DataFusion
+    compares names with their qualifier, and a sink takes them by position."""
+    first: dict[str, object] = {}
+    told = []
+    for item in items:
+        meta = item.expression.meta
+        is_itself = meta.get("written") == item.name
+        qualified = meta.get("qualified") if is_itself else None
+        other = first.setdefault(item.name, qualified)
+        apart = bool(qualified and other) and other != qualified
+        told.append(replace(item, name=str(qualified)) if apart else item)
+    return tuple(told)
 
 
 def _failed(expression: exp.Expr) -> Named:
@@ -338,7 +367,8 @@ def _union(query: exp.SetOperation, relations: Relations) -> Node:
     """
     problems = ErrorCollector()
     branches = _branches(query)
-    made = [problems.attempt(partial(plan_query, b, relations)) for b, _ in branches]
+    inner = relations.inner()
+    made = [problems.attempt(partial(plan_query, b, inner)) for b, _ in branches]
     problems.raise_all()
     nodes = [node for node in made if node is not None]
     sets = [place for place, (_, distinct) in enumerate(branches) if distinct]

@@ -7,7 +7,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import ConnectorTable, LookupTable
+from arroyo_nb.catalog import ConnectorTable, LookupTable, MemoryTable
 from arroyo_nb.connectors import (
     CONNECTORS,
     Connector,
@@ -30,12 +30,14 @@ from arroyo_nb.plan.tables.lookup_tables import (
     check_temporary,
     lookup_table,
 )
+from arroyo_nb.plan.tables.memory_tables import is_memory_table, memory_table
 from arroyo_nb.plan.tables.options import Options
+from arroyo_nb.plan.tables.partitions import check_partitions, partitions
 from arroyo_nb.plan.tables.watermarks import EVENT_TIME_OPTIONS, watermark_clause
-from arroyo_nb.registry import did_you_mean, nearest
+from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Schema, check_visible
 from arroyo_nb.source import Span
-from arroyo_nb.sql.dialect import name_span, span_of
+from arroyo_nb.sql.dialect import name_span
 from arroyo_nb.sql.statements import CreateTable
 from arroyo_nb.with_options import Option, OptionKind, OptionValue
 
@@ -50,7 +52,9 @@ _OPTIONS_TO_COME = ("framing", "framing.newline.max_length", "idle_micros")
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
-def create_table(statement: CreateTable) -> ConnectorTable | LookupTable:
+def create_table(
+    statement: CreateTable,
+) -> ConnectorTable | LookupTable | MemoryTable:
     """The table that a statement declares.
 
     Raises
@@ -60,11 +64,14 @@ def create_table(statement: CreateTable) -> ConnectorTable | LookupTable:
         options are wrapped as Arroyo wraps them.
     """
     create = statement.expression
-    _check_kind(create)
+    table_name = create.find(exp.Table)
+    assert table_name is not None
+    refuse_clauses(table_name)
     options_problems, problems = ErrorCollector(), ErrorCollector()
     properties = create.args["properties"].expressions
     options = Options.read(properties, options_problems)
-    _check_memory(options, create)
+    if is_memory_table(options) and not options_problems:
+        return memory_table(statement, options)
     connector = options_problems.attempt(partial(_connector, options))
     if connector is None:
         raise _wrapped(statement, options_problems)
@@ -76,38 +83,6 @@ def create_table(statement: CreateTable) -> ConnectorTable | LookupTable:
     problems.raise_all()
     assert table is not None
     return table
-
-
-def _check_kind(create: exp.Expr) -> None:
-    table = create.find(exp.Table)
-    assert table is not None
-    refuse_clauses(table)
-    # The grammar keeps PARTITIONED BY among sqlglot's indexes.
-    if create.args.get("indexes"):
-        raise Unsupported(
-            "PARTITIONED BY is not supported", span=span_of(create.args["indexes"][0])
-        )
-
-
-def _check_memory(options: Options, create: exp.Expr) -> None:
-    """A table without a connector is an edge of the dataflow."""
-    given = options.given.get("connector")
-    if given is None or given.args["value"].name == "memory":
-        raise Unsupported(
-            "memory tables are not supported yet",
-            span=name_span(create),
-            hint=_connector_hint(options),
-        )
-
-
-def _connector_hint(options: Options) -> str:
-    if "connector" in options.given:
-        return "for a query that others read write CREATE VIEW name AS SELECT ..."
-    for name in options.given:
-        if nearest(name, ["connector"]):
-            value = options.given[name].args["value"].name
-            return f"write connector = '{value}' in place of {name}"
-    return "set the 'connector' option in WITH (...)"
 
 
 def _wrapped(statement: CreateTable, problems: ErrorCollector) -> ArroyoError:
@@ -184,10 +159,13 @@ class _DeclaredTable:
         is_read = direction is Direction.SOURCE and not self._problems
         of_changes = tells_changes(str(values.get("format")))
         if watermark is not None and is_read and of_changes:
-            create, options = self._statement.expression, self._options
             self._option_problems.extend(
-                changes_problems(create, declared, watermark, options)
+                changes_problems(
+                    self._statement.expression, declared, watermark, self._options
+                )
             )
+        create = self._statement.expression
+        by = self._problems.attempt(partial(partitions, create, self._info))
         if watermark is None or self._problems or self._option_problems:
             return None
         event_time = watermark.column
@@ -206,14 +184,19 @@ class _DeclaredTable:
             for option, problem in self._connector.check(spec, direction):
                 problem.span = self._options.span(option)
                 self._option_problems.append(problem)
-        return ConnectorTable(
+        table = ConnectorTable(
             spec,
             self._info.name,
             direction,
             declared.order,
             declared.generated,
             watermark,
+            by or (),
         )
+        # Columns that are not declared come with the first INSERT.
+        if table.order:
+            self._problems.attempt(partial(check_partitions, table))
+        return table
 
     def _lookup(
         self, declared: Declared, values: Mapping[str, OptionValue]
@@ -389,6 +372,7 @@ def check_inferred(table: ConnectorTable, span: Span | None) -> None:
     ArroyoError
         For what does not, all of it; ``span`` is where the query is inserted.
     """
+    check_partitions(table)
     connector = CONNECTORS.get(table.connector)
     if isinstance(connector, ValidatesOptions):
         problems = [p for _, p in connector.check(table.spec, table.direction)]
