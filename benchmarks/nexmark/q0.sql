@@ -1,0 +1,2 @@
+-- Pass through: what it costs to read and write rows.
+SELECT auction, bidder, price, datetime, extra FROM bid;

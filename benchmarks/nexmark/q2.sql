@@ -1,0 +1,2 @@
+-- Selection: a filter that few rows pass.
+SELECT auction, price FROM bid WHERE auction % 123 = 0;
