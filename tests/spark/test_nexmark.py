@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -113,17 +115,23 @@ def expected(database: duckdb.DuckDBPyConnection, number: int) -> pa.Table:
 
 def plain(table: pa.Table) -> list[str]:
     """Rows in an order of their own; of a mean all that a DOUBLE holds for sure."""
-    rows = (
-        [f"{v:.9e}" if isinstance(v, float) else _naive(v) for v in row.values()]
-        for row in table.to_pylist()
-    )
+    rows = ([_naive(v) for v in row.values()] for row in table.to_pylist())
     return sorted(map(repr, rows))
 
 
 def _naive(value: object) -> object:
-    if isinstance(value, dict):
-        return [_naive(v) for v in value.values()]
-    return value.replace(tzinfo=None) if hasattr(value, "tzinfo") else value
+    match value:
+        case float():
+            return f"{value:.9e}"
+        # DuckDB's literals with a point, and its sums.
+        case Decimal():
+            whole = value == value.to_integral() and value.as_tuple().exponent == 0
+            return int(value) if whole else f"{value:.9e}"
+        case dict():
+            return [_naive(v) for v in value.values()]
+        case datetime():
+            return value.replace(tzinfo=None)
+    return value
 
 
 @pytest.mark.parametrize(
