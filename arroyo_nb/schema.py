@@ -107,6 +107,9 @@ INT, BIGINT = Primitive("INT"), Primitive("BIGINT")
 INT_UNSIGNED, BIGINT_UNSIGNED = Primitive("INT UNSIGNED"), Primitive("BIGINT UNSIGNED")
 FLOAT, DOUBLE = Primitive("FLOAT"), Primitive("DOUBLE")
 TEXT, BYTEA, JSON = Primitive("TEXT"), Primitive("BYTEA"), Primitive("JSON")
+JSON_VALUE = Primitive("JSON VALUE")
+"""What ``->`` gives: a value of JSON, of another type in each row. No column is
+declared so. It is kept as its JSON text, and NULL where it is missing or null."""
 DATE, TIME, INTERVAL = Primitive("DATE"), Primitive("TIME"), Primitive("INTERVAL")
 NULL = Primitive("NULL")
 
@@ -126,6 +129,7 @@ PRIMITIVES: dict[str, tuple[str, str]] = {
     "DOUBLE": ("float64", "double"),
     "TEXT": ("string", "string"),
     "JSON": ("string", "string"),
+    "JSON VALUE": ("string", "string"),
     "BYTEA": ("binary", "binary"),
     "DATE": ("date32", "date"),
     "TIME": ("time64", "bigint"),

@@ -133,6 +133,12 @@ class Format(Protocol):
     by_name: bool
     """Whether a column is the field of its name, and NULL where a record has none."""
 
+    def column_problem(
+        self, schema: Schema, options: Mapping[str, OptionValue]
+    ) -> tuple[str, str] | None:
+        """What is wrong with the columns of a record, if they cannot be those of this
+        format, behind the option that asks for others."""
+
 
 class FormatBase:
     """A format of rows without options; its payloads have nothing around them."""
@@ -143,7 +149,11 @@ class FormatBase:
     updating = False
     by_name = False
 
-    def payload_problem(self, schema: Schema) -> str | None:  # noqa: ARG002
+    def column_problem(
+        self,
+        schema: Schema,  # noqa: ARG002
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> tuple[str, str] | None:
         """None: a record has any columns."""
         return None
 
@@ -215,10 +225,6 @@ class PayloadFormat(Format, Protocol):
 
     payload_options: tuple[Option, ...]
     """Options that only records that come each by itself have."""
-
-    def payload_problem(self, schema: Schema) -> str | None:
-        """What is wrong with the columns of a record, if they cannot be those of this
-        format."""
 
     def payload_option_problems(
         self, options: Mapping[str, OptionValue]
@@ -391,6 +397,17 @@ def file_format(name: str) -> FileFormat | None:
 def change_format(name: str) -> ChangeFormat:
     """A format of changes: one of those that the planner let through."""
     return cast(ChangeFormat, FORMATS.get(name))
+
+
+def column_problem(
+    schema: Schema, options: Mapping[str, OptionValue]
+) -> tuple[str, str] | None:
+    """What is wrong with the columns of a table's records, if they cannot be those of
+    its format, behind the option that asks for others; None: nothing, or the table has
+    no format."""
+    name = str(options.get("format", ""))
+    known = name in FORMATS.names
+    return FORMATS.get(name).column_problem(schema, options) if known else None
 
 
 def payload_format(name: str) -> PayloadFormat:

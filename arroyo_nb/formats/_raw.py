@@ -43,11 +43,15 @@ class RawFormat(FormatBase):
         self.doc = doc
         self._type = type_
 
-    def payload_problem(self, schema: Schema) -> str | None:
+    def column_problem(
+        self,
+        schema: Schema,
+        options: Mapping[str, OptionValue],  # noqa: ARG002
+    ) -> tuple[str, str] | None:
         """That there is another column than ``value``, or one of another type."""
         if [(field.name, field.type) for field in schema] == [(_VALUE, self._type)]:
             return None
-        return (
+        return "format", (
             f"{self.name} format requires a schema with a single field called "
             f"`{_VALUE}` of type {self._type}"
         )

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from arroyo_nb.functions import arrays, conditional, crypto, dates, math, regex, text
+from arroyo_nb.functions import (
+    arrays,
+    conditional,
+    crypto,
+    dates,
+    json,
+    math,
+    regex,
+    text,
+)
 from arroyo_nb.functions.signature import Argument, ScalarFunction, SignatureProblem
 
 __all__ = [
@@ -21,7 +30,7 @@ __all__ = [
     "volatile",
 ]
 
-FAMILIES = (math, conditional, text, regex, crypto, dates, arrays)
+FAMILIES = (math, conditional, text, regex, crypto, dates, arrays, json)
 """The modules that have a table of functions each."""
 
 

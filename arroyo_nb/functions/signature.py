@@ -18,8 +18,8 @@ from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
-from arroyo_nb.functions.types import common_type, fits, is_number
-from arroyo_nb.schema import NULL, TEXT, ListOf, Type
+from arroyo_nb.functions.types import common_type, fits, is_integer, is_number
+from arroyo_nb.schema import JSON, JSON_VALUE, NULL, TEXT, ListOf, Type
 from arroyo_nb.source import Span
 
 
@@ -29,12 +29,15 @@ class SignatureProblem(CatalogProblem):
 
 class ParameterKind(Enum):
     """A parameter that takes several types. It keeps the argument's own; but a list and
-    the value for it, ``(LIST, ELEMENT)``, are both cast to what is common to them."""
+    the value for it, ``(LIST, ELEMENT)``, are both cast to what is common to them. A
+    way into a document of JSON has names and indices."""
 
     ANY = "any"
     NUMBER = "number"
     LIST = "list"
     ELEMENT = "element"
+    DOCUMENT = "JSON"
+    KEY = "name or index"
 
 
 class Result(Enum):
@@ -189,6 +192,10 @@ def _fits(given: Type, wanted: Parameter) -> bool:
             return is_number(given)
         case ParameterKind.LIST:
             return isinstance(given, ListOf)
+        case ParameterKind.DOCUMENT:
+            return given in (TEXT, JSON, JSON_VALUE)
+        case ParameterKind.KEY:
+            return given == TEXT or is_integer(given)
         case _:
             return fits(given, wanted)
 

@@ -7,7 +7,7 @@ What is read by this program's own words beyond Arroyo's: ``source.start_timesta
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from arroyo_nb.connectors import Direction, TableSpec
@@ -189,7 +189,7 @@ def table_problems(
 ) -> Iterator[tuple[str, ArroyoError]]:
     """What is wrong with the options of any table of Kafka's, each with its option."""
     options = spec.options
-    yield from format_problems(spec, direction)
+    yield from format_problems(spec)
     if direction is Direction.SINK:
         yield from _unreadable(options, _SINK_READERS)
         yield from _transaction_problems(options)
@@ -284,16 +284,10 @@ def _transaction_problems(
             )
 
 
-def format_problems(
-    spec: TableSpec, direction: Direction
-) -> Iterator[tuple[str, ArroyoError]]:
-    """What is wrong with the format of a table's records."""
+def format_problems(spec: TableSpec) -> Iterable[tuple[str, ArroyoError]]:
+    """What is wrong with the options of the format of a table's records."""
     format_ = payload_format(str(spec.options["format"]))
-    problem = format_.payload_problem(spec.record)
-    inferred = direction is Direction.SINK and not spec.physical.names
-    if problem is not None and not inferred:
-        yield "format", CatalogProblem(problem)
-    yield from format_.payload_option_problems(spec.options)
+    return format_.payload_option_problems(spec.options)
 
 
 def _sink_problems(spec: TableSpec) -> Iterator[tuple[str, ArroyoError]]:

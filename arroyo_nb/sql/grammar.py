@@ -39,10 +39,12 @@ class GrammarError(ParseError):
 
 def _call(name: str) -> Callable[..., exp.Anonymous]:
     def build(
-        parser: QueryParser, left: exp.Expr | None, right: exp.Expr
+        parser: QueryParser, left: exp.Expr | None, right: exp.Expr | None
     ) -> exp.Anonymous:
         if left is None:
             parser.raise_error("Expected a value before it", parser._prev)
+        if right is None:
+            parser.raise_error("Expected a value")
         return exp.Anonymous(this=name, expressions=[left, right])
 
     return build

@@ -40,7 +40,12 @@ class DebeziumJsonFormat(JsonFormat):
     doc = "changes of rows, one JSON object with before, after and op a record"
     framings = frozenset({Framing.LINES, Framing.MESSAGES})
     updating = True
-    options = tuple(replace(o, default=_DEFAULTS[o.name]) for o in JsonFormat.options)
+    # A change has a row on either side, whose columns are declared.
+    options = tuple(
+        replace(option, default=_DEFAULTS[option.name])
+        for option in JsonFormat.options
+        if option.name in _DEFAULTS
+    )
 
     def decoder(
         self,

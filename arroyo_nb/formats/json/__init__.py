@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.codecs.declared_rows import DeclaredRows
 from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.formats import (
     Decoder,
@@ -14,6 +15,7 @@ from arroyo_nb.formats import (
     PayloadDecoder,
     PayloadWriter,
 )
+from arroyo_nb.formats.json import unstructured
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, json_column
 from arroyo_nb.formats.json.lines import LineDecoder
 from arroyo_nb.formats.json.strict import RecordReader
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from arroyo_nb.codecs.sql_decoder import SqlDecoder
 
+UNSTRUCTURED = "json.unstructured"
 REGISTRY, INCLUDE_SCHEMA = "json.confluent_schema_registry", "json.include_schema"
 
 PREFIX_BYTES = 5
@@ -59,6 +62,13 @@ class JsonFormat(FormatBase):
             default="number",
             choices=("number", "string", "bytes"),
         ),
+        Option(
+            UNSTRUCTURED,
+            OptionKind.BOOL,
+            "whether a record that is read is one value of any form: the table has one "
+            "column, `value JSON`",
+            default=False,
+        ),
     )
 
     payload_options = (
@@ -85,9 +95,20 @@ class JsonFormat(FormatBase):
         primary_key: tuple[str, ...] = (),  # noqa: ARG002
     ) -> Decoder:
         """A reader of JSON lines."""
-        given = (schema, event_time, decimals(options))
         drop = options.get("bad_data") == "drop"
+        if options.get(UNSTRUCTURED):
+            return unstructured.UnstructuredLines(schema, drop=drop)
+        given = (schema, event_time, decimals(options))
         return LineDecoder(BlockReader(*given), RecordReader(*given), drop=drop)
+
+    def column_problem(
+        self, schema: Schema, options: Mapping[str, OptionValue]
+    ) -> tuple[str, str] | None:
+        """That a record without fields has others than its value."""
+        if not options.get(UNSTRUCTURED):
+            return None
+        problem = unstructured.column_problem(schema)
+        return None if problem is None else (UNSTRUCTURED, problem)
 
     def payload_option_problems(
         self, options: Mapping[str, OptionValue]
@@ -130,9 +151,12 @@ class JsonFormat(FormatBase):
         *,
         read: bool,
     ) -> PayloadWriter:
-        """Writes JSON objects."""
-        from arroyo_nb.formats.json.payload_writer import DeclaredPayloads
+        """Writes JSON objects; and what is read as a whole, as a whole."""
+        from arroyo_nb.formats.json.payload_writer import DeclaredPayloads, adapted
 
+        if read and options.get(UNSTRUCTURED):
+            rows = DeclaredRows(table, schema, adapted)
+            return unstructured.UnstructuredWriter(rows)
         return DeclaredPayloads(table, schema, options, read=read)
 
     def payload_decoder(
@@ -146,7 +170,10 @@ class JsonFormat(FormatBase):
         from arroyo_nb.formats.json.payloads import JsonPayloads
 
         given = (schema, event_time, decimals(options))
-        if options.get(INCLUDE_SCHEMA):
+        made: PayloadDecoder
+        if options.get(UNSTRUCTURED):
+            made = unstructured.UnstructuredPayloads(schema)
+        elif options.get(INCLUDE_SCHEMA):
             made = JsonPayloads(WrappedBlocks(*given), WrappedReader(*given))
         else:
             made = JsonPayloads(BlockReader(*given), RecordReader(*given))
@@ -164,6 +191,8 @@ class JsonFormat(FormatBase):
         for option in (REGISTRY, INCLUDE_SCHEMA):
             if options.get(option):
                 return f"'{option}' is set"
+        if options.get(UNSTRUCTURED):
+            return unstructured.SQL_DECODER
         unread = [f"'{n}' is {type_}" for n, type_ in unread_types(schema, options)]
         return ", ".join(unread) or json_decoder(schema, event_time)
 

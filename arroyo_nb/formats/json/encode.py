@@ -142,6 +142,8 @@ _PRIMITIVES = {
     "DOUBLE": _FLOATING,
     "TEXT": _TEXT,
     # A line break in JSON text stands between values only; a row is one line.
+    # Arroyo writes such a value as the text of its JSON, also where there is none.
+    "JSON VALUE": _TEXT.format("coalesce({0}, 'null')"),
     "JSON": r"IF(try_parse_json({0}) IS NULL, NULL, translate({0}, '\r\n', '  '))",
     "BYTEA": _in_quotes("base64({0})"),
     "DATE": _in_quotes("CAST({0} AS STRING)"),

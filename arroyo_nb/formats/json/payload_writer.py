@@ -83,7 +83,7 @@ class DeclaredPayloads:
                     f"rows cannot be emitted to '{table}': records with '{name}' are "
                     "only read"
                 )
-        self._rows = DeclaredRows(table, schema, _adapted)
+        self._rows = DeclaredRows(table, schema, adapted)
         writers = _Writers(options, read=read)
         self._writers = [writers.of(field.type) for field in schema]
 
@@ -117,7 +117,7 @@ class DeclaredPayloads:
         return row
 
 
-def _adapted(type_: Type, value: Any) -> Any:
+def adapted(type_: Type, value: Any) -> Any:
     """A value for Arrow: that of a JSON column is its text."""
     return _json(value) if type_ == JSON and value is not None else value
 

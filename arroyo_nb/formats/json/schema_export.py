@@ -44,12 +44,13 @@ _CONNECT_TYPES = {
 }
 """Any other is written as a text, or, of JSON, is what Connect has no word for."""
 
+_TEXTS = ("TEXT", "JSON VALUE", "BYTEA", "DATE", "TIME", "INTERVAL")
 _JSON_TYPES = {
     "BOOLEAN": "boolean",
     "FLOAT": "number",
     "DOUBLE": "number",
     "NULL": "null",
-    **dict.fromkeys(("TEXT", "BYTEA", "DATE", "TIME", "INTERVAL"), "string"),
+    **dict.fromkeys(_TEXTS, "string"),
 }
 """Any other is a whole number."""
 

@@ -95,10 +95,10 @@ class TapeConnector(SourceOnly):
     def check(
         self,
         spec: TableSpec,
-        direction: Direction,
+        direction: Direction,  # noqa: ARG002
     ) -> Iterable[tuple[str, ArroyoError]]:
         """What is wrong with the options."""
-        return format_problems(spec, direction)
+        return format_problems(spec)
 
     def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
         """The folder of the tape, with the option that names it."""

@@ -34,7 +34,8 @@ FIELDS = frozenset(
         *("json_get_bool", "json_get_float", "get_field"),
     )
 )
-"""What reads a field; the operators -> and ->> are calls of the first two."""
+"""What reads a field of JSON, or another's struct; the operators -> and ->> are calls
+of the first two."""
 
 
 def access_hint(
@@ -53,7 +54,9 @@ def access_hint(
         return None
     if name in FIELDS:
         whole, keys = _path(exp.Anonymous(this=name, expressions=arguments))
-        return _path_hint(whole.sql(dialect="postgres"), type_of(bind(whole)), keys)
+        text, type_ = whole.sql(dialect="postgres"), type_of(bind(whole))
+        is_nested = isinstance(type_, StructOf | ListOf)
+        return _path_hint(text, type_, keys) if is_nested else None
     text, type_ = arguments[0].sql(dialect="postgres"), type_of(bind(arguments[0]))
     if not isinstance(type_, ListOf):
         return f"{text} is {type_}, and no list"
@@ -87,14 +90,15 @@ def member_hint(parent: exp.Expr, type_: Type, name: str) -> str | None:
     """How a field is read of what is no struct.
 
     >>> member_hint(exp.column("place"), TEXT, "city")
-    'declare the column STRUCT<city TYPE, ...> to read its fields'
+    "write place ->> 'city', where the text is JSON"
     """
     if isinstance(type_, ListOf) and isinstance(type_.element, StructOf):
         text = parent.name if isinstance(parent, exp.Column) else "list"
         return f"read it of an element, as in {text}[1].{_written(name)}"
     if type_ in (TEXT, JSON):
-        field = f"{_written(name)} TYPE"
-        return f"declare the column STRUCT<{field}, ...> to read its fields"
+        text = parent.name if isinstance(parent, exp.Column) else "text"
+        written = exp.Literal.string(name).sql()
+        return f"write {text} ->> {written}, where the text is JSON"
     return None
 
 

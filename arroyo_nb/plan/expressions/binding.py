@@ -18,7 +18,7 @@ from typing import Any
 from sqlglot import exp
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupported
-from arroyo_nb.functions import aggregates
+from arroyo_nb.functions import SignatureProblem, aggregates, json
 from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.regex import check_pattern
 from arroyo_nb.plan.expressions import calls
@@ -30,6 +30,7 @@ from arroyo_nb.plan.expressions.functions import (
     ROW_TIME,
     WORDED,
     function_call,
+    json_cast,
     plain_call,
     scalar_function,
 )
@@ -45,6 +46,7 @@ from arroyo_nb.plan.refusals import refuse_clauses, refused
 from arroyo_nb.schema import (
     BIGINT,
     BOOLEAN,
+    JSON_VALUE,
     NULL,
     WINDOW_STRUCT,
     ListOf,
@@ -251,6 +253,8 @@ def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:
     if type_of(value) == BIGINT and target == Timestamp() and not tries:
         # DataFusion's CAST, alone, reads a BIGINT as seconds, as PostgreSQL does.
         value = cast(value, Timestamp(0))
+    if type_of(value) == JSON_VALUE:
+        return json_cast(value, target)
     return cast(value, target, tries=tries)
 
 
@@ -288,6 +292,8 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
     # Before its arguments: what `cont(*)` has wrong is not the star.
     if name != ROW_TIME:
         scalar_function(name, hint or _window_hint(name, node, scope))
+    if hint is not None and name in json.NAMES:
+        raise SignatureProblem(f"{name}() reads JSON, no lists and structs", hint=hint)
     return function_call(name, [bind(a, scope) for a in node.expressions])
 
 

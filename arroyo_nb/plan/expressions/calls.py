@@ -27,9 +27,7 @@ _OTHER_FUNCTIONS = (
     *("array_resize", "array_slice", "array_sort", "array_union", "arrow_cast"),
     *("arrow_typeof", "current_date", "current_time", "extract_json"),
     *("extract_json_string", "flatten", "generate_series", "get_field"),
-    *("get_first_json_object", "json_as_text", "json_contains", "json_get"),
-    *("json_get_bool", "json_get_float", "json_get_int", "json_get_json"),
-    *("json_get_str", "json_length", "json_object_keys", "map", "map_extract"),
+    *("get_first_json_object", "map", "map_extract"),
     *("map_keys", "map_values", "multi_hash", "named_struct", "now", "range"),
     *("struct", "to_local_time", "union_extract", "union_tag", "version"),
 )

@@ -10,7 +10,7 @@ from sqlglot import exp
 from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import usual_format
-from arroyo_nb.functions import aggregates
+from arroyo_nb.functions import aggregates, json
 from arroyo_nb.plan.expressions import calls
 from arroyo_nb.plan.expressions.access_hints import element_hint
 from arroyo_nb.plan.expressions.scope import CLOCK
@@ -23,7 +23,7 @@ from arroyo_nb.plan.expressions.typing import (
     whole_number,
 )
 from arroyo_nb.registry import did_you_mean
-from arroyo_nb.schema import INTERVAL, NULL, ListOf, StructOf, Timestamp
+from arroyo_nb.schema import INTERVAL, NULL, ListOf, StructOf, Timestamp, Type
 
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
 
@@ -147,7 +147,8 @@ ELSEWHERE = {
             *("json_parse", "json_extract_string", "json_extract_path_text"),
             *("jsonb_extract_path_text", "jsonb_path_query"),
         ),
-        "declare the column STRUCT<field TYPE, ...>, and read column.field",
+        "write column ->> 'field', or declare the column STRUCT<field TYPE, ...> and "
+        "read column.field",
     ),
     **dict.fromkeys(
         (
@@ -210,6 +211,8 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     if name == ROW_TIME and not arguments:
         return typed(made, Timestamp(), nullable=False)
     function = scalar_function(name)
+    if name in json.NAMES and arguments:
+        arguments = _whole_path(arguments)
     arguments = _with_intervals(function, arguments)
     made.set("expressions", arguments)
     given = [_argument(argument) for argument in arguments]
@@ -228,6 +231,32 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     function.spark(given)
     nullable = function.nullable([is_nullable(argument) for argument in arguments])
     return typed(made, type_, nullable=nullable)
+
+
+def json_cast(value: exp.Expr, type_: Type) -> exp.Expr:
+    """What ``->`` gives, as a value of a type: NULL where it is of another one.
+
+    Raises
+    ------
+    CatalogProblem
+        When no value of JSON is of that type.
+    """
+    name = json.getter(type_)
+    if name is None:
+        raise CatalogProblem(
+            f"Unsupported CAST from {type_of(value)} to {type_}",
+            hint=f"cast its text, which ->> gives: CAST(j ->> 'a' AS {type_})",
+        )
+    return function_call(name, [value])
+
+
+def _whole_path(arguments: list[exp.Expr]) -> list[exp.Expr]:
+    """The arguments of ``j -> 'a' -> 'b'`` as one path into the document."""
+    inner, *steps = arguments
+    while isinstance(inner, exp.Anonymous) and inner.name == json.GET:
+        inner, *before = inner.expressions
+        steps = [*before, *steps]
+    return [inner, *steps]
 
 
 def _with_intervals(

@@ -48,10 +48,13 @@ from arroyo_nb.schema import (
     BOOLEAN,
     DATE,
     INTERVAL,
+    JSON,
+    JSON_VALUE,
     NULL,
     TEXT,
     Field,
     ListOf,
+    Primitive,
     StructOf,
     Timestamp,
     Type,
@@ -122,7 +125,12 @@ def cast(expression: exp.Expr, type_: Type, *, tries: bool = False) -> exp.Expr:
     if given == type_:
         return expression
     if not castable(given, type_):
-        raise CatalogProblem(f"Unsupported CAST from {given} to {type_}")
+        is_json = given == JSON_VALUE
+        raise CatalogProblem(
+            f"Unsupported CAST from {given} to {type_}",
+            hint="write ->> for its text, or cast it: (j -> 'a')::INT" * is_json
+            or None,
+        )
     if expression.is_string and not tries:
         if type_ == INTERVAL:
             return _interval(expression)
@@ -152,6 +160,9 @@ def castable(given: Type, wanted: Type) -> bool:
             return True
         case ListOf(one), ListOf(other):
             return castable(one, other)
+        case (Primitive("JSON VALUE"), _):
+            # What is written as a cast of it is a function: which one, the type says.
+            return wanted == JSON
         case StructOf(ones), StructOf(others):
             pairs = zip(ones, others, strict=False)
             return len(ones) == len(others) and all(

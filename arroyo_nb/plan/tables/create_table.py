@@ -19,7 +19,12 @@ from arroyo_nb.connectors import (
     only_connector,
 )
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
-from arroyo_nb.formats import FORMATS, foreign_format_hint, tells_changes
+from arroyo_nb.formats import (
+    FORMATS,
+    column_problem,
+    foreign_format_hint,
+    tells_changes,
+)
 from arroyo_nb.formats import NOT_YET as FORMATS_NOT_YET
 from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.refusals import refuse_clauses
@@ -180,6 +185,9 @@ class _DeclaredTable:
             declared.primary_key,
             metadata=declared.metadata,
         )
+        # The columns of a sink may be those of a query that is still to come.
+        inferred = direction is Direction.SINK and not declared.order
+        self._check_columns(spec if not inferred else None)
         if isinstance(self._connector, ValidatesOptions):
             for option, problem in self._connector.check(spec, direction):
                 problem.span = self._options.span(option)
@@ -210,10 +218,19 @@ class _DeclaredTable:
             values,
             primary_key=declared.primary_key,
         )
+        self._check_columns(spec)
         create, connector = self._statement.expression, self._connector
         return self._option_problems.attempt(
             partial(lookup_table, create, connector, spec, declared, self._options)
         )
+
+    def _check_columns(self, spec: TableSpec | None) -> None:
+        """That the format takes the columns of a record."""
+        found = spec and column_problem(spec.record, spec.options)
+        if found:
+            option, what = found
+            problem = CatalogProblem(what, span=self._options.span(option))
+            self._option_problems.append(problem)
 
     def _check_unknown(self, values: Mapping[str, OptionValue]) -> None:
         """Options of a format that is not known cannot be told from unknown ones."""
@@ -374,12 +391,15 @@ def check_inferred(table: ConnectorTable, span: Span | None) -> None:
     """
     check_partitions(table)
     connector = CONNECTORS.get(table.connector)
+    problems: list[ArroyoError] = []
+    if (found := column_problem(table.spec.record, table.spec.options)) is not None:
+        problems.append(CatalogProblem(found[1]))
     if isinstance(connector, ValidatesOptions):
-        problems = [p for _, p in connector.check(table.spec, table.direction)]
-        for problem in problems:
-            _name_table(problem, table.name)
-            problem.span = span
-        raise_all(problems)
+        problems += [p for _, p in connector.check(table.spec, table.direction)]
+    for problem in problems:
+        _name_table(problem, table.name)
+        problem.span = span
+    raise_all(problems)
 
 
 def _other_schema(connector: str, own: Schema) -> CatalogProblem:

@@ -181,9 +181,10 @@ def test_bytes_are_the_value():
     ],
 )
 def test_raw_formats_have_one_column(name, columns, fits):
-    problem = payload_format(name).payload_problem(Schema(columns))
+    problem = payload_format(name).column_problem(Schema(columns), {})
     assert (problem is None) == fits
-    assert fits or "requires a schema with a single field called `value`" in problem
+    assert fits or problem[0] == "format"
+    assert fits or "requires a schema with a single field called `value`" in problem[1]
 
 
 ACCOUNT = Schema((Field("id", BIGINT), Field("at", Timestamp(3))))

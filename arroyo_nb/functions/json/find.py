@@ -1,0 +1,172 @@
+"""The exact text of a value within a JSON document, as Spark SQL.
+
+Spark's own functions write a value anew: ``1.50`` is ``1.5`` to them, and they do not
+tell ``155`` from ``"155"``. Arroyo's give the value as it is written, and of two
+members of one name the first. So a document is cut into tokens, and one pass over
+them, which counts how deep it is, finds where a value begins and ends.
+
+A document that is not JSON has no values. Behind its end anything may follow: Arroyo's
+reader does not look there either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from arroyo_nb.functions.let_binding import once
+from arroyo_nb.schema import quoted_text
+
+Step: TypeAlias = "str | tuple[str]"
+"""One step into a document, as SQL: the text of a name, or in a tuple an index."""
+
+# Possessive: a string of thousands of escapes must not be tried in other ways.
+STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_TOKEN = rf"{STRING}|[\[\]{{}},:]|[^\s\"\[\]{{}},:]++|\s++"
+_BLANKS = r"' \t\r\n'"
+# Behind the end of the document: no bracket brings it back to the first level.
+_OVER = -1_000_000_000
+
+
+# No column is called as the variables of these lambdas are.
+def let(value: str, name: str, body: str) -> str:
+    """SQL in which ``name`` stands for a value that is computed once."""
+    return f"element_at(transform(array({value}), {name} -> {body}), 1)"
+
+
+def tokens(text: str) -> str:
+    """All parts of a document in order, blanks among them."""
+    return f"regexp_extract_all({text}, {quoted_text(_TOKEN)}, 0)"
+
+
+def valid(text: str) -> str:
+    """A document itself; NULL where it is not JSON, or is ``null``."""
+    # Spark's parser takes names and texts in single quotes.
+    odd = f"exists({tokens(text)}, __t -> startswith(__t, '\\''))"
+    is_odd = f"(contains({text}, '\\'') AND {odd})"
+    return f"IF({parsed(text)} IS NULL OR {is_odd}, NULL, {trimmed(text)})"
+
+
+def parsed(text: str, path: str = "$") -> str:
+    """What Spark finds at a path, written anew."""
+    return f"get_json_object({text}, {quoted_text(path)})"
+
+
+def trimmed(text: str) -> str:
+    """A text without blanks at its ends."""
+    return f"trim(BOTH {_BLANKS} FROM {text})"
+
+
+def find(document: str, steps: Sequence[Step]) -> str:
+    """The text of a value; NULL where there is none.
+
+    Parameters
+    ----------
+    document
+        The SQL of a document.
+    steps
+        The way to the value.
+    """
+    found = once(lambda texts: valid(texts[0]), [document])
+    for step in steps:
+        if isinstance(step, tuple):
+            found = _item(found, step[0])
+        else:
+            found = _member(found, step)
+    return found if steps else _first(found)
+
+
+def _member(document: str, name: str) -> str:
+    """The value of an object's first member of a name."""
+    is_it = f"(__a.d = 1 AND __t = ':' AND {decoded('__a.p')} = {name})"
+    return _value(document, "{", f"IF(__a.s = 0 AND {is_it}, __a.i + 1, __a.s)")
+
+
+# An element of the list on the first level comes next.
+_NEXT = "(__a.d = 0 AND __t = '[' OR __a.d = 1 AND __t = ',')"
+
+
+def _item(document: str, index: str) -> str:
+    """The element of an array at an index that counts from 0."""
+    # The commas that have been read, and the bracket, are told by the count.
+    begins = f"({_NEXT} AND __a.n = {index})"
+    return _value(document, "[", f"IF(__a.s = 0 AND {begins}, __a.i + 1, __a.s)")
+
+
+def _value(document: str, opening: str, starts: str) -> str:
+    """The tokens from a start to the next end of a value on the first level."""
+    ends = "(__a.s > 0 AND __a.d = 1 AND __t IN (',', '}', ']'))"
+    state = {
+        "n": f"IF({_NEXT}, __a.n + 1, __a.n)",
+        "p": "IF(__a.d = 1 AND startswith(__t, '\"'), __t, __a.p)",
+        "s": starts,
+        "e": f"IF(__a.e = 0 AND {ends}, __a.i, __a.e)",
+    }
+    zero = {"n": "0", "p": "''", "s": "0", "e": "0"}
+    found = _scanned("__v", zero, state, "slice(__ts, __a.s, __a.e - __a.s)")
+    return let(document, "__v", f"IF(startswith(__v, '{opening}'), {found}, NULL)")
+
+
+def _first(document: str) -> str:
+    """The document without what follows it."""
+    ends = (
+        "(__a.d = 1 AND __t IN ('}', ']') OR "
+        f"__a.d = 0 AND NOT __t IN ('{{', '[') AND {trimmed('__t')} <> '')"
+    )
+    state = {"e": f"IF(__a.e = 0 AND {ends}, __a.i, __a.e)"}
+    return _scanned(document, {"e": "0"}, state, "slice(__ts, 1, __a.e)")
+
+
+def _scanned(
+    document: str, zero: Mapping[str, str], state: Mapping[str, str], found: str
+) -> str:
+    """The text of those tokens, of all ``__ts``, that one pass over them finds.
+
+    Parameters
+    ----------
+    zero, state
+        What is known at the start, and after each token ``__t``, as fields of ``__a``:
+        beside it how deep the token is, ``d``, and its number from 1, ``i``. A value
+        ends before the token ``e``, which is 0 until it is known.
+    found
+        The list of tokens.
+    """
+    depth = (
+        "CASE WHEN __t IN ('{', '[') THEN __a.d + 1 "
+        f"WHEN __t IN ('}}', ']') THEN IF(__a.d = 1, {_OVER}, __a.d - 1) ELSE __a.d END"
+    )
+    first = _struct({"d": "0", "i": "1", **zero})
+    step = _struct({"d": depth, "i": "__a.i + 1", **state})
+    joined = f"array_join({found}, '')"
+    text = f"nullif({trimmed(joined)}, '')"
+    last = f"IF(__a.e = 0, NULL, {text})"
+    one = f"aggregate(__ts, {first}, (__a, __t) -> {step}, __a -> {last})"
+    return let(tokens(document), "__ts", one)
+
+
+def _struct(fields: Mapping[str, str]) -> str:
+    pairs = (f"'{name}', {value}" for name, value in fields.items())
+    return f"named_struct({', '.join(pairs)})"
+
+
+def decoded(token: str) -> str:
+    """The text that a token of a string stands for."""
+    plain = f"substr({token}, 2, char_length({token}) - 2)"
+    escaped = parsed(f"concat('[', {token}, ']')", "$[0]")
+    return f"IF(contains({token}, '\\\\'), {escaped}, {plain})"
+
+
+# What the text of a value, NULL where there is none, is as a value of a type.
+AS_TEXT = (
+    f"CASE WHEN startswith({{0}}, '\"') THEN {decoded('{0}')} "
+    "WHEN {0} <> 'null' THEN {0} END"
+)
+AS_STRING = f"IF(startswith({{0}}, '\"'), {decoded('{0}')}, NULL)"
+AS_INT = "IF({0} RLIKE '^-?[0-9]+$', TRY_CAST({0} AS BIGINT), NULL)"
+AS_FLOAT = "IF({0} RLIKE '^-?[0-9]', TRY_CAST({0} AS DOUBLE), NULL)"
+AS_BOOLEAN = "CASE {0} WHEN 'true' THEN TRUE WHEN 'false' THEN FALSE END"
+
+
+def of(template: str) -> Callable[[str], str]:
+    """What puts the text of a value, once computed, into one of these."""
+    return lambda text: once(lambda texts: template.format(texts[0]), [text])

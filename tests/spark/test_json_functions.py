@@ -1,0 +1,124 @@
+"""The functions of JSON in Spark's expressions, against the exact reference."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+from bound import call, col, lit
+from json_reference import FUNCTIONS, called, random_document
+
+from arroyo_nb.plan.expressions.literals import number
+from arroyo_nb.schema import TEXT
+from arroyo_nb.spark.expressions import spark_sql
+
+PATHS = (
+    *([], ["a"], ["b"], ["a b"], ["é"], ['x"y'], ["it's"], [""], ["n.m"]),
+    *(["a", "b"], ["a", "a"], ["b", "id"], ["a", "b", "id"], ["id", "é"]),
+    *([0], [1], [-1], ["a", 0], ["a", 1, "b"], [0, "a"], [0, 0], ["b", 2]),
+)
+ALL = (*FUNCTIONS, "json_contains")
+
+
+def path_literals(path):
+    return [lit(s) if isinstance(s, str) else number(str(s)) for s in path]
+
+
+def computed(engine, documents, columns):
+    """What SQL over ``v`` gives for each document, by the name of the column."""
+
+    def run():
+        rows = [(n, text) for n, text in enumerate(documents)]
+        frame = engine.session.createDataFrame(rows, "n int, v string")
+        written = [f"{sql} AS c{n}" for n, sql in enumerate(columns.values())]
+        return frame.selectExpr("n", *written).toArrow().sort_by("n")
+
+    found = engine.worker.call(run)
+    return {name: found[f"c{n}"].to_pylist() for n, name in enumerate(columns)}
+
+
+def unlike(engine, documents, paths, functions=ALL):
+    cases = {(f, json.dumps(path)): path for path in paths for f in functions}
+    columns = {
+        (f, path): spark_sql(
+            call(f, col("v", TEXT), *path_literals(steps)), row_time="x"
+        )
+        for (f, path), steps in cases.items()
+    }
+    found = computed(engine, documents, columns)
+    return [
+        (f, path, document, value, wanted)
+        for (f, path), steps in cases.items()
+        for document, value in zip(documents, found[f, path], strict=True)
+        if value != (wanted := called(f, document, steps))
+    ]
+
+
+def documents(seed: int, count: int) -> list[str | None]:
+    random = Random(seed)
+    return [None, *(random_document(random) for _ in range(count))]
+
+
+SOME = (["a"], ["b", "id"], ["a", 1, "b"], ["a", 0], [], ['x"y'])
+
+
+def test_random_documents(engine):
+    assert not unlike(engine, documents(18, 100), SOME)[:5]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("function", ALL)
+def test_many_random_documents(engine, function):
+    assert not unlike(engine, documents(19, 5000), PATHS, [function])[:5]
+
+
+DOCUMENTS = """\
+{"a": 1.50, "b": {"c": [1, "x"]}, "at": "2024-03-01T10:00:00Z"}
+
+{"a": "155", "b": null, "at": "2024-03-01T10:00:01Z"}
+not JSON
+"""
+
+
+UNSTRUCTURED = ", 'json.unstructured' = true"
+
+
+def table(path, kind="source", more=""):
+    return (
+        f"WITH (connector = 'single_file', path = '{path}', type = '{kind}', "
+        f"format = 'json'{more});\n"
+    )
+
+
+def test_a_table_without_a_schema(session, tmp_path):
+    path = tmp_path / "events.json"
+    path.write_text(DOCUMENTS)
+    made = f"CREATE TABLE events (value JSON) {table(path, more=UNSTRUCTURED)}"
+    run = session.run(
+        f"{made} SELECT value ->> 'a' AS a, (value -> 'a')::DOUBLE AS n, "
+        "(value -> 'b' -> 'c' -> 0)::INT AS c, value -> 'b' AS b, value ? 'b' AS has "
+        "FROM events",
+        wait=True,
+    )
+    assert [tuple(row.values()) for row in run.table().to_pylist()] == [
+        ("1.50", 1.5, 1, '{"c": [1, "x"]}', True),
+        ("155", None, None, None, True),
+        (None, None, None, None, False),
+    ]
+
+
+def test_values_of_json_are_written_as_texts_and_documents_as_they_are(
+    session, tmp_path
+):
+    path, written = tmp_path / "events.json", tmp_path / "written.json"
+    path.write_text('{"a": "x", "n": 155}\n')
+    session.run(
+        f"CREATE TABLE events (value JSON) {table(path, more=UNSTRUCTURED)}"
+        f"CREATE TABLE written {table(written, 'sink')}"
+        "INSERT INTO written SELECT value, value -> 'a' AS a, value -> 'n' AS n, "
+        "value -> 'x' AS x FROM events",
+        wait=True,
+    )
+    row = '{"value":{"a": "x", "n": 155},"a":"\\"x\\"","n":"155","x":"null"}\n'
+    assert written.read_text() == row
