@@ -11,18 +11,31 @@ from functools import cache
 
 from arroyo_nb.functions import (
     arrays,
+    arrow_types,
+    clock,
     conditional,
     crypto,
     dates,
     json,
+    list_edits,
+    list_sets,
     math,
     regex,
+    sequences,
+    structs,
     text,
+    unions,
 )
-from arroyo_nb.functions.signature import Argument, ScalarFunction, SignatureProblem
+from arroyo_nb.functions.signature import (
+    Argument,
+    Clock,
+    ScalarFunction,
+    SignatureProblem,
+)
 
 __all__ = [
     "Argument",
+    "Clock",
     "ScalarFunction",
     "SignatureProblem",
     "names",
@@ -30,7 +43,11 @@ __all__ = [
     "volatile",
 ]
 
-FAMILIES = (math, conditional, text, regex, crypto, dates, arrays, json)
+FAMILIES = (
+    *(math, conditional, text, regex, crypto, dates, clock),
+    *(arrays, list_edits, list_sets, sequences, structs, unions),
+    *(arrow_types, json),
+)
 """The modules that have a table of functions each."""
 
 

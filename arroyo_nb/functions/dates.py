@@ -12,6 +12,7 @@ from arroyo_nb.functions.literals import check_text, is_date
 from arroyo_nb.functions.signature import (
     Argument,
     Literals,
+    Result,
     ScalarFunction,
     Signature,
     Template,
@@ -95,7 +96,7 @@ def _date_part(arguments: Sequence[Argument]) -> str:
     return _PARTS[part].format(arguments[1].sql)
 
 
-def _part_type(literals: Literals) -> Type:
+def _part_type(_: Sequence[Type], literals: Literals) -> Type:
     return DOUBLE if literals and (literals[0] or "").lower() == "epoch" else INT
 
 
@@ -189,6 +190,7 @@ def _timestamps(
         _to_timestamp(digits, unit_digits),
         f"a number of {_UNIT_NAMES[unit_digits]} since 1970, or a text, as a TIMESTAMP",
         example=example,
+        differs="microseconds are kept, and no nanoseconds" if digits == 9 else "",
     )
 
 
@@ -258,6 +260,15 @@ FUNCTIONS = (
         _to_date,
         "a text (by the first pattern that fits) or a time as a DATE",
         example="to_date('01.03.2024', '%d.%m.%Y') -> 2024-03-01",
+    ),
+    ScalarFunction(
+        "to_local_time",
+        (Signature((_TIME,), Result.FIRST),),
+        # A TIMESTAMP has no zone that could be taken away.
+        "{0}",
+        "a time without its zone: the TIMESTAMP itself, which is in UTC",
+        example="to_local_time(to_timestamp('2024-03-01 10:40:00')) -> "
+        "2024-03-01 10:40:00",
     ),
     ScalarFunction(
         "to_unixtime",

@@ -33,3 +33,15 @@ def once(write: Callable[[Sequence[str]], str], texts: Sequence[str]) -> str:
         return write(texts)
     fields = ", ".join(f"{texts[i]} AS a{i}_" for i in names)
     return f"element_at(transform(array(struct({fields})), {_ALL} -> {body}), 1)"
+
+
+def let(name: str, value: str, body: str) -> str:
+    """A text in which ``name`` stands for a value that is computed once a row.
+
+    A lambda's body is computed for each element: what is the same for all of them
+    stands outside, under a name.
+
+    >>> let("n", "size(a)", "filter(a, x -> x < n)")
+    'element_at(transform(array(size(a)), n -> filter(a, x -> x < n)), 1)'
+    """
+    return f"element_at(transform(array({value}), {name} -> {body}), 1)"

@@ -124,6 +124,8 @@ def java_replacement(text: str) -> str:
     return _GROUP.sub(rewritten, text)
 
 
+_JAVA = "patterns are Java's: look-around and back references work too"
+
 FUNCTIONS = (
     ScalarFunction(
         "regexp_like",
@@ -131,6 +133,7 @@ FUNCTIONS = (
         _like,
         "does the pattern match anywhere? regexp_like(s, pattern, flags)",
         example="regexp_like('Abc', '^a', 'i') -> true",
+        differs=_JAVA,
     ),
     ScalarFunction(
         "regexp_count",
@@ -138,6 +141,7 @@ FUNCTIONS = (
         _count,
         "how often it matches: regexp_count(s, pattern, start, flags)",
         example="regexp_count('abab', 'a') -> 2",
+        differs=_JAVA,
     ),
     ScalarFunction(
         "regexp_match",
@@ -146,6 +150,7 @@ FUNCTIONS = (
         "groups of the first match, or the match; NULL where there is none",
         Nulls.ALWAYS,
         example="regexp_match('ab12', '([a-z]+)([0-9]+)') -> ['ab', '12']",
+        differs=_JAVA,
     ),
     ScalarFunction(
         "regexp_replace",
@@ -153,5 +158,6 @@ FUNCTIONS = (
         _replace,
         "the first match replaced; all with the flag 'g'",
         example="regexp_replace('abab', 'a', 'x', 'g') -> 'xbxb'",
+        differs=_JAVA,
     ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
 from typing import TypeAlias
@@ -19,7 +19,16 @@ from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
 from arroyo_nb.functions.types import common_type, fits, is_integer, is_number
-from arroyo_nb.schema import JSON, JSON_VALUE, NULL, TEXT, ListOf, Type
+from arroyo_nb.schema import (
+    EPOCH,
+    JSON,
+    JSON_VALUE,
+    NULL,
+    TEXT,
+    ListOf,
+    StructOf,
+    Type,
+)
 from arroyo_nb.source import Span
 
 
@@ -28,16 +37,22 @@ class SignatureProblem(CatalogProblem):
 
 
 class ParameterKind(Enum):
-    """A parameter that takes several types. It keeps the argument's own; but a list and
-    the value for it, ``(LIST, ELEMENT)``, are both cast to what is common to them. A
-    way into a document of JSON has names and indices."""
+    """A parameter that takes several types. It keeps the argument's own; but lists and
+    the values for them, as in ``(LIST, ELEMENT)`` and ``(LIST, LIST)``, are all cast to
+    what is common to them. A way into a document of JSON has names and indices."""
 
     ANY = "any"
     NUMBER = "number"
     LIST = "list"
+    OTHER_LIST = "list of its own"
     ELEMENT = "element"
     DOCUMENT = "JSON"
     KEY = "name or index"
+    STRUCT = "struct"
+
+
+_LISTS = (ParameterKind.LIST, ParameterKind.OTHER_LIST)
+_RELATED = (ParameterKind.LIST, ParameterKind.ELEMENT)
 
 
 class Result(Enum):
@@ -84,7 +99,20 @@ class Argument:
     span: Span | None = None
 
 
-Template: TypeAlias = str | Callable[[Sequence[Argument]], str]
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The template of a function of the clock, which is read once, at planning.
+
+    Parameters
+    ----------
+    write
+        The Spark SQL for a time, which is in UTC.
+    """
+
+    write: Callable[[datetime], str]
+
+
+Template: TypeAlias = str | Callable[[Sequence[Argument]], str] | Clock
 """Spark SQL with ``{0}``, ``{1}``; ``{all}`` is all arguments. Or a function."""
 
 
@@ -97,7 +125,8 @@ class Signature:
     parameters
         What each argument must be.
     result
-        The result's type.
+        The result's type, or what it is by the types of the arguments and the literals
+        among them.
     optional
         How many of the last parameters may be left out.
     repeats
@@ -105,7 +134,7 @@ class Signature:
     """
 
     parameters: tuple[Parameter, ...]
-    result: Type | Result | Callable[[Literals], Type]
+    result: Type | Result | Callable[[Sequence[Type], Literals], Type]
     optional: int = 0
     repeats: bool = False
 
@@ -132,31 +161,39 @@ class Signature:
             case Result.ELEMENT:
                 return _element(types[0])
             case result if callable(result):
-                return result(literals)
+                return result(types, literals)
             case result:
                 return result
 
     def targets(self, types: Sequence[Type]) -> list[Type]:
         """What each argument is cast to."""
         wanted = self._parameters(len(types))
-        own = [
-            given if isinstance(want, ParameterKind) else want
-            for given, want in zip(types, wanted, strict=True)
-        ]
-        if self._takes_element:
+        own = [_own(g, want) for g, want in zip(types, wanted, strict=True)]
+        if self._relates:
             common = self._common(types) or NULL
-            return [ListOf(common), common]
+            related: dict[Parameter, Type] = {
+                ParameterKind.LIST: ListOf(common),
+                ParameterKind.ELEMENT: common,
+            }
+            return [related.get(w, t) for w, t in zip(wanted, own, strict=True)]
         first = len(own) - len(self._unified(types))
         return own[:first] + [self._common(types) or t for t in own[first:]]
 
     @property
-    def _takes_element(self) -> bool:
-        return ParameterKind.ELEMENT in self.parameters
+    def _relates(self) -> bool:
+        """Whether there are lists and elements that must be of one type."""
+        related = [parameter in _RELATED for parameter in self.parameters]
+        return sum(related) + (self.repeats and related[-1]) > 1
 
     def _unified(self, types: Sequence[Type]) -> Sequence[Type]:
-        """The types that must be one: of arguments, or of a list's elements."""
-        if self._takes_element:
-            return [_element(types[0]), *types[1:]]
+        """The types that must be one: of arguments, or of elements of lists."""
+        wanted = self._parameters(len(types))
+        if self._relates:
+            return [
+                _element(given) if want is ParameterKind.LIST else given
+                for given, want in zip(types, wanted, strict=True)
+                if want in _RELATED
+            ]
         match self.result:
             case Result.COMMON | Result.LIST_OF_COMMON:
                 return types
@@ -190,14 +227,23 @@ def _fits(given: Type, wanted: Parameter) -> bool:
             return True
         case ParameterKind.NUMBER:
             return is_number(given)
-        case ParameterKind.LIST:
+        case ParameterKind.LIST | ParameterKind.OTHER_LIST:
             return isinstance(given, ListOf)
         case ParameterKind.DOCUMENT:
             return given in (TEXT, JSON, JSON_VALUE)
         case ParameterKind.KEY:
             return given == TEXT or is_integer(given)
+        case ParameterKind.STRUCT:
+            return isinstance(given, StructOf)
         case _:
             return fits(given, wanted)
+
+
+def _own(given: Type, wanted: Parameter) -> Type:
+    """What an argument is cast to, apart from the others."""
+    if not isinstance(wanted, ParameterKind):
+        return wanted
+    return ListOf(NULL) if given == NULL and wanted in _LISTS else given
 
 
 def _element(type_: Type) -> Type:
@@ -235,6 +281,8 @@ class ScalarFunction:
     example
         A call with literals and its result, as in ``upper('abc') -> 'ABC'``, which a
         test computes; of a volatile function the call alone.
+    differs
+        How its result differs from Arroyo's, where it does; in words.
     """
 
     name: str
@@ -245,6 +293,7 @@ class ScalarFunction:
     aliases: tuple[str, ...] = ()
     volatile: str = ""
     example: str = field(kw_only=True)
+    differs: str = field(default="", kw_only=True)
 
     def check(self, types: Sequence[Type], literals: Literals = ()) -> Type:
         """The type of the result.
@@ -276,8 +325,17 @@ class ScalarFunction:
             case Nulls.NEVER:
                 return False
 
-    def spark(self, arguments: Sequence[Argument]) -> str:
+    def spark(
+        self, arguments: Sequence[Argument], *, planned_at: datetime = EPOCH
+    ) -> str:
         """The Spark SQL of a call.
+
+        Parameters
+        ----------
+        arguments
+            As they are given.
+        planned_at
+            When the script was planned, for functions of the clock.
 
         Raises
         ------
@@ -295,10 +353,13 @@ class ScalarFunction:
             replace(a, sql=cast(a.sql, a.type, target), type=target)
             for a, target in zip(arguments, targets, strict=True)
         ]
+        if isinstance(self.template, Clock):
+            return self.template.write(planned_at)
         return once(partial(self._written, ready), [a.sql for a in ready])
 
     def _written(self, arguments: Sequence[Argument], texts: Sequence[str]) -> str:
         """The template over other texts of the arguments."""
+        assert not isinstance(self.template, Clock)
         if isinstance(self.template, str):
             return self.template.format(*texts, all=", ".join(texts))
         pairs = zip(arguments, texts, strict=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from arroyo_nb.schema import (
     BIGINT_UNSIGNED,
+    BOOLEAN,
     DATE,
     DOUBLE,
     FLOAT,
@@ -16,6 +17,7 @@ from arroyo_nb.schema import (
     Decimal,
     ListOf,
     Primitive,
+    StructOf,
     Timestamp,
     Type,
 )
@@ -70,8 +72,50 @@ def fits(given: Type, wanted: Type) -> bool:
             return given == TEXT or isinstance(given, Timestamp)
         case Primitive("BYTEA"):
             return given == TEXT
+        case ListOf(element):
+            return isinstance(given, ListOf) and fits(given.element, element)
         case _:
             return False
+
+
+def castable(given: Type, wanted: Type) -> bool:
+    """Whether CAST knows how to make the one type of the other."""
+    match given, wanted:
+        case _ if given in (wanted, NULL):
+            return True
+        case ListOf(one), ListOf(other):
+            return castable(one, other)
+        case (Primitive("JSON VALUE"), _):
+            # What is written as a cast of it is a function: which one, the type says.
+            return wanted == JSON
+        case StructOf(ones), StructOf(others):
+            pairs = zip(ones, others, strict=False)
+            return len(ones) == len(others) and all(
+                castable(one.type, other.type) for one, other in pairs
+            )
+        case (ListOf() | StructOf(), _) | (_, ListOf() | StructOf()):
+            return False
+    kinds = frozenset((_kind(given), _kind(wanted)))
+    return TEXT in (given, wanted) or kinds in _CASTS
+
+
+_CASTS = {
+    frozenset(("number",)),
+    frozenset(("timestamp",)),
+    frozenset(("number", "boolean")),
+    frozenset(("number", "timestamp")),
+    frozenset(("date", "timestamp")),
+}
+
+
+def _kind(type_: Type) -> str:
+    if is_number(type_):
+        return "number"
+    if isinstance(type_, Timestamp):
+        return "timestamp"
+    if type_ == BOOLEAN:
+        return "boolean"
+    return "date" if type_ == DATE else "other"
 
 
 def common_type(types: Iterable[Type]) -> Type | None:

@@ -19,6 +19,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported, raise_all
 from arroyo_nb.plan import DEFAULT_TTL, UPDATING_TTL, Plan, PlanStage
 from arroyo_nb.plan.build import Script, file_of
+from arroyo_nb.plan.expressions.clock import at_one_time
 from arroyo_nb.plan.expressions.scope import ErrorCollector
 from arroyo_nb.plan.nodes import Node, Sink, Union, is_updating
 from arroyo_nb.plan.rewrites import PASSES
@@ -66,7 +67,7 @@ def plan_script(
     """
     source = ScriptText(text, name)
     try:
-        with deep_stack(), _no_collector():
+        with deep_stack(), _no_collector(), at_one_time():
             return _planned(source, catalog, strict=strict)
     except ArroyoError as error:
         raise error.at(source) from None

@@ -66,7 +66,6 @@ _EXPRESSIONS: dict[type[exp.Expr], str] = {
     exp.SimilarTo: "SIMILAR TO",
     exp.Pow: "the operator ^",
     exp.BitwiseNot: "the operator ~ before a number",
-    exp.Array: "an array literal",
     exp.Tuple: "a row value",
     exp.HexString: "a hexadecimal literal",
     exp.BitString: "a bit string",

@@ -30,6 +30,7 @@ from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.patterns import java
 from arroyo_nb.functions.types import is_integer
+from arroyo_nb.plan.expressions.clock import PLANNED_AT
 from arroyo_nb.plan.expressions.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
@@ -291,7 +292,11 @@ def _call(node: exp.Anonymous, write: Write) -> str:
     function = scalar(node.name)
     if function is None:
         raise TypeError(f"no Spark text for the function {node.name}")
-    return function.spark([_argument(a, write) for a in node.expressions])
+    arguments = [_argument(a, write) for a in node.expressions]
+    planned_at = node.meta.get(PLANNED_AT)
+    if planned_at is None:
+        return function.spark(arguments)
+    return function.spark(arguments, planned_at=planned_at)
 
 
 def _argument(node: exp.Expr, write: Write) -> Argument:

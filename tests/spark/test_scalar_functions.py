@@ -13,7 +13,7 @@ import pytest
 from bound import call, cast, lit, ts
 
 from arroyo_nb.functions import scalar
-from arroyo_nb.schema import BIGINT, DOUBLE, INT, TEXT, ListOf
+from arroyo_nb.schema import BIGINT, DATE, DOUBLE, INT, JSON, TEXT, ListOf
 from arroyo_nb.spark.expressions import spark_sql
 
 T = datetime(2023, 5, 7, 13, 14, 15, 123456, tzinfo=UTC)
@@ -22,6 +22,13 @@ SUNDAY = ts(MOMENT)
 ONE_TO_THREE = call("make_array", 1, 2, 3)
 TWO_SMALL = cast(call("make_array", 1, 2), ListOf(INT))
 HOLES = call("make_array", 1, None)
+HOLED = [1, None, 1, 2, 3]
+HOLED_LIST = call("array_concat", HOLES, ONE_TO_THREE)
+HOLES_OF_ONE = cast(call("make_array", None), ListOf(BIGINT))
+HOLES_OF_THREE = call("make_array", 1, None, 2)
+NESTED = call("make_array", call("make_array", 1, 2), call("make_array", 3))
+A_MAP = call("map", call("make_array", "a", "b"), call("make_array", 1, 2))
+DAY = timedelta(days=1)
 NOTHING = cast(lit(None), TEXT)
 
 
@@ -252,6 +259,110 @@ CASES = [
     ("string_to_array", ["a.b.", "."], ["a", "b", ""]),
     ("empty", [ONE_TO_THREE], False),
     ("make_array", [1, 2.5], [1.0, 2.5]),
+    ("array_position", [HOLES, cast(lit(None), BIGINT)], 2),
+    ("array_position", [call("make_array", 1, 2, 1), 1, 2], 3),
+    ("array_length", [NESTED, 1], 2),
+    ("array_length", [NESTED, 2], 2),
+    ("array_length", [NESTED, 3], None),
+    ("array_append", [cast(lit(None), ListOf(INT)), 1], [1]),
+    ("array_prepend", [None, TWO_SMALL], [None, 1, 2]),
+    ("array_positions", [HOLES, None], [2]),
+    ("array_positions", [HOLES, 7], []),
+    ("array_any_value", [call("make_array", None, None)], None),
+    ("array_concat", [HOLES, cast(lit(None), ListOf(INT)), ONE_TO_THREE], HOLED),
+    ("array_concat", [cast(lit(None), ListOf(INT))], None),
+    ("flatten", [call("make_array", HOLES, None, ONE_TO_THREE)], HOLED),
+    ("flatten", [ONE_TO_THREE], [1, 2, 3]),
+    ("array_ndims", [NESTED], 2),
+    ("array_dims", [NESTED], [2, 2]),
+    ("array_dims", [ONE_TO_THREE], [3]),
+    ("array_distance", [ONE_TO_THREE, HOLES_OF_THREE], None),
+    ("array_remove", [HOLED_LIST, None], [1, 1, 2, 3]),
+    ("array_remove", [ONE_TO_THREE, 9], [1, 2, 3]),
+    ("array_remove_n", [HOLED_LIST, 1, 0], HOLED),
+    ("array_remove_n", [HOLED_LIST, 1, 9], [None, 2, 3]),
+    ("array_remove_n", [HOLED_LIST, 1, -(2**63) + 1], HOLED),
+    ("array_remove_n", [HOLED_LIST, 1, 2**62], [None, 2, 3]),
+    ("array_remove_all", [HOLED_LIST, None], [1, 1, 2, 3]),
+    ("array_replace", [HOLED_LIST, 1, None], [None, None, 1, 2, 3]),
+    ("array_replace_n", [HOLED_LIST, None, 7, 1], [1, 7, 1, 2, 3]),
+    ("array_replace_all", [HOLED_LIST, 1, 0], [0, None, 0, 2, 3]),
+    ("array_slice", [ONE_TO_THREE, 2, 3], [2, 3]),
+    ("array_slice", [ONE_TO_THREE, -2, -1], [2, 3]),
+    ("array_slice", [ONE_TO_THREE, 0, -3], [1]),
+    ("array_slice", [ONE_TO_THREE, 3, 2], []),
+    ("array_slice", [ONE_TO_THREE, 4, 9], []),
+    ("array_slice", [ONE_TO_THREE, None, None], [1, 2, 3]),
+    ("array_slice", [ONE_TO_THREE, -(2**63) + 1, 2**63 - 1, 2], [1, 3]),
+    ("array_slice", [ONE_TO_THREE, 3, 1, -2], [3, 1]),
+    ("array_slice", [cast(lit(None), ListOf(INT)), 1, 2], None),
+    ("array_sort", [HOLED_LIST], [None, 1, 1, 2, 3]),
+    ("array_sort", [HOLED_LIST, "DESC"], [None, 3, 2, 1, 1]),
+    ("array_sort", [HOLED_LIST, "asc", "nulls last"], [1, 1, 2, 3, None]),
+    ("array_sort", [HOLED_LIST, "desc", "NULLS LAST"], [3, 2, 1, 1, None]),
+    ("array_resize", [ONE_TO_THREE, 1], [1]),
+    ("array_resize", [ONE_TO_THREE, 5], [1, 2, 3, None, None]),
+    ("array_pop_back", [cast(call("make_array"), ListOf(INT))], []),
+    ("array_pop_front", [cast(call("make_array"), ListOf(INT))], []),
+    ("array_distinct", [HOLED_LIST], [None, 1, 2, 3]),
+    ("array_union", [HOLES, call("make_array", 3, None, 2)], [None, 1, 2, 3]),
+    ("array_intersect", [HOLED_LIST, call("make_array", 3, None)], [None, 3]),
+    ("array_except", [call("make_array", 3, 3, None, 1), HOLES], [3]),
+    ("array_has_all", [HOLED_LIST, call("make_array", None, 3)], True),
+    ("array_has_all", [ONE_TO_THREE, call("make_array", 3, 4)], False),
+    ("array_has_any", [HOLED_LIST, call("make_array", None, 9)], True),
+    ("array_has_any", [ONE_TO_THREE, call("make_array", 9)], False),
+    ("generate_series", [3], [0, 1, 2, 3]),
+    ("generate_series", [5, 1], []),
+    ("generate_series", [5, 1, -2], [5, 3, 1]),
+    ("generate_series", [1, 5, -1], []),
+    ("generate_series", [2**63 - 2, 2**63 - 1], [2**63 - 2, 2**63 - 1]),
+    ("generate_series", [1, None], None),
+    ("range", [3], [0, 1, 2]),
+    ("range", [1, 1], []),
+    ("range", [5, 1, -2], [5, 3]),
+    (
+        "range",
+        [ts("2024-01-01"), ts("2024-01-02"), timedelta(hours=12)],
+        [at("2024-01-01"), at("2024-01-01T12:00")],
+    ),
+    (
+        "generate_series",
+        [cast(lit("2024-01-01"), DATE), cast(lit("2024-01-03"), DATE), DAY],
+        [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 3)],
+    ),
+    ("array_repeat", [cast(lit(None), BIGINT), 2], [None, None]),
+    ("array_repeat", ["a", -1], []),
+    # structs, maps and types
+    ("struct", [1, None], {"c0": 1, "c1": None}),
+    ("named_struct", ["a", 1, "b", "x"], {"a": 1, "b": "x"}),
+    ("map", [call("make_array", "a"), HOLES_OF_ONE], [{"key": "a", "value": None}]),
+    ("map_extract", [A_MAP, "b"], [2]),
+    ("map_extract", [A_MAP, "z"], [None]),
+    ("map_values", [A_MAP], [1, 2]),
+    ("arrow_cast", [1.9, "Int32"], 1),
+    ("arrow_cast", [1, "Timestamp(Second, None)"], at("1970-01-01T00:00:01")),
+    ("arrow_typeof", [SUNDAY], "Timestamp(Nanosecond, None)"),
+    ("to_local_time", [SUNDAY], T),
+    *(
+        ("union_tag", [cast(lit(text), JSON)], tag)
+        for text, tag in (
+            *((None, "null"), ("null", "null"), (" true", "bool"), ("-12", "int")),
+            *(("1e3", "float"), ('"a"', "str"), ("[]", "array"), ("{}", "object")),
+        )
+    ),
+    ("union_extract", [cast(lit(r'"a\u00e9\"b"'), JSON), "str"], 'aé"b'),
+    ("union_extract", [cast(lit("7"), JSON), "int"], 7),
+    ("union_extract", [cast(lit("7"), JSON), "float"], None),
+    ("union_extract", [cast(lit("false"), JSON), "bool"], False),
+    ("union_extract", [cast(lit('{"a": 1} '), JSON), "object"], '{"a": 1}'),
+    # what greatest() and OR say of NULL
+    ("substr", ["abc", cast(lit(None), BIGINT)], None),
+    ("substr", ["abc", 2, cast(lit(None), BIGINT)], None),
+    ("lcm", [cast(lit(None), BIGINT), 0], None),
+    ("round", [2.675, 2], 2.68),
+    ("round", [546.555, 2], 546.55),
+    ("encode", ["a" * 60, "base64"], "YWFh" * 20),
 ]
 
 

@@ -40,6 +40,7 @@ READERS = {
     "cli/job_status.py": "the age of a file that is written anew each second",
     "connectors/nexmark/__init__.py": "once, when the events begin",
     "kafka/recording.py": "once, at the start",
+    "plan/expressions/clock.py": "once, when a script is planned",
     "run/emission.py": "once, at the start",
     "jobs/registry.py": "shown",
     "jobs/owner.py": "shown",

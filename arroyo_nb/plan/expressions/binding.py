@@ -260,9 +260,14 @@ def _cast(node: exp.Cast, scope: Scope) -> exp.Expr:
 
 def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
     this = bind(node.this, scope)
-    if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
-        raise Unsupported("a slice of a list is not supported")
+    if len(node.expressions) != 1:
+        raise CatalogProblem("[ ] holds one place, or two with a colon between")
     (index,) = node.expressions
+    if isinstance(index, exp.Slice):
+        # A bound that is left out is NULL to the function: the end of the list.
+        bounds = [index.this or exp.Null(), index.expression or exp.Null()]
+        bounds += [step] if (step := index.args.get("step")) else []
+        return function_call("array_slice", [this, *(bind(b, scope) for b in bounds)])
     if isinstance(type_of(this), StructOf):
         if not (isinstance(index, exp.Literal) and index.is_string):
             raise CatalogProblem("a field of a struct is named by a quoted text")
@@ -435,6 +440,9 @@ _BINDERS: dict[type[exp.Expr], Callable[[Any, Scope], exp.Expr]] = {
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.Bracket: _bracket,
+    exp.Array: lambda n, scope: function_call(
+        "make_array", [bind(item, scope) for item in n.expressions]
+    ),
     exp.Anonymous: _call,
     exp.Filter: _filter,
     exp.WithinGroup: _within_group,

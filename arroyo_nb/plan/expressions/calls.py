@@ -18,22 +18,11 @@ from arroyo_nb.schema import TEXT, WINDOW_STRUCT
 NUMBERINGS = frozenset(("dense_rank", "rank", "row_number"))
 """Functions that number rows, in a window and without one."""
 
-_OTHER_FUNCTIONS = (
-    *("array_any_value", "array_concat", "array_dims", "array_distance"),
-    *("array_except", "array_has_all", "array_has_any", "array_intersect"),
-    *("array_ndims", "array_pop_back", "array_pop_front", "array_positions"),
-    *("array_prepend", "array_remove", "array_remove_all", "array_remove_n"),
-    *("array_repeat", "array_replace", "array_replace_all", "array_replace_n"),
-    *("array_resize", "array_slice", "array_sort", "array_union", "arrow_cast"),
-    *("arrow_typeof", "current_date", "current_time", "extract_json"),
-    *("extract_json_string", "flatten", "generate_series", "get_field"),
-    *("get_first_json_object", "map", "map_extract"),
-    *("map_keys", "map_values", "multi_hash", "named_struct", "now", "range"),
-    *("struct", "to_local_time", "union_extract", "union_tag", "version"),
-)
+_OTHER_FUNCTIONS = (*("extract_json", "extract_json_string", "get_first_json_object"),)
 UNSUPPORTED_FUNCTIONS = {
     **{word: f"{word.upper()} is not supported" for word in ("all", "any", "some")},
     "grouping": "grouping() needs GROUPING SETS, which is not supported",
+    "multi_hash": "multi_hash() is not supported: Spark has no XXH3",
     "row": "a row value is not supported",
     "metadata": "metadata() may only be called in a generated column",
     **{f: f"the function {f}() is not supported yet" for f in _OTHER_FUNCTIONS},

@@ -13,6 +13,7 @@ from arroyo_nb.formats import usual_format
 from arroyo_nb.functions import aggregates, json
 from arroyo_nb.plan.expressions import calls
 from arroyo_nb.plan.expressions.access_hints import element_hint
+from arroyo_nb.plan.expressions.clock import PLANNED_AT, planning_time
 from arroyo_nb.plan.expressions.scope import CLOCK
 from arroyo_nb.plan.expressions.typing import (
     cast,
@@ -113,8 +114,8 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(
         (
-            *("now", "current_timestamp", "getdate", "sysdate", "localtimestamp"),
-            *("current_date", "curdate", "current_time", "curtime", "unix_millis"),
+            *("getdate", "sysdate", "localtimestamp", "curdate", "curtime"),
+            "unix_millis",
         ),
         CLOCK,
     ),
@@ -136,6 +137,8 @@ ELSEWHERE = {
         ("unix_timestamp", "to_epoch"), "write to_unixtime(x), which is in seconds"
     ),
     **dict.fromkeys(("len", "size"), "write length(text), or array_length(list)"),
+    "multi_hash": "write sha256(concat_ws('-', a, b)), which is a hash of all its "
+    "arguments too",
     "isnull": "write x IS NULL",
     "isnotnull": "write x IS NOT NULL",
     "ucase": "write upper(text)",
@@ -229,6 +232,8 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         raise
     # What a literal may not be is told now, where its place is known.
     function.spark(given)
+    if isinstance(function.template, functions.Clock):
+        made.meta[PLANNED_AT] = planning_time()
     nullable = function.nullable([is_nullable(argument) for argument in arguments])
     return typed(made, type_, nullable=nullable)
 

@@ -42,21 +42,12 @@ from sqlglot import exp
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.functions.literals import check_text
-from arroyo_nb.functions.types import is_number
+from arroyo_nb.functions.types import castable
 from arroyo_nb.plan.expressions.intervals import exact, interval_text, parse_interval
 from arroyo_nb.schema import (
-    BOOLEAN,
-    DATE,
     INTERVAL,
-    JSON,
     JSON_VALUE,
-    NULL,
-    TEXT,
     Field,
-    ListOf,
-    Primitive,
-    StructOf,
-    Timestamp,
     Type,
 )
 from arroyo_nb.source import Span
@@ -151,46 +142,6 @@ def _interval(literal: exp.Expr) -> exp.Expr:
         raise
     made.meta["text"], made.meta["span"] = literal.name, place_of(literal)
     return made
-
-
-def castable(given: Type, wanted: Type) -> bool:
-    """Whether CAST knows how to make the one type of the other."""
-    match given, wanted:
-        case _ if given in (wanted, NULL):
-            return True
-        case ListOf(one), ListOf(other):
-            return castable(one, other)
-        case (Primitive("JSON VALUE"), _):
-            # What is written as a cast of it is a function: which one, the type says.
-            return wanted == JSON
-        case StructOf(ones), StructOf(others):
-            pairs = zip(ones, others, strict=False)
-            return len(ones) == len(others) and all(
-                castable(one.type, other.type) for one, other in pairs
-            )
-        case (ListOf() | StructOf(), _) | (_, ListOf() | StructOf()):
-            return False
-    kinds = frozenset((_kind(given), _kind(wanted)))
-    return TEXT in (given, wanted) or kinds in _CASTS
-
-
-_CASTS = {
-    frozenset(("number",)),
-    frozenset(("timestamp",)),
-    frozenset(("number", "boolean")),
-    frozenset(("number", "timestamp")),
-    frozenset(("date", "timestamp")),
-}
-
-
-def _kind(type_: Type) -> str:
-    if is_number(type_):
-        return "number"
-    if isinstance(type_, Timestamp):
-        return "timestamp"
-    if type_ == BOOLEAN:
-        return "boolean"
-    return "date" if type_ == DATE else "other"
 
 
 # An arm of CASE and the words around the arguments of an aggregate.

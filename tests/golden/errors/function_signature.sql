@@ -17,4 +17,4 @@ SELECT array_append(string_to_array(name, ','), 2.5), array_position(make_array(
 -- <cell>:3:55: array_position() does not take (BIGINT[], TEXT)
 --   SELECT array_append(string_to_array(name, ','), 2.5), array_position(make_array(1), 'x') FROM trips
 --                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: write array_position(list, element); an element of list is BIGINT
+--   hint: write array_position(list, element, [BIGINT]); an element of list is BIGINT

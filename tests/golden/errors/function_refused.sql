@@ -1,0 +1,12 @@
+SELECT grouping(id), lag(id), multi_hash(id, id) FROM clicks
+-- error
+-- <cell>:1:8: grouping() needs GROUPING SETS, which is not supported
+--   SELECT grouping(id), lag(id), multi_hash(id, id) FROM clicks
+--          ^^^^^^^^^^^^
+-- <cell>:1:22: lag() needs OVER
+--   SELECT grouping(id), lag(id), multi_hash(id, id) FROM clicks
+--                        ^^^^^^^
+-- <cell>:1:31: multi_hash() is not supported: Spark has no XXH3
+--   SELECT grouping(id), lag(id), multi_hash(id, id) FROM clicks
+--                                 ^^^^^^^^^^^^^^^^^^
+--   hint: write sha256(concat_ws('-', a, b)), which is a hash of all its arguments too
