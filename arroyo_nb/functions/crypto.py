@@ -38,7 +38,8 @@ def _choice(given: Argument, what: str, cases: dict[str, str]) -> str:
 
 def _encode(arguments: Sequence[Argument]) -> str:
     value, encoding = arguments[0].sql, arguments[1]
-    base64 = f"rtrim('=', base64({value}))"
+    # Spark's has padding, and lines of 76 characters.
+    base64 = f"translate(base64({value}), '=\\r\\n', '')"
     cases = {"hex": f"lower(hex({value}))", "base64": base64}
     return _choice(encoding, "encoding", cases)
 

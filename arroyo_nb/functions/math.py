@@ -79,9 +79,16 @@ def _row(
     *signatures: Signature,
     example: str,
     aliases: tuple[str, ...] = (),
+    differs: str = "",
 ) -> ScalarFunction:
     return ScalarFunction(
-        name, signatures or (_ONE,), template, doc, aliases=aliases, example=example
+        name,
+        signatures or (_ONE,),
+        template,
+        doc,
+        aliases=aliases,
+        example=example,
+        differs=differs,
     )
 
 
@@ -133,6 +140,7 @@ FUNCTIONS = (
         "angle of the point (x, y): atan2(y, x)",
         _TWO,
         example="round(atan2(1, 1), 4) -> 0.7854",
+        differs="-0.0 is taken for 0.0",
     ),
     _same(
         "cbrt",
@@ -193,7 +201,10 @@ FUNCTIONS = (
     ),
     _row(
         "lcm",
-        f"IF({{0}} = 0 OR {{1}} = 0, 0L, abs({{0}} div {_GCD} * {{1}}))",
+        # A zero beside a NULL is NULL, which OR would not say.
+        "CASE WHEN {0} IS NULL OR {1} IS NULL THEN NULL "
+        "WHEN {0} = 0 OR {1} = 0 THEN 0L "
+        f"ELSE abs({{0}} div {_GCD} * {{1}}) END",
         "least common multiple",
         _WHOLE_TWO,
         example="lcm(4, 6) -> 12",
@@ -283,7 +294,11 @@ FUNCTIONS = (
     ),
     _row(
         "round",
-        "round({all})",
+        lambda a: (
+            f"round({a[0].sql})"
+            if len(a) == 1
+            else "(round({0} * {1}) / {1})".format(a[0].sql, f"power(10D, {a[1].sql})")
+        ),
         "to n decimals, half away from zero",
         Signature((DOUBLE, INT), DOUBLE, optional=1),
         example="round(2.345, 1) -> 2.3",

@@ -57,10 +57,12 @@ def _trimmed(side: str) -> Template:
 def _substring(arguments: Sequence[Argument]) -> str:
     """A start before the text counts as it stands: substr('abc', 0, 2) is 'a'."""
     text, start, *length = (a.sql for a in arguments)
-    first = f"greatest({start}, 1)"
+    # greatest() passes over a NULL, which the start may be.
+    first = f"IF({start} < 1, 1, {start})"
     if not length:
         return f"substr({text}, {first})"
-    return f"substr({text}, {first}, greatest(least({start}, 1) - 1 + {length[0]}, 0))"
+    number = f"IF({start} < 1, {start} - 1, 0) + {length[0]}"
+    return f"substr({text}, {first}, {number})"
 
 
 def _split_part(arguments: Sequence[Argument]) -> str:
