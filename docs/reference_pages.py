@@ -30,12 +30,23 @@ from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.signature import Nulls, ScalarFunction
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.plan.explain.differences import DIFFERENCES
+from arroyo_nb.plan.expressions import calls
 from arroyo_nb.with_options import Option, OptionKind
 
 GENERATED = "% Made by docs/reference_pages.py of the package's tables: edit those.\n\n"
 
 DIALECTS = Path(__file__).parents[1] / "tests" / "golden" / "other_dialects.yaml"
 """What is written otherwise elsewhere, each with its hint; a test types every one."""
+
+ARROYO_FUNCTIONS = Path(__file__).with_name("arroyo_functions.yaml")
+"""The names of the functions that Arroyo has."""
+
+_ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(calls.WINDOWS, "[a window](sql.md)"),
+    "row_time": "the event time of a row",
+    "unnest": "in a select list: [each element as a row](sql.md)",
+}
+"""What is neither a scalar function nor an aggregate nor one of OVER."""
 
 NULLS: Mapping[Nulls, str] = {
     Nulls.STRICT: "when an argument is NULL",
@@ -121,7 +132,8 @@ def _functions() -> str:
     ]
     for family in functions.FAMILIES:
         rows = [_function_row(row) for row in family.FUNCTIONS]
-        head = f"## {family.__name__.rpartition('.')[2].capitalize()}\n\n"
+        name = family.__name__.rpartition(".")[2].replace("_", " ")
+        head = f"## {name.capitalize()}\n\n"
         columns = ("function", "what it gives", "example", "NULL")
         parts.append(f"{head}{_summary(family)}\n\n{_table(columns, rows)}")
     return "\n".join(parts)
@@ -197,6 +209,47 @@ def _over_row(row: OverFunction) -> tuple[str, ...]:
     sees = "the frame" if row.is_framed else "the partition"
     call = f"`{row.name}({row.signature})`"
     return call, row.doc, _example(row.example), sees
+
+
+def _function_coverage() -> str:
+    parts = [
+        "# Arroyo's functions\n\nAll functions that Arroyo has, and what is run here "
+        "of them.\n"
+    ]
+    for family, lines in arroyo_functions().items():
+        rows = [(f"`{name}`", *covered(name)) for name in lines]
+        head = ("function", "here", "how it differs from Arroyo's")
+        parts.append(f"## {family}\n\n{_table(head, rows)}")
+    return "\n".join(parts)
+
+
+def arroyo_functions() -> Mapping[str, Sequence[str]]:
+    """The names of Arroyo's functions by family."""
+    families = yaml.safe_load(ARROYO_FUNCTIONS.read_text("utf-8"))
+    return {family: " ".join(lines).split() for family, lines in families.items()}
+
+
+def covered(name: str) -> tuple[str, str]:
+    """What there is of one of Arroyo's functions, and how it differs.
+
+    Raises
+    ------
+    LookupError
+        When it is neither run nor refused in words of its own.
+    """
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name], ""
+    if aggregates.primary(name) is not None:
+        row = aggregates.aggregate(name)
+        is_windowed = "" if row.spark is not None else "not over a window yet"
+        return "[an aggregate](aggregates.md)", is_windowed
+    if name in over.names():
+        return "[a function of OVER](over.md)", ""
+    if (scalar := functions.scalar(name)) is not None:
+        return f"[{scalar.doc}](functions.md)", scalar.differs
+    if name in calls.UNSUPPORTED_FUNCTIONS:
+        return f"refused: {calls.UNSUPPORTED_FUNCTIONS[name]}", ""
+    raise LookupError(f"Arroyo's function {name}() is neither run nor refused")
 
 
 def _magics() -> str:
@@ -346,6 +399,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "connectors.md": _connectors,
     "formats.md": _formats,
     "functions.md": _functions,
+    "function-coverage.md": _function_coverage,
     "aggregates.md": _aggregates,
     "over.md": _over,
     "magics.md": _magics,
