@@ -28,13 +28,20 @@ _SUM_OF_SET = (
 _WIDEST = Decimal(38, 0)
 
 
+def is_native(measure: Measure) -> bool:
+    """Whether functions of Spark compute a measure over a window; others are computed
+    from the rows (:mod:`arroyo_nb.spark.collected`)."""
+    row = aggregate(measure.function)
+    return row.spark is not None and (row.spark_distinct or not measure.distinct)
+
+
 def measure_sql(measure: Measure, *, row_time: str) -> str:
     """The Spark SQL text of a measure, of the measure's type.
 
     Parameters
     ----------
     measure
-        Bound over the aggregate's input.
+        Bound over the aggregate's input, and native.
     row_time
         What ``row_time()`` is on that input.
     """
@@ -43,7 +50,7 @@ def measure_sql(measure: Measure, *, row_time: str) -> str:
     if measure.where is not None:
         where = f" FILTER (WHERE {spark_sql(measure.where, row_time=row_time)})"
     template = aggregate(measure.function).spark
-    assert template is not None, "checked by the planner"
+    assert template is not None, "not native"
     call = WindowedCall(measure, arguments[0] if arguments else "1", where)
     text = call.call(template) if isinstance(template, str) else template(call)
     return f"CAST({text} AS {spark_type(measure.type)})"

@@ -26,7 +26,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
-from arroyo_nb.spark.aggregates import measure_sql
+from arroyo_nb.spark.aggregates import is_native, measure_sql
 from arroyo_nb.spark.bad_rows import BadRows
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.observe import observed_input, observed_sessions
@@ -42,7 +42,7 @@ from arroyo_nb.spark.windows import (
 from arroyo_nb.tape import END_OF_TIME_US
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, GroupedData
     from sqlglot import exp
 
 
@@ -331,10 +331,9 @@ def lower_window_aggregate(
     groups = frame.groupBy(window, *others, *keys)
     # The window twice: the column that one sees, and the one that has the watermark.
     if not isinstance(node.assign, nodes.SessionWindow):
-        seen = unmarked(window, node.window_name)
-        return groups.agg(seen, *_measures(node))
+        return _measured(groups, node, unmarked(window, node.window_name))
     # agg() must be given something; Spark prunes what is not selected.
-    rows = groups.agg(*_measures(node) or [F.count(F.lit(1))])
+    rows = _measured(groups, node, *[] if node.measures else [F.count(F.lit(1))])
     names = [quoted(field.name) for field in node.schema.fields[1:]]
     if number is not None:
         rows = observed_sessions(rows, number, alone=not keys)
@@ -409,11 +408,21 @@ def _named(item: nodes.Named, over: nodes.Node) -> str:
     return f"{value} AS {quoted(item.name)}"
 
 
-def _measures(node: nodes.WindowAggregate) -> list[Column]:
+def _measured(
+    groups: GroupedData, node: nodes.WindowAggregate, *also: Column
+) -> DataFrame:
+    """The measures of each group, and ``also`` other aggregates."""
     from pyspark.sql import functions as F  # noqa: N812
 
     time = row_time(node.input)
-    return [
+    in_spark = [m for m in node.measures if is_native(m)]
+    values = [
         F.expr(measure_sql(measure, row_time=time)).alias(measure.name)
-        for measure in node.measures
+        for measure in in_spark
     ]
+    if len(in_spark) == len(node.measures):
+        return groups.agg(*also, *values)
+    from arroyo_nb.spark.collected import CollectedMeasures
+
+    collected = CollectedMeasures(node, time)
+    return collected.computed(groups.agg(*also, *values, *collected.columns()))

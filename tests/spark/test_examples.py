@@ -83,7 +83,7 @@ def test_aggregates_of_an_updating_query(session: Session, trips: str) -> None:
 
 
 def test_aggregates_over_a_window(session: Session, trips: str) -> None:
-    examples = [row.example for row in AGGREGATES if row.spark is not None]
+    examples = [row.example for row in AGGREGATES]
     got, said = computed(session, trips, examples, "GROUP BY tumble('1 hour')")
     assert got == said
 

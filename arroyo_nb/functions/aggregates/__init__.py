@@ -1,8 +1,8 @@
 """The aggregates of the dialect, a row each, by family.
 
 A row says what an aggregate takes and gives, how its kernel computes it, and what it is
-in Spark over a window. An updating query runs every one; over a window run those with a
-Spark form. Source: arroyo-semantics f.3, i.2, i.3.
+in Spark over a window, if it is anything: the kernel computes the others from the rows.
+Source: arroyo-semantics f.3, i.2, i.3.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ __all__ = [
     "aggregate",
     "names",
     "primary",
-    "runs_windowed",
-    "windowed",
 ]
 
 FAMILIES = (sums, extremes, lists, percentiles, moments)
@@ -64,15 +62,3 @@ def primary(name: str) -> str | None:
     """
     row = _by_name().get(name)
     return None if row is None else row.name
-
-
-def runs_windowed(name: str, *, distinct: bool) -> bool:
-    """Whether a window aggregate can have a call of it."""
-    row = aggregate(name)
-    return row.spark is not None and (row.spark_distinct or not distinct)
-
-
-def windowed() -> tuple[str, ...]:
-    """The aggregates that run over a window, sorted."""
-    rows = {row.name for row in _by_name().values() if row.spark is not None}
-    return tuple(sorted(rows))

@@ -114,7 +114,6 @@ AGGREGATES = (
         result=_counted,
         wants="a number or a text",
         kernel=Kernel(multiset=count_values),
-        instead="count(DISTINCT x)",
     ),
     AggregateFunction(
         name="approx_median",

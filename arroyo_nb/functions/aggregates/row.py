@@ -59,11 +59,11 @@ class AggregateFunction:
     result
         Type of the result for the type of each argument; None where it is refused.
     kernel
-        How an updating query computes it.
+        How it is computed in an updating query, and of lists of rows.
     spark
-        What it is over a window in Spark; None: it runs without a window only.
+        What it is over a window in Spark; None: the kernel computes it from the rows.
     spark_distinct
-        Whether Spark runs it over a window with DISTINCT too.
+        Whether that holds with DISTINCT too.
     wants
         What an argument must be, in words.
     arguments
@@ -86,8 +86,6 @@ class AggregateFunction:
         Whether it rounds on the way, where it is of floats: then it is not.
     wraps
         Whether it wraps around at the width of a whole number.
-    instead
-        What to write over a window in its place; empty: nothing is known.
     """
 
     name: str
@@ -109,7 +107,6 @@ class AggregateFunction:
     deterministic: bool = False
     rounds: bool = False
     wraps: bool = False
-    instead: str = ""
 
 
 def any_value(type_: Type) -> Type | None:

@@ -26,7 +26,6 @@ from arroyo_nb.plan.expressions.access_hints import access_hint, membership_hint
 from arroyo_nb.plan.expressions.frames import frame_of
 from arroyo_nb.plan.expressions.functions import (
     ELSEWHERE,
-    IN_WINDOW,
     ROW_TIME,
     WORDED,
     function_call,
@@ -48,7 +47,6 @@ from arroyo_nb.schema import (
     BOOLEAN,
     JSON_VALUE,
     NULL,
-    WINDOW_STRUCT,
     ListOf,
     StructOf,
     Timestamp,
@@ -123,20 +121,6 @@ def bind_row_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.E
             hint="write HAVING" if clause == "WHERE" else "aggregate in a query first",
         )
     return bound
-
-
-def _window_hint(name: str, call: exp.Anonymous, scope: Scope) -> str | None:
-    """What to write for a function of another engine in a query with a window, its own
-    or that of a query that it reads."""
-    select = call.find_ancestor(exp.Select)
-    called = select.find_all(exp.Anonymous) if select is not None else ()
-    has_window = any(other.name.lower() in calls.WINDOWS for other in called)
-    reads_one = any(
-        field.type == WINDOW_STRUCT
-        for relation in scope.relations
-        for field in relation.columns.values()
-    )
-    return IN_WINDOW.get(name) if has_window or reads_one else None
 
 
 def _column(node: exp.Column, scope: Scope) -> exp.Expr:
@@ -296,7 +280,7 @@ def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
         return calls.window_call(name, arguments)
     # Before its arguments: what `cont(*)` has wrong is not the star.
     if name != ROW_TIME:
-        scalar_function(name, hint or _window_hint(name, node, scope))
+        scalar_function(name, hint)
     if hint is not None and name in json.NAMES:
         raise SignatureProblem(f"{name}() reads JSON, no lists and structs", hint=hint)
     return function_call(name, [bind(a, scope) for a in node.expressions])

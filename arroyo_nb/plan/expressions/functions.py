@@ -166,17 +166,6 @@ ELSEWHERE = {
 }
 """What other engines have a function for, and how it is written here."""
 
-IN_WINDOW = {
-    name: "write count(DISTINCT x)"
-    if name == "approx_count_distinct"
-    else "of the aggregates of a window none does this yet: write GROUP BY "
-    "date_trunc('minute', row_time()) in place of the window, and "
-    + hint.removeprefix("write ")
-    for name, hint in ELSEWHERE.items()
-    if any(word in hint for word in ("_agg(", "_value(", "approx_"))
-}
-"""What holds of some of them in a query with a window."""
-
 
 def scalar_function(name: str, hint: str | None = None) -> functions.ScalarFunction:
     """The scalar function of a name.

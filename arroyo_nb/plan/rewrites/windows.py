@@ -6,8 +6,7 @@ from datetime import timedelta
 
 from sqlglot import exp
 
-from arroyo_nb.errors import PlanProblem, Unsupported, raise_all
-from arroyo_nb.functions import aggregates
+from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.plan.explain.format import window_text
 from arroyo_nb.plan.expressions.calls import window_of
 from arroyo_nb.plan.expressions.intervals import in_words, interval_text
@@ -15,7 +14,6 @@ from arroyo_nb.plan.expressions.typing import place_of
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Hop,
-    Measure,
     Named,
     Node,
     SessionWindow,
@@ -60,8 +58,7 @@ def windowed_group_by(root: Node, made: NodeMap[Node]) -> Node:
     the same window function again, re-aggregates the rows of one window. An aggregate
     without a window is left for ``updating_group_by``.
 
-    Refuses a second window, a window other than the input's, and, for now, aggregate
-    functions that are run without a window only.
+    Refuses a second window, and a window other than the input's.
     """
 
     def change(node: Node) -> Node:
@@ -103,7 +100,6 @@ def _windowed(node: Aggregate) -> Node:
         )
     if not windows:
         return node
-    _check_measures(node)
     (key,) = windows
     others = tuple(other for other in node.keys if other is not key)
     called = window_of(key.expression)
@@ -190,30 +186,6 @@ def _as_tumble(window: Window, span: Span | None) -> Window:
                 hint="choose a longer slide",
             )
     return window
-
-
-def _check_measures(node: Aggregate) -> None:
-    raise_all(
-        Unsupported(
-            f"the aggregate {measure.function}({'DISTINCT' * measure.distinct}) over a "
-            "window is not supported yet",
-            span=measure.span,
-            hint=_other_measure(measure),
-        )
-        for measure in node.measures
-        if not aggregates.runs_windowed(measure.function, distinct=measure.distinct)
-    )
-
-
-def _other_measure(measure: Measure) -> str:
-    if instead := aggregates.aggregate(measure.function).instead:
-        return f"write {instead}"
-    return (
-        "supported over a window: "
-        + ", ".join(aggregates.windowed())
-        + "; all aggregates "
-        "run with GROUP BY date_trunc('minute', row_time()) in place of the window"
-    )
 
 
 def _check_union(node: Union) -> None:

@@ -9,12 +9,10 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.editor import completion
-from arroyo_nb.errors import Unsupported
 from arroyo_nb.functions.aggregates import (
     FAMILIES,
     AggregateFunction,
     names,
-    runs_windowed,
 )
 from arroyo_nb.functions.examples import split_example
 from arroyo_nb.plan.expressions.typing import type_of
@@ -28,7 +26,7 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import BIGINT, DOUBLE
-from arroyo_nb.spark.aggregates import measure_sql
+from arroyo_nb.spark.aggregates import is_native, measure_sql
 
 TABLES = Path(__file__).parents[2] / "golden" / "tables.sql"
 
@@ -104,20 +102,16 @@ def test_completion_offers_every_aggregate() -> None:
 
 @pytest.mark.parametrize("call", TYPES)
 @pytest.mark.parametrize("distinct", [False, True])
-def test_over_a_window_some_are_run(call: str, distinct: bool) -> None:
-    """What the planner lets through has a lowering, what it refuses has a place."""
+def test_over_a_window_all_are_run(call: str, distinct: bool) -> None:
     name = call.split("(")[0]
     if distinct:
         if AGGREGATES[name].arguments > 1 or AGGREGATES[name].within:
             return
         call = call.replace("(", "(DISTINCT ", 1)
-    if runs_windowed(name, distinct=distinct):
-        made = measure(call, "tumble('1 minute')")
+    made = measure(call, "tumble('1 minute')")
+    assert made.type == measure(call).type
+    if is_native(made):
         assert measure_sql(made, row_time="").startswith("CAST(")
-        return
-    with pytest.raises(Unsupported, match="over a window is not supported") as caught:
-        measure(call, "tumble('1 minute')")
-    assert caught.value.span is not None
 
 
 @pytest.mark.parametrize("row", AGGREGATES.values(), ids=AGGREGATES)
