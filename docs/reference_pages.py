@@ -160,22 +160,24 @@ def _aggregates() -> str:
         also = (
             "; also " + ", ".join(f"`{a}`" for a in row.aliases) if row.aliases else ""
         )
-        windowed = "yes" if row.spark is not None else "no"
+        # What Spark has no function for is computed from the rows themselves.
+        kept = "numbers" if row.spark is not None else "rows"
         of = f"{row.arguments} of {row.wants}" if row.arguments > 1 else row.wants
         order = "yes" if row.ordered else "no"
         what = (row.doc + also, _example(row.example))
-        rows.append((f"`{row.name}`", *what, of, row.constant_words, windowed, order))
+        rows.append((f"`{row.name}`", *what, of, row.constant_words, kept, order))
     head = (
         "# Aggregate functions\n\n"
-        "All of them run in a query without a window, which updates its result. In a "
-        "`tumble`, `hop` or `session` window those run that the table marks.\n\n"
+        "All of them run in a query without a window, which updates its result, and "
+        "in a `tumble`, `hop` or `session` window. Until a window closes some keep "
+        "numbers, others the rows that they read.\n\n"
         "The examples are over these rows:\n\n"
         + _table(tuple(TRIPS[0]), (map(_shown, trip.values()) for trip in TRIPS))
         + "\n"
     )
     columns = (
         *("aggregate", "what it gives", "example", "argument", "constant"),
-        *("in a window", "order matters"),
+        *("a window keeps", "order matters"),
     )
     return head + _table(columns, rows)
 

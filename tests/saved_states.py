@@ -83,6 +83,20 @@ CASES = {
         "SELECT tumble(INTERVAL '10 seconds') AS w, k, count(*) AS n "
         "FROM rows GROUP BY w, k)) WHERE place <= 2"
     ),
+    "window_join": (
+        "SELECT a.w, b.w AS bw, a.k, b.k AS other, a.n, b.total FROM ("
+        "SELECT tumble(INTERVAL '10 seconds') AS w, k, count(*) AS n "
+        "FROM rows WHERE v % 5 > 0 GROUP BY w, k) a FULL JOIN ("
+        "SELECT tumble(INTERVAL '10 seconds') AS w, k, sum(v) AS total "
+        "FROM rows WHERE v % 3 = 0 GROUP BY w, k) b "
+        "ON upper(a.k) = upper(b.k) AND a.n * 20 < b.total"
+    ),
+    "collected": (
+        "SELECT session(INTERVAL '3 seconds') AS w, k, median(v) AS middle, "
+        "array_agg(DISTINCT v % 5) FILTER (WHERE v % 2 = 0) AS some, "
+        "last_value(v ORDER BY t) AS latest, corr(v, length(k) + v % 7) AS r "
+        "FROM rows WHERE v % 11 < 7 GROUP BY w, k"
+    ),
     "changes": (
         "SELECT town, count(*) AS n, max(age) AS oldest FROM people GROUP BY town"
     ),

@@ -63,6 +63,30 @@ SELECT w, origin, carrier, n, place, before, delays FROM (
 ) WHERE place <= 3;
 """
 
+PAIRS = """
+CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '30 minutes')
+WITH (connector = 'sample', dataset = 'flights');
+CREATE TABLE pairs WITH (
+    connector = 'single_file', path = '{folder}/pairs.json', type = 'sink',
+    format = 'json');
+CREATE TABLE middle WITH (
+    connector = 'single_file', path = '{folder}/middle.json', type = 'sink',
+    format = 'json');
+INSERT INTO pairs
+SELECT d.w, a.w AS aw, d.airport, a.airport AS other, d.n, a.n AS arrived
+FROM (SELECT tumble(INTERVAL '1 hour') AS w, origin AS airport, count(*) AS n
+      FROM flights GROUP BY w, origin) AS d
+FULL JOIN
+     (SELECT tumble(INTERVAL '1 hour') AS w, dest AS airport, count(*) AS n
+      FROM flights GROUP BY w, dest) AS a
+ON d.airport = a.airport AND d.n < a.n;
+INSERT INTO middle
+SELECT hop(INTERVAL '1 hour', INTERVAL '2 hours') AS w, origin,
+       median(dep_delay) AS delay, array_agg(DISTINCT carrier) AS carriers,
+       last_value(flight ORDER BY sched_dep) AS latest
+FROM flights GROUP BY w, origin;
+"""
+
 JOB = """
 import sys
 from arroyo_nb import Session
@@ -165,3 +189,13 @@ def test_changes_of_updating_queries_survive_kills(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_top_of_each_window_survives_kills(tmp_path, seed):
     check(tmp_path, kills=10, seed=300 + seed, script=TOPS)
+
+
+def test_pairs_of_windows_survive_kills(tmp_path):
+    check(tmp_path, kills=3, seed=400, script=PAIRS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10))
+def test_pairs_of_windows_survive_more_kills(tmp_path, seed):
+    check(tmp_path, kills=2 + seed % 4, seed=410 + seed, script=PAIRS)

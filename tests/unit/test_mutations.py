@@ -19,7 +19,7 @@ from arroyo_nb.plan.verify import expressions
 from arroyo_nb.spark.expressions import spark_sql
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-ROUNDS, EACH = 10, 60
+ROUNDS, EACH, MANY = 20, 500, 200
 
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\w+|\s+|.", re.DOTALL)
 _ODD = (
@@ -30,6 +30,13 @@ _ODD = (
     *("CASE", "END", "NOT", "-", "DISTINCT", "AS", "OVER ()", "IN", "BETWEEN", "IS"),
     *("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "UNION ALL", "WITH", "CREATE"),
     *("tumble('1 s')", "hop('1 s', '2 s')", "sum(", "row_time()", "window", "trips"),
+    *("JOIN", "FULL JOIN", "CROSS JOIN", "ON", "ON TRUE", "unnest(", "unnest(tags)"),
+    *("OVER (PARTITION BY window ORDER BY 1)", "OVER w", "WINDOW w AS (", "lag(", "3)"),
+    *("ROWS BETWEEN", "RANGE", "GROUPS", "UNBOUNDED PRECEDING", "2 FOLLOWING", "AND"),
+    *("EXCLUDE TIES", "IGNORE NULLS", "FILTER (WHERE", "WITHIN GROUP (", "ntile(0)"),
+    *("row_number()", "window.start", "w.end", "a.window", "array_agg(", "median("),
+    *("INSERT INTO", "VIEW", "TABLE m (x BIGINT);", "PRIMARY KEY", "METADATA FROM"),
+    *("'nexmark'", "'delta'", "'kinesis'", "connector", "WATERMARK FOR", "GENERATED"),
     *("DECIMAL(5, 9)", "TIMESTAMP(7)", "STRUCT<", "ARRAY[", "/*", "--", "\ufeff", "\0"),
 )
 
@@ -89,8 +96,7 @@ def lower(plan: Plan) -> None:
             spark_sql(expression, row_time="`_timestamp`")
 
 
-@pytest.mark.parametrize("seed", range(ROUNDS))
-def test_a_broken_script_is_a_plan_or_an_error_with_a_place(seed: int) -> None:
+def check_some(seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(EACH):
         script = mutated(rng)
@@ -99,3 +105,14 @@ def test_a_broken_script_is_a_plan_or_an_error_with_a_place(seed: int) -> None:
         except Exception as error:
             error.add_note(script)
             raise
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_a_broken_script_is_a_plan_or_an_error_with_a_place(seed: int) -> None:
+    check_some(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(ROUNDS, ROUNDS + MANY))
+def test_of_many_broken_scripts(seed: int) -> None:
+    check_some(seed)

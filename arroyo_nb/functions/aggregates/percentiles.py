@@ -59,7 +59,9 @@ def _weighted_percentile(bags: Bags, call: AggregateCall) -> pa.Array:
     """
     ordered = bags.in_order
     slot, fraction = ordered.slot, float(call.parameter or 0)
-    weight = ordered.column(1).cast(pa.float64()).to_numpy() * ordered.weight
+    # A whole number that a float has not is rounded.
+    each = ordered.column(1).cast(pa.float64(), safe=False)
+    weight = each.to_numpy() * ordered.weight
     last = np.flatnonzero(np.diff(slot, append=-1))
     groups = np.split(weight, last[:-1] + 1)
     reached = np.concatenate([np.cumsum(group) for group in groups])

@@ -54,6 +54,9 @@ def access_hint(
         return None
     if name in FIELDS:
         whole, keys = _path(exp.Anonymous(this=name, expressions=arguments))
+        # An arrow that nothing stands behind.
+        if None in keys:
+            return None
         text, type_ = whole.sql(dialect="postgres"), type_of(bind(whole))
         is_nested = isinstance(type_, StructOf | ListOf)
         return _path_hint(text, type_, keys) if is_nested else None

@@ -62,6 +62,12 @@ def watermark_clause(
 
 
 def _declared(clause: exp.Expr, columns: TableColumns) -> WatermarkClause:
+    if clause.this is None:
+        raise CatalogProblem(
+            "WATERMARK FOR takes a column",
+            span=span_of(clause),
+            hint="write WATERMARK FOR event_time AS event_time - INTERVAL '5 seconds'",
+        )
     if not isinstance(clause.this, exp.Column):
         raise CatalogProblem(
             "WATERMARK FOR takes a column",
