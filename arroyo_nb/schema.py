@@ -218,6 +218,26 @@ class Schema:
         return {f.name: f for f in self.fields}
 
 
+def nullable(schema: Schema) -> Schema:
+    """The columns as Spark sends them: those of stateful operators may all be NULL.
+
+    Of a struct that may be NULL itself, such as the window of a row that an outer join
+    pads, so may the fields: Arrow fills them with NULLs.
+    """
+    return Schema(tuple(_nullable(field) for field in schema))
+
+
+def _nullable(field: Field) -> Field:
+    type_ = field.type
+    if field.nullable and isinstance(type_, StructOf):
+        type_ = StructOf(tuple(_nullable(_maybe_null(f)) for f in type_.fields))
+    return replace(field, type=type_, nullable=True)
+
+
+def _maybe_null(field: Field) -> Field:
+    return replace(field, nullable=True)
+
+
 def arrow_type(type_: Type) -> pa.DataType:
     """The Arrow type that holds a value; timestamps are naive UTC microseconds."""
     import pyarrow as pa

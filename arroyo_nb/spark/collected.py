@@ -87,7 +87,8 @@ def _value(of: _Collected) -> Column:
     from pyspark.sql.pandas.functions import arrow_udf
 
     type_ = spark_type(of.measure.type)
-    compute = arrow_udf(_computed(of.call), type_)
+    # Its stubs want a function type, which Spark warns of.
+    compute = arrow_udf(_computed(of.call), type_)  # type: ignore[call-overload]
     return compute(F.col(of.rows))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from arroyo_nb.formats import PARTITION_KEY, Pieces, partition_key
-from arroyo_nb.schema import Schema, arrow_schema, quoted
+from arroyo_nb.schema import Schema, arrow_schema, nullable, quoted
 from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
@@ -24,10 +24,7 @@ class ParquetParts:
     extension = "parquet"
 
     def __init__(self, schema: Schema, options: Mapping[str, OptionValue]) -> None:
-        import pyarrow as pa
-
-        fields = (field.with_nullable(True) for field in arrow_schema(schema))
-        self._schema = pa.schema(fields)
+        self._schema = arrow_schema(nullable(schema))
         name = str(options[COMPRESSION])
         self._codec = {"uncompressed": "none", "lz4_raw": "lz4"}.get(name, name)
         self._group_bytes = max(1, int(cast(int, options[ROW_GROUP_SIZE])))

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.observe.snapshot import Change
-from arroyo_nb.run.results.preview import Preview, PreviewOptions, nullable
+from arroyo_nb.run.results.preview import Preview, PreviewOptions
 from arroyo_nb.run.results.preview_state import PreviewState, last_rows
-from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema
+from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema, nullable
 
 if TYPE_CHECKING:
     import pyarrow as pa

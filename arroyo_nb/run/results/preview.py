@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
@@ -21,7 +20,7 @@ from arroyo_nb.run.results.preview_state import (
     batches_that_hold,
 )
 from arroyo_nb.run.results.sorting import in_order
-from arroyo_nb.schema import TIMESTAMP, WINDOW_STRUCT, Schema, arrow_schema
+from arroyo_nb.schema import TIMESTAMP, WINDOW_STRUCT, Schema, arrow_schema, nullable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -387,8 +386,3 @@ def size_text(size_bytes: int) -> str:
         if size_bytes >= size:
             return f"{size_bytes / size:.3g} {unit}"
     return f"{size_bytes} bytes"
-
-
-def nullable(schema: Schema) -> Schema:
-    """The columns as Spark sends them: those of stateful operators may all be NULL."""
-    return Schema(tuple(replace(f, nullable=True) for f in schema))
