@@ -145,3 +145,24 @@ def test_the_same_with_and_without_a_window(session, tmp_path, kind, most):
 @pytest.mark.parametrize("seed", range(10))
 def test_the_same_of_many_calls(session, tmp_path, kind, seed):
     check(session, tmp_path, kind, seed, most=60)
+
+
+def test_a_filter_of_sessions_sees_them_whole(session, tmp_path):
+    """Also in a view that is read more than once: no row is tested by itself."""
+    path = tmp_path / "rows.json"
+    times = (f"1970-01-01T00:01:{40 + second}" for second in (0, 2, 4, 10, 12))
+    path.write_text("".join(f'{{"at": "{time}"}}\n' for time in times))
+    run = session.run(
+        f"""CREATE TABLE t (at TIMESTAMP NOT NULL, WATERMARK FOR at AS
+        at - INTERVAL '5 seconds') WITH (connector = 'single_file', path = '{path}',
+        type = 'source', format = 'json');
+        CREATE VIEW s AS SELECT session(INTERVAL '3 seconds') AS w, count(*) AS n
+        FROM t GROUP BY w;
+        SELECT 'ended' AS q, n FROM s WHERE w."end" > TIMESTAMP '1970-01-01 00:01:45'
+        UNION ALL
+        SELECT 'begun' AS q, n FROM s WHERE w.start < TIMESTAMP '1970-01-01 00:01:41'
+        """,
+        wait=True,
+    )
+    found = sorted((row["q"], row["n"]) for row in run.table().to_pylist())
+    assert found == [("begun", 3), ("ended", 2), ("ended", 3)]
