@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from arroyo_nb.plan.expressions.calls import find_window_call
+from arroyo_nb.plan.expressions.calls import window_of
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import (
     Aggregate,
@@ -203,6 +203,7 @@ def _check_expression(
 
 def _read_by(node: Node, expression: exp.Expr) -> _Read:
     columns: set[str] = set()
+    has_window_call = False
     for part in expression.walk():
         if isinstance(part, exp.Column):
             columns.add(part.name)
@@ -213,7 +214,8 @@ def _read_by(node: Node, expression: exp.Expr) -> _Read:
             raise BrokenPlan(f"an aggregate is left in {type(node).__name__}")
         if isinstance(part, exp.Window):
             raise BrokenPlan(f"a call with OVER is left in {type(node).__name__}")
-    return _Read(frozenset(columns), find_window_call(expression) is not None)
+        has_window_call = has_window_call or window_of(part) is not None
+    return _Read(frozenset(columns), has_window_call)
 
 
 def _is_typed(part: exp.Expr) -> bool:

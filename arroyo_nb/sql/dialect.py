@@ -54,10 +54,19 @@ _WORDS = {*_CLAUSES.split(), *_TYPES.split(), *_PHRASES}
 def span_of(expression: exp.Expr) -> Span | None:
     """The place of an expression: its own tokens and those of everything in it."""
     found: Span | None = None
-    for node in expression.walk():
+    # Not walk(), which keeps an order and parents: each expression that is bound is
+    # asked its place.
+    waiting: list[exp.Expr] = [expression]
+    while waiting:
+        node = waiting.pop()
         if "start" in node.meta:
             own = Span.of_token(node.meta["start"], node.meta["end"])
             found = own if found is None else found | own
+        for value in node.args.values():
+            if isinstance(value, exp.Expr):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting += [part for part in value if isinstance(part, exp.Expr)]
     return found
 
 
