@@ -15,6 +15,7 @@ from arroyo_nb.schema import (
     ListOf,
     Schema,
     arrow_schema,
+    nullable,
 )
 
 SCHEMA = Schema((Field("v", BIGINT),))
@@ -57,7 +58,7 @@ def test_the_rows_of_a_batch_are_in_the_order_of_their_windows():
     windows = [{"start": hours[h], "end": hours[h + 1]} for h in (1, 2, 1, 0)]
     fields = Field("n", BIGINT), Field("w", WINDOW_STRUCT), Field("m", ListOf(TEXT))
     preview = Preview(Schema(fields))
-    types = arrow_schema(preview.schema)
+    types = arrow_schema(nullable(preview.schema))
     batch = {"n": [5, 4, None, 9], "w": windows, "m": [["a"], None, ["b"], []]}
     preview.put(pa.table(batch, schema=types), 0)
     preview.put(pa.table({"n": [1], "w": windows[-1:], "m": [None]}, schema=types), 1)
