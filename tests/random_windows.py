@@ -229,12 +229,19 @@ class Scripts:
         if len(of.window) > 1 or not plain:
             return self._regrouped(of, made)
         names = [name for name, _ in plain]
-        # Rows that are equal in all of these are equal: any order is one.
-        inner = f"(SELECT w, {', '.join(names)} FROM {of.name}) AS q"
+        # Which of two equal rows comes first is no matter, but another order of another
+        # function may put the other one first.
+        distinct, inner = (
+            self._int(0, 1),
+            f"SELECT w, {', '.join(names)} FROM {of.name}",
+        )
+        if distinct:
+            inner += f" GROUP BY w, {', '.join(names)}"
+        inner = f"({inner}) AS q"
         keys = self._some(names, 0, 1)
         items, shared = [], self._order(names)
         for _ in range(self._int(1, 3)):
-            order = self._one_of([shared, self._order(names)])
+            order = self._one_of([shared, self._order(names)]) if distinct else shared
             items.append(self._over(plain, ["w", *keys], order))
         view = self._view("w AS w", [*plain, *items], inner, "")
         numbers = [n for n, kind in view.columns[len(plain) :] if kind == "I"]
