@@ -133,6 +133,34 @@ FUNCTIONS = {
 """What a function makes of the value that is at its path."""
 
 
+def selected(text: str | None, steps: list[list[object]]) -> list[str] | None:
+    """The values at a JSONPath, whose steps are names, indices, slices, or ... for all;
+    without blanks."""
+    root = find(text, [])
+    if root is None or root.text == "null":
+        return None
+    nodes = [root]
+    for selectors in steps:
+        nodes = [n for node in nodes for s in selectors for n in _children(node, s)]
+    return [_STRING_OR_BLANKS.sub(lambda f: f[1] or "", node.text) for node in nodes]
+
+
+_STRING_OR_BLANKS = re.compile(rf"({_STRING.pattern})|[ \t\r\n]+", re.DOTALL)
+
+
+def _children(node: Node, selector: object) -> list[Node]:
+    match selector:
+        case str():
+            return [value for name, value in node.members if name == selector][:1]
+        case int():
+            fits = -len(node.items) <= selector < len(node.items)
+            return [node.items[selector]] if fits else []
+        case slice():
+            return node.items[selector]
+        case _:
+            return [*node.items, *(value for _, value in node.members)]
+
+
 def called(function: str, text: str | None, path: list[str | int]) -> object:
     """The result of a function."""
     node = find(text, path)

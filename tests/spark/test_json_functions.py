@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from bound import call, col, lit
-from json_reference import FUNCTIONS, called, random_document
+from json_reference import FUNCTIONS, called, random_document, selected
 
 from arroyo_nb.plan.expressions.literals import number
 from arroyo_nb.schema import TEXT
@@ -71,6 +71,38 @@ def test_random_documents(engine):
 @pytest.mark.parametrize("function", ALL)
 def test_many_random_documents(engine, function):
     assert not unlike(engine, documents(19, 5000), PATHS, [function])[:5]
+
+
+JSON_PATHS = {
+    "$": [],
+    "$.a": [["a"]],
+    "$['x\"y'].b": [['x"y'], ["b"]],
+    "$.a[*]": [["a"], [...]],
+    "$.*.*": [[...], [...]],
+    "$[0]": [[0]],
+    "$[-1]['a', 'b']": [[-1], ["a", "b"]],
+    "$.a[1:]": [["a"], [slice(1, None)]],
+    "$.b[::-1]": [["b"], [slice(None, None, -1)]],
+    "$[*][-2:5:2].id": [[...], [slice(-2, 5, 2)], ["id"]],
+}
+
+
+def test_random_documents_by_json_path(engine):
+    texts = documents(20, 100)
+    calls = ("extract_json", "get_first_json_object", "extract_json_string")
+    columns = {
+        (f, path): spark_sql(call(f, col("v", TEXT), path), row_time="x")
+        for path in JSON_PATHS
+        for f in calls
+    }
+    found = computed(engine, texts, columns)
+    for path, steps in JSON_PATHS.items():
+        wanted = [selected(text, steps) for text in texts]
+        firsts = [values[0] if values else None for values in wanted]
+        strings = [json.loads(v) if v and v[0] == '"' else None for v in firsts]
+        for f, results in zip(calls, (wanted, firsts, strings), strict=True):
+            pairs = zip(texts, found[f, path], results, strict=True)
+            assert not [(f, path, t, v, w) for t, v, w in pairs if v != w][:5]
 
 
 DOCUMENTS = """\

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from arroyo_nb.functions.json import find, quick
+from arroyo_nb.functions.json import find, paths, quick
 from arroyo_nb.functions.signature import (
     Argument,
     Nulls,
@@ -91,6 +91,15 @@ def _row(
     )
 
 
+def _by_path(
+    name: str, result: Type, template: Template, doc: str, example: str
+) -> ScalarFunction:
+    signature = Signature((ParameterKind.DOCUMENT, TEXT), result)
+    return ScalarFunction(
+        name, (signature,), template, doc, Nulls.ALWAYS, example=example
+    )
+
+
 _DOCUMENT = """'{"a": [1, "x"], "b": {"c": 2.50}}'"""
 # Of a value that is missing it is no element, and of {} none.
 _NAMES = "IF(startswith({0}, '{{'), json_object_keys({0}), NULL)"
@@ -99,7 +108,7 @@ _LENGTH = (
     "json_array_length({0})) AS DECIMAL(20, 0))"
 )
 
-FUNCTIONS = (
+_OF_STEPS = (
     _row(
         GET,
         JSON_VALUE,
@@ -181,5 +190,31 @@ FUNCTIONS = (
     ),
 )
 
-NAMES = frozenset(row.name for row in FUNCTIONS)
+_OF_PATHS = (
+    _by_path(
+        "extract_json",
+        ListOf(TEXT),
+        paths.all_texts,
+        "the JSON text of each value at a JSONPath, as in '$.items[*].price'",
+        f"extract_json({_DOCUMENT}, '$.a[*]') -> ['1', '\"x\"']",
+    ),
+    _by_path(
+        "extract_json_string",
+        TEXT,
+        partial(paths.first, find.AS_STRING, quick.string),
+        "the first value at a JSONPath, where it is a text",
+        f"extract_json_string({_DOCUMENT}, '$.a[1]') -> 'x'",
+    ),
+    _by_path(
+        "get_first_json_object",
+        TEXT,
+        partial(paths.first, find.COMPACT, quick.raw),
+        "the JSON text of the first value at a JSONPath",
+        f"get_first_json_object({_DOCUMENT}, '$.b') -> '{{\"c\":2.50}}'",
+    ),
+)
+
+FUNCTIONS = (*_OF_STEPS, *_OF_PATHS)
+
+NAMES = frozenset(row.name for row in _OF_STEPS)
 """What reads a path: ``j -> 'a' -> 'b'`` is one path."""

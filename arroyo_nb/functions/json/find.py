@@ -69,14 +69,12 @@ def find(document: str, steps: Sequence[Step]) -> str:
     """
     found = once(lambda texts: valid(texts[0]), [document])
     for step in steps:
-        if isinstance(step, tuple):
-            found = _item(found, step[0])
-        else:
-            found = _member(found, step)
+        is_index = isinstance(step, tuple)
+        found = item(found, step[0]) if is_index else member(found, str(step))
     return found if steps else _first(found)
 
 
-def _member(document: str, name: str) -> str:
+def member(document: str, name: str) -> str:
     """The value of an object's first member of a name."""
     is_it = f"(__a.d = 1 AND __t = ':' AND {decoded('__a.p')} = {name})"
     return _value(document, "{", f"IF(__a.s = 0 AND {is_it}, __a.i + 1, __a.s)")
@@ -86,7 +84,7 @@ def _member(document: str, name: str) -> str:
 _NEXT = "(__a.d = 0 AND __t = '[' OR __a.d = 1 AND __t = ',')"
 
 
-def _item(document: str, index: str) -> str:
+def item(document: str, index: str) -> str:
     """The element of an array at an index that counts from 0."""
     # The commas that have been read, and the bracket, are told by the count.
     begins = f"({_NEXT} AND __a.n = {index})"
@@ -107,6 +105,25 @@ def _value(document: str, opening: str, starts: str) -> str:
     return let(document, "__v", f"IF(startswith(__v, '{opening}'), {found}, NULL)")
 
 
+def values(document: str) -> str:
+    """The list of the elements of a list, or the values of an object, in order."""
+    text = trimmed("array_join(slice(__ts, __a.s, __a.i - __a.s), '')")
+    ends = "__a.s > 0 AND __a.d = 1 AND __t IN (',', '}', ']')"
+    starts = f"({_NEXT} OR __a.d = 1 AND __t = ':')"
+    state = {
+        "s": f"IF({starts}, __a.i + 1, __a.s)",
+        "l": f"IF({ends} AND {text} <> '', array_append(__a.l, {text}), __a.l)",
+    }
+    zero = {"s": "0", "l": "CAST(array() AS array<string>)"}
+    return let(tokens(document), "__ts", _pass(zero, state, "__a.l"))
+
+
+def compact(document: str) -> str:
+    """A document without the blanks between its parts."""
+    parts = f"filter({tokens(document)}, __t -> {trimmed('__t')} <> '')"
+    return f"array_join({parts}, '')"
+
+
 def _first(document: str) -> str:
     """The document without what follows it."""
     ends = (
@@ -120,16 +137,23 @@ def _first(document: str) -> str:
 def _scanned(
     document: str, zero: Mapping[str, str], state: Mapping[str, str], found: str
 ) -> str:
-    """The text of those tokens, of all ``__ts``, that one pass over them finds.
+    """The text of a list of tokens that :func:`_pass` finds; its field ``e`` is 0 where
+    there is none."""
+    joined = f"array_join({found}, '')"
+    last = f"IF(__a.e = 0, NULL, nullif({trimmed(joined)}, ''))"
+    return let(tokens(document), "__ts", _pass(zero, state, last))
+
+
+def _pass(zero: Mapping[str, str], state: Mapping[str, str], last: str) -> str:
+    """What one pass over the tokens ``__ts`` finds.
 
     Parameters
     ----------
     zero, state
         What is known at the start, and after each token ``__t``, as fields of ``__a``:
-        beside it how deep the token is, ``d``, and its number from 1, ``i``. A value
-        ends before the token ``e``, which is 0 until it is known.
-    found
-        The list of tokens.
+        beside it how deep the token is, ``d``, and its number from 1, ``i``.
+    last
+        What is made of what is known in the end.
     """
     depth = (
         "CASE WHEN __t IN ('{', '[') THEN __a.d + 1 "
@@ -137,11 +161,7 @@ def _scanned(
     )
     first = _struct({"d": "0", "i": "1", **zero})
     step = _struct({"d": depth, "i": "__a.i + 1", **state})
-    joined = f"array_join({found}, '')"
-    text = f"nullif({trimmed(joined)}, '')"
-    last = f"IF(__a.e = 0, NULL, {text})"
-    one = f"aggregate(__ts, {first}, (__a, __t) -> {step}, __a -> {last})"
-    return let(tokens(document), "__ts", one)
+    return f"aggregate(__ts, {first}, (__a, __t) -> {step}, __a -> {last})"
 
 
 def _struct(fields: Mapping[str, str]) -> str:
@@ -165,6 +185,8 @@ AS_STRING = f"IF(startswith({{0}}, '\"'), {decoded('{0}')}, NULL)"
 AS_INT = "IF({0} RLIKE '^-?[0-9]+$', TRY_CAST({0} AS BIGINT), NULL)"
 AS_FLOAT = "IF({0} RLIKE '^-?[0-9]', TRY_CAST({0} AS DOUBLE), NULL)"
 AS_BOOLEAN = "CASE {0} WHEN 'true' THEN TRUE WHEN 'false' THEN FALSE END"
+
+COMPACT = compact("\0").replace("{", "{{").replace("}", "}}").replace("\0", "{0}")
 
 
 def of(template: str) -> Callable[[str], str]:

@@ -18,14 +18,12 @@ from arroyo_nb.schema import TEXT, WINDOW_STRUCT
 NUMBERINGS = frozenset(("dense_rank", "rank", "row_number"))
 """Functions that number rows, in a window and without one."""
 
-_OTHER_FUNCTIONS = (*("extract_json", "extract_json_string", "get_first_json_object"),)
 UNSUPPORTED_FUNCTIONS = {
     **{word: f"{word.upper()} is not supported" for word in ("all", "any", "some")},
     "grouping": "grouping() needs GROUPING SETS, which is not supported",
     "multi_hash": "multi_hash() is not supported: Spark has no XXH3",
     "row": "a row value is not supported",
     "metadata": "metadata() may only be called in a generated column",
-    **{f: f"the function {f}() is not supported yet" for f in _OTHER_FUNCTIONS},
     **{f: f"{f}() needs OVER" for f in over.names() if not aggregates.primary(f)},
 }
 """Arroyo's functions that are not run: name -> the words that refuse it."""
