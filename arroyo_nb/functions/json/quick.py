@@ -1,7 +1,7 @@
 """Values of JSON by Spark's ``get_json_object``, where that is what the document has.
 
-It is ten times faster than looking at tokens, but writes a value anew and without its
-type. What it gives is taken where the document's text proves it: a search for what
+It is several times faster than looking at tokens, but writes a value anew and without
+its type. What it gives is taken where the document's text proves it: a search for what
 follows the last name of the path tells a text from a number, and a name that stands in
 the document once is found with what is written behind it. Wherever there is a doubt,
 the exact way is taken: it is the last part of each of these texts.
