@@ -126,7 +126,7 @@ def _naive(value: object) -> object:
         # DuckDB's literals with a point, and its sums.
         case Decimal():
             whole = value == value.to_integral() and value.as_tuple().exponent == 0
-            return int(value) if whole else f"{value:.9e}"
+            return int(value) if whole else f"{float(value):.9e}"
         case dict():
             return [_naive(v) for v in value.values()]
         case datetime():
