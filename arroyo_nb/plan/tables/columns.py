@@ -72,6 +72,8 @@ def declared_columns(
     table: str,
     problems: ErrorCollector,
     metadata: Mapping[str, Type] = NO_METADATA,
+    *,
+    internal: bool = False,
 ) -> Declared | None:
     """The column list of a CREATE TABLE; every bad column is reported.
 
@@ -85,6 +87,8 @@ def declared_columns(
         Takes the errors.
     metadata
         What METADATA FROM may name, with its type.
+    internal
+        Whether columns may have the types that no record can hold.
 
     Returns
     -------
@@ -96,7 +100,8 @@ def declared_columns(
         if not isinstance(entry, exp.ColumnDef | exp.WatermarkColumnConstraint):
             problems.append(_refused_entry(entry))
     fields = [
-        problems.attempt(partial(_field, d, table, metadata)) for d in definitions
+        problems.attempt(partial(_field, d, table, metadata, internal))
+        for d in definitions
     ]
     known = [f for f in fields if f is not None]
     problems.attempt(partial(_check_names, known, definitions))
@@ -148,13 +153,16 @@ def _untyped(name: str, entry: exp.Expr) -> CatalogProblem:
 
 
 def _field(
-    definition: exp.ColumnDef, table: str, metadata: Mapping[str, Type]
+    definition: exp.ColumnDef,
+    table: str,
+    metadata: Mapping[str, Type],
+    internal: bool,
 ) -> Field:
     keys = _check_constraints(definition, table, metadata)
     if definition.kind is None:
         raise _untyped(definition.name, definition)
     type_ = type_from_sql(definition.kind)
-    if is_internal(type_):
+    if is_internal(type_) and not internal:
         raise CatalogProblem(
             f"field '{definition.name}' has a type '{type_}' that cannot be used in a "
             "connection table",

@@ -36,7 +36,8 @@ def memory_table(statement: CreateTable, options: Options) -> MemoryTable:
     create, problems = statement.expression, ErrorCollector()
     problems.attempt(partial(_check_options, create, options))
     columns = [e for e in _entries(create) if isinstance(e, exp.ColumnDef)]
-    declared = declared_columns(columns, f"the memory table {statement.name}", problems)
+    name = f"the memory table {statement.name}"
+    declared = declared_columns(columns, name, problems, internal=True)
     for column in columns if declared is not None and declared.generated else ():
         problems.attempt(partial(_check_stored, column))
     problems.raise_all()
