@@ -31,6 +31,7 @@ from arroyo_nb.functions.signature import Nulls, ScalarFunction
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.plan.explain.differences import DIFFERENCES
 from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.tables.create_table import COMMON_OPTIONS
 from arroyo_nb.with_options import Option, OptionKind
 
 GENERATED = "% Made by docs/reference_pages.py of the package's tables: edit those.\n\n"
@@ -73,7 +74,12 @@ def _connectors() -> str:
         "of the environment is written `'{{ NAME }}'`: it is read when a run starts, "
         "and is shown nowhere.\n",
     ]
-    parts += [*map(_connector, connector_infos())]
+    parts += [
+        "## Options of all tables\n",
+        "Of tables whose records have a format; sources without one take `bad_data`.\n",
+        _options(COMMON_OPTIONS),
+        *map(_connector, connector_infos()),
+    ]
     return "\n".join(parts)
 
 

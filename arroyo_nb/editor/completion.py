@@ -40,7 +40,7 @@ BIGINT BOOLEAN BYTEA DECIMAL DOUBLE FLOAT INT JSON STRUCT TEXT TIMESTAMP
 """.split()  # noqa: SIM905
 WINDOWS = ("tumble", "hop", "session")
 FLAG_VALUES = {"--view": flags.VIEWS, "--speed": ("max", "1", "60", "600", "3600")}
-COMMON_CHOICES = {"type": ("source", "sink"), "bad_data": ("fail", "drop")}
+COMMON_CHOICES = {"type": ("source", "sink")}
 
 NOT_CODE = re.compile(
     r"--[^\n]*|/\*.*?(?:\*/|\Z)|(?P<string>'(?:[^']|'')*(?P<closed>'|\Z))", re.DOTALL
@@ -256,6 +256,7 @@ def _choices(key: str, connector: str) -> Sequence[str]:
 def _options(given: dict[str, str]) -> Iterator[Option]:
     """The WITH options that the connector and the format that are given take."""
     from arroyo_nb.connectors import CONNECTORS, format_options
+    from arroyo_nb.plan.tables.create_table import COMMON_OPTIONS
     from arroyo_nb.with_options import Option, OptionKind
 
     connector = _plugin(CONNECTORS, given.get("connector", ""))
@@ -266,7 +267,7 @@ def _options(given: dict[str, str]) -> Iterator[Option]:
         yield Option("type", OptionKind.ENUM, "source or sink")
     if connector.info.formats:
         yield Option("format", OptionKind.ENUM, "how records are written")
-        yield Option("bad_data", OptionKind.ENUM, "fail or drop")
+        yield from COMMON_OPTIONS
         if (name := given.get("format")) in connector.info.formats:
             yield from format_options(connector, str(name))
 

@@ -25,6 +25,11 @@ from arroyo_nb.formats._files import Piece as Piece
 from arroyo_nb.formats._files import Pieces as Pieces
 from arroyo_nb.formats._files import Reading as Reading
 from arroyo_nb.formats._files import partition_key as partition_key
+from arroyo_nb.formats._framing import FRAMING as FRAMING
+from arroyo_nb.formats._framing import FRAMING_OPTIONS as FRAMING_OPTIONS
+from arroyo_nb.formats._framing import MAX_LENGTH as MAX_LENGTH
+from arroyo_nb.formats._framing import NEWLINE as NEWLINE
+from arroyo_nb.formats._framing import framed as framed
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
 from arroyo_nb.tape import BadRow

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import whole
 from arroyo_nb.codecs.bad_records import refusal
-from arroyo_nb.formats import PayloadDecoder, payload_format
+from arroyo_nb.formats import PayloadDecoder, framed, payload_format
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, Schema
 from arroyo_nb.tape import (
     ARRIVAL,
@@ -111,9 +111,10 @@ class Records:
 
     def decoder(self) -> PayloadDecoder:
         """What reads the payloads."""
-        return payload_format(self.format).payload_decoder(
+        decoder = payload_format(self.format).payload_decoder(
             self.record, self.options, self.event_time, self.primary_key
         )
+        return framed(decoder, self.options)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from arroyo_nb.connectors import is_streamed
 from arroyo_nb.errors import RunProblem, raise_all
-from arroyo_nb.formats import payload_format
+from arroyo_nb.formats import FRAMING, payload_format
 from arroyo_nb.plan.nodes import (
     LookupJoin,
     Node,
@@ -78,6 +78,9 @@ def _of_source(source: Source) -> Iterator[str]:
     table, spec = source.table, source.table.spec
     if not _is_topic(source):
         yield f"'{table.name}' is not a topic"
+        return
+    if FRAMING.name in spec.options:
+        yield f"the messages of '{table.name}' are split into lines in Python"
         return
     format_ = payload_format(str(table.format))
     decoder = format_.sql_decoder(spec.record, spec.options, spec.event_time)

@@ -52,6 +52,14 @@ def test_a_record_is_a_value(new_topic, rows, format, column, value):  # noqa: A
     assert rows(made.declared(f"value {column}", format=format) + ALL, 1) == [(value,)]
 
 
+def test_a_message_may_hold_several_records(new_topic, rows):
+    made = new_topic()
+    made.send(b'{"id": 1}\n{"id": 2}\n', b'{"id": 3}')
+    columns = "id INT, at BIGINT METADATA FROM 'offset_id'"
+    framed = made.declared(columns, framing="newline")
+    assert rows(framed + ALL, 3) == [(1, 0), (2, 0), (3, 1)]
+
+
 def test_a_record_may_have_its_schema_in_front_or_beside(new_topic, rows):
     made = new_topic()
     made.send(b"\0\0\0\0\x07" + b'{"id": 5}')

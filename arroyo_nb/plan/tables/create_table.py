@@ -22,6 +22,10 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import (
     FORMATS,
     column_problem,
+    FRAMING,
+    FRAMING_OPTIONS,
+    MAX_LENGTH,
+    NEWLINE,
     foreign_format_hint,
     tells_changes,
 )
@@ -49,11 +53,20 @@ from arroyo_nb.with_options import Option, OptionKind, OptionValue
 BAD_DATA = Option(
     "bad_data",
     OptionKind.ENUM,
-    "what becomes of a record that cannot be read",
+    "of a record that cannot be read: end the run, or leave it out and count it",
     default="fail",
     choices=("drop", "fail"),
 )
-_OPTIONS_TO_COME = ("framing", "framing.newline.max_length", "idle_micros")
+IDLE = Option(
+    "idle_micros",
+    OptionKind.INT,
+    "has no effect, as in Arroyo: when a source without rows would be left out of the "
+    "watermark",
+    in_identity=False,
+)
+COMMON_OPTIONS = (BAD_DATA, IDLE, *FRAMING_OPTIONS)
+"""What tables of all connectors take."""
+
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
@@ -236,15 +249,6 @@ class _DeclaredTable:
         """Options of a format that is not known cannot be told from unknown ones."""
         self._check_other_connectors()
         self._options.known.update(option.name for option in EVENT_TIME_OPTIONS)
-        for name in _OPTIONS_TO_COME:
-            if name in self._options.given and name not in self._options.known:
-                self._options.known.add(name)
-                self._option_problems.append(
-                    Unsupported(
-                        f"the option '{name}' is not supported yet",
-                        span=self._options.span(name),
-                    )
-                )
         is_format_known = "format" in values or "format" not in self._options.given
         unknown = self._options.unknown(but="" if is_format_known else ".")
         if unknown is not None:
@@ -313,8 +317,33 @@ class _DeclaredTable:
             problems.attempt(partial(self._format, values))
         # Any source can lack an event time, not only one that is decoded.
         if self._info.formats or Direction.SOURCE in self._info.directions:
-            values |= self._options.take_all([BAD_DATA], problems)
+            values |= self._options.take_all([BAD_DATA, IDLE], problems)
+        if self._info.formats:
+            values |= self._options.take_all(FRAMING_OPTIONS, problems)
+            problems.attempt(partial(self._check_framing, values))
         return values
+
+    def _check_framing(self, values: Mapping[str, OptionValue]) -> None:
+        method, span = values.get(FRAMING.name), self._options.span(FRAMING.name)
+        if method not in (None, NEWLINE):
+            raise CatalogProblem(
+                f"Unknown framing method '{method}'",
+                span=span,
+                hint=f"write {FRAMING.name} = '{NEWLINE}'",
+            )
+        if method is None and MAX_LENGTH.name in values:
+            raise CatalogProblem(
+                f"'{MAX_LENGTH.name}' is only of use with {FRAMING.name} = '{NEWLINE}'",
+                span=self._options.span(MAX_LENGTH.name),
+                hint=f"add {FRAMING.name} = '{NEWLINE}', or remove it",
+            )
+        name = str(values.get("format"))
+        if method is not None and tells_changes(name):
+            raise Unsupported(
+                f"a message of the format '{name}' is one change: it takes no framing",
+                span=span,
+                hint="remove it",
+            )
 
     def _formats_hint(self) -> str:
         names = (f"format = '{name}'" for name in self._info.formats)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog import WEIGHT
-from arroyo_nb.formats import payload_format
+from arroyo_nb.formats import framed, payload_format
 from arroyo_nb.formats.json import payloads as _payloads
 from arroyo_nb.schema import (
     BIGINT,
@@ -209,3 +209,36 @@ def test_changes_are_told_with_their_weights_and_numbers():
     assert found.rows.column_names == ["id", "at", WEIGHT]
     assert [number for number, _ in found.bad] == [3]
     assert "unexpected op value 'x'" in found.bad[0][1]
+
+
+def lines(*payloads, longest=None, **options):
+    given = {"framing": "newline"}
+    if longest is not None:
+        given["framing.newline.max_length"] = longest
+    return read(framed(decoder(**options), given), *payloads)
+
+
+def test_a_payload_of_lines_holds_a_record_a_line() -> None:
+    found = lines(b'{"id": 1}\n{"id": 2}\r\n\n', b"", b'{"id": 3}', b"\n")
+    assert [row[0] for row in rows(found)] == [1, 2, 3]
+    assert found.numbers.to_pylist() == [0, 0, 2]
+    assert found.bad == ()
+
+
+def test_a_bad_line_is_told_with_its_payload_and_the_others_are_read() -> None:
+    found = lines(b'{"id": 1}', b'{"id": 2}\n{"id": "x"}\n{"id": 4}', b"\xff\n{}")
+    assert [row[0] for row in rows(found)] == [1, 2, 4]
+    assert found.numbers.to_pylist() == [0, 1, 1]
+    assert [number for number, _ in found.bad] == [1, 2, 2]
+
+
+def test_a_long_line_is_cut_off() -> None:
+    value = Schema((Field("value", TEXT),))
+    found = lines(b"abcdef\nab\r\nabc", name="raw_string", schema=value, longest=3)
+    assert rows(found) == [("abc",), ("ab",), ("abc",)]
+
+
+def test_without_framing_a_payload_is_one_record() -> None:
+    value = Schema((Field("value", TEXT),))
+    made = framed(decoder("raw_string", value), {})
+    assert rows(read(made, b"a\nb")) == [("a\nb",)]
