@@ -547,7 +547,7 @@ def load(shell: Any, session: Session | None = None) -> None:
     session
         What the cells work on; None: a new one.
     """
-    from arroyo_nb.editor.completion import matcher
+    from arroyo_nb.editor import matcher
 
     if id(shell) in _LOADED:
         return

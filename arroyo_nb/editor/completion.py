@@ -18,7 +18,6 @@ from IPython.core.completer import (
     CompletionContext,
     SimpleCompletion,
     SimpleMatcherResult,
-    context_matcher,
 )
 
 from arroyo_nb import magic_options as flags
@@ -86,17 +85,6 @@ class CursorPlace:
         """What is being typed, an opening quote included."""
         found = WORD.search(self.before)
         return found[0] if found else ""
-
-
-def matcher(session: Session) -> Callable[[CompletionContext], SimpleMatcherResult]:
-    """The matcher of a session, to be put among a completer's custom matchers."""
-
-    @context_matcher(identifier="arroyo_nb", priority=100)  # type: ignore[untyped-decorator]
-    def arroyo_matcher(context: CompletionContext) -> SimpleMatcherResult:
-        return complete(session, context)
-
-    made: Callable[[CompletionContext], SimpleMatcherResult] = arroyo_matcher
-    return made
 
 
 def complete(session: Session, context: CompletionContext) -> SimpleMatcherResult:

@@ -10,7 +10,8 @@ from IPython.core.completer import CompletionContext
 
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import Direction, TableSpec
-from arroyo_nb.editor.completion import complete, matcher
+from arroyo_nb.editor import matcher
+from arroyo_nb.editor.completion import complete
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 
 

@@ -9,10 +9,12 @@ the notebook, which has none.
 from __future__ import annotations
 
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from arroyo_nb.registry import Registry
-from arroyo_nb.run.observe.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from arroyo_nb.run.observe.snapshot import Snapshot
 
 ALL = "all"
 """What ``--view`` calls all of them, one below the other."""
@@ -90,8 +92,9 @@ def views() -> tuple[PanelView, ...]:
 
 
 def view_names() -> tuple[str, ...]:
-    """What ``--view`` may name."""
-    return (*(view.name for view in views()), ALL)
+    """What ``--view`` may name; no view is imported for it, as an extension that is
+    loaded asks for the names."""
+    return (*VIEWS.names, ALL)
 
 
 def sides() -> tuple[str, ...]:
