@@ -45,14 +45,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
     >>> did_you_mean("flihgts", ["flights", "airports"])
     "did you mean 'flights'?"
-    >>> did_you_mean("month", ["count", *map(str, range(15))]) is None
+    >>> did_you_mean("month", ["count", *map(str, range(18))]) is None
     True
     """
     names = sorted(known)
     near = nearest(name, names)
     if near:
         return near
-    if names and len(names) <= 15:
+    if names and len(names) <= 18:
         return "known: " + ", ".join(names)
     return None
 
