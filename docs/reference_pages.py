@@ -22,7 +22,7 @@ from arroyo_nb import errors, functions
 from arroyo_nb import magic_options as flags
 from arroyo_nb.cli.command import command_parser
 from arroyo_nb.connectors import ConnectorInfo, connector_infos
-from arroyo_nb.formats import FORMATS
+from arroyo_nb.formats import FORMATS, FRAMING_OPTIONS
 from arroyo_nb.functions import aggregates, over
 from arroyo_nb.functions.aggregates import AggregateFunction
 from arroyo_nb.functions.examples import TRIPS, split_example
@@ -77,7 +77,7 @@ def _connectors() -> str:
     parts += [
         "## Options of all tables\n",
         "Of tables whose records have a format; sources without one take `bad_data`.\n",
-        _options(COMMON_OPTIONS),
+        _options((*COMMON_OPTIONS, *FRAMING_OPTIONS)),
         *map(_connector, connector_infos()),
     ]
     return "\n".join(parts)

@@ -26,7 +26,13 @@ from arroyo_nb.connectors._streams import Offsets as Offsets
 from arroyo_nb.connectors._streams import Stream as Stream
 from arroyo_nb.connectors._streams import TopicOffsets as TopicOffsets
 from arroyo_nb.errors import ArroyoError, RunProblem, Unsupported
-from arroyo_nb.formats import FORMATS, Framing, payload_format, usual_format
+from arroyo_nb.formats import (
+    FORMATS,
+    FRAMING_OPTIONS,
+    Framing,
+    payload_format,
+    usual_format,
+)
 from arroyo_nb.registry import Registry
 from arroyo_nb.schema import Schema
 from arroyo_nb.sink_notes import ResumePoint as ResumePoint
@@ -456,7 +462,7 @@ def topic_of(description: str) -> str | None:
 
 def format_options(connector: Connector, name: str) -> tuple[Option, ...]:
     """The options that a format has in the tables of a connector."""
-    options = FORMATS.get(name).options
+    options = (*FORMATS.get(name).options, *FRAMING_OPTIONS)
     if Framing.MESSAGES not in connector.info.framings:
         return options
     return (*options, *payload_format(name).payload_options)

@@ -23,7 +23,6 @@ from arroyo_nb.formats import (
     FORMATS,
     column_problem,
     FRAMING,
-    FRAMING_OPTIONS,
     MAX_LENGTH,
     NEWLINE,
     foreign_format_hint,
@@ -64,7 +63,7 @@ IDLE = Option(
     "watermark",
     in_identity=False,
 )
-COMMON_OPTIONS = (BAD_DATA, IDLE, *FRAMING_OPTIONS)
+COMMON_OPTIONS = (BAD_DATA, IDLE)
 """What tables of all connectors take."""
 
 _DIRECTIONS = {direction.value: direction for direction in Direction}
@@ -317,10 +316,8 @@ class _DeclaredTable:
             problems.attempt(partial(self._format, values))
         # Any source can lack an event time, not only one that is decoded.
         if self._info.formats or Direction.SOURCE in self._info.directions:
-            values |= self._options.take_all([BAD_DATA, IDLE], problems)
-        if self._info.formats:
-            values |= self._options.take_all(FRAMING_OPTIONS, problems)
-            problems.attempt(partial(self._check_framing, values))
+            values |= self._options.take_all(COMMON_OPTIONS, problems)
+        problems.attempt(partial(self._check_framing, values))
         return values
 
     def _check_framing(self, values: Mapping[str, OptionValue]) -> None:
