@@ -15,7 +15,9 @@ from arroyo_nb.functions.let_binding import once
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
+    DATE,
     FLOAT,
+    INT,
     Decimal,
     Primitive,
     Timestamp,
@@ -65,6 +67,8 @@ def _kind(type_: Type) -> str:
             return "number"
         case Primitive("BIGINT UNSIGNED"):
             return "unsigned"
+        case Primitive("DATE"):
+            return "date"
         case _ if type_ in _SIGNED or str(type_) in _LARGEST:
             return "number"
         case _:
@@ -116,6 +120,13 @@ def _to_number(value: str, source: Type, target: Type, tries: bool) -> str:
     else:
         number = f"{_TO_NUMBER[source.digits]}({value})"
     return cast(number, BIGINT, target, tries=tries)
+
+
+def _days(value: str, source: Type, target: Type, tries: bool) -> str:
+    """A number counts days since 1970."""
+    if source == DATE:
+        return cast(f"unix_date({value})", INT, target, tries=tries)
+    return f"date_from_unix_date({cast(value, source, INT, tries=tries)})"
 
 
 def _precision(value: str, _source: Type, target: Type, _tries: bool) -> str:
@@ -179,4 +190,5 @@ _SPECIAL: dict[tuple[str, str], _Template] = {
     **dict.fromkeys((("timestamp", "number"), ("timestamp", "unsigned")), _to_number),
     **{(kind, "unsigned"): _unsigned for kind in ("floating", "number", "text")},
     ("timestamp", "timestamp"): _precision,
+    **dict.fromkeys((("number", "date"), ("date", "number")), _days),
 }

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from arroyo_nb.schema import (
+    BIGINT,
     BIGINT_UNSIGNED,
     BOOLEAN,
     DATE,
     DOUBLE,
     FLOAT,
+    INT,
     INTERVAL,
     JSON,
     NULL,
@@ -96,7 +98,9 @@ def castable(given: Type, wanted: Type) -> bool:
         case (ListOf() | StructOf(), _) | (_, ListOf() | StructOf()):
             return False
     kinds = frozenset((_kind(given), _kind(wanted)))
-    return TEXT in (given, wanted) or kinds in _CASTS
+    pair = {given, wanted}
+    is_days = DATE in pair and not pair.isdisjoint((INT, BIGINT))
+    return TEXT in pair or kinds in _CASTS or is_days
 
 
 _CASTS = {

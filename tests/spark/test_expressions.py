@@ -81,6 +81,11 @@ CASES = [
         3,
     ),
     (two(exp.Mod, -7, 3, BIGINT), -1),
+    # a number is days since 1970 to a date
+    (cast(small(19_000, INT), DATE), date(2022, 1, 8)),
+    (cast(lit(-1), DATE), date(1969, 12, 31)),
+    (cast(cast(lit("2022-01-08"), DATE), BIGINT), 19_000),
+    (cast(cast(lit("1969-12-31"), DATE), INT), -1),
     # a DOUBLE follows IEEE 754
     (two(exp.Div, 7.0, 2.0, DOUBLE), 3.5),
     (two(exp.Div, 1.0, small(0.0, DOUBLE), DOUBLE), math.inf),
