@@ -37,6 +37,10 @@ def bid(events: DataFrame) -> DataFrame:
     return events.where("bid IS NOT NULL").select("bid.*")
 
 
+# Spark takes one column of event time a stream: a key that is a time is a number.
+AT = "unix_micros(datetime) AS at"
+
+
 def _timed(rows: DataFrame) -> DataFrame:
     return rows.withWatermark("datetime", DELAY)
 
@@ -82,16 +86,14 @@ def q6(events: DataFrame) -> DataFrame:
     """A windowed join, an aggregate over it, and a mean over the last rows."""
     window = F.window("datetime", TEN_S).alias("w")
     opened = _timed(auction(events)).groupBy(
-        window, "id", "seller", "datetime", "expires"
+        window, "id", "seller", F.expr(AT), F.expr("unix_micros(expires) AS until")
     )
-    bids = _timed(bid(events)).groupBy(window, "auction", "price", "datetime")
-    within = F.expr(
-        "a.w = b.w AND a.id = b.auction AND b.datetime BETWEEN a.datetime AND a.expires"
-    )
+    bids = _timed(bid(events)).groupBy(window, "auction", "price", F.expr(AT))
+    within = F.expr("a.w = b.w AND a.id = b.auction AND b.at BETWEEN a.at AND a.until")
     joined = opened.agg(F.count("*")).alias("a")
     joined = joined.join(bids.agg(F.count("*")).alias("b"), within)
     final = joined.groupBy("a.w", "seller", "id").agg(
-        F.max("price").alias("final"), F.max("b.datetime").alias("sold")
+        F.max("price").alias("final"), F.max("b.at").alias("sold")
     )
     columns = "w STRUCT<start TIMESTAMP, end TIMESTAMP>, seller BIGINT, id BIGINT"
     return final.groupBy("w", "seller").applyInArrow(
@@ -112,12 +114,13 @@ def _rolling_mean(rows: pa.Table) -> pa.Table:
 def q7(events: DataFrame) -> DataFrame:
     """The rows of a window, joined with its maximum."""
     window = F.window("datetime", TEN_S).alias("w")
-    names = ["auction", "price", "bidder", "datetime", "extra"]
-    rows = _timed(bid(events)).groupBy(window, *names).agg(F.count("*"))
+    names = ["auction", "price", "bidder", "extra"]
+    rows = _timed(bid(events)).groupBy(window, *names, F.expr(AT)).agg(F.count("*"))
     most = _timed(bid(events)).groupBy(window).agg(F.max("price").alias("maxprice"))
     same = F.expr("b.w = m.w AND b.price = m.maxprice")
     joined = rows.alias("b").join(most.alias("m"), same)
-    return joined.select(*(f"b.{name}" for name in names))
+    at = F.expr("timestamp_micros(b.at) AS datetime")
+    return joined.select(*(f"b.{name}" for name in names), at)
 
 
 def q8(events: DataFrame) -> DataFrame:
