@@ -21,10 +21,10 @@ from arroyo_nb.connectors import (
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported, raise_all
 from arroyo_nb.formats import (
     FORMATS,
-    column_problem,
     FRAMING,
     MAX_LENGTH,
     NEWLINE,
+    column_problem,
     foreign_format_hint,
     tells_changes,
 )

@@ -14,7 +14,7 @@ CREATE TABLE c (n BIGINT) WITH (
 -- <cell>:3:3: Failed to create table a caused by unknown options provided in WITH clause: 'rolling_policy.interval'
 --     'rolling_policy.interval' = '5 seconds'
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: known: bad_data, connection_profile, connector, event_time_field, format, framing, framing.newline.max_length, idle_micros, json.decimal_encoding, json.timestamp_format, path, source.compression, source.regex_pattern, type, watermark_field
+--   hint: known: bad_data, connection_profile, connector, event_time_field, format, framing, framing.newline.max_length, idle_micros, json.decimal_encoding, json.timestamp_format, json.unstructured, path, source.compression, source.regex_pattern, type, watermark_field
 -- <cell>:7:3: Failed to create table b caused by unknown options provided in WITH clause: 'source.compression', 'rolling_policy.file_sise'
 --     'source.compression' = 'gzip', 'rolling_policy.file_sise' = '1MB'
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

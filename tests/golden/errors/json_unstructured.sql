@@ -16,7 +16,7 @@ CREATE TEMPORARY TABLE e (value TEXT, id TEXT METADATA FROM 'key' PRIMARY KEY) W
 -- <cell>:4:138: Failed to create table d caused by unknown options provided in WITH clause: 'json.unstructured'
 --   CREATE TABLE d (value JSON, id INT PRIMARY KEY) WITH (connector = 'single_file', path = '/x', type = 'source', format = 'debezium_json', 'json.unstructured' = true);
 --                                                                                                                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: known: bad_data, connection_profile, connector, event_time_field, format, json.decimal_encoding, json.timestamp_format, path, type, wait_for_control, watermark_field
+--   hint: known: bad_data, connection_profile, connector, event_time_field, format, framing, framing.newline.max_length, idle_micros, json.decimal_encoding, json.timestamp_format, path, type, wait_for_control, watermark_field
 -- <cell>:5:149: Failed to create table e caused by json.unstructured requires a schema with a single field called `value` of type JSON
 --   CREATE TEMPORARY TABLE e (value TEXT, id TEXT METADATA FROM 'key' PRIMARY KEY) WITH (connector = 'redis', address = 'redis://h:1', format = 'json', 'json.unstructured' = true)
 --                                                                                                                                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^

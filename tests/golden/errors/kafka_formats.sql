@@ -21,7 +21,7 @@ CREATE TABLE f (n INT) WITH (connector = 'single_file', path = '/x', type = 'sou
 -- <cell>:5:104: Failed to create table e caused by unknown options provided in WITH clause: 'json.include_schema'
 --   CREATE TABLE e (n INT) WITH (connector = 'single_file', path = '/x', type = 'source', format = 'json', 'json.include_schema' = true);
 --                                                                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: known: bad_data, connection_profile, connector, event_time_field, format, framing, framing.newline.max_length, idle_micros, json.decimal_encoding, json.timestamp_format, path, type, wait_for_control, watermark_field
+--   hint: known: bad_data, connection_profile, connector, event_time_field, format, framing, framing.newline.max_length, idle_micros, json.decimal_encoding, json.timestamp_format, json.unstructured, path, type, wait_for_control, watermark_field
 -- <cell>:6:87: Failed to create table f caused by the connector 'single_file' does not take the format 'raw_string'
 --   CREATE TABLE f (n INT) WITH (connector = 'single_file', path = '/x', type = 'source', format = 'raw_string')
 --                                                                                         ^^^^^^^^^^^^^^^^^^^^^

@@ -34,7 +34,7 @@ CREATE TEMPORARY TABLE j (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (c
 -- <cell>:6:117: Failed to create table f caused by unknown options provided in WITH clause: 'lookup.cache.max_bytes'
 --   CREATE TEMPORARY TABLE f (k TEXT PRIMARY KEY, n INT) WITH (connector = 'single_file', path = '/f', format = 'json', 'lookup.cache.max_bytes' = 5);
 --                                                                                                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: known: bad_data, connection_profile, connector, event_time_field, format, framing, framing.newline.max_length, idle_micros, json.decimal_encoding, json.timestamp_format, path, type, wait_for_control, watermark_field
+--   hint: known: bad_data, connection_profile, connector, event_time_field, format, framing, framing.newline.max_length, idle_micros, json.decimal_encoding, json.timestamp_format, json.unstructured, path, type, wait_for_control, watermark_field
 -- <cell>:7:32: Failed to create table g caused by the connector 'impulse' has no lookup (temporary) tables
 --   CREATE TEMPORARY TABLE g WITH (connector = 'impulse', event_rate = 1);
 --                                  ^^^^^^^^^^^^^^^^^^^^^

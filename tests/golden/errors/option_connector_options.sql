@@ -16,7 +16,7 @@ CREATE TABLE g WITH (connector = 'nexmark', event_rate = 10, start_time = 'noon'
 -- <cell>:2:53: Failed to create table b caused by unknown options provided in WITH clause: 'type'
 --   CREATE TABLE b (b INT) WITH (connector = 'webhook', type = 'sink', endpoint = 'http://h', format = 'json');
 --                                                       ^^^^^^^^^^^^^
---   hint: known: bad_data, connection_profile, connector, endpoint, event_time_field, format, framing, framing.newline.max_length, headers, idle_micros, json.confluent_schema_registry, json.decimal_encoding, json.include_schema, json.timestamp_format, watermark_field
+--   hint: known: bad_data, connection_profile, connector, endpoint, event_time_field, format, framing, framing.newline.max_length, headers, idle_micros, json.confluent_schema_registry, json.decimal_encoding, json.include_schema, json.timestamp_format, json.unstructured, watermark_field
 -- <cell>:3:114: Failed to create table c caused by invalid value for 'emit_behavior': `changes`; expected one of 'all' or 'changed'
 --   CREATE TABLE c (c INT) WITH (connector = 'polling_http', endpoint = 'http://h', format = 'json', emit_behavior = 'changes');
 --                                                                                                                    ^^^^^^^^^

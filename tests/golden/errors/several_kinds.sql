@@ -15,7 +15,7 @@ SET x = 1
 -- <cell>:1:125: Failed to create table x caused by unknown options provided in WITH clause: 'foo'
 --   CREATE TABLE x (a UUID, b INT, WATERMARK FOR c) WITH (connector = 'single_file', path = 5, type = 'sourc', format = 'json', foo = 1);
 --                                                                                                                               ^^^^^^^
---   hint: known: bad_data, connection_profile, connector, event_time_field, format, framing, framing.newline.max_length, idle_micros, json.decimal_encoding, json.timestamp_format, path, type, wait_for_control, watermark_field
+--   hint: known: bad_data, connection_profile, connector, event_time_field, format, framing, framing.newline.max_length, idle_micros, json.decimal_encoding, json.timestamp_format, json.unstructured, path, type, wait_for_control, watermark_field
 -- <cell>:2:8: column 'aa' not found
 --   SELECT aa, bb FROM clicks;
 --          ^^
