@@ -68,7 +68,7 @@ class WatermarkClause:
 
 
 @dataclass(frozen=True)
-class Partition:
+class PartitionField:
     """An item of PARTITIONED BY: a transform of a column, which may have to be a
     time."""
 
@@ -88,7 +88,7 @@ class ConnectorTable:
     order: tuple[str, ...]
     generated: tuple[Generated, ...] = ()
     watermark: WatermarkClause = field(default_factory=WatermarkClause)
-    partitions: tuple[Partition, ...] = ()
+    partitions: tuple[PartitionField, ...] = ()
     # Equal tables mean the same, however they were written.
     definition: Definition | None = field(default=None, compare=False, repr=False)
 

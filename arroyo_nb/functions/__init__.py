@@ -28,14 +28,14 @@ from arroyo_nb.functions import (
 )
 from arroyo_nb.functions.signature import (
     Argument,
-    Clock,
+    ClockTemplate,
     ScalarFunction,
     SignatureProblem,
 )
 
 __all__ = [
     "Argument",
-    "Clock",
+    "ClockTemplate",
     "ScalarFunction",
     "SignatureProblem",
     "names",

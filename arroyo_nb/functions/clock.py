@@ -6,7 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from arroyo_nb.functions.signature import Clock, Nulls, ScalarFunction, Signature
+from arroyo_nb.functions.signature import (
+    ClockTemplate,
+    Nulls,
+    ScalarFunction,
+    Signature,
+)
 from arroyo_nb.schema import DATE, EPOCH, MICROSECOND, TIME, Timestamp, Type
 
 
@@ -31,7 +36,7 @@ def _row(
     return ScalarFunction(
         name,
         (Signature((), result),),
-        Clock(write),
+        ClockTemplate(write),
         doc,
         Nulls.NEVER,
         aliases,

@@ -100,7 +100,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class ClockTemplate:
     """The template of a function of the clock, which is read once, at planning.
 
     Parameters
@@ -112,7 +112,7 @@ class Clock:
     write: Callable[[datetime], str]
 
 
-Template: TypeAlias = str | Callable[[Sequence[Argument]], str] | Clock
+Template: TypeAlias = str | Callable[[Sequence[Argument]], str] | ClockTemplate
 """Spark SQL with ``{0}``, ``{1}``; ``{all}`` is all arguments. Or a function."""
 
 
@@ -353,13 +353,13 @@ class ScalarFunction:
             replace(a, sql=cast(a.sql, a.type, target), type=target)
             for a, target in zip(arguments, targets, strict=True)
         ]
-        if isinstance(self.template, Clock):
+        if isinstance(self.template, ClockTemplate):
             return self.template.write(planned_at)
         return once(partial(self._written, ready), [a.sql for a in ready])
 
     def _written(self, arguments: Sequence[Argument], texts: Sequence[str]) -> str:
         """The template over other texts of the arguments."""
-        assert not isinstance(self.template, Clock)
+        assert not isinstance(self.template, ClockTemplate)
         if isinstance(self.template, str):
             return self.template.format(*texts, all=", ".join(texts))
         pairs = zip(arguments, texts, strict=True)

@@ -1,6 +1,6 @@
 """The frame clause of OVER: which rows around a row a function sees.
 
->>> str(Frame("rows", Edge("preceding", 2), CURRENT_ROW))
+>>> str(OverFrame("rows", Edge("preceding", 2), CURRENT_ROW))
 'ROWS BETWEEN 2 PRECEDING AND CURRENT ROW'
 """
 
@@ -58,7 +58,7 @@ LAST_ROW = Edge("following", None)
 
 
 @dataclass(frozen=True)
-class Frame:
+class OverFrame:
     """``UNIT BETWEEN start AND end EXCLUDE exclude``."""
 
     unit: Unit
@@ -73,14 +73,14 @@ class Frame:
         return f"{text} EXCLUDE {self.exclude.upper()}"
 
 
-PARTITION = Frame("rows", FIRST_ROW, LAST_ROW)
+PARTITION = OverFrame("rows", FIRST_ROW, LAST_ROW)
 """All rows: what OVER means without ORDER BY."""
 
-UP_TO_PEERS = Frame("range", FIRST_ROW, CURRENT_ROW)
+UP_TO_PEERS = OverFrame("range", FIRST_ROW, CURRENT_ROW)
 """From the first row to the last peer of the current one: what OVER means with ORDER
 BY."""
 
 
-def usual_frame(*, ordered: bool) -> Frame:
+def usual_frame(*, ordered: bool) -> OverFrame:
     """The frame of an OVER that says nothing of it."""
     return UP_TO_PEERS if ordered else PARTITION

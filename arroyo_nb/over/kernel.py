@@ -21,7 +21,7 @@ class OrderedCalls:
 
 
 @dataclass(frozen=True)
-class Limit:
+class CallLimit:
     """Rows in which the call of that name gives ``last`` or less."""
 
     name: str
@@ -53,7 +53,7 @@ class OverKernel:
     ties: tuple[str, ...]
     kept: tuple[str, ...]
     groups: tuple[OrderedCalls, ...]
-    limit: Limit | None = None
+    limit: CallLimit | None = None
 
     @cached_property
     def output(self) -> pa.Schema:

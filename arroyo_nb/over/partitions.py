@@ -19,8 +19,8 @@ from arroyo_nb.lazy_imports import np, npt, pa
 
 
 @dataclass(frozen=True)
-class Runs:
-    """Runs of neighbours.
+class PartitionRuns:
+    """PartitionRuns of neighbours.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class Runs:
     number: Ints
 
     @classmethod
-    def where(cls, is_first: npt.NDArray[np.bool_]) -> Runs:
-        """Runs that begin at these positions."""
+    def where(cls, is_first: npt.NDArray[np.bool_]) -> PartitionRuns:
+        """PartitionRuns that begin at these positions."""
         first = np.flatnonzero(is_first).astype(np.int64)
         return cls(first, np.cumsum(is_first, dtype=np.int64) - 1)
 
@@ -82,14 +82,14 @@ class Partitions:
         return np.arange(len(self.slot), dtype=np.int64)
 
     @cached_property
-    def whole(self) -> Runs:
+    def whole(self) -> PartitionRuns:
         """The partitions."""
-        return Runs.where(_differs(self.slot))
+        return PartitionRuns.where(_differs(self.slot))
 
     @cached_property
-    def peers(self) -> Runs:
+    def peers(self) -> PartitionRuns:
         """The groups of peers."""
-        return Runs.where(_differs(self.slot) | _differs(self.rank))
+        return PartitionRuns.where(_differs(self.slot) | _differs(self.rank))
 
 
 def _differs(values: Ints) -> npt.NDArray[np.bool_]:

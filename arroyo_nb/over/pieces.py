@@ -17,7 +17,7 @@ from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.order import ranks
 from arroyo_nb.lazy_imports import np, npt, pa, pc, pt
-from arroyo_nb.over.frame import Edge, Frame, Offset
+from arroyo_nb.over.frame import Edge, Offset, OverFrame
 from arroyo_nb.over.partitions import Partitions
 
 
@@ -61,7 +61,7 @@ class Pieces:
 
 
 def frame_pieces(
-    frame: Frame, rows: Partitions, by: tuple[pa.Array, Order] | None
+    frame: OverFrame, rows: Partitions, by: tuple[pa.Array, Order] | None
 ) -> Pieces:
     """The frame of each row.
 
@@ -75,7 +75,7 @@ def frame_pieces(
     return Pieces(_excluded(frame, rows, low, high))
 
 
-def _low(frame: Frame, rows: Partitions, by: tuple[pa.Array, Order] | None) -> Ints:
+def _low(frame: OverFrame, rows: Partitions, by: tuple[pa.Array, Order] | None) -> Ints:
     """Where each frame begins."""
     edge, partition = frame.start, rows.whole
     if edge.offset is None:
@@ -91,7 +91,9 @@ def _low(frame: Frame, rows: Partitions, by: tuple[pa.Array, Order] | None) -> I
     return _search(rows, by, edge, "left")
 
 
-def _high(frame: Frame, rows: Partitions, by: tuple[pa.Array, Order] | None) -> Ints:
+def _high(
+    frame: OverFrame, rows: Partitions, by: tuple[pa.Array, Order] | None
+) -> Ints:
     """The position behind each frame."""
     edge, partition = frame.end, rows.whole
     if edge.offset is None:
@@ -181,7 +183,7 @@ def _scale(values: pa.Array, offset: Decimal) -> int:
 
 
 def _excluded(
-    frame: Frame, rows: Partitions, low: Ints, high: Ints
+    frame: OverFrame, rows: Partitions, low: Ints, high: Ints
 ) -> tuple[tuple[Ints, Ints], ...]:
     """The range without what EXCLUDE takes out."""
     here, peers = rows.position, rows.peers

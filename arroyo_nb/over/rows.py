@@ -9,7 +9,7 @@ from typing import TypeAlias
 from arroyo_nb.changelog.keys import Ints, whole
 from arroyo_nb.changelog.measures import AggregateCall, Order
 from arroyo_nb.lazy_imports import np, npt, pa
-from arroyo_nb.over.frame import Edge, Frame
+from arroyo_nb.over.frame import Edge, OverFrame
 from arroyo_nb.over.partitions import Partitions
 from arroyo_nb.over.pieces import Pieces, frame_pieces
 
@@ -41,7 +41,7 @@ class OverCall:
     compute: Compute
     arguments: tuple[str, ...] = ()
     parameter: int | None = None
-    frame: Frame | None = None
+    frame: OverFrame | None = None
     ignores_nulls: bool = False
     aggregate: AggregateCall | None = None
 
@@ -63,7 +63,7 @@ class OverRows:
     table: pa.Table
     partitions: Partitions
     order: tuple[Order, ...]
-    _pieces: dict[Frame, Pieces] = field(default_factory=dict, compare=False)
+    _pieces: dict[OverFrame, Pieces] = field(default_factory=dict, compare=False)
 
     def __len__(self) -> int:
         return len(self.partitions)
@@ -72,7 +72,7 @@ class OverRows:
         """A column in one piece."""
         return whole(self.table[name])
 
-    def pieces(self, frame: Frame) -> Pieces:
+    def pieces(self, frame: OverFrame) -> Pieces:
         """The frame of each row; computed once for all that share it."""
         if frame not in self._pieces:
             by = None
@@ -98,7 +98,7 @@ Compute: TypeAlias = "Callable[[OverRows, OverCall], pa.Array]"
 """Gives a call's value for each of the sorted rows."""
 
 
-def _edges(frame: Frame) -> tuple[Edge, Edge]:
+def _edges(frame: OverFrame) -> tuple[Edge, Edge]:
     return frame.start, frame.end
 
 

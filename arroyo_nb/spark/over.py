@@ -24,7 +24,7 @@ from arroyo_nb.functions.over import OverFunction, over_function
 from arroyo_nb.functions.over.row import NUMBER
 from arroyo_nb.lazy_imports import pa
 from arroyo_nb.over.aggregates import aggregate_over, ordered_by_position
-from arroyo_nb.over.kernel import Limit, OrderedCalls, OverKernel
+from arroyo_nb.over.kernel import CallLimit, OrderedCalls, OverKernel
 from arroyo_nb.over.rows import OverCall
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.typing import column
@@ -100,14 +100,14 @@ def with_over(
     return made.selectExpr(*named, WINDOW).select(*visible, marked(WINDOW, WINDOW))
 
 
-def _limit(node: nodes.WindowOver, group: OrderedCalls) -> Limit | None:
+def _limit(node: nodes.WindowOver, group: OrderedCalls) -> CallLimit | None:
     if node.limit is None:
         return None
     pairs = zip(group.calls, node.columns, strict=True)
     function = node.limit.function
     name = next(c.name for c, one in pairs if one.measure.function == function)
     # A number that is greater than any row's is no BIGINT.
-    return Limit(name, min(node.limit.last, 2**63 - 1))
+    return CallLimit(name, min(node.limit.last, 2**63 - 1))
 
 
 def _named(call: OverCall, one: nodes.OverColumn) -> str:

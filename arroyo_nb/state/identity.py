@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.catalog import ConnectorTable, LookupTable
 from arroyo_nb.connectors import CONNECTORS, format_options
-from arroyo_nb.over.frame import Edge, Frame
+from arroyo_nb.over.frame import Edge, OverFrame
 from arroyo_nb.plan import Plan
 from arroyo_nb.plan.nodes import (
     Filter,
@@ -200,7 +200,7 @@ def _over_column(column: OverColumn, over: Canonical) -> Json:
     return value
 
 
-def _frame(frame: Frame) -> Json:
+def _frame(frame: OverFrame) -> Json:
     """Not its text, which is made for people."""
     edges: list[Json] = [_edge(frame.start), _edge(frame.end)]
     return [frame.unit, edges, frame.exclude]

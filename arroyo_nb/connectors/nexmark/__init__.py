@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from arroyo_nb.connectors import ConnectorInfo, Direction, SourceOnly, TableSpec
-from arroyo_nb.connectors.nexmark._events import SCHEMA, Generator
+from arroyo_nb.connectors.nexmark._events import SCHEMA, EventGenerator
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import EPOCH, MICROSECOND, Schema
 from arroyo_nb.tape import END_OF_TIME_US, Chunk, Position, Recorder
@@ -46,7 +46,7 @@ class Nexmark:
 
     def __init__(
         self,
-        generator: Callable[[datetime], Generator],
+        generator: Callable[[datetime], EventGenerator],
         rate: float,
         *,
         start: datetime | None = None,
@@ -160,7 +160,7 @@ class NexmarkConnector(SourceOnly):
         rate = float(str(spec.options["event_rate"]))
         runtime_s = spec.options.get("runtime")
         return Nexmark(
-            partial(Generator, rate, seed=int(str(spec.options.get("seed", 0)))),
+            partial(EventGenerator, rate, seed=int(str(spec.options.get("seed", 0)))),
             rate,
             start=_start(spec.options),
             count=None if runtime_s is None else int(rate * float(str(runtime_s))),

@@ -104,7 +104,7 @@ _HOT_CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
 
 
 @dataclass(frozen=True)
-class Generator:
+class EventGenerator:
     """Makes events by their numbers.
 
     Parameters

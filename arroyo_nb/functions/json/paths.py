@@ -19,7 +19,7 @@ from arroyo_nb.source import Span
 
 
 @dataclass(frozen=True)
-class Slice:
+class PathSlice:
     """``[start:end:step]``; ``[*]`` is all of it, and of an object all values."""
 
     start: int | None = None
@@ -28,10 +28,10 @@ class Slice:
     of_objects: bool = False
 
 
-Selector: TypeAlias = "str | int | Slice"
+Selector: TypeAlias = "str | int | PathSlice"
 Segment: TypeAlias = "tuple[Selector, ...]"
 
-ALL = Slice(of_objects=True)
+ALL = PathSlice(of_objects=True)
 
 _SHORT = re.compile(r"\.(?:(\*)|([A-Za-z_\u0080-\U0010ffff][\w\u0080-\U0010ffff]*))")
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
@@ -94,7 +94,7 @@ class _Parser:
             return re.sub(r"\\(u.{4}|.)", _unescaped, name[1] or name[2] or "")
         if (part := self._match(_SLICE)) is not None:
             start, end, step = (None if n is None else int(n) for n in part.groups())
-            return Slice(start, end, 1 if step is None else step)
+            return PathSlice(start, end, 1 if step is None else step)
         if (index := self._match(_INDEX)) is not None:
             return int(index[0])
         raise self._wrong("a bracket holds a name in quotes, an index, or *")
@@ -183,9 +183,9 @@ def _of_one(selector: Selector) -> str:
         case int():
             elements = _elements("__n")
             return _listed(f"try_element_at({elements}, {selector})")
-        case Slice(of_objects=True):
+        case PathSlice(of_objects=True):
             return find.values("__n")
-        case Slice():
+        case PathSlice():
             places = _places(selector)
             return find.let(
                 _elements("__n"), "__l", f"transform({places}, __i -> get(__l, __i))"
@@ -200,7 +200,7 @@ def _listed(value: str) -> str:
     return f"filter(array({value}), __x -> __x IS NOT NULL)"
 
 
-def _places(part: Slice) -> str:
+def _places(part: PathSlice) -> str:
     """The places of a slice of the list ``__l``, from 0, in its order."""
     if part.step == 0:
         return "CAST(array() AS array<int>)"

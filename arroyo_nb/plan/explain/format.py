@@ -9,7 +9,7 @@ from functools import partial, reduce
 from sqlglot import exp
 
 from arroyo_nb.functions.over import over_function
-from arroyo_nb.over.frame import Frame, usual_frame
+from arroyo_nb.over.frame import OverFrame, usual_frame
 from arroyo_nb.plan.explain.lookups import looked_up
 from arroyo_nb.plan.expressions.intervals import in_words
 from arroyo_nb.plan.expressions.naming import BINDING
@@ -192,7 +192,7 @@ def _over(node: OverFunctions) -> str:
     return f"{text}; {limit.function}() <= {limit.last}" if limit else text
 
 
-def _over_column(column: OverColumn, usual: Frame) -> str:
+def _over_column(column: OverColumn, usual: OverFrame) -> str:
     measure = column.measure
     if over_function(measure.function) is None:
         text = _measure(measure).removesuffix(f" AS {measure.name}")

@@ -17,8 +17,8 @@ from arroyo_nb.over.frame import (
     LAST_ROW,
     Edge,
     Exclusion,
-    Frame,
     Offset,
+    OverFrame,
     Side,
     Unit,
     usual_frame,
@@ -40,7 +40,7 @@ _ONE_ORDER = "RANGE requires exactly one ORDER BY column"
 _SOME_ORDER = "GROUPS requires an ORDER BY clause"
 
 
-def frame_of(spec: exp.WindowSpec | None, order: Sequence[exp.Ordered]) -> Frame:
+def frame_of(spec: exp.WindowSpec | None, order: Sequence[exp.Ordered]) -> OverFrame:
     """The frame of a call.
 
     Parameters
@@ -64,7 +64,7 @@ def frame_of(spec: exp.WindowSpec | None, order: Sequence[exp.Ordered]) -> Frame
         raise
 
 
-def _frame(spec: exp.WindowSpec, order: Sequence[exp.Ordered]) -> Frame:
+def _frame(spec: exp.WindowSpec, order: Sequence[exp.Ordered]) -> OverFrame:
     unit = cast(Unit, spec.args["kind"].lower())
     of = type_of(order[0].this) if len(order) == 1 else None
     start = _edge(spec, "start", unit, of)
@@ -72,7 +72,7 @@ def _frame(spec: exp.WindowSpec, order: Sequence[exp.Ordered]) -> Frame:
     end = _edge(spec, "end", unit, of) if spec.args.get("end") else CURRENT_ROW
     exclude = spec.args.get("exclude")
     word = exclude.name.lower() if exclude is not None else "no others"
-    frame = Frame(unit, start, end, cast(Exclusion, word))
+    frame = OverFrame(unit, start, end, cast(Exclusion, word))
     _check(frame, ordered=bool(order))
     return frame
 
@@ -142,7 +142,7 @@ def _duration(value: exp.Expr) -> timedelta:
     return found
 
 
-def _check(frame: Frame, *, ordered: bool) -> None:
+def _check(frame: OverFrame, *, ordered: bool) -> None:
     if frame.start == LAST_ROW:
         raise PlanProblem(_BEGINS_BEHIND)
     if frame.end == FIRST_ROW:

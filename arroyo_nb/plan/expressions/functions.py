@@ -221,7 +221,7 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         raise
     # What a literal may not be is told now, where its place is known.
     function.spark(given)
-    if isinstance(function.template, functions.Clock):
+    if isinstance(function.template, functions.ClockTemplate):
         made.meta[PLANNED_AT] = planning_time()
     nullable = function.nullable([is_nullable(argument) for argument in arguments])
     return typed(made, type_, nullable=nullable)

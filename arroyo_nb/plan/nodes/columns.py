@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from arroyo_nb.over.frame import Frame
+from arroyo_nb.over.frame import OverFrame
 from arroyo_nb.schema import BIGINT_UNSIGNED, Field, Type
 from arroyo_nb.source import Span
 
@@ -96,7 +96,7 @@ class OverColumn:
     """
 
     measure: Measure
-    frame: Frame | None = None
+    frame: OverFrame | None = None
     ignores_nulls: bool = False
 
     @property

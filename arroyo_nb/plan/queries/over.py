@@ -17,7 +17,7 @@ from sqlglot import exp
 from arroyo_nb.errors import CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions import aggregates
 from arroyo_nb.functions.over import OverFunction, over_function
-from arroyo_nb.over.frame import Frame
+from arroyo_nb.over.frame import OverFrame
 from arroyo_nb.plan.expressions import calls
 from arroyo_nb.plan.expressions.naming import free, shown
 from arroyo_nb.plan.expressions.scope import spelled
@@ -205,7 +205,7 @@ def over_call(
     keys: Sequence[exp.Expr],
     order: Sequence[exp.Ordered],
     spec: exp.WindowSpec | None,
-    frame: Frame,
+    frame: OverFrame,
 ) -> exp.Window:
     """A bound call with OVER.
 
@@ -318,7 +318,7 @@ def _names(
 
 
 def _column(name: str, call: exp.Window) -> OverColumn:
-    frame: Frame = call.meta["frame"]
+    frame: OverFrame = call.meta["frame"]
     inner = inner_call(call.this)
     assert inner is not None
     function = over_function(inner.name)

@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from arroyo_nb.catalog import ConnectorTable, Partition
+from arroyo_nb.catalog import ConnectorTable, PartitionField
 from arroyo_nb.connectors import ConnectorInfo, PartitionTransform
 from arroyo_nb.errors import CatalogProblem, Unsupported, raise_all
 from arroyo_nb.plan.expressions.scope import ErrorCollector, spelled
@@ -15,7 +15,7 @@ from arroyo_nb.schema import DATE, Timestamp
 from arroyo_nb.sql.dialect import span_of
 
 
-def partitions(create: exp.Expr, info: ConnectorInfo) -> tuple[Partition, ...]:
+def partitions(create: exp.Expr, info: ConnectorInfo) -> tuple[PartitionField, ...]:
     """What PARTITIONED BY says, in order.
 
     Raises
@@ -49,7 +49,7 @@ def check_partitions(table: ConnectorTable) -> None:
     raise_all(filter(None, (_column_problem(p, table) for p in table.partitions)))
 
 
-def _partition(item: exp.Expr, info: ConnectorInfo) -> Partition:
+def _partition(item: exp.Expr, info: ConnectorInfo) -> PartitionField:
     transforms = info.partition_transforms
     calls = " or ".join(_usage(t) for t in transforms.values())
     if not isinstance(item, exp.Anonymous):
@@ -77,7 +77,7 @@ def _partition(item: exp.Expr, info: ConnectorInfo) -> Partition:
     if not all(number.is_int and int(number.name) > 0 for number in numbers):
         raise _misused(item, transform)
     span = span_of(column) or span_of(item)
-    return Partition(name, spelled(column.this), transform.of_times, span)
+    return PartitionField(name, spelled(column.this), transform.of_times, span)
 
 
 def _usage(transform: PartitionTransform) -> str:
@@ -94,7 +94,7 @@ def _misused(item: exp.Expr, transform: PartitionTransform) -> CatalogProblem:
 
 
 def _column_problem(
-    partition: Partition, table: ConnectorTable
+    partition: PartitionField, table: ConnectorTable
 ) -> CatalogProblem | None:
     field = table.physical.get(partition.column)
     if field is None:

@@ -9,7 +9,7 @@ import pytest
 
 from arroyo_nb.connectors import CONNECTORS, TableSpec
 from arroyo_nb.connectors.nexmark import SCHEMA, Nexmark
-from arroyo_nb.connectors.nexmark._events import Generator
+from arroyo_nb.connectors.nexmark._events import EventGenerator
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.schema import arrow_schema
 from arroyo_nb.tape.writer import stored
@@ -19,7 +19,7 @@ RECORDED = {"event_rate": 10_000.0, "runtime": 1.0, "start_time": "2026-01-01"}
 
 
 def generator(seed=0, rate=10_000):
-    return Generator(rate, START, seed)
+    return EventGenerator(rate, START, seed)
 
 
 def recorder(**options):
@@ -117,7 +117,7 @@ class Clock:
 
     def events(self, rate, **options):
         return Nexmark(
-            lambda start: Generator(rate, start),
+            lambda start: EventGenerator(rate, start),
             rate,
             clock=lambda: self.now_s,
             sleep=self.sleep,

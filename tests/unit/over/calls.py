@@ -14,7 +14,7 @@ from arroyo_nb.changelog.measures import AggregateCall, Order
 from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.functions.over import over_function
 from arroyo_nb.over.aggregates import aggregate_over, ordered_by_position
-from arroyo_nb.over.frame import Edge, Frame, usual_frame
+from arroyo_nb.over.frame import Edge, OverFrame, usual_frame
 from arroyo_nb.over.kernel import OrderedCalls, OverKernel
 from arroyo_nb.over.rows import OverCall
 
@@ -114,7 +114,7 @@ def _number(random: Random, keys: tuple[str, ...]) -> Case:
 
 
 def _value(
-    random: Random, keys: tuple[str, ...], order: tuple[Order, ...], frame: Frame
+    random: Random, keys: tuple[str, ...], order: tuple[Order, ...], frame: OverFrame
 ) -> Case:
     name = random.choice(["first_value", "last_value", "nth_value", "lag", "lead"])
     nulls, column = random.random() < 0.4, random.choice("kid")
@@ -145,7 +145,7 @@ def _value(
 
 
 def _aggregate(
-    random: Random, keys: tuple[str, ...], order: tuple[Order, ...], frame: Frame
+    random: Random, keys: tuple[str, ...], order: tuple[Order, ...], frame: OverFrame
 ) -> Case:
     names = [*AGGREGATES, *(["array_agg"] if order[0].column == "u" else [])]
     name = random.choice(names)
@@ -171,7 +171,9 @@ def _aggregate(
     return Case(made, keys, order, sql)
 
 
-def _over(keys: tuple[str, ...], order: tuple[Order, ...], frame: Frame | None) -> str:
+def _over(
+    keys: tuple[str, ...], order: tuple[Order, ...], frame: OverFrame | None
+) -> str:
     by = ", ".join(
         f"{o.column} {'DESC' if o.descending else 'ASC'} "
         f"NULLS {'FIRST' if o.nulls_first else 'LAST'}"
@@ -180,7 +182,7 @@ def _over(keys: tuple[str, ...], order: tuple[Order, ...], frame: Frame | None) 
     return f"PARTITION BY {', '.join(keys)} ORDER BY {by} {frame or ''}"
 
 
-def _frame(random: Random, unit: str, column: str) -> Frame:
+def _frame(random: Random, unit: str, column: str) -> OverFrame:
     if random.random() < 0.15:
         return usual_frame(ordered=True)
     unbounded = [("preceding", None), ("following", None)]
@@ -195,7 +197,7 @@ def _frame(random: Random, unit: str, column: str) -> Frame:
         ends += [("preceding", other)] * (start != current)
     end = random.choice(ends)
     exclude = random.choice(["no others"] * 3 + ["current row", "group", "ties"])
-    return Frame(unit, Edge(*start), Edge(*end), exclude)
+    return OverFrame(unit, Edge(*start), Edge(*end), exclude)
 
 
 def _offset(random: Random, unit: str, column: str) -> object:

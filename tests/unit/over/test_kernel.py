@@ -15,8 +15,8 @@ from arroyo_nb.changelog.measures import AggregateCall, Order
 from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.functions.over import over_function
 from arroyo_nb.over.aggregates import _cut, _members, aggregate_over
-from arroyo_nb.over.frame import Edge, Frame
-from arroyo_nb.over.kernel import Limit, OrderedCalls, OverKernel
+from arroyo_nb.over.frame import Edge, OverFrame
+from arroyo_nb.over.kernel import CallLimit, OrderedCalls, OverKernel
 from arroyo_nb.over.pieces import Pieces
 from arroyo_nb.over.rows import OverCall
 
@@ -131,7 +131,7 @@ def test_a_range_moves_beyond_the_greatest_number() -> None:
     """What is an offset away of the greatest BIGINT is none of the least ones."""
     edge = 2**63 - 1
     count = AggregateCall("x", "count", pa.int64(), kernel=aggregate("count").kernel)
-    frame = Frame("range", Edge("preceding", 1), Edge("following", 2))
+    frame = OverFrame("range", Edge("preceding", 1), Edge("following", 2))
     call = OverCall("x", pa.int64(), aggregate_over, frame=frame, aggregate=count)
     kernel = of_values(call)
     values = [-edge - 1, -edge, edge - 1, edge]
@@ -149,7 +149,7 @@ def test_a_limit_leaves_the_first_rows(last: int) -> None:
         OverCall("x", pa.int64(), rank.compute),
         OverCall("y", pa.int64(), lead.compute, ("v",)),
     )
-    kernel = replace(of_values(*calls), limit=Limit("x", last))
+    kernel = replace(of_values(*calls), limit=CallLimit("x", last))
     found = kernel(pa.table({"v": [5, 3, 3, 8]})).to_pylist()
     rows = [(3, 1, 3), (3, 1, 5), (5, 3, 8), (8, 4, None)]
     assert [tuple(row.values()) for row in found] == [r for r in rows if r[1] <= last]

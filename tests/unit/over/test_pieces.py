@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arroyo_nb.over.aggregates import _members
-from arroyo_nb.over.frame import Edge, Frame
+from arroyo_nb.over.frame import Edge, OverFrame
 from arroyo_nb.over.partitions import Partitions
 from arroyo_nb.over.pieces import frame_pieces
 
@@ -19,7 +19,7 @@ def sorted_rows(random: Random) -> list[tuple[int, int]]:
     return sorted(rows[: random.randrange(16)])
 
 
-def frame_at_random(random: Random) -> Frame:
+def frame_at_random(random: Random) -> OverFrame:
     """Of ROWS or GROUPS; also one that is always empty."""
     places = [("preceding", n) for n in (None, 3, 1)] + [("preceding", 0)]
     places += [("following", n) for n in (1, 3, None)]
@@ -27,7 +27,7 @@ def frame_at_random(random: Random) -> Frame:
     end = random.randrange(max(start - 1, 1) if start != 3 else 3, 7)
     exclude = random.choice(["no others", "current row", "group", "ties"])
     unit = random.choice(["rows", "groups"])
-    return Frame(unit, Edge(*places[start]), Edge(*places[end]), exclude)
+    return OverFrame(unit, Edge(*places[start]), Edge(*places[end]), exclude)
 
 
 def reached(edge: Edge, own: int, other: int, *, is_start: bool) -> bool:
@@ -38,7 +38,7 @@ def reached(edge: Edge, own: int, other: int, *, is_start: bool) -> bool:
     return other >= own + signed if is_start else other <= own + signed
 
 
-def members(rows: list[tuple[int, int]], frame: Frame, at: int) -> list[int]:
+def members(rows: list[tuple[int, int]], frame: OverFrame, at: int) -> list[int]:
     """The rows of a frame, one by one."""
     groups = sorted(set(rows))
     numbers = (

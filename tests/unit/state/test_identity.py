@@ -14,7 +14,7 @@ from arroyo_nb import functions
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.frames import lookup_table
-from arroyo_nb.over.frame import Frame
+from arroyo_nb.over.frame import OverFrame
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.explain import format as described
 from arroyo_nb.plan.planner import plan_script
@@ -199,7 +199,7 @@ def test_a_frame_is_what_it_means_and_not_how_it_is_written(monkeypatch):
     two = identity(over("ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"))
     assert identity(over("ROWS 2 PRECEDING")) == two
     assert identity(over("rows between 2 preceding and 0 following")) == two
-    monkeypatch.setattr(Frame, "__str__", lambda _: "other words")
+    monkeypatch.setattr(OverFrame, "__str__", lambda _: "other words")
     assert identity(over("ROWS 2 PRECEDING")) == two
     usual = identity(over(""))
     assert identity(over("RANGE UNBOUNDED PRECEDING")) == usual
