@@ -125,6 +125,7 @@ class Script:
     _files_written: set[str] = field(default_factory=set)
     _declared: set[str] = field(default_factory=set)
     _own: dict[str, Relation] = field(default_factory=dict)
+    _not_inserted: list[NotInserted] = field(default_factory=list)
 
     def read(self, statement: Statement) -> None:
         """Take in one statement; its errors are collected, each with a place."""
@@ -173,7 +174,11 @@ class Script:
         self.sinks.append(sink)
 
     def _relations(self) -> Relations:
-        return Relations(self.catalog, broken=frozenset(self.broken))
+        return Relations(
+            self.catalog,
+            broken=frozenset(self.broken),
+            not_inserted=self._not_inserted,
+        )
 
     def _planned(
         self, query: exp.Expr, *, outermost: bool = True
@@ -228,8 +233,9 @@ class Script:
         memory = (t for t in read.found if isinstance(t, MemoryTable))
         for table in memory:
             self._check_view_of_memory(table, span_of(create.this))
-        # Here, not where it is read: a view that nobody reads is checked as well.
-        if not _not_inserted(plan):
+        # Here, not where it is read: a view that nobody reads is checked as well. What
+        # is not inserted has no rules yet, and is told by itself.
+        if not self._not_inserted:
             self.streamed(plan)
         names = set(plan.schema.names)
         headers = {name: h for name, h in read.headers.items() if name in names}
@@ -257,9 +263,7 @@ class Script:
         PlanProblem
             For each place where one is read.
         """
-        views = [t.plan for t in self._own.values() if isinstance(t, View)]
-        read = [n for plan in (*views, *self.sinks) for n in _not_inserted(plan)]
-        for node in {node.span: node for node in read}.values():
+        for node in self._not_inserted:
             name = node.table.name
             self.problems.append(
                 PlanProblem(
@@ -446,11 +450,6 @@ def _converts_nothing(one: Schema, other: Schema) -> bool:
     """Whether names and types are the same: that a column may be NULL, or not, converts
     no value."""
     return [(f.name, f.type) for f in one] == [(f.name, f.type) for f in other]
-
-
-def _not_inserted(plan: object) -> list[NotInserted]:
-    assert isinstance(plan, Node)
-    return [n for n in walk(plan) if isinstance(n, NotInserted)]
 
 
 def _not_inserted_yet(table: MemoryTable) -> str:

@@ -79,6 +79,8 @@ class Relations:
     headers
         How the items of select lists were typed that have no name of their own, by the
         names that they get; shared as well.
+    not_inserted
+        The reads of memory tables that have no INSERT yet; shared as well.
     outermost
         Whether no query is around: nobody asks its columns by name.
     """
@@ -88,6 +90,7 @@ class Relations:
     broken: frozenset[str] = frozenset()
     found: list[Relation] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
+    not_inserted: list[NotInserted] = field(default_factory=list)
     outermost: bool = True
 
     def inner(self) -> Relations:
@@ -121,7 +124,8 @@ class Relations:
             return Lookup(table, span=span)
         if isinstance(table, MemoryTable):
             if table.plan is None:
-                return NotInserted(table, span=span)
+                self.not_inserted.append(NotInserted(table, span=span))
+                return self.not_inserted[-1]
             assert isinstance(table.plan, Node)
             return table.plan
         if table.direction is Direction.SINK:
