@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from arroyo_nb.connectors import Direction, TableSpec
 from arroyo_nb.errors import CatalogProblem
-from arroyo_nb.formats import tells_changes
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Field, Schema
 from arroyo_nb.source import Span
@@ -17,6 +15,9 @@ from arroyo_nb.source import Span
 if TYPE_CHECKING:
     import pyarrow as pa
     from sqlglot import exp
+
+    # The extension loads a catalog, and no plug-in before a cell asks for one.
+    from arroyo_nb.connectors import Direction, TableSpec
 
 DEFAULT_DELAY = timedelta(seconds=1)
 """What the watermark subtracts where no WATERMARK is declared."""
@@ -111,6 +112,8 @@ class ConnectorTable:
     @property
     def updating(self) -> bool:
         """Whether its records are changes of rows instead of rows."""
+        from arroyo_nb.formats import tells_changes
+
         return tells_changes(self.format)
 
     @property

@@ -29,7 +29,6 @@ from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.engine.paths import user_path
 from arroyo_nb.engine.termination import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
-from arroyo_nb.frames import gives_rows
 from arroyo_nb.jobs import JOBS, SPEC
 from arroyo_nb.magic_options import CellLine
 from arroyo_nb.notebook_variables import bind
@@ -363,6 +362,7 @@ class ArroyoMagics(Magics):
         publish(listed(self.session.head(name, rows)))
 
     def _do_lookup(self, name: str, *keys: str) -> None:
+        from arroyo_nb.frames import gives_rows
         from arroyo_nb.views.listing import changes
 
         variables = self._shell.user_ns

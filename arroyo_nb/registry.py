@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -36,6 +35,8 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     for low, candidate in lowered.items():  # two letters that have changed places
         if sorted(low) == sorted(name.lower()):
             return candidate
+    from difflib import get_close_matches
+
     near = get_close_matches(name.lower(), lowered, n=1, cutoff=NEAR)
     return lowered[near[0]] if near else None
 
