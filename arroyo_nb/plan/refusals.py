@@ -7,6 +7,8 @@ refuses too. So nothing in a script is silently ignored.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlglot import exp
 
 from arroyo_nb.errors import Unsupported
@@ -21,7 +23,7 @@ _HANDLED: dict[type[exp.Expr], set[str]] = {
     exp.Union: {"this", "expression", "with_"},
     exp.Subquery: {"this", "alias", "with_"},
     exp.Table: {"this", "alias"},
-    exp.TableAlias: {"this"},
+    exp.TableAlias: {"this", "columns"},
     exp.CTE: {"this", "alias"},
     exp.Group: {"expressions"},
     exp.Insert: {"this", "expression"},
@@ -36,14 +38,13 @@ _WORDS = {
     "offset": "LIMIT is not currently supported (OFFSET)",
     "fetch": "LIMIT is not currently supported (FETCH)",
     "on": "SELECT DISTINCT ON is not supported",
-    "joins": "a JOIN in brackets is not supported",
+    "joins": "a JOIN after a query in brackets needs a SELECT ... FROM before it",
     "laterals": "LATERAL is not supported",
     "locks": "FOR UPDATE and FOR SHARE are not supported",
     "qualify": "QUALIFY is not supported",
     "sample": "TABLESAMPLE is not supported",
     "db": "a schema in a table name is not supported",
     "catalog": "a catalog in a table name is not supported",
-    "columns": "names of columns after an alias are not supported",
     "rollup": "ROLLUP is not supported",
     "cube": "CUBE is not supported",
     "grouping_sets": "GROUPING SETS is not supported",
@@ -88,8 +89,8 @@ def refused(expression: exp.Expr) -> Unsupported:
     return Unsupported(f"{words} is not supported")
 
 
-def refuse_clauses(node: exp.Expr) -> None:
-    """Check that only handled clauses are there.
+def refuse_clauses(node: exp.Expr, but: Collection[str] = ()) -> None:
+    """Check that only handled clauses are there, and those of ``but``.
 
     Raises
     ------
@@ -100,7 +101,7 @@ def refuse_clauses(node: exp.Expr) -> None:
         _refuse_set_operation(node)
     handled = _HANDLED.get(type(node), set())
     for name, value in node.args.items():
-        if value and name not in handled and not _is_set_flag(node, name):
+        if value and name not in {*handled, *but} and not _is_set_flag(node, name):
             # sqlglot keeps FETCH where it keeps LIMIT.
             word = value.key if isinstance(value, exp.Fetch) else name.strip("_")
             words = _WORDS.get(word, f"{word.upper()} is not supported")

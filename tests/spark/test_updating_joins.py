@@ -50,6 +50,10 @@ QUERIES = {
     "full": "SELECT v, w, g, h FROM l FULL JOIN r ON v = w",
     "full and more": "SELECT l.k, v, h, w FROM l FULL JOIN r ON l.k = r.k AND (v <= w "
     "OR g IS NULL AND w IS NULL OR g - h > 0) AND NOT (v = w) IS TRUE AND h < 9",
+    "of a join in brackets": "SELECT l.k, y.h, z.v FROM l LEFT JOIN (r AS y FULL JOIN "
+    "l AS z ON y.k = z.k AND y.w < z.v) ON l.g = z.g",
+    "with names of columns": "SELECT l.k, q.a, q.f FROM l RIGHT JOIN (r AS y JOIN l AS "
+    "z ON y.k = z.k) AS q (a, b, c, d, e, f) ON l.k = q.d AND l.g < q.e",
     "self, filtered": "SELECT one.v AS v, other.v AS w FROM l AS one LEFT JOIN l AS "
     "other ON one.g = other.g AND one.v < other.v WHERE one.v < 4 OR other.v IS NULL",
     "of an updating aggregate": "SELECT l.k, g, n, most FROM l LEFT JOIN (SELECT k, "

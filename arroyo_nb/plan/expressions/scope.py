@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from arroyo_nb.errors import ArroyoError, CatalogProblem, raise_all
+from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, raise_all
 from arroyo_nb.plan.expressions.access_hints import member_hint
 from arroyo_nb.plan.expressions.typing import column, type_of, typed
 from arroyo_nb.registry import did_you_mean
@@ -117,6 +117,41 @@ class Scope:
     def of(cls, schema: Schema, name: str | None = None) -> Scope:
         """One relation's columns."""
         return cls((Relation.of(schema, name),))
+
+    def under_alias(self, alias: exp.TableAlias) -> Scope:
+        """The relations as one, with its name and the names of columns that follow it:
+        ``FROM (a JOIN b ON ...) AS name (column, ...)``.
+
+        Raises
+        ------
+        PlanProblem
+            When two columns have one name, or there are more or fewer names than
+            columns.
+        """
+        for place in alias.columns:
+            if not isinstance(place, exp.Identifier):
+                words = "a column after an alias has a name and no type"
+                raise PlanProblem(words, span=span_of(place))
+        columns = [pair for r in self.relations for pair in r.columns.items()]
+        places = alias.columns or [alias] * len(columns)
+        if len(places) != len(columns):
+            raise PlanProblem(
+                f"Source table contains {len(columns)} columns but only {len(places)} "
+                "names given as column alias",
+                span=span_of(alias),
+                hint="columns: " + ", ".join(name for name, _ in columns),
+            )
+        fields: dict[str, Field] = {}
+        for place, (name, field) in zip(places, columns, strict=True):
+            name = name if place is alias else spelled(place)
+            if name in fields:
+                raise PlanProblem(
+                    f"the relation '{alias.name}' has two columns '{name}'",
+                    span=span_of(place),
+                    hint=f"name each column: {alias.name} (a, b, ...)",
+                )
+            fields[name] = field
+        return Scope((Relation(spelled(alias.this), fields),))
 
     def __contains__(self, name: str) -> bool:
         return any(name in relation.columns for relation in self.relations)

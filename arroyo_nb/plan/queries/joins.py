@@ -124,23 +124,32 @@ def _check_names(left: Scope, right: Scope, join: exp.Join) -> None:
 
 def _renamed(right: Joined, left: Node) -> Joined:
     """The right side without the column names of the left one."""
-    (relation,) = right.scope.relations
     taken = {*left.schema.names, *right.node.schema.names}
     names = {}
-    for field in right.node.schema:
-        names[field.name] = field.name
-        if field.name in left.schema:
-            name = f"{relation.name}.{field.name}" if relation.name else field.name
-            names[field.name] = free(name, taken)
-            taken.add(names[field.name])
+    for relation in right.scope.relations:
+        for shown, field in relation.columns.items():
+            names[field.name] = field.name
+            if field.name in left.schema:
+                name = f"{relation.name}.{shown}" if relation.name else shown
+                names[field.name] = free(name, taken)
+                taken.add(names[field.name])
     if all(old == new for old, new in names.items()):
         return right
     items = tuple(
         Named(names[f.name], column(f), f.type, f.nullable) for f in right.node.schema
     )
     node = Project(right.node, items, span=right.node.span)
-    columns = {old: node.schema[new] for old, new in names.items()}
-    return Joined(node, Scope((replace(relation, columns=columns),)))
+    relations = tuple(
+        replace(
+            relation,
+            columns={
+                shown: node.schema[names[field.name]]
+                for shown, field in relation.columns.items()
+            },
+        )
+        for relation in right.scope.relations
+    )
+    return Joined(node, Scope(relations))
 
 
 @dataclass(frozen=True)

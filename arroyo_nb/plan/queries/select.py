@@ -168,7 +168,8 @@ def _with_ctes(query: exp.Expr, relations: Relations) -> Relations:
     named: set[str] = set()
     for cte in clause.expressions:
         refuse_clauses(cte)
-        identifier = cte.args["alias"].this
+        alias = cte.args["alias"]
+        identifier = alias.this
         name = spelled(identifier)
         if name in named:
             raise PlanProblem(
@@ -178,7 +179,7 @@ def _with_ctes(query: exp.Expr, relations: Relations) -> Relations:
             )
         named.add(name)
         # Each sees those before it, and hides a table of its name.
-        plan = plan_query(cte.this, relations.inner())
+        plan = _with_names(plan_query(cte.this, relations.inner()), alias)
         relations = replace(relations, ctes={**relations.ctes, name: plan})
     return relations
 
@@ -320,29 +321,36 @@ def _star(star: exp.Expr, scope: Scope) -> list[Named]:
 
 
 def _relation(source: exp.Expr, relations: Relations) -> Joined:
+    """A table, a query or a JOIN in brackets, under its alias."""
     if not isinstance(source, exp.Table | exp.Subquery):
         raise _other_relation(source)
-    refuse_clauses(source)
+    refuse_clauses(source, but=("joins",))
     alias = source.args.get("alias")
-    name = spelled(alias.this) if alias is not None and alias.this else None
     match source:
         # A function in FROM is a Table too, with a call in it.
         case exp.Table() if isinstance(source.this, exp.Identifier):
             identifier = source.this
             node = relations.get(identifier.name, span_of(identifier))
-            name = name or identifier.name.lower()
-            return Joined(node, Scope.of(node.schema, name))
-        case exp.Subquery() if isinstance(source.this, exp.Table):
-            raise Unsupported(
-                "a table or a JOIN in brackets is not supported",
-                span=span_of(source),
-                hint="write (SELECT ... FROM ... JOIN ...) AS name",
-            )
+            found = Joined(node, Scope.of(node.schema, identifier.name.lower()))
+        case exp.Subquery() if _is_relation(source.this):
+            found = _relation(source.this, _with_ctes(source, relations))
         case exp.Subquery():
             node = plan_query(source.this, _with_ctes(source, relations))
-            return Joined(node, Scope.of(node.schema, name))
+            found = Joined(node, Scope.of(node.schema))
         case _:
             raise _other_relation(source)
+    if alias is not None:
+        found = replace(found, scope=found.scope.under_alias(alias))
+    joins = source.args.get("joins") or []
+    return joined(found, joins, partial(_relation, relations=relations))
+
+
+def _is_relation(inner: exp.Expr) -> bool:
+    """Whether brackets hold what FROM holds, and no query."""
+    if isinstance(inner, exp.Subquery):
+        named = inner.args.get("alias") or inner.args.get("joins")
+        return bool(named) or _is_relation(inner.this)
+    return isinstance(inner, exp.Table)
 
 
 def _other_relation(source: exp.Expr) -> Unsupported:
@@ -417,6 +425,12 @@ def _alike(nodes: list[Node], query: exp.Expr) -> tuple[Node, ...]:
         nullable = any(f.nullable for f in fields)
         targets.append(replace(fields[0], type=type_, nullable=nullable))
     return tuple(_renamed(node, targets) for node in nodes)
+
+
+def _with_names(node: Node, alias: exp.TableAlias) -> Node:
+    """A query whose columns an alias gives names of their own, if it does."""
+    columns = Scope.of(node.schema).under_alias(alias).relations[0].columns
+    return _renamed(node, [replace(f, name=name) for name, f in columns.items()])
 
 
 def _renamed(node: Node, targets: list[Field]) -> Node:
