@@ -170,6 +170,16 @@ class _DeclaredTable:
         declared = self._inferred(declared, values, direction) or declared
         if direction is Direction.LOOKUP:
             return self._lookup(declared, values)
+        return self._stream(declared, values, direction)
+
+    def _stream(
+        self,
+        declared: Declared,
+        values: Mapping[str, OptionValue],
+        direction: Direction,
+    ) -> ConnectorTable | None:
+        """A source or a sink."""
+        create = self._statement.expression
         watermark = self._problems.attempt(
             partial(watermark_clause, self._entries, declared, self._options)
         )
@@ -177,11 +187,8 @@ class _DeclaredTable:
         of_changes = tells_changes(str(values.get("format")))
         if watermark is not None and is_read and of_changes:
             self._option_problems.extend(
-                changes_problems(
-                    self._statement.expression, declared, watermark, self._options
-                )
+                changes_problems(create, declared, watermark, self._options)
             )
-        create = self._statement.expression
         by = self._problems.attempt(partial(partitions, create, self._info))
         if watermark is None or self._problems or self._option_problems:
             return None
@@ -197,13 +204,6 @@ class _DeclaredTable:
             declared.primary_key,
             metadata=declared.metadata,
         )
-        # The columns of a sink may be those of a query that is still to come.
-        inferred = direction is Direction.SINK and not declared.order
-        self._check_columns(spec if not inferred else None)
-        if isinstance(self._connector, ValidatesOptions):
-            for option, problem in self._connector.check(spec, direction):
-                problem.span = self._options.span(option)
-                self._option_problems.append(problem)
         table = ConnectorTable(
             spec,
             self._info.name,
@@ -213,10 +213,21 @@ class _DeclaredTable:
             watermark,
             by or (),
         )
+        self._check_table(table)
+        return table
+
+    def _check_table(self, table: ConnectorTable) -> None:
+        """What its format, its connector and its partitions have against it."""
+        # The columns of a sink may be those of a query that is still to come.
+        inferred = table.direction is Direction.SINK and not table.order
+        self._check_columns(table.spec if not inferred else None)
+        if isinstance(self._connector, ValidatesOptions):
+            for option, problem in self._connector.check(table.spec, table.direction):
+                problem.span = self._options.span(option)
+                self._option_problems.append(problem)
         # Columns that are not declared come with the first INSERT.
         if table.order:
             self._problems.attempt(partial(check_partitions, table))
-        return table
 
     def _lookup(
         self, declared: Declared, values: Mapping[str, OptionValue]
