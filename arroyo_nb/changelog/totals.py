@@ -1,9 +1,12 @@
 """Totals that subtract, which counts, sums and moments are computed from.
 
-A **part** is one thing that adds up over rows: a counter (int64, wrapping as Arroyo's
-sums do) or digits (``exact``). ``a`` is the first argument, ``b`` the second, ``ab``
-their product. Variance and its kin are computed from exact sums in twice the precision
-of a double, so they depend on the rows that are there and not on how they came.
+A **part** is one thing that adds up over rows. Counters are int64, wrapping as Arroyo's
+sums do: ``count``, ``sum``, ``low`` and ``high`` (the halves of a whole number), and
+``true``. The others are kept as digits (``exact``): ``a`` is the first argument, ``b``
+the second, ``ab`` their product, ``aa`` and ``bb`` their squares, and ``units`` the
+unscaled values of a DECIMAL. Variance and its kin are computed from exact sums in twice
+the precision of a double, so they depend on the rows that are there and not on how they
+came.
 """
 
 from __future__ import annotations

@@ -17,39 +17,22 @@ DROP_HINT = "bad_data = 'drop' leaves such records out and counts them"
 MISMATCH_HINT = f"declare the column as the records have it; {DROP_HINT}"
 """What can be done about one that is not as declared."""
 
-LINES_HINT = (
-    "a file has one object a line: jq -c '.[]' FILE > FILE.jsonl, or in Python "
-    "pandas.read_json('FILE', convert_dates=False).to_json('FILE.jsonl', "
-    "orient='records', lines=True)"
-)
-"""What can be done about a file that is one JSON document."""
 
-CSV_HINT = (
-    "convert it: pandas.read_csv('FILE').to_json('FILE.jsonl', orient='records', "
-    "lines=True, date_format='iso'), and read that with format = 'json'; or send the "
-    "rows to a tape: session.emit('FILE.tape', pandas.read_csv('FILE'))"
-)
-"""What can be done about a file that is CSV."""
+def refusal(bad: BadRow, hint: str | None = None) -> DataProblem:
+    """That a record cannot be read, and is not to be left out.
 
-CSV = ("csv", "tsv")
-"""Names of that format, and endings of such files."""
-
-
-def refusal(bad: BadRow) -> DataProblem:
-    """That a record cannot be read, and is not to be left out."""
+    Parameters
+    ----------
+    bad
+        The record.
+    hint
+        What its format says can be done; None: the column can be declared otherwise, or
+        such records be dropped.
+    """
+    usual = MISMATCH_HINT if bad.reason.startswith(MISMATCH) else DROP_HINT
     return DataProblem(
-        f"{bad.place}: {bad.reason}{in_record(bad.text)}",
-        hint=_hint(bad),
+        f"{bad.place}: {bad.reason}{in_record(bad.text)}", hint=hint or usual
     )
-
-
-def _hint(bad: BadRow) -> str:
-    # Dropping what is no record would leave out the whole file.
-    if bad.origin.lower().endswith(tuple(f".{ending}" for ending in CSV)):
-        return CSV_HINT
-    if bad.line == 1 and (bad.text.startswith("[") or bad.text == "{"):
-        return LINES_HINT
-    return MISMATCH_HINT if bad.reason.startswith(MISMATCH) else DROP_HINT
 
 
 def in_record(text: str) -> str:

@@ -260,7 +260,13 @@ class ValidatesOptions(Protocol):
 
 @runtime_checkable
 class Streaming(Protocol):
-    """A connector whose sources Spark reads itself; they are never recorded."""
+    """A connector whose sources Spark reads itself; they are never recorded.
+
+    To everybody who asks, each of them is a topic: it has a name, partitions, and
+    offsets of records, whose values a format decodes. What Spark makes as columns is
+    such a record too, with ``to_json(struct(*))`` as its value. Sources of one query
+    are told apart by that name only.
+    """
 
     def stream(self, spec: TableSpec) -> Stream:
         """How a source is read.
@@ -272,12 +278,21 @@ class Streaming(Protocol):
         """
 
     def topic_of(self, description: str) -> str | None:
-        """The topic that one of Spark's sources reads, by how Spark describes it; None:
-        it is no source of this connector."""
+        """The topic that one of Spark's sources reads; None: it is no source of this
+        connector, or reads none.
+
+        Parameters
+        ----------
+        description
+            What Spark's progress calls the source, such as
+            ``KafkaV2[Subscribe[clicks]]``. One that no connector knows has no rows in
+            the panel.
+        """
 
     def offsets_of(self, logged: Mapping[str, Any]) -> Mapping[str, Offsets]:
-        """How far Spark has read each topic, by the JSON of a source's offset; empty:
-        it is no offset of this connector."""
+        """How far Spark has read each topic, by the JSON of a source's offset, as
+        Spark's checkpoint has it; empty: it is no offset of this connector. An offset
+        that is no JSON object is not asked about."""
 
 
 @runtime_checkable
@@ -303,7 +318,8 @@ class ProbesSink(Protocol):
 
 @runtime_checkable
 class OnDisk(Protocol):
-    """A connector whose options name files or folders of this machine."""
+    """A connector whose options name files or folders of this machine: a run is kept to
+    the folders that it may use."""
 
     def paths(self, spec: TableSpec) -> Iterable[tuple[str, Path]]:
         """What a table reads or writes, each with the option that names it.

@@ -88,6 +88,8 @@ class ConnectorInfo:
     runs
         Whether its tables are read and written here. Else a script with one is checked,
         explained and promoted for Arroyo, and a run is refused.
+    real_time
+        Whether Spark's real-time mode reads its sources and writes its sinks.
     python_packages
         Distributions that a job with it needs beside those that every job does.
     jar_sets
@@ -113,6 +115,7 @@ class ConnectorInfo:
     synthetic: str = ""
     in_arroyo: bool = True
     runs: bool = True
+    real_time: bool = False
     python_packages: tuple[str, ...] = ()
     jar_sets: tuple[str, ...] = ()
     reading: str = READS_TAPE

@@ -23,6 +23,7 @@ from IPython.core.completer import (
 from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import Catalog, Relation
 from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.jobs.targets import TARGETS
 
 if TYPE_CHECKING:
     from arroyo_nb.session import Session
@@ -38,7 +39,11 @@ TYPES = """
 BIGINT BOOLEAN BYTEA DECIMAL DOUBLE FLOAT INT JSON STRUCT TEXT TIMESTAMP
 """.split()  # noqa: SIM905
 WINDOWS = ("tumble", "hop", "session")
-FLAG_VALUES = {"--view": flags.VIEWS, "--speed": ("max", "1", "60", "600", "3600")}
+FLAG_VALUES = {
+    "--view": flags.VIEWS,
+    "--speed": ("max", "1", "60", "600", "3600"),
+    "--target": TARGETS.names,
+}
 COMMON_CHOICES = {"type": ("source", "sink")}
 
 NOT_CODE = re.compile(
@@ -121,19 +126,23 @@ def _line_word(line: str) -> str:
     return found[0] if found else ""
 
 
-def _flags(line: str) -> Iterator[tuple[str, str]]:
+def _flags(line: str) -> Found:
+    return _flag_values(line) or [(name, "option") for name in flags.FLAGS_BY_NAME]
+
+
+def _flag_values(line: str) -> Sequence[tuple[str, str]]:
+    """The values of the option before the word that is being typed."""
     words = line.split()
     before = words[-1] if line.endswith(" ") else words[-2]
-    if before in FLAG_VALUES:
-        yield from ((value, "value") for value in FLAG_VALUES[before])
-    else:
-        yield from ((name, "option") for name in flags.FLAGS_BY_NAME)
+    return [(value, "value") for value in FLAG_VALUES.get(before, ())]
 
 
 def _command(session: Session, line: str) -> Iterator[tuple[str, str]]:
     words = line.split()
     if len(words) + line.endswith(" ") <= 2:
         yield from ((name, "command") for name in flags.COMMANDS)
+    elif values := _flag_values(line):
+        yield from values
     elif (command := flags.COMMANDS.get(words[1])) is not None:
         if command.runs:
             yield from ((name, "run") for name in session.runs)

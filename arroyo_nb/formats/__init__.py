@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-from arroyo_nb.codecs.bad_records import CSV, CSV_HINT
 from arroyo_nb.formats._files import PARTITION_KEY as PARTITION_KEY
 from arroyo_nb.formats._files import FileReader as FileReader
 from arroyo_nb.formats._files import ListedFile as ListedFile
@@ -138,6 +138,10 @@ class Format(Protocol):
     by_name: bool
     """Whether a column is the field of its name, and NULL where a record has none."""
 
+    elsewhere: Mapping[str, str]
+    """Formats of other systems that are not read here, and how to come from them to
+    this one, for the hint of an error."""
+
     def column_problem(
         self, schema: Schema, options: Mapping[str, OptionValue]
     ) -> tuple[str, str] | None:
@@ -153,6 +157,7 @@ class FormatBase:
     usual = False
     updating = False
     by_name = False
+    elsewhere: Mapping[str, str] = MappingProxyType({})
 
     def column_problem(
         self,
@@ -374,7 +379,8 @@ def usual_format(*, updating: bool = False) -> str:
 
 def foreign_format_hint(name: str) -> str | None:
     """What to do about a format that other systems have; None: nothing is known."""
-    return CSV_HINT if name.lower() in CSV else None
+    found = (FORMATS.get(known).elsewhere.get(name.lower()) for known in FORMATS.names)
+    return next(filter(None, found), None)
 
 
 def tells_changes(name: str | None) -> bool:

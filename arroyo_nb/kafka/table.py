@@ -80,6 +80,7 @@ class KafkaTable(ConnectorBase):
             elsewhere=elsewhere,
             metadata=METADATA,
             has_event_time=True,
+            real_time=True,
             python_packages=("confluent-kafka",),
             jar_sets=(SPARK_JARS,),
             reading="readStream.kafka, then mapInArrow: records decoded in Python "

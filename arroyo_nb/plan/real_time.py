@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from arroyo_nb.connectors import is_streamed
+from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.errors import RunProblem, raise_all
 from arroyo_nb.formats import FRAMING, payload_format
 from arroyo_nb.plan.nodes import (
@@ -71,7 +71,8 @@ def _reasons(sink: Sink) -> Iterator[str]:
 
 
 def _is_topic(node: Sink | Source) -> bool:
-    return node.table is not None and is_streamed(node.table.connector)
+    table = node.table
+    return table is not None and CONNECTORS.get(table.connector).info.real_time
 
 
 def _of_source(source: Source) -> Iterator[str]:

@@ -50,6 +50,7 @@ CREATE = "%%arroyo\nCREATE TABLE t (a TEXT) WITH (\n  "
         ("%%arroyo --view w|", {"windows", "watermark"}, {"table", "changelog"}),
         ("%arroyo |", {"ps", "stop", "resume", "tables", "explain"}, {"doctor"}),
         ("%arroyo stop |", {"delays", "--all"}, {"ps"}),
+        ("%arroyo promote delays --target k|", {"kubernetes"}, {"local", "delays"}),
         ("x = 1\n%arroyo explain d|", {"delays"}, {"--all"}),
         ("%%arroyo\nsel|", {"select"}, {"SELECT"}),
         ("%%arroyo\nSEL|", {"SELECT"}, {"select"}),

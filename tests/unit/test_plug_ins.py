@@ -35,8 +35,7 @@ FORMAT_EXCEPTIONS = {
         ("kafka/peek/guess.py", name)
         for name in ("json", "debezium_json", "raw_string", "raw_bytes")
     ),
-    # Hints of rooms that lie below the formats.
-    ("codecs/bad_records.py", "format = 'json'"),
+    # Hints of a room that lies below the formats.
     ("sql/other_dialects.py", "format = 'json'"),
     ("sql/other_dialects.py", "debezium_json"),
     # A folder's name, and how a job's log is written.

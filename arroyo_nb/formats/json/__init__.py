@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.codecs.declared_rows import DeclaredRows
@@ -17,6 +18,7 @@ from arroyo_nb.formats import (
 )
 from arroyo_nb.formats.json import unstructured
 from arroyo_nb.formats.json.encode import DECIMAL_ENCODING, json_column
+from arroyo_nb.formats.json.foreign_files import CSV, CSV_HINT
 from arroyo_nb.formats.json.lines import LineDecoder
 from arroyo_nb.formats.json.strict import RecordReader
 from arroyo_nb.formats.json.vectorized import BlockReader
@@ -45,6 +47,7 @@ class JsonFormat(FormatBase):
     framings = frozenset({Framing.LINES, Framing.MESSAGES, Framing.VALUES})
     usual = True
     by_name = True
+    elsewhere: Mapping[str, str] = MappingProxyType(dict.fromkeys(CSV, CSV_HINT))
     extension = "json"
     options: tuple[Option, ...] = (
         Option(

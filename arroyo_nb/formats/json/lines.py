@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from arroyo_nb.codecs.bad_records import refusal
 from arroyo_nb.formats import Decoded
+from arroyo_nb.formats.json.foreign_files import conversion_hint
 from arroyo_nb.formats.json.strict import BadRecord, RecordReader
 from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow, shown_text
 
@@ -106,5 +107,5 @@ class LineDecoder:
     def _bad(self, problem: BadRecord, origin: str, line: int, text: bytes) -> BadRow:
         bad = BadRow.in_file(origin, line, shown_text(text), str(problem))
         if not self._drop:
-            raise refusal(bad) from problem
+            raise refusal(bad, conversion_hint(bad)) from problem
         return bad

@@ -14,6 +14,7 @@ from arroyo_nb.codecs.bad_records import refusal
 from arroyo_nb.codecs.declared_rows import DeclaredRows
 from arroyo_nb.codecs.sql_decoder import AS_TEXT, TEXT, SqlDecoder
 from arroyo_nb.formats import Decoded, DecodedPayloads
+from arroyo_nb.formats.json.foreign_files import conversion_hint
 from arroyo_nb.schema import JSON, Schema, arrow_schema
 from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow, shown_text
 
@@ -93,7 +94,7 @@ class UnstructuredLines:
             if text is None
         ]
         if bad and not self._drop:
-            raise refusal(bad[0])
+            raise refusal(bad[0], conversion_hint(bad[0]))
         kept = tuple(islice(bad, KEPT_BAD_ROWS))
         return Decoded(_rows(self._schema, found), len(bad), kept)
 

@@ -59,7 +59,7 @@ def idle_partitions(job: LintedJob) -> Iterator[Hit]:
         if len(names) > 1:
             said = " and ".join(f"'{name}'" for name in names)
             yield Hit(f"its windows wait for the slowest of {said}", window.span)
-        elif any(is_streamed(source.table.connector) for source in sources):
+        elif any(_is_topic_of_arroyo(source.table) for source in sources):
             yield Hit(
                 f"on Arroyo, a partition of '{names[0]}' without records holds its "
                 "windows back",
@@ -132,3 +132,8 @@ def _sources(node: Node) -> list[Source]:
 def _is_bounded(source: Source) -> bool:
     table = source.table
     return CONNECTORS.get(table.connector).info.ends(table.spec.options)
+
+
+def _is_topic_of_arroyo(table: ConnectorTable) -> bool:
+    name = table.connector
+    return is_streamed(name) and CONNECTORS.get(name).info.in_arroyo

@@ -354,8 +354,9 @@ class _DeclaredTable:
             )
 
     def _formats_hint(self) -> str:
-        names = (f"format = '{name}'" for name in self._info.formats)
-        return f"write {' or '.join(names)}"
+        known = self._info.formats
+        usual = [name for name in known if FORMATS.get(name).usual]
+        return "write " + " or ".join(f"format = '{name}'" for name in usual or known)
 
     def _format(self, values: dict[str, OptionValue]) -> None:
         name = self._options.text("format")

@@ -25,7 +25,7 @@ class PanelView(Protocol):
 
     name: str
     place: int
-    """Where it stands: a smaller number is higher up."""
+    """Where it stands: a smaller number is higher up. No two have the same."""
     is_side: bool
     """Whether an updating result is seen from this side or another, by a tab each."""
     lists_rows: bool

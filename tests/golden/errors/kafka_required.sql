@@ -18,7 +18,7 @@ CREATE TABLE f (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', top
 -- <cell>:3:14: Failed to create table c caused by 'format' must be set for Kafka connection
 --   CREATE TABLE c (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'source');
 --                ^
---   hint: write format = 'json' or format = 'debezium_json' or format = 'raw_bytes' or format = 'raw_string'
+--   hint: write format = 'json' or format = 'debezium_json'
 -- <cell>:4:14: Failed to create table d caused by required option 'key' not set
 --   CREATE TABLE d (n INT) WITH (connector = 'confluent', bootstrap_servers = 'h:1', topic = 't', type = 'source', format = 'json');
 --                ^
@@ -28,7 +28,7 @@ CREATE TABLE f (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', top
 -- <cell>:5:108: Failed to create table e caused by the connector 'kafka' does not take the format 'parquet'
 --   CREATE TABLE e (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'source', format = 'parquet');
 --                                                                                                              ^^^^^^^^^^^^^^^^^^
---   hint: write format = 'json' or format = 'debezium_json' or format = 'raw_bytes' or format = 'raw_string'
+--   hint: write format = 'json' or format = 'debezium_json'
 -- <cell>:6:91: Failed to create table f caused by invalid value for 'type': `lookup`; the connector 'kafka' can be 'sink' or 'source'
 --   CREATE TABLE f (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'lookup', format = 'json')
 --                                                                                             ^^^^^^^^^^^^^^^

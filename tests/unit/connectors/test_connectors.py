@@ -6,10 +6,11 @@ from functools import partial
 
 import pytest
 
-from arroyo_nb.connectors import CONNECTORS, TableSpec
+from arroyo_nb.connectors import CONNECTORS, OnDisk, Streaming, TableSpec
 from arroyo_nb.errors import CatalogProblem, RunProblem, Unsupported
 from arroyo_nb.formats import FORMATS
 from arroyo_nb.schema import Schema
+from arroyo_nb.with_options import Holds
 
 
 @pytest.mark.parametrize("name", CONNECTORS.names)
@@ -44,6 +45,20 @@ def test_the_wrong_direction_is_refused(name, tmp_path):
         assert kinds == {"lookup"} or connector.columns({}) is None
         with pytest.raises(RunProblem, match=r"'mine' is a (sink|lookup table)"):
             connector.recorder(spec)
+
+
+@pytest.mark.parametrize("name", CONNECTORS.names)
+def test_a_connector_whose_options_hold_paths_says_which(name):
+    connector = CONNECTORS.get(name)
+    holds_paths = any(o.holds is Holds.PATH for o in connector.info.options)
+    if connector.info.runs and holds_paths:
+        assert isinstance(connector, OnDisk)
+
+
+@pytest.mark.parametrize("name", CONNECTORS.names)
+def test_real_time_is_for_what_spark_reads_itself(name):
+    connector = CONNECTORS.get(name)
+    assert not connector.info.real_time or isinstance(connector, Streaming)
 
 
 def test_an_unknown_connector_names_the_nearest():

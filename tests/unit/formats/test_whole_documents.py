@@ -2,7 +2,8 @@
 
 import pytest
 
-from arroyo_nb.codecs.bad_records import CSV_HINT, DROP_HINT, LINES_HINT, refusal
+from arroyo_nb.codecs.bad_records import DROP_HINT, refusal
+from arroyo_nb.formats.json.foreign_files import CSV_HINT, LINES_HINT, conversion_hint
 from arroyo_nb.tape import BadRow
 
 
@@ -18,4 +19,5 @@ from arroyo_nb.tape import BadRow
     ],
 )
 def test_the_hint_names_the_conversion(name, line, text, hint):
-    assert refusal(BadRow.in_file(name, line, text, "invalid JSON")).hint == hint
+    bad = BadRow.in_file(name, line, text, "invalid JSON")
+    assert refusal(bad, conversion_hint(bad)).hint == hint
