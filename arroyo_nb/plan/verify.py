@@ -32,6 +32,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.queries.aggregate_calls import is_aggregate
 from arroyo_nb.plan.tree import NodeMap, walk
+from arroyo_nb.sql.syntax_tree import parts_of
 
 
 class BrokenPlan(AssertionError):
@@ -204,7 +205,7 @@ def _check_expression(
 def _read_by(node: Node, expression: exp.Expr) -> _Read:
     columns: set[str] = set()
     has_window_call = False
-    for part in expression.walk():
+    for part in parts_of(expression):
         if isinstance(part, exp.Column):
             columns.add(part.name)
         # A Condition is what sqlglot calls an expression that has a value.

@@ -11,6 +11,7 @@ Source: Arroyo's sqlparser fork (arroyo-semantics a.1).
 
 from __future__ import annotations
 
+import sys
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -21,6 +22,7 @@ from sqlglot.tokens import Tokenizer
 
 from arroyo_nb.source import Span
 from arroyo_nb.sql.ddl import StatementParser
+from arroyo_nb.sql.syntax_tree import parts_of
 
 _CLAUSES = """
 ALL ANTI AND ANY AS ASC BETWEEN CASE CREATE CROSS CUBE CURRENT_DATE CURRENT_TIME
@@ -53,21 +55,12 @@ _WORDS = {*_CLAUSES.split(), *_TYPES.split(), *_PHRASES}
 
 def span_of(expression: exp.Expr) -> Span | None:
     """The place of an expression: its own tokens and those of everything in it."""
-    found: Span | None = None
-    # Not walk(), which keeps an order and parents: each expression that is bound is
-    # asked its place.
-    waiting: list[exp.Expr] = [expression]
-    while waiting:
-        node = waiting.pop()
-        if "start" in node.meta:
-            own = Span.of_token(node.meta["start"], node.meta["end"])
-            found = own if found is None else found | own
-        for value in node.args.values():
-            if isinstance(value, exp.Expr):
-                waiting.append(value)
-            elif isinstance(value, list):
-                waiting += [part for part in value if isinstance(part, exp.Expr)]
-    return found
+    start, end = sys.maxsize, -1
+    for part in parts_of(expression):
+        meta = part.meta
+        if "start" in meta:
+            start, end = min(start, meta["start"]), max(end, meta["end"])
+    return None if end < 0 else Span.of_token(start, end)
 
 
 def name_span(statement: exp.Expr) -> Span | None:

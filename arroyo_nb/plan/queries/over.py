@@ -36,6 +36,7 @@ from arroyo_nb.plan.queries import aggregate_calls
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.syntax_tree import all_in
 
 # What may stand between a call and OVER, around the call.
 _AFTER_CALLS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
@@ -266,8 +267,8 @@ def with_over(node: Node, items: tuple[Named, ...]) -> tuple[Node, tuple[Named, 
     PlanProblem
         For a window call in one of them.
     """
-    walked = chain.from_iterable(item.expression.walk() for item in items)
-    found = dict.fromkeys(part for part in walked if isinstance(part, exp.Window))
+    walked = (all_in(item.expression, exp.Window) for item in items)
+    found = dict.fromkeys(chain.from_iterable(walked))
     orders: dict[exp.Expr, list[exp.Window]] = {}
     for call in found:
         _refuse_window_calls(call)
