@@ -208,7 +208,7 @@ class Schema:
             tuple(replace(f, nullable=f.nullable or g.nullable) for f, g in pairs)
         )
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names in order."""
         return tuple(f.name for f in self.fields)

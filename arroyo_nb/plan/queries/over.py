@@ -269,7 +269,7 @@ def with_over(node: Node, items: tuple[Named, ...]) -> tuple[Node, tuple[Named, 
     """
     walked = (all_in(item.expression, exp.Window) for item in items)
     found = dict.fromkeys(chain.from_iterable(walked))
-    orders: dict[exp.Expr, list[exp.Window]] = {}
+    orders: dict[tuple[exp.Expr, ...], list[exp.Window]] = {}
     for call in found:
         _refuse_window_calls(call)
         orders.setdefault(_without_function(call), []).append(call)
@@ -301,9 +301,8 @@ def _refuse_window_calls(call: exp.Window) -> None:
         raise calls.misplaced_window(window)
 
 
-def _without_function(call: exp.Window) -> exp.Expr:
-    keys, order = call.args["partition_by"], call.args["order"]
-    return exp.Tuple(expressions=[*(key.copy() for key in keys), order.copy()])
+def _without_function(call: exp.Window) -> tuple[exp.Expr, ...]:
+    return (*call.args["partition_by"], call.args["order"])
 
 
 def _names(
