@@ -20,6 +20,7 @@ from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.tokenizer_core import TokenType
 from sqlglot.tokens import Tokenizer
 
+from arroyo_nb.errors import ArroyoError
 from arroyo_nb.source import Span
 from arroyo_nb.sql.ddl import StatementParser
 from arroyo_nb.sql.syntax_tree import parts_of
@@ -50,6 +51,8 @@ _PHRASES = {
     "PRIMARY KEY",
     "SIMILAR TO",
 }
+# What mypyc says when a class that it compiled is asked for an object of a subclass.
+_COMPILED = "interpreted classes cannot inherit from compiled"
 _WORDS = {*_CLAUSES.split(), *_TYPES.split(), *_PHRASES}
 
 
@@ -93,6 +96,28 @@ class ArroyoDialect(Postgres):
         COMMANDS: ClassVar[set[TokenType]] = set()
 
     Parser = StatementParser
+
+    def parser(self, **options: Any) -> StatementParser:
+        """A parser of statements; it may read any number of them.
+
+        Raises
+        ------
+        ArroyoError
+            When sqlglot is compiled. Its compiled classes call their own methods
+            without looking for those of a subclass, and refuse to have any.
+        """
+        try:
+            made: StatementParser = super().parser(**options)
+        except TypeError as error:
+            if _COMPILED not in str(error):
+                raise
+            raise ArroyoError(
+                "the package sqlglotc is installed: it compiles sqlglot's parser, and "
+                "a compiled parser cannot be extended to read Arroyo's SQL",
+                hint="run `pip uninstall sqlglotc`, and restart Python; sqlglot itself "
+                "stays",
+            ) from None
+        return made
 
     class Generator(PostgresGenerator):
         """Writes what the parser reads."""

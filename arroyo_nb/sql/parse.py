@@ -23,6 +23,7 @@ from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported
 from arroyo_nb.source import ScriptText, Span
 from arroyo_nb.sql.commas import CLOSING, OPENING, missing_comma
 from arroyo_nb.sql.comments import blanked
+from arroyo_nb.sql.ddl import StatementParser
 from arroyo_nb.sql.dialect import ArroyoDialect, span_of
 from arroyo_nb.sql.grammar import GrammarError
 from arroyo_nb.sql.other_dialects import hint_of
@@ -124,10 +125,11 @@ def parse_all(source: ScriptText) -> Parsed:
     statements: list[Statement] = []
     problems: list[ArroyoError] = []
     unread: set[str] = set()
+    parser = _DIALECT.parser()
     with deep_stack():
         for chunk in chunks:
             try:
-                statements.append(_parse_one(chunk, source.text))
+                statements.append(_parse_one(chunk, source.text, parser))
             except ArroyoError as problem:
                 span = Span.of_token(chunk[0].start, chunk[-1].end)
                 found = hint_of(source.text[span.start : span.end])
@@ -198,12 +200,12 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
     return [chunk for chunk in chunks if chunk]
 
 
-def _parse_one(tokens: list[Token], text: str) -> Statement:
+def _parse_one(tokens: list[Token], text: str, parser: StatementParser) -> Statement:
     span = Span.of_token(tokens[0].start, tokens[-1].end)
     if (aside := parse_aside(tokens, span)) is not None:
         return aside
     if is_explain(tokens):
-        return _explained(tokens, text, span)
+        return _explained(tokens, text, span, parser)
     _check_start(tokens)
     if _ODD_QUOTE.search(text, span.start, span.end):
         _check_quotes(tokens)
@@ -212,7 +214,7 @@ def _parse_one(tokens: list[Token], text: str) -> Statement:
     # by its tokens.
     _check_nesting(tokens)
     try:
-        (expression,) = _DIALECT.parser().parse(tokens, text)
+        (expression,) = parser.parse(tokens, text)
     except GrammarError as error:
         hint = _hint(error, tokens)
         raise SyntaxProblem(error.message, span=error.span, hint=hint) from None
@@ -223,8 +225,10 @@ def _parse_one(tokens: list[Token], text: str) -> Statement:
     return _classify(expression, span)
 
 
-def _explained(tokens: list[Token], text: str, span: Span) -> Explain:
-    inner = _parse_one(tokens[1:], text) if len(tokens) > 1 else None
+def _explained(
+    tokens: list[Token], text: str, span: Span, parser: StatementParser
+) -> Explain:
+    inner = _parse_one(tokens[1:], text, parser) if len(tokens) > 1 else None
     if not isinstance(inner, Query | Insert):
         raise SyntaxProblem("EXPLAIN takes a SELECT or an INSERT", span=span)
     return Explain(inner.expression, span, inner.name, inner)
