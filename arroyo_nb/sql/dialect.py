@@ -12,7 +12,7 @@ Source: Arroyo's sqlparser fork (arroyo-semantics a.1).
 from __future__ import annotations
 
 import sys
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
@@ -107,7 +107,7 @@ class ArroyoDialect(Postgres):
             without looking for those of a subclass, and refuse to have any.
         """
         try:
-            made: StatementParser = super().parser(**options)
+            return cast(StatementParser, super().parser(**options))
         except TypeError as error:
             if _COMPILED not in str(error):
                 raise
@@ -117,7 +117,6 @@ class ArroyoDialect(Postgres):
                 hint="run `pip uninstall sqlglotc`, and restart Python; sqlglot itself "
                 "stays",
             ) from None
-        return made
 
     class Generator(PostgresGenerator):
         """Writes what the parser reads."""
