@@ -204,11 +204,9 @@ class Schema:
     def with_nulls_of(self, other: Schema) -> Schema:
         """These columns, NULL where they or those of ``other``, by place, may be."""
         pairs = zip(self, other, strict=True)
-        return Schema(
-            tuple(replace(f, nullable=f.nullable or g.nullable) for f, g in pairs)
-        )
+        return Schema(tuple(maybe_null(f) if g.nullable else f for f, g in pairs))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names in order."""
         return tuple(f.name for f in self.fields)
@@ -230,12 +228,13 @@ def nullable(schema: Schema) -> Schema:
 def _nullable(field: Field) -> Field:
     type_ = field.type
     if field.nullable and isinstance(type_, StructOf):
-        type_ = StructOf(tuple(_nullable(_maybe_null(f)) for f in type_.fields))
+        type_ = StructOf(tuple(_nullable(maybe_null(f)) for f in type_.fields))
     return replace(field, type=type_, nullable=True)
 
 
-def _maybe_null(field: Field) -> Field:
-    return replace(field, nullable=True)
+def maybe_null(field: Field) -> Field:
+    """The column, NULL in some rows."""
+    return field if field.nullable else replace(field, nullable=True)
 
 
 def arrow_type(type_: Type) -> pa.DataType:

@@ -29,6 +29,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import DOUBLE, FLOAT, Type
+from arroyo_nb.sql.syntax_tree import parts_of
 
 
 def deterministic_columns(sink: Sink) -> tuple[str, ...]:
@@ -104,7 +105,7 @@ def _is_float(type_: Type) -> bool:
 
 def _are(expressions: Iterable[exp.Expr], below: frozenset[str]) -> bool:
     """Whether they are settled, of columns of which these are."""
-    parts = [part for one in expressions for part in one.walk()]
+    parts = [part for one in expressions for part in parts_of(one)]
     columns = {part.name for part in parts if isinstance(part, exp.Column)}
     calls = {part.name for part in parts if isinstance(part, exp.Anonymous)}
     return columns <= below and not calls & volatile().keys()

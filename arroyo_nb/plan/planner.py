@@ -239,8 +239,6 @@ class _Rewriting:
         self._strict = strict
         self._sizes: NodeMap[int] = NodeMap()
         self._made: list[NodeMap[Node]] = [NodeMap() for _ in PASSES]
-        self._staged: list[NodeMap[None]] = [NodeMap() for _ in PASSES]
-        self._built: NodeMap[None] = NodeMap()
         self._sound = SoundParts()
         self._accepted: NodeMap[None] = NodeMap()
 
@@ -253,17 +251,15 @@ class _Rewriting:
             When it breaks a rule of streaming.
         """
         self._check_size(root)
-        verify(root, staged=self._built, sound=self._sound)
+        verify(root, sound=self._sound)
         plans: list[T] = [root]
         gone: set[type[Node]] = set()
         # Checked after each pass and not at the end: a pass that breaks a rule is named
         # by its place.
-        for step, made, staged in zip(PASSES, self._made, self._staged, strict=True):
+        for step, made in zip(PASSES, self._made, strict=True):
             gone.update(step.gone)
-            plans.append(cast(T, step.rewrite(plans[-1], made)))
-            # The plan of before holds what it held, unless more may be gone from it.
-            if plans[-1] is not plans[-2] or step.gone:
-                verify(plans[-1], gone=gone, staged=staged, sound=self._sound)
+            plans.append(cast(T, step.rewritten(plans[-1], made)))
+            verify(plans[-1], gone=gone, sound=self._sound)
         if self._strict:
             self._check_strict(plans[-1])
         return tuple(plans)

@@ -32,6 +32,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.queries.aggregate_calls import is_aggregate
 from arroyo_nb.plan.tree import NodeMap, walk
+from arroyo_nb.sql.syntax_tree import parts_of
 
 
 class BrokenPlan(AssertionError):
@@ -65,7 +66,6 @@ def verify(
     root: Node,
     *,
     gone: Iterable[type[Node]] = (),
-    staged: NodeMap[None] | None = None,
     sound: SoundParts | None = None,
 ) -> None:
     """Check a plan.
@@ -76,8 +76,6 @@ def verify(
         The plan.
     gone
         Nodes that the stages so far have replaced.
-    staged
-        Nodes of which this was said after the same stage, of another plan.
     sound
         What was checked before, of this plan or another.
 
@@ -87,19 +85,15 @@ def verify(
         For a node that may not be there, two columns of one name, a reference that
         leads nowhere, or an expression without a type.
     """
-    gone = tuple(gone)
-    staged = NodeMap() if staged is None else staged
     sound = SoundParts() if sound is None else sound
-    for node in walk(root, staged):
-        # Looked at after each stage anew: what was allowed before may be gone by now.
-        if isinstance(node, gone):
-            raise BrokenPlan(f"{type(node).__name__} outlived its stage")
-        # The rest holds of a node forever: plans share nodes, and a view would be
-        # checked for each of its readers.
-        if node not in sound.nodes:
-            _check_node(node, sound.expressions)
-            sound.nodes[node] = None
-        staged[node] = None
+    # Looked at after each stage anew: what was allowed before may be gone by now.
+    for kind in root.kinds.intersection(gone):
+        raise BrokenPlan(f"{kind.__name__} outlived its stage")
+    # The rest holds of a node forever: plans share nodes, and a view would be checked
+    # for each of its readers.
+    for node in walk(root, sound.nodes):
+        _check_node(node, sound.expressions)
+        sound.nodes[node] = None
 
 
 def _check_node(node: Node, read: NodeMap[_Read]) -> None:
@@ -204,7 +198,7 @@ def _check_expression(
 def _read_by(node: Node, expression: exp.Expr) -> _Read:
     columns: set[str] = set()
     has_window_call = False
-    for part in expression.walk():
+    for part in parts_of(expression):
         if isinstance(part, exp.Column):
             columns.add(part.name)
         # A Condition is what sqlglot calls an expression that has a value.
@@ -221,6 +215,8 @@ def _read_by(node: Node, expression: exp.Expr) -> _Read:
 def _is_typed(part: exp.Expr) -> bool:
     """Parts of a node that are no values of their own have no type."""
     # The arms of CASE, names, and the parts of an INTERVAL.
-    inner = isinstance(part, exp.If | exp.Identifier)
-    inner = inner or isinstance(part.parent, exp.Interval)
-    return inner or "arroyo_type" in part.meta
+    return (
+        "arroyo_type" in part.meta
+        or isinstance(part, (exp.If, exp.Identifier))
+        or isinstance(part.parent, exp.Interval)
+    )

@@ -11,7 +11,8 @@ Source: Arroyo's sqlparser fork (arroyo-semantics a.1).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import sys
+from typing import Any, ClassVar, cast
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
@@ -19,8 +20,10 @@ from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.tokenizer_core import TokenType
 from sqlglot.tokens import Tokenizer
 
+from arroyo_nb.errors import ArroyoError
 from arroyo_nb.source import Span
 from arroyo_nb.sql.ddl import StatementParser
+from arroyo_nb.sql.syntax_tree import parts_of
 
 _CLAUSES = """
 ALL ANTI AND ANY AS ASC BETWEEN CASE CREATE CROSS CUBE CURRENT_DATE CURRENT_TIME
@@ -48,26 +51,19 @@ _PHRASES = {
     "PRIMARY KEY",
     "SIMILAR TO",
 }
+# What mypyc says when a class that it compiled is asked for an object of a subclass.
+_COMPILED = "interpreted classes cannot inherit from compiled"
 _WORDS = {*_CLAUSES.split(), *_TYPES.split(), *_PHRASES}
 
 
 def span_of(expression: exp.Expr) -> Span | None:
     """The place of an expression: its own tokens and those of everything in it."""
-    found: Span | None = None
-    # Not walk(), which keeps an order and parents: each expression that is bound is
-    # asked its place.
-    waiting: list[exp.Expr] = [expression]
-    while waiting:
-        node = waiting.pop()
-        if "start" in node.meta:
-            own = Span.of_token(node.meta["start"], node.meta["end"])
-            found = own if found is None else found | own
-        for value in node.args.values():
-            if isinstance(value, exp.Expr):
-                waiting.append(value)
-            elif isinstance(value, list):
-                waiting += [part for part in value if isinstance(part, exp.Expr)]
-    return found
+    start, end = sys.maxsize, -1
+    for part in parts_of(expression):
+        meta = part.meta
+        if "start" in meta:
+            start, end = min(start, meta["start"]), max(end, meta["end"])
+    return None if end < 0 else Span.of_token(start, end)
 
 
 def name_span(statement: exp.Expr) -> Span | None:
@@ -100,6 +96,27 @@ class ArroyoDialect(Postgres):
         COMMANDS: ClassVar[set[TokenType]] = set()
 
     Parser = StatementParser
+
+    def parser(self, **options: Any) -> StatementParser:
+        """A parser of statements; it may read any number of them.
+
+        Raises
+        ------
+        ArroyoError
+            When sqlglot is compiled. Its compiled classes call their own methods
+            without looking for those of a subclass, and refuse to have any.
+        """
+        try:
+            return cast(StatementParser, super().parser(**options))
+        except TypeError as error:
+            if _COMPILED not in str(error):
+                raise
+            raise ArroyoError(
+                "the package sqlglotc is installed: it compiles sqlglot's parser, and "
+                "a compiled parser cannot be extended to read Arroyo's SQL",
+                hint="run `pip uninstall sqlglotc`, and restart Python; sqlglot itself "
+                "stays",
+            ) from None
 
     class Generator(PostgresGenerator):
         """Writes what the parser reads."""

@@ -22,6 +22,15 @@ _INTERVAL_UNITS = {
     *("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR"),
     *("DAY", "WEEK", "MONTH", "YEAR"),
 }
+# What may stand behind an expression, or an operand, and is no operator.
+_AFTER_EXPRESSION = {
+    *(TokenType.COMMA, TokenType.R_PAREN, TokenType.ALIAS, TokenType.FROM),
+    TokenType.SENTINEL,
+}
+_AFTER_OPERAND = _AFTER_EXPRESSION | {
+    *(TokenType.EQ, TokenType.NEQ, TokenType.LTE, TokenType.GTE),
+    *(TokenType.AND, TokenType.OR, TokenType.THEN, TokenType.ELSE, TokenType.END),
+}
 TYPED = "typed"
 """The text of an item of a select list, in its ``meta``."""
 
@@ -144,6 +153,24 @@ class QueryParser(PostgresParser):
             after = token.end + 1
         return "".join(parts)
 
+    def _parse_disjunction(self) -> exp.Expr | None:
+        """An expression. Most are a name or a literal alone, which sqlglot finds below
+        a method for each precedence of operators, fourteen of them."""
+        if self._next.token_type in _AFTER_EXPRESSION:
+            atom: exp.Expr | None = self._parse_atom()
+            if atom is not None:
+                return atom
+        return super()._parse_disjunction()
+
+    def _parse_bitwise(self) -> exp.Expr | None:
+        """An operand of a comparison, likewise."""
+        index = self._index
+        atom: exp.Expr | None = self._parse_atom()
+        if atom is not None and self._curr.token_type in _AFTER_OPERAND:
+            return atom
+        self._retreat(index)
+        return super()._parse_bitwise()
+
     def _parse_primary(self) -> exp.Expr | None:
         return self._placed(super()._parse_primary)
 
@@ -193,9 +220,10 @@ class QueryParser(PostgresParser):
 
     def _is_at_windows(self) -> bool:
         """Whether ``WINDOW name AS`` comes: elsewhere WINDOW is a plain name."""
+        if self._curr.text.upper() != "WINDOW":
+            return False
         words = self._tokens[self._index : self._index + 3]
-        is_clause = len(words) == 3 and words[2].token_type == TokenType.ALIAS
-        return is_clause and words[0].text.upper() == "WINDOW"
+        return len(words) == 3 and words[2].token_type == TokenType.ALIAS
 
     def _parse_group(self, *args: Any, **kwargs: Any) -> exp.Group | None:
         return self._placed(super()._parse_group, *args, **kwargs)

@@ -23,6 +23,7 @@ from arroyo_nb.errors import ArroyoError, SyntaxProblem, Unsupported
 from arroyo_nb.source import ScriptText, Span
 from arroyo_nb.sql.commas import CLOSING, OPENING, missing_comma
 from arroyo_nb.sql.comments import blanked
+from arroyo_nb.sql.ddl import StatementParser
 from arroyo_nb.sql.dialect import ArroyoDialect, span_of
 from arroyo_nb.sql.grammar import GrammarError
 from arroyo_nb.sql.other_dialects import hint_of
@@ -36,6 +37,7 @@ from arroyo_nb.sql.statements import (
     SetOption,
     Statement,
 )
+from arroyo_nb.sql.syntax_tree import parts_of
 
 MAX_BRACKETS = 100
 """How deep brackets, CASE and prefix operators may nest in the text."""
@@ -69,6 +71,7 @@ _REFUSED_CREATES = {
     *("SECRET", "SEQUENCE", "SOURCE", "SINK", "TYPE"),
 }
 _CURLY = re.compile("[\u201c\u201d\u201e\u2018\u2019]")
+_ODD_QUOTE = re.compile(f"`|{_CURLY.pattern}")
 _QUERY_STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.INSERT}
 
 
@@ -122,10 +125,11 @@ def parse_all(source: ScriptText) -> Parsed:
     statements: list[Statement] = []
     problems: list[ArroyoError] = []
     unread: set[str] = set()
+    parser = _DIALECT.parser()
     with deep_stack():
         for chunk in chunks:
             try:
-                statements.append(_parse_one(chunk, source.text))
+                statements.append(_parse_one(chunk, source.text, parser))
             except ArroyoError as problem:
                 span = Span.of_token(chunk[0].start, chunk[-1].end)
                 found = hint_of(source.text[span.start : span.end])
@@ -196,20 +200,21 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
     return [chunk for chunk in chunks if chunk]
 
 
-def _parse_one(tokens: list[Token], text: str) -> Statement:
+def _parse_one(tokens: list[Token], text: str, parser: StatementParser) -> Statement:
     span = Span.of_token(tokens[0].start, tokens[-1].end)
     if (aside := parse_aside(tokens, span)) is not None:
         return aside
     if is_explain(tokens):
-        return _explained(tokens, text, span)
+        return _explained(tokens, text, span, parser)
     _check_start(tokens)
-    _check_quotes(tokens)
+    if _ODD_QUOTE.search(text, span.start, span.end):
+        _check_quotes(tokens)
     _check_numbers(tokens)
     # Before the parser, which recurses: no RecursionError for text that can be judged
     # by its tokens.
     _check_nesting(tokens)
     try:
-        (expression,) = _DIALECT.parser().parse(tokens, text)
+        (expression,) = parser.parse(tokens, text)
     except GrammarError as error:
         hint = _hint(error, tokens)
         raise SyntaxProblem(error.message, span=error.span, hint=hint) from None
@@ -220,8 +225,10 @@ def _parse_one(tokens: list[Token], text: str) -> Statement:
     return _classify(expression, span)
 
 
-def _explained(tokens: list[Token], text: str, span: Span) -> Explain:
-    inner = _parse_one(tokens[1:], text) if len(tokens) > 1 else None
+def _explained(
+    tokens: list[Token], text: str, span: Span, parser: StatementParser
+) -> Explain:
+    inner = _parse_one(tokens[1:], text, parser) if len(tokens) > 1 else None
     if not isinstance(inner, Query | Insert):
         raise SyntaxProblem("EXPLAIN takes a SELECT or an INSERT", span=span)
     return Explain(inner.expression, span, inner.name, inner)
@@ -276,9 +283,9 @@ def _check_quotes(tokens: list[Token]) -> None:
 
 def _check_numbers(tokens: list[Token]) -> None:
     """``1e`` and ``.5.5`` are tokens to sqlglot."""
-    for before, token in zip([None, *tokens], tokens, strict=False):
+    for place, token in enumerate(tokens):
         if token.token_type is TokenType.NUMBER:
-            is_fraction = before is not None and before.token_type is TokenType.DOT
+            is_fraction = place and tokens[place - 1].token_type is TokenType.DOT
             if not _NUMBER.fullmatch(f"0.{token.text}" if is_fraction else token.text):
                 raise SyntaxProblem(
                     f"syntax error at '{token.text}': this is not a number",
@@ -287,6 +294,9 @@ def _check_numbers(tokens: list[Token]) -> None:
 
 
 def _check_nesting(tokens: list[Token]) -> None:
+    # Each level takes a token: of fewer there is nothing to count.
+    if len(tokens) <= MAX_BRACKETS:
+        return
     brackets = prefixes = angles = 0
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         kind = token.token_type
@@ -305,14 +315,17 @@ def _check_nesting(tokens: list[Token]) -> None:
 
 def _check_tree(expression: exp.Expr, statement: Span) -> None:
     """A walk without recursion; chains hang to the left, so this counts operators."""
+    parts = parts_of(expression)
+    if any(isinstance(p, exp.Select) and not p.expressions for p in parts):
+        raise SyntaxProblem("syntax error: SELECT names no column", span=statement)
+    # Each level has a part: of fewer there is nothing to count.
+    if len(parts) <= MAX_DEPTH:
+        return
     level: list[exp.Expr] = [expression]
     for _ in range(MAX_DEPTH):
-        if any(isinstance(n, exp.Select) and not n.expressions for n in level):
-            raise SyntaxProblem("syntax error: SELECT names no column", span=statement)
         level = [child for node in level for child in node.iter_expressions()]
-        if not level:
-            return
-    raise _too_deep(span_of(level[0]) or statement)
+    if level:
+        raise _too_deep(span_of(level[0]) or statement)
 
 
 def _too_deep(span: Span) -> SyntaxProblem:

@@ -43,6 +43,8 @@ def parse_aside(
     SyntaxProblem
         When what follows its first word does not fit; the hint says what does.
     """
+    if tokens[0].text.upper() not in ASIDES:
+        return None
     words = [token.text.upper() for token in tokens]
     match words:
         case ["SHOW", "TABLES"]:

@@ -52,6 +52,7 @@ from arroyo_nb.schema import (
     Timestamp,
 )
 from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.syntax_tree import parts_of
 
 # Most nodes that the copies of one operand of CASE may add to a plan.
 _MOST_REPEATED = 10_000
@@ -221,7 +222,7 @@ def _tests(
         return [bind_condition(test, scope, "WHEN") for test in tests]
     bound = bind(subject, scope)
     # Nested, what is repeated is multiplied with each level.
-    if len(tests) * sum(1 for _ in bound.walk()) > _MOST_REPEATED:
+    if len(tests) * len(parts_of(bound)) > _MOST_REPEATED:
         raise Unsupported(
             "the operand of CASE is too long to be compared with each WHEN",
             span=place_of(bound),

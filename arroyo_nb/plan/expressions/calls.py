@@ -14,6 +14,7 @@ from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
 from arroyo_nb.plan.expressions.typing import duration, place_of, type_of, typed
 from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble, Window
 from arroyo_nb.schema import TEXT, WINDOW_STRUCT
+from arroyo_nb.sql.syntax_tree import all_in
 
 NUMBERINGS = frozenset(("dense_rank", "rank", "row_number"))
 """Functions that number rows, in a window and without one."""
@@ -72,7 +73,7 @@ def window_of(expression: exp.Expr) -> Window | None:
 
 def find_window_call(expression: exp.Expr) -> exp.Anonymous | None:
     """The first window call in a bound expression."""
-    calls = expression.find_all(exp.Anonymous)
+    calls = all_in(expression, exp.Anonymous)
     return next((call for call in calls if window_of(call)), None)
 
 

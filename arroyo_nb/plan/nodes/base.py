@@ -36,6 +36,9 @@ class Changelog(Enum):
     RETRACT = "retract"
 
 
+_DERIVED = ("kinds", "schema", "changelog", "window", "window_columns", "origin")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Node:
     """A relation. Inputs are the fields that are Nodes or tuples of Nodes.
@@ -49,7 +52,7 @@ class Node:
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("schema", "changelog", "window", "window_columns", "origin"):
+        for name in _DERIVED:
             getattr(self, name)
 
     @cached_property
@@ -61,6 +64,11 @@ class Node:
     def inputs(self) -> tuple[Node, ...]:
         """Nodes that this one reads, left to right."""
         return ()
+
+    @cached_property
+    def kinds(self) -> frozenset[type[Node]]:
+        """The classes of this node and of all below it."""
+        return frozenset((type(self),)).union(*(i.kinds for i in self.inputs))
 
     @cached_property
     def changelog(self) -> Changelog:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from arroyo_nb.over.frame import OverFrame
@@ -22,7 +23,7 @@ class Named:
     type: Type
     nullable: bool = True
 
-    @property
+    @cached_property
     def field(self) -> Field:
         """The column that it makes."""
         return Field(self.name, self.type, self.nullable)
@@ -74,7 +75,7 @@ class Measure:
     parameter: str | int | float | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
-    @property
+    @cached_property
     def field(self) -> Field:
         """The column that it makes."""
         return Field(self.name, self.type, self.nullable)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from arroyo_nb.plan.nodes.base import Changelog, Node, Stateful, changes, is_updating
 from arroyo_nb.plan.nodes.windows import Window
-from arroyo_nb.schema import Field, Schema
+from arroyo_nb.schema import Field, Schema, maybe_null
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -117,4 +117,5 @@ class UpdatingJoin(Joining, Stateful):
 
 
 def _padded(fields: Iterable[Field], padded: bool) -> Iterable[Field]:
-    return (replace(f, nullable=f.nullable or padded) for f in fields)
+    # Most joins pad no side, and are made anew by several passes.
+    return map(maybe_null, fields) if padded else fields

@@ -24,6 +24,7 @@ from arroyo_nb.plan.expressions.typing import (
 )
 from arroyo_nb.plan.nodes import Measure, Ordering
 from arroyo_nb.schema import BIGINT, DOUBLE, Type
+from arroyo_nb.sql.syntax_tree import parts_of
 
 _COUNTS = ("no argument", "one argument", "two arguments", "three arguments")
 
@@ -156,7 +157,7 @@ def is_aggregate(expression: exp.Expr) -> bool:
 
 def find_aggregate(expression: exp.Expr) -> exp.Expr | None:
     """The first aggregate call in a bound expression."""
-    return next((node for node in expression.walk() if is_aggregate(node)), None)
+    return next(filter(is_aggregate, parts_of(expression)), None)
 
 
 def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:

@@ -31,6 +31,7 @@ from arroyo_nb.plan.nodes import Aggregate, Filter, Measure, Named, Node
 from arroyo_nb.plan.queries import aggregate_calls, over, unnest
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.syntax_tree import parts_of
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def _measures(
     found: dict[exp.Expr, Measure] = {}
     taken = {key.name for key in keys}
     # Not into an aggregate: FILTER is an aggregate with another one in it.
-    walked = (e.walk(prune=aggregate_calls.is_aggregate) for e in expressions)
+    walked = (parts_of(e, prune=aggregate_calls.is_aggregate) for e in expressions)
     for node in filter(aggregate_calls.is_aggregate, chain.from_iterable(walked)):
         if node not in found:
             name = free(shown(node), taken)

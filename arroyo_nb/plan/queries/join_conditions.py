@@ -23,6 +23,7 @@ from arroyo_nb.schema import (
     Timestamp,
     Type,
 )
+from arroyo_nb.sql.syntax_tree import all_in
 
 _NUMBERS = (INT, BIGINT, FLOAT, DOUBLE)
 _WIDER = {(INT, BIGINT), (INT, DOUBLE), (BIGINT, DOUBLE), (FLOAT, DOUBLE)}
@@ -45,7 +46,7 @@ def check_pairs(condition: exp.Expr, left: Schema, right: Schema) -> None:
 
 def is_one_sided(expression: exp.Expr, side: Schema) -> bool:
     """Whether an expression reads no columns but those of that side."""
-    return all(found.name in side for found in expression.find_all(exp.Column))
+    return all(found.name in side for found in all_in(expression, exp.Column))
 
 
 def operands(node: exp.Expr) -> list[exp.Expr]:

@@ -24,6 +24,7 @@ from arroyo_nb.plan.expressions.scope import Relation, Scope
 from arroyo_nb.plan.expressions.typing import column, place_of
 from arroyo_nb.plan.nodes import Filter, How, Join, Named, Node, Project
 from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.syntax_tree import all_in
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def _parts(on: exp.Expr, both: Scope, left: Node) -> _OnParts:
 
 def _condition(on: exp.Expr, both: Scope) -> exp.Expr:
     bound = bind_row_condition(on, both, "ON")
-    for call in bound.find_all(exp.Anonymous):
+    for call in all_in(bound, exp.Anonymous):
         if call.name == "row_time":
             raise PlanProblem(
                 "Ambiguous reference to row_time(): both sides of a join have one",
@@ -202,7 +203,7 @@ def key_of(part: exp.Expr, left: Node) -> tuple[exp.Expr, exp.Expr] | None:
 
 def sides_read(expression: exp.Expr, left: Node) -> frozenset[str]:
     """Which sides' columns an expression reads."""
-    names = (found.name for found in expression.find_all(exp.Column))
+    names = (found.name for found in all_in(expression, exp.Column))
     return frozenset("left" if name in left.schema else "right" for name in names)
 
 

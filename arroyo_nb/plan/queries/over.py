@@ -36,6 +36,7 @@ from arroyo_nb.plan.queries import aggregate_calls
 from arroyo_nb.plan.refusals import refuse_clauses
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.syntax_tree import all_in
 
 # What may stand between a call and OVER, around the call.
 _AFTER_CALLS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
@@ -266,9 +267,9 @@ def with_over(node: Node, items: tuple[Named, ...]) -> tuple[Node, tuple[Named, 
     PlanProblem
         For a window call in one of them.
     """
-    walked = chain.from_iterable(item.expression.walk() for item in items)
-    found = dict.fromkeys(part for part in walked if isinstance(part, exp.Window))
-    orders: dict[exp.Expr, list[exp.Window]] = {}
+    walked = (all_in(item.expression, exp.Window) for item in items)
+    found = dict.fromkeys(chain.from_iterable(walked))
+    orders: dict[tuple[exp.Expr, ...], list[exp.Window]] = {}
     for call in found:
         _refuse_window_calls(call)
         orders.setdefault(_without_function(call), []).append(call)
@@ -300,9 +301,8 @@ def _refuse_window_calls(call: exp.Window) -> None:
         raise calls.misplaced_window(window)
 
 
-def _without_function(call: exp.Window) -> exp.Expr:
-    keys, order = call.args["partition_by"], call.args["order"]
-    return exp.Tuple(expressions=[*(key.copy() for key in keys), order.copy()])
+def _without_function(call: exp.Window) -> tuple[exp.Expr, ...]:
+    return (*call.args["partition_by"], call.args["order"])
 
 
 def _names(

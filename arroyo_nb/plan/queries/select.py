@@ -251,8 +251,9 @@ def _items(
     """The select list, bound over the input; each item's error is its own, and a NULL
     keeps its place, so that an ordinal of GROUP BY still means the same item."""
     items: list[Named] = []
+    inside = replace(scope, over=True)
     for expression in select.expressions:
-        made = problems.attempt(partial(_item, expression, scope, headers))
+        made = problems.attempt(partial(_item, expression, inside, headers))
         items.extend([_failed(expression)] if made is None else made)
     return tuple(items)
 
@@ -285,7 +286,7 @@ def _item(expression: exp.Expr, scope: Scope, headers: dict[str, str]) -> list[N
     alias = None
     if isinstance(expression, exp.Alias):
         alias, expression = expression.args["alias"], expression.this
-    bound = bind(expression, replace(scope, over=True))
+    bound = bind(expression, scope)
     if alias is not None:
         name = spelled(alias)
         check_visible(name, span_of(alias))

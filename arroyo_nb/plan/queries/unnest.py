@@ -23,6 +23,7 @@ from arroyo_nb.plan.expressions.typing import (
 from arroyo_nb.plan.nodes import Named, Node, Unnest
 from arroyo_nb.schema import Field, ListOf
 from arroyo_nb.source import Span
+from arroyo_nb.sql.syntax_tree import all_in
 
 UNNEST = "unnest"
 _IN_A_SUBQUERY = "unnest in a subquery, and use its name outside"
@@ -122,4 +123,4 @@ def unnested(node: Node, items: tuple[Named, ...]) -> tuple[Node, tuple[Named, .
 
 
 def _calls(bound: exp.Expr) -> list[exp.Expr]:
-    return [c for c in bound.find_all(exp.Anonymous) if c.name == UNNEST]
+    return [c for c in all_in(bound, exp.Anonymous) if c.name == UNNEST]

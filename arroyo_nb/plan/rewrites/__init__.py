@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from arroyo_nb.plan.nodes import Aggregate, Join, Lookup, Node, Over, Scan
+from arroyo_nb.plan.nodes import (
+    Aggregate,
+    Join,
+    Lookup,
+    Node,
+    Over,
+    Scan,
+    Sink,
+    Union,
+    UpdatingJoin,
+    UpdatingRank,
+    WindowAggregate,
+    WindowJoin,
+    WindowOver,
+)
 from arroyo_nb.plan.rewrites.event_time import event_time
 from arroyo_nb.plan.rewrites.joins import updating_joins, windowed_joins
 from arroyo_nb.plan.rewrites.lookups import lookup_joins
@@ -33,12 +47,16 @@ class Pass:
         a plan; the same object where there is nothing to do.
     reason
         Why it changed a plan, for ``explain``.
+    of
+        The nodes that it is about, where these are known: a plan without any of them
+        stays as it is.
     gone
         Nodes that no plan holds after it.
     """
 
     rewrite: Callable[[Node, NodeMap[Node]], Node]
     reason: str
+    of: tuple[type[Node], ...] = ()
     gone: tuple[type[Node], ...] = ()
 
     @property
@@ -46,56 +64,83 @@ class Pass:
         """Name of the rewrite."""
         return self.rewrite.__name__
 
+    def rewritten(self, plan: Node, made: NodeMap[Node]) -> Node:
+        """The plan after it."""
+        # Asked of the whole plan: most scripts have no use for most passes.
+        is_about = not self.of or not plan.kinds.isdisjoint(self.of)
+        return self.rewrite(plan, made) if is_about else plan
+
 
 PASSES = (
     Pass(
         event_time,
         "each table is read once, with its watermark and its generated columns",
-        (Scan,),
+        of=(Scan,),
+        gone=(Scan,),
     ),
     Pass(
         lookup_joins,
         "a JOIN with a lookup table looks up the key of each row",
-        (Lookup,),
+        of=(Lookup,),
+        gone=(Lookup,),
     ),
     Pass(
         joins_of_where,
         "what WHERE says of a join is done by it, or by its sides",
+        of=(Join,),
     ),
     Pass(
         windowed_group_by,
         "a GROUP BY with a window sends one final row per key and window",
+        of=(Aggregate,),
     ),
     Pass(
         updating_group_by,
         "a GROUP BY without a window sends a change for each change of a key",
-        (Aggregate,),
+        gone=(Aggregate,),
     ),
     Pass(
         windowed_over,
         "OVER within a window sends final rows, once the window has closed",
+        of=(Over,),
     ),
     Pass(
         updating_ranks,
         "OVER without a window sends a change for each row whose number changes",
-        (Over,),
+        of=(Over,),
+        gone=(Over,),
     ),
     Pass(
         windowed_joins,
         "a JOIN of rows of one window matches those of each window when it closes",
+        of=(Join,),
     ),
     Pass(
         updating_joins,
         "a JOIN without windows matches each row with all rows of the other side",
-        (Join,),
+        of=(Join,),
+        gone=(Join,),
     ),
-    Pass(top_n, "a number that is compared with a constant limits what its rank sends"),
-    Pass(unread_numbers, "a number that nobody reads is not made"),
-    Pass(narrow_joins, "a join keeps only the columns that are read"),
+    Pass(
+        top_n,
+        "a number that is compared with a constant limits what its rank sends",
+        of=(UpdatingRank, WindowOver),
+    ),
+    Pass(
+        unread_numbers,
+        "a number that nobody reads is not made",
+        of=(UpdatingRank,),
+    ),
+    Pass(
+        narrow_joins,
+        "a join keeps only the columns that are read",
+        of=(UpdatingJoin, WindowJoin),
+    ),
     Pass(
         timed_changes,
         "a row that is taken back leaves the window that it came into",
+        of=(WindowAggregate,),
     ),
-    Pass(same_windows, "the branches of a union share one window"),
-    Pass(updating_sinks, "changes of rows go where they can be told"),
+    Pass(same_windows, "the branches of a union share one window", of=(Union,)),
+    Pass(updating_sinks, "changes of rows go where they can be told", of=(Sink,)),
 )

@@ -23,6 +23,7 @@ from arroyo_nb.plan.nodes import (
     Project,
 )
 from arroyo_nb.plan.tree import NodeMap, transform, walk
+from arroyo_nb.sql.syntax_tree import all_in
 
 NOT_ASKED = "a lookup table of the connector '{connector}': only {stores} can be one"
 """Why Arroyo refuses a lookup table that is read whole."""
@@ -249,7 +250,7 @@ def _columns(node: Join, side: _LookupSide) -> tuple[tuple[str, str], ...]:
 def _read(condition: exp.Expr | None) -> list[str]:
     if condition is None:
         return []
-    return list(dict.fromkeys(c.name for c in condition.find_all(exp.Column)))
+    return list(dict.fromkeys(c.name for c in all_in(condition, exp.Column)))
 
 
 def _conditioned(made: LookupJoin, side: _LookupSide, node: Join) -> Node:

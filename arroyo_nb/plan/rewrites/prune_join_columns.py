@@ -21,6 +21,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.verify import expressions
+from arroyo_nb.sql.syntax_tree import all_in
 
 
 def narrow_joins(root: Node, made: NodeMap[Node]) -> Node:
@@ -79,4 +80,4 @@ def _only(side: Node, names: set[str]) -> Node:
 
 
 def _names(found: Iterable[exp.Expr]) -> set[str]:
-    return {c.name for expression in found for c in expression.find_all(exp.Column)}
+    return {c.name for expression in found for c in all_in(expression, exp.Column)}

@@ -26,6 +26,7 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import BIGINT, Decimal
+from arroyo_nb.sql.syntax_tree import all_in
 
 NOT_WINDOWED = "Window functions require already windowed input"
 """Why Arroyo refuses OVER on rows without a window; here the numbers are updating."""
@@ -242,7 +243,7 @@ def _read(node: Node) -> set[str]:
     return {
         part.name
         for _, expression in expressions(node)
-        for part in expression.find_all(exp.Column)
+        for part in all_in(expression, exp.Column)
     }
 
 

@@ -27,6 +27,7 @@ from arroyo_nb.plan.nodes import (
 from arroyo_nb.plan.rewrites.lookups import check_lookup_repeatable
 from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.verify import expressions
+from arroyo_nb.sql.syntax_tree import all_in
 
 NOT_UPDATING = "input is updating, but sink is not configured as an updating sink"
 """Why Arroyo refuses changes in a sink of rows."""
@@ -137,7 +138,7 @@ def check_repeatable(node: Node, where: str, when: str) -> None:
 
 def check_repeatable_in(expression: exp.Expr | None, where: str, when: str) -> None:
     """Refuse the same in one expression."""
-    for call in expression.find_all(exp.Anonymous) if expression is not None else ():
+    for call in all_in(expression, exp.Anonymous) if expression is not None else ():
         if call.name in unrepeatable():
             raise Unsupported(
                 f"{call.name}() {where} is not supported: it "

@@ -18,6 +18,7 @@ from arroyo_nb.plan.queries.joins import filtered, key_of, only, sides_read
 from arroyo_nb.plan.queries.select import selected
 from arroyo_nb.plan.rewrites.updating import unrepeatable
 from arroyo_nb.plan.tree import NodeMap, transform, walk
+from arroyo_nb.sql.syntax_tree import all_in
 
 _LEFT, _RIGHT = only("left"), only("right")
 
@@ -140,7 +141,7 @@ def _between(node: Node) -> list[Filter | Project]:
 
 def _reads_columns(part: exp.Expr, made_of: Mapping[str, exp.Expr]) -> bool:
     """Whether a condition over a select list is one over columns of its input."""
-    found = part.find_all(exp.Column)
+    found = all_in(part, exp.Column)
     return all(isinstance(made_of[column.name], exp.Column) for column in found)
 
 
@@ -166,7 +167,7 @@ def _pushed_into(join: Join, parts: Sequence[exp.Expr], way: _Way) -> _Move:
         read = sides_read(part, join.left)
         # Below the join it would be computed once a row, above it once a pair: the
         # answer would be another one.
-        if any(call.name in unrepeatable() for call in part.find_all(exp.Anonymous)):
+        if any(call.name in unrepeatable() for call in all_in(part, exp.Anonymous)):
             rest.append(part)
         elif key is not None:
             keys.append(key)

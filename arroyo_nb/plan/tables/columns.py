@@ -21,6 +21,7 @@ from arroyo_nb.plan.expressions.typing import cast, is_nullable, type_of
 from arroyo_nb.plan.queries import aggregate_calls
 from arroyo_nb.schema import BIGINT, Field, Schema, Timestamp, Type, check_visible
 from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.syntax_tree import all_in
 
 _CLOCKS = re.compile(r"\b(?:proctime|now|current_timestamp|localtimestamp)\b", re.I)
 
@@ -233,7 +234,7 @@ def _metadata_key(kind: exp.Expr) -> str | None:
         return str(kind.args["value"].name)
     if not isinstance(kind, exp.ComputedColumnConstraint):
         return None
-    found = [c for c in kind.find_all(exp.Anonymous) if c.name.lower() == "metadata"]
+    found = [c for c in all_in(kind, exp.Anonymous) if c.name.lower() == "metadata"]
     if not found:
         return None
     call = found[0]

@@ -18,6 +18,7 @@ from arroyo_nb.plan.tables.options import Options
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import TEXT, Field, Schema, Timestamp
 from arroyo_nb.sql.dialect import span_of
+from arroyo_nb.sql.syntax_tree import all_in
 from arroyo_nb.tape import LONGEST_WAIT
 from arroyo_nb.with_options import Option, OptionKind
 
@@ -156,9 +157,9 @@ def _not_null_hint(bound: exp.Expr, columns: TableColumns) -> str:
     what it is computed from cannot."""
     made = {g.column.name: g for g in columns.generated}
     lines: dict[str, None] = {}
-    for used in bound.find_all(exp.Column):
+    for used in all_in(bound, exp.Column):
         of = made[used.name].expression if used.name in made else used
-        for below in of.find_all(exp.Column):
+        for below in all_in(of, exp.Column):
             field = columns.physical[below.name]
             if field.nullable:
                 lines[f"{field.name} {field.type} NOT NULL"] = None

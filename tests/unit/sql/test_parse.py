@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from arroyo_nb.errors import ArroyoError, SyntaxProblem, raise_all
 from arroyo_nb.source import ScriptText
+from arroyo_nb.sql.ddl import StatementParser
 from arroyo_nb.sql.dialect import ArroyoDialect, span_of
 from arroyo_nb.sql.parse import parse_all
 from arroyo_nb.sql.statements import (
@@ -205,3 +206,27 @@ def test_printing_and_parsing_is_identity(items: list[str], where: str) -> None:
     (second,) = parse(ScriptText(printed))
     assert second.expression == first.expression
     assert second.expression.sql(dialect=ArroyoDialect) == printed
+
+
+def test_a_compiled_sqlglot_is_reported_once_with_what_to_type(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise TypeError("interpreted classes cannot inherit from compiled")
+
+    monkeypatch.setattr(StatementParser, "__init__", refuse)
+    with pytest.raises(ArroyoError, match="sqlglotc is installed") as caught:
+        parse_all(ScriptText("SELECT 1; SELECT 2"))
+    assert "pip uninstall sqlglotc" in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+def test_another_error_of_the_parser_keeps_its_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise TypeError("unexpected keyword argument")
+
+    monkeypatch.setattr(StatementParser, "__init__", fail)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        parse_all(ScriptText("SELECT 1"))
