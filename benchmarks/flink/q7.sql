@@ -1,6 +1,6 @@
--- Highest bid. As published a bid at the very end of a window, which is in the next one,
--- is compared with the window's maximum too: here it is not. window_time is an event time,
--- the last of its window, so that Flink forgets bids of old windows.
+-- Highest bid. As published a bid at the very end of a window, which is in the next
+-- one, is compared with the window's maximum too: here it is not. window_time is an
+-- event time, the last of its window, so that Flink forgets bids of old windows.
 SELECT B.auction, B.price, B.bidder, B.`datetime`, B.extra
 FROM bid AS B
 JOIN (

@@ -1,5 +1,5 @@
--- Winning bids. The order has the bidder as well, as ours has: of bids that are equal in
--- price and time it is one and the same.
+-- Winning bids. The order has the bidder as well, as ours has: of bids that are equal
+-- in price and time it is one and the same.
 SELECT id, item_name, description, initial_bid, reserve, opened, expires, seller,
        category, auction, bidder, price, bid_at
 FROM (

@@ -1,5 +1,6 @@
--- The events as Flink reads them, and the three streams of Nexmark as views of them. Of the
--- microseconds of an event time Flink's time attribute, row_time, keeps milliseconds.
+-- The events as Flink reads them, and the three streams of Nexmark as views of them. Of
+-- the microseconds of an event time Flink's time attribute, row_time, keeps
+-- milliseconds.
 CREATE TABLE nexmark (
     person ROW<
         id BIGINT, name STRING, email_address STRING, credit_card STRING, city STRING,
