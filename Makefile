@@ -17,7 +17,8 @@ BESIDE := -n 3 --dist loadfile --no-loadscope-reorder
 # Or each of the many processes of the tests would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo lab notebooks docs check test test-long bench archive broker lint clean
+.PHONY: demo lab notebooks docs check test test-long bench bench-flink archive broker \
+	lint clean
 
 # Runs the quickstart notebook on recorded flights, and says where to look at it.
 demo: $(VENV)/.user archive
@@ -82,6 +83,10 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@status=0; for name in startup plan first_row throughput updating kafka real_time jobs; do \
 		$(BIN)/python -m benchmarks.$$name || status=1; done; exit $$status
+
+# Not among those: it installs PyFlink, 850 MB, in an environment of its own.
+bench-flink: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.flink
 
 # Two stamps: what a user needs, and what the tests need on top.
 $(VENV)/.user: pyproject.toml constraints.txt scripts/setup.sh
