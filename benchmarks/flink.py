@@ -53,8 +53,9 @@ SQL = Path(__file__).parent / "flink"
 LEFT_OUT = {
     6: "Flink's OVER reads no updating query, and orders by a time attribute only",
     13: "Flink has no connector that looks keys up in a file",
+    23: "it gives 150 rows for each event: too many to write and compare",
 }
-"""The queries that Flink cannot run, and why."""
+"""The queries that are not compared, and why."""
 
 COMPARED = {18: ("auction", "bidder", "date_trunc('milliseconds', \"datetime\") AS at")}
 """What of a row is compared, in DuckDB's SQL, where the query leaves the rest open: of
