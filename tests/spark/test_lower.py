@@ -3,6 +3,7 @@ what may not move below it, and how a plan looks to Spark."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from arroyo_nb.schema import (
     WINDOW_STRUCT,
     Decimal,
     Field,
+    StructOf,
     Timestamp,
 )
 from arroyo_nb.spark.lower import lower, visible
@@ -386,6 +388,29 @@ def test_a_tumbling_count_has_the_operators_of_hand_written_spark(engine, tmp_pa
     ours, by_hand, schema, their_schema = engine.worker.call(both)
     assert ours == by_hand
     assert schema.names == their_schema.names
+
+
+def columns_read(engine, tmp_path, plan, *, observed=False):
+    """The columns that Spark reads of Parquet files."""
+    write_chunks(tmp_path, pa.schema([("s", pa.struct([("x", "int64")]))]), [])
+
+    def work():
+        read = batch_reader(engine.session, tmp_path)
+        frame = visible(lower(plan, read, observed=observed), plan)
+        return frame._jdf.queryExecution().executedPlan().toString()
+
+    return re.findall(r"ReadSchema: struct<(.*)>", engine.worker.call(work))
+
+
+STRUCT = StructOf((Field("x", BIGINT), Field("y", TEXT)))
+X = typed(exp.Dot(this=col("s", STRUCT), expression=exp.Identifier(this="x")), BIGINT)
+STRUCTS = nodes.Watermark(source(Field("s", STRUCT)), None, s(1))
+
+
+def test_a_field_of_a_struct_is_read_alone_below_a_watermark(engine, tmp_path):
+    plan = nodes.Project(STRUCTS, (named("x", X),))
+    read = columns_read(engine, tmp_path, plan, observed=True)
+    assert read == ["s:struct<x:bigint>,_timestamp:timestamp"]
 
 
 def test_what_the_rewrites_must_have_replaced_is_a_bug():
