@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.naming import free
+from arroyo_nb.plan.expressions.predicates import rejects_nulls
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.aggregates import is_native, measure_sql
@@ -33,6 +34,7 @@ from arroyo_nb.spark.observe import observed_input, observed_sessions
 from arroyo_nb.spark.state_config import KEPT, StateConfig
 from arroyo_nb.spark.struct_fields import (
     NarrowWatermark,
+    column_of,
     narrow_watermarks,
 )
 from arroyo_nb.spark.windows import (
@@ -270,7 +272,21 @@ def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
     is read and counted, and moves the watermark, whatever becomes of it.
     """
     predicate = spark_sql(node.predicate, row_time=row_time(node.input))
+    if not lowering.watermarked and _rejects_end(node):
+        # Without the test of lower_watermark, nobody may read the event time at all.
+        (below,) = node.input.inputs
+        return _lower(below, lowering).filter(predicate)
     return _filtered(_lower(node.input, lowering), predicate, node, lowering)
+
+
+def _rejects_end(node: nodes.Filter) -> bool:
+    """Whether a filter of a table's rows takes out the row that ends the stream, all
+    columns of which are NULL."""
+    table = node.input
+    # An event time that is computed is looked at, whatever the filter says.
+    if not isinstance(table, nodes.Watermark) or table.event_time is not None:
+        return False
+    return rejects_nulls(node.predicate, lambda e: column_of(e) is not None)
 
 
 def _filtered(

@@ -131,6 +131,12 @@ def test_the_end_of_the_stream_is_no_row(stream):
     assert stream(named_k, [[(None, 1, 5 * S), ("a", 2, 6 * S)]]) == [(0, None, 1)]
 
 
+def test_nor_is_it_where_the_filter_alone_takes_it_out(stream):
+    known = nodes.Filter(watermark(), op(exp.GT, V, lit(1), BOOLEAN))
+    named_v = nodes.Project(known, (named("v", V),))
+    assert stream(named_v, [[("a", 1, 5 * S), ("a", 2, 6 * S)]]) == [(0, 2)]
+
+
 def test_event_time_made_from_a_column(stream):
     own = call("to_timestamp", V)
     batches = [[("a", 12, 0)], [("a", 25, 0)], [("a", 13, 0)]]
@@ -411,6 +417,12 @@ def test_a_field_of_a_struct_is_read_alone_below_a_watermark(engine, tmp_path):
     plan = nodes.Project(STRUCTS, (named("x", X),))
     read = columns_read(engine, tmp_path, plan, observed=True)
     assert read == ["s:struct<x:bigint>,_timestamp:timestamp"]
+
+
+def test_event_time_that_nobody_asks_for_is_not_read(engine, tmp_path):
+    some = nodes.Filter(STRUCTS, op(exp.GT, X, lit(1), BOOLEAN))
+    plan = nodes.Project(some, (named("x", X),))
+    assert columns_read(engine, tmp_path, plan) == ["s:struct<x:bigint>"]
 
 
 def test_what_the_rewrites_must_have_replaced_is_a_bug():
