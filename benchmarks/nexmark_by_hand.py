@@ -255,10 +255,14 @@ def q23(events: DataFrame) -> DataFrame:
     opened = auction(events).alias("a")
     joined = bid(events).alias("b").join(bidders, F.expr("b.bidder = p.id"))
     joined = joined.join(opened, F.expr("p.id = a.seller"))
+    # All that the planned one gives, times too: a join keeps what is selected.
     return joined.select(
         *(f"b.{n}" for n in ("auction", "bidder", "price", "channel", "url")),
+        F.col("b.datetime").alias("bid_at"),
         *(f"p.{n}" for n in ("name", "email_address", "credit_card", "city", "state")),
+        F.col("p.datetime").alias("registered"),
         *(f"a.{n}" for n in ("item_name", "description", "initial_bid", "reserve")),
+        F.col("a.datetime").alias("opened"),
         *(f"a.{n}" for n in ("expires", "seller", "category")),
     )
 

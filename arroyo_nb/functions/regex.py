@@ -88,6 +88,22 @@ def _match(arguments: Sequence[Argument]) -> str:
     return f"IF({text.sql} RLIKE {java}, array({found}), NULL)"
 
 
+def _group(arguments: Sequence[Argument], place: int) -> str | None:
+    """One element of :func:`_match`, by one search: NULL where there is no match.
+
+    Spark's function for a group of the first match gives an empty text then, that for a
+    group of all matches gives none. It searches the rest of a text too, which is less
+    than to search twice: for whether there is a match, and for the group.
+    """
+    text, pattern, *flags = arguments
+    java = _pattern(pattern, _letters(flags))
+    groups = patterns.groups(_literal(pattern, "the pattern of regexp_match"))
+    if not 1 <= place <= max(groups, 1):
+        return None
+    number = place if groups else 0
+    return f"try_element_at(regexp_extract_all({text.sql}, {java}, {number}), 1)"
+
+
 def _replace(arguments: Sequence[Argument]) -> str:
     """The first match only, unless the flag g asks for all: Spark replaces all, so it
     is given the first match alone."""
@@ -151,6 +167,7 @@ FUNCTIONS = (
         Nulls.ALWAYS,
         example="regexp_match('ab12', '([a-z]+)([0-9]+)') -> ['ab', '12']",
         differs=_JAVA,
+        element=_group,
     ),
     ScalarFunction(
         "regexp_replace",

@@ -113,6 +113,7 @@ class ClockTemplate:
 
 
 Template: TypeAlias = str | Callable[[Sequence[Argument]], str] | ClockTemplate
+ElementTemplate: TypeAlias = Callable[[Sequence[Argument], int], str | None]
 """Spark SQL with ``{0}``, ``{1}``; ``{all}`` is all arguments. Or a function."""
 
 
@@ -283,6 +284,9 @@ class ScalarFunction:
         test computes; of a volatile function the call alone.
     differs
         How its result differs from Arroyo's, where it does; in words.
+    element
+        Of a function that gives a list: what one element is in Spark SQL, by its place,
+        where it needs less than the list; None where it does not.
     """
 
     name: str
@@ -294,6 +298,7 @@ class ScalarFunction:
     volatile: str = ""
     example: str = field(kw_only=True)
     differs: str = field(default="", kw_only=True)
+    element: ElementTemplate | None = field(default=None, kw_only=True)
 
     def check(self, types: Sequence[Type], literals: Literals = ()) -> Type:
         """The type of the result.
@@ -344,18 +349,33 @@ class ScalarFunction:
             no value of the parameter's type, or is none where it must be one; at the
             argument's place.
         """
+        ready = self._cast(arguments)
+        if isinstance(self.template, ClockTemplate):
+            return self.template.write(planned_at)
+        return once(partial(self._written, ready), [a.sql for a in ready])
+
+    def spark_element(self, arguments: Sequence[Argument], place: int) -> str | None:
+        """The Spark SQL of one element of the list that a call gives, by its place from
+        1; None where it is best taken from the list.
+
+        Raises
+        ------
+        ArroyoError
+            As :meth:`spark`.
+        """
+        return self.element and self.element(self._cast(arguments), place)
+
+    def _cast(self, arguments: Sequence[Argument]) -> list[Argument]:
+        """The arguments, of the types of the parameters."""
         types = [a.type for a in arguments]
         targets = self._signature(types).targets(types)
         for argument, target in zip(arguments, targets, strict=True):
             if argument.literal is not None:
                 check_text(argument.literal, target, argument.span)
-        ready = [
+        return [
             replace(a, sql=cast(a.sql, a.type, target), type=target)
             for a, target in zip(arguments, targets, strict=True)
         ]
-        if isinstance(self.template, ClockTemplate):
-            return self.template.write(planned_at)
-        return once(partial(self._written, ready), [a.sql for a in ready])
 
     def _written(self, arguments: Sequence[Argument], texts: Sequence[str]) -> str:
         """The template over other texts of the arguments."""

@@ -29,6 +29,7 @@ from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.patterns import java
+from arroyo_nb.functions.signature import ScalarFunction
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
 from arroyo_nb.plan.expressions.typing import type_of, whole_number
@@ -285,18 +286,28 @@ def _regexp(node: exp.Binary, write: Write) -> str:
 
 def _element(node: exp.Bracket, write: Write) -> str:
     (index,) = node.expressions
-    return element(write(node.this), write(index))
+    items, place = node.this, whole_number(index)
+    if isinstance(items, exp.Anonymous) and place is not None:
+        arguments = [_argument(a, write) for a in items.expressions]
+        own = _function(items).spark_element(arguments, place)
+        if own is not None:
+            return own
+    return element(write(items), write(index))
 
 
 def _call(node: exp.Anonymous, write: Write) -> str:
-    function = scalar(node.name)
-    if function is None:
-        raise TypeError(f"no Spark text for the function {node.name}")
     arguments = [_argument(a, write) for a in node.expressions]
     planned_at = node.meta.get(PLANNED_AT)
     if planned_at is None:
-        return function.spark(arguments)
-    return function.spark(arguments, planned_at=planned_at)
+        return _function(node).spark(arguments)
+    return _function(node).spark(arguments, planned_at=planned_at)
+
+
+def _function(call: exp.Anonymous) -> ScalarFunction:
+    function = scalar(call.name)
+    if function is None:
+        raise TypeError(f"no Spark text for the function {call.name}")
+    return function
 
 
 def _argument(node: exp.Expr, write: Write) -> Argument:

@@ -33,7 +33,12 @@ from arroyo_nb.spark.stateful import (
     row_id,
     time_of,
 )
-from arroyo_nb.spark.stateful_operators import PARTS, SidePartials, copies
+from arroyo_nb.spark.stateful_operators import (
+    PARTS,
+    SidePartials,
+    appended,
+    decoded,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -87,14 +92,15 @@ def joined(
         side.rows().mapInArrow(SidePartials(operator, number, keeping.buckets), PARTS)
         for number, side in enumerate(sides)
     ]
-    changes = changes_of_parts(parts[0].union(parts[1]), operator, keeping)
+    updates = nodes.is_updating(node)
+    # Pairs of a forgotten key stay with who has them: where rows only come, nothing is
+    # taken back.
+    decode = decoded if updates else appended
+    changes = changes_of_parts(parts[0].union(parts[1]), operator, keeping, decode)
     names = [name for side in sides for name in side.named()]
     time = f"greatest({', '.join(side.time for side in sides)})"
-    if not nodes.is_updating(node):
-        # Pairs of a forgotten key stay with who has them: nothing is taken back.
-        appends = changes.filter(f"{WEIGHT} > 0")
-        rows = appends.mapInArrow(copies, changes.schema)
-        return rows.selectExpr(*names, f"{time} AS {TIMESTAMP}")
+    if not updates:
+        return changes.selectExpr(*names, f"{time} AS {TIMESTAMP}")
     # The id of a pair is that of its two rows.
     pair = [name for side in sides for name in side.identity()]
     named_by = row_id(pair)

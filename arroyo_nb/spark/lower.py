@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.naming import free
+from arroyo_nb.plan.expressions.predicates import rejects_nulls
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.aggregates import is_native, measure_sql
@@ -31,6 +32,11 @@ from arroyo_nb.spark.bad_rows import BadRows
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.observe import observed_input, observed_sessions
 from arroyo_nb.spark.state_config import KEPT, StateConfig
+from arroyo_nb.spark.struct_fields import (
+    NarrowWatermark,
+    column_of,
+    narrow_watermarks,
+)
 from arroyo_nb.spark.windows import (
     END_OF_TIME,
     WINDOW,
@@ -100,11 +106,13 @@ def lower(
     keeping
         How the state of updating operators is kept.
     """
-    aggregates = [n for n in walk(node) if isinstance(n, nodes.WindowAggregate)]
+    windowed = again or any(isinstance(n, nodes.WindowAggregate) for n in walk(node))
+    watermarked = windowed or observed
+    if watermarked:
+        node = narrow_watermarks(node)
+    aggregates = (n for n in walk(node) if isinstance(n, nodes.WindowAggregate))
     assigning = (id(n) for n in aggregates if n.assign is not None)
     numbers = {of: number for number, of in enumerate(assigning) if observed}
-    windowed = bool(aggregates) or again
-    watermarked = windowed or observed
     bad_rows = BadRows(windowed, again)
     lowering = _Lowering(read, windowed, watermarked, numbers, keeping, bad_rows)
     return _lower(node, lowering)
@@ -201,27 +209,36 @@ def lower_latest_row(node: nodes.LatestRow, lowering: _Lowering) -> DataFrame:
 def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     """Sets event time and watermark, then removes the end-of-stream row."""
     frame = _lower(node.input, lowering)
-    columns = [quoted(name) for name in node.schema.names]
     time = quoted(TIMESTAMP)
     if node.event_time is not None:
+        columns = map(quoted, node.input.schema.names)
         frame = frame.selectExpr(*columns, _event_time(node.event_time))
     frame = lowering.bad_rows.of_usable_time(frame, node)
     if not lowering.watermarked:
         return frame.filter(f"{time} < {END_OF_TIME}")
     if node.expression is None:
+        if isinstance(node, NarrowWatermark):
+            frame = frame.selectExpr(*_carried(node), time)
         # Spark keeps delays in milliseconds: rounded up, or a row in time is late.
         delay = f"{-(-node.delay // timedelta(milliseconds=1))} milliseconds"
         return frame.withWatermark(TIMESTAMP, delay).filter(f"{time} < {END_OF_TIME}")
     # Spark follows one column: _timestamp is marked as if it were that column, so
     # that windows over it close by the newest value of the expression.
     follows = _with_end_of_time(node.expression, _WATERMARK)
-    frame = frame.selectExpr(*columns, time, follows)
+    frame = frame.selectExpr(*_carried(node), time, follows)
     frame = frame.withWatermark(_WATERMARK, "0 seconds")
     # True for all rows but the last. It reads the watermark's column, or Spark would
     # move it below; it does not compare it, as the expression may give anything.
     any_value = f"coalesce({quoted(_WATERMARK)}, {END_OF_TIME}) <= {_LAST}"
     frame = frame.filter(f"({time} < {END_OF_TIME}) <=> ({any_value})")
-    return frame.select(*columns, marked(time, TIMESTAMP))
+    return frame.select(*map(quoted, node.schema.names), marked(time, TIMESTAMP))
+
+
+def _carried(node: nodes.Watermark) -> list[str]:
+    """The select list of the columns above a watermark."""
+    if isinstance(node, NarrowWatermark):
+        return [_named(item, node.input) for item in node.items]
+    return [quoted(name) for name in node.schema.names]
 
 
 def _event_time(expression: exp.Expr) -> str:
@@ -255,7 +272,21 @@ def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
     is read and counted, and moves the watermark, whatever becomes of it.
     """
     predicate = spark_sql(node.predicate, row_time=row_time(node.input))
+    if not lowering.watermarked and _rejects_end(node):
+        # Without the test of lower_watermark, nobody may read the event time at all.
+        (below,) = node.input.inputs
+        return _lower(below, lowering).filter(predicate)
     return _filtered(_lower(node.input, lowering), predicate, node, lowering)
+
+
+def _rejects_end(node: nodes.Filter) -> bool:
+    """Whether a filter of a table's rows takes out the row that ends the stream, all
+    columns of which are NULL."""
+    table = node.input
+    # An event time that is computed is looked at, whatever the filter says.
+    if not isinstance(table, nodes.Watermark) or table.event_time is not None:
+        return False
+    return rejects_nulls(node.predicate, lambda e: column_of(e) is not None)
 
 
 def _filtered(

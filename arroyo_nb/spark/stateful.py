@@ -15,8 +15,8 @@ follow each other in one query, and Spark runs no empty batches.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
@@ -49,6 +49,9 @@ from arroyo_nb.state.canonical import Canonical
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from sqlglot import exp
+
+Decode: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""Reads what an operator has told, in a worker."""
 
 ROW_TIME = "row_time"
 """The event time as a part of a row that may be taken back, where it is one."""
@@ -254,7 +257,10 @@ def operator_changes(
 
 
 def changes_of_parts(
-    parts: DataFrame, operator: StatefulOperator, keeping: StateConfig
+    parts: DataFrame,
+    operator: StatefulOperator,
+    keeping: StateConfig,
+    decode: Decode = decoded,
 ) -> DataFrame:
     """The changes of an operator's output, from the partial states of its input.
 
@@ -266,6 +272,8 @@ def changes_of_parts(
         What to keep up to date.
     keeping
         How the state is kept.
+    decode
+        Which of the changes these are, out of what the operator has told.
     """
     if keeping.beats is not None:
         every = f"explode(sequence(0, {keeping.buckets - 1})) AS {BUCKET}"
@@ -282,11 +290,13 @@ def changes_of_parts(
         Step(operator, keeping.ttl_us), "changes binary", "Append", "None"
     )
     changes = operator.output.append(pa.field(WEIGHT, pa.int64()))
-    return decode_changes(steps, changes)
+    return decode_changes(steps, changes, decode)
 
 
-def decode_changes(steps: DataFrame, schema: pa.Schema) -> DataFrame:
+def decode_changes(
+    steps: DataFrame, schema: pa.Schema, decode: Decode = decoded
+) -> DataFrame:
     """The rows that steps have told as Arrow IPC bytes."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return steps.mapInArrow(decoded, from_arrow_schema(schema))
+    return steps.mapInArrow(decode, from_arrow_schema(schema))

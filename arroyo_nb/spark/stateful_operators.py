@@ -172,11 +172,15 @@ def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from pa.ipc.open_stream(changes.as_buffer())
 
 
-def copies(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Each appended row as often as it comes."""
-    for batch in batches:
-        weight = batch[WEIGHT].to_numpy()
-        yield batch.take(pa.array(np.repeat(np.arange(len(weight)), weight)))
+def appended(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows that are appended, each as often as it comes, as record batches."""
+    for changes in decoded(batches):
+        weight = changes[WEIGHT].to_numpy()
+        if (weight == 1).all():
+            yield changes
+        else:
+            copies = np.repeat(np.arange(len(weight)), np.maximum(weight, 0))
+            yield changes.take(pa.array(copies))
 
 
 def to_bytes(changes: pa.Table) -> bytes:

@@ -160,6 +160,22 @@ CASES = [
         typed(exp.Bracket(this=call("make_array", 1), expressions=[lit(2)]), BIGINT),
         None,
     ),
+    # one group of a match, as it is an element of the list of all
+    *(
+        (typed(exp.Bracket(this=match, expressions=[lit(place)]), TEXT), group)
+        for match, place, group in [
+            (call("regexp_match", "ab12cd3", r"([a-z]+)(\d+)"), 2, "12"),
+            (call("regexp_match", "ab12cd3", r"([a-z]+)(\d+)"), -1, "12"),
+            (call("regexp_match", "ab12cd3", r"([a-z]+)(\d+)"), 3, None),
+            (call("regexp_match", "ab12cd3", r"([a-z]+)(\d+)"), 0, None),
+            (call("regexp_match", "x=&y=1", "(x|y)=([^&]*)"), 2, ""),
+            (call("regexp_match", "a\nb", "b|a"), 1, "a"),
+            (call("regexp_match", "ab", "A", "i"), 1, "a"),
+            (call("regexp_match", "ab", "(a) # first", "x"), 1, "a"),
+            (call("regexp_match", "ab", "(c)"), 1, None),
+            (call("regexp_match", NULL_TEXT, "(a)"), 1, None),
+        ]
+    ),
     (
         field(col("w", WINDOW_STRUCT), "end", Timestamp()),
         datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC),

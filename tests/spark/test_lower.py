@@ -3,6 +3,7 @@ what may not move below it, and how a plan looks to Spark."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from arroyo_nb.schema import (
     WINDOW_STRUCT,
     Decimal,
     Field,
+    StructOf,
     Timestamp,
 )
 from arroyo_nb.spark.lower import lower, visible
@@ -127,6 +129,12 @@ def test_the_end_of_the_stream_is_no_row(stream):
     no_key = nodes.Filter(watermark(), op(exp.Is, K, lit(None), BOOLEAN))
     named_k = nodes.Project(no_key, (named("k", K), named("v", V)))
     assert stream(named_k, [[(None, 1, 5 * S), ("a", 2, 6 * S)]]) == [(0, None, 1)]
+
+
+def test_nor_is_it_where_the_filter_alone_takes_it_out(stream):
+    known = nodes.Filter(watermark(), op(exp.GT, V, lit(1), BOOLEAN))
+    named_v = nodes.Project(known, (named("v", V),))
+    assert stream(named_v, [[("a", 1, 5 * S), ("a", 2, 6 * S)]]) == [(0, 2)]
 
 
 def test_event_time_made_from_a_column(stream):
@@ -386,6 +394,35 @@ def test_a_tumbling_count_has_the_operators_of_hand_written_spark(engine, tmp_pa
     ours, by_hand, schema, their_schema = engine.worker.call(both)
     assert ours == by_hand
     assert schema.names == their_schema.names
+
+
+def columns_read(engine, tmp_path, plan, *, observed=False):
+    """The columns that Spark reads of Parquet files."""
+    write_chunks(tmp_path, pa.schema([("s", pa.struct([("x", "int64")]))]), [])
+
+    def work():
+        read = batch_reader(engine.session, tmp_path)
+        frame = visible(lower(plan, read, observed=observed), plan)
+        return frame._jdf.queryExecution().executedPlan().toString()
+
+    return re.findall(r"ReadSchema: struct<(.*)>", engine.worker.call(work))
+
+
+STRUCT = StructOf((Field("x", BIGINT), Field("y", TEXT)))
+X = typed(exp.Dot(this=col("s", STRUCT), expression=exp.Identifier(this="x")), BIGINT)
+STRUCTS = nodes.Watermark(source(Field("s", STRUCT)), None, s(1))
+
+
+def test_a_field_of_a_struct_is_read_alone_below_a_watermark(engine, tmp_path):
+    plan = nodes.Project(STRUCTS, (named("x", X),))
+    read = columns_read(engine, tmp_path, plan, observed=True)
+    assert read == ["s:struct<x:bigint>,_timestamp:timestamp"]
+
+
+def test_event_time_that_nobody_asks_for_is_not_read(engine, tmp_path):
+    some = nodes.Filter(STRUCTS, op(exp.GT, X, lit(1), BOOLEAN))
+    plan = nodes.Project(some, (named("x", X),))
+    assert columns_read(engine, tmp_path, plan) == ["s:struct<x:bigint>"]
 
 
 def test_what_the_rewrites_must_have_replaced_is_a_bug():

@@ -6,14 +6,24 @@ with the casts that Arroyo would make silently written out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
 
 from sqlglot import exp
 
-from arroyo_nb.plan.expressions.operators import alike, binary, boolean
+from arroyo_nb.plan.expressions.operators import (
+    ARITHMETIC,
+    BITWISE,
+    COMPARISONS,
+    alike,
+    binary,
+    boolean,
+)
 from arroyo_nb.plan.expressions.typing import is_nullable, type_of, typed
 from arroyo_nb.schema import BOOLEAN
+
+_STRICT = (*ARITHMETIC, *BITWISE, exp.Neg, exp.Paren, exp.Cast)
+"""What is NULL where an operand is."""
 
 
 def conjuncts(predicate: exp.Expr) -> list[exp.Expr]:
@@ -31,6 +41,45 @@ def conjuncts(predicate: exp.Expr) -> list[exp.Expr]:
 def all_of(parts: Iterable[exp.Expr]) -> exp.Expr | None:
     """Conditions as one; None where there is none."""
     return reduce(partial(binary, exp.And), parts) if (parts := [*parts]) else None
+
+
+def rejects_nulls(predicate: exp.Expr, is_null: Callable[[exp.Expr], bool]) -> bool:
+    """Whether a predicate is not true of a row with NULLs.
+
+    Parameters
+    ----------
+    predicate
+        Bound.
+    is_null
+        Whether an operand is NULL of that row; what is made of operands is not asked
+        for.
+    """
+    match predicate:
+        case exp.And():
+            return any(rejects_nulls(part, is_null) for part in conjuncts(predicate))
+        case exp.Or(this=one, expression=other):
+            # Of OR both must reject; of AND one is enough.
+            return rejects_nulls(one, is_null) and rejects_nulls(other, is_null)
+        case exp.Not(this=exp.Is(this=tested, expression=exp.Null())):
+            operands = [tested]
+        case exp.Between() | exp.In():
+            operands = [predicate.this]
+        case exp.Column():
+            operands = [predicate]
+        case _ if isinstance(predicate, COMPARISONS):
+            operands = [predicate.this, predicate.expression]
+        case _:
+            return False
+    return any(_is_null(operand, is_null) for operand in operands)
+
+
+def _is_null(operand: exp.Expr, is_null: Callable[[exp.Expr], bool]) -> bool:
+    if is_null(operand):
+        return True
+    if not isinstance(operand, _STRICT):
+        return False
+    below = (operand.args.get(name) for name in ("this", "expression"))
+    return any(_is_null(e, is_null) for e in below if isinstance(e, exp.Expr))
 
 
 def inverted(operand: exp.Expr) -> exp.Expr:

@@ -10,8 +10,7 @@ from typing import NamedTuple, cast
 
 from sqlglot import exp
 
-from arroyo_nb.plan.expressions.operators import ARITHMETIC, BITWISE, COMPARISONS
-from arroyo_nb.plan.expressions.predicates import conjuncts
+from arroyo_nb.plan.expressions.predicates import conjuncts, rejects_nulls
 from arroyo_nb.plan.expressions.typing import replaced
 from arroyo_nb.plan.nodes import Filter, How, Join, Node, Project
 from arroyo_nb.plan.queries.joins import filtered, key_of, only, sides_read
@@ -25,9 +24,6 @@ _LEFT, _RIGHT = only("left"), only("right")
 MOST_JOINS = 16
 """How many joins a condition is moved below: each more is a part of each plan that is
 made of a long chain of views."""
-
-_STRICT = (*ARITHMETIC, *BITWISE, exp.Neg, exp.Paren, exp.Cast)
-"""What is NULL where an operand is."""
 
 
 def joins_of_where(root: Node, made: NodeMap[Node]) -> Node:
@@ -207,32 +203,9 @@ def _how(join: Join, parts: Sequence[exp.Expr]) -> How:
 
 def _rejects(part: exp.Expr, join: Join, side: frozenset[str]) -> bool:
     """Whether a condition is not true where a side's columns are NULL."""
-    match part:
-        case exp.And():
-            return any(_rejects(p, join, side) for p in conjuncts(part))
-        case exp.Or(this=one, expression=other):
-            # Of OR both must reject; of AND one is enough.
-            return _rejects(one, join, side) and _rejects(other, join, side)
-        case exp.Not(this=exp.Is(this=tested, expression=exp.Null())):
-            operands = [tested]
-        case exp.Between() | exp.In():
-            operands = [part.this]
-        case exp.Column():
-            operands = [part]
-        case _ if isinstance(part, COMPARISONS):
-            operands = [part.this, part.expression]
-        case _:
-            return False
-    return any(_is_null_with(operand, join, side) for operand in operands)
-
-
-def _is_null_with(operand: exp.Expr, join: Join, side: frozenset[str]) -> bool:
-    """Whether an operand is NULL where a side's columns are."""
-    if isinstance(operand, exp.Column):
-        return sides_read(operand, join.left) == side
-    if isinstance(operand, _STRICT):
-        below = (operand.args.get(name) for name in ("this", "expression"))
-        return any(
-            _is_null_with(e, join, side) for e in below if isinstance(e, exp.Expr)
-        )
-    return False
+    return rejects_nulls(
+        part,
+        lambda operand: (
+            isinstance(operand, exp.Column) and sides_read(operand, join.left) == side
+        ),
+    )
