@@ -24,7 +24,7 @@ exit codes:
   1    failed while it ran; of check, diff and status --ready: found, or not so
   2    wrong usage: an option, a command, or a file that cannot be read
   3    plan error: the script or the job cannot be run as it is written
-  4    data error: a value that cannot be read, converted or written
+  4    data error: a value that cannot be read, computed, converted or written
   130  stopped by SIGINT (Ctrl-C); a job keeps its state and resumes from it
   141  nobody reads its output any more
   143  stopped by SIGTERM or 'arroyo-nb stop'; as by SIGINT, a job keeps its state

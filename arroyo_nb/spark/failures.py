@@ -88,6 +88,7 @@ _RULES = (
         "DIVIDE_BY_ZERO|REMAINDER_BY_ZERO",
         "an integer was divided by zero",
         "write x / nullif(y, 0) to get NULL instead",
+        of_data=True,
     ),
     _FailureRule(
         "CAST_INVALID_INPUT",
@@ -118,6 +119,7 @@ _RULES = (
         "ARITHMETIC_OVERFLOW|BINARY_ARITHMETIC_OVERFLOW|INTERVAL_ARITHMETIC_OVERFLOW",
         "a number became too large for its type",
         "cast to a wider type first, such as x::DOUBLE",
+        of_data=True,
     ),
     _FailureRule(
         "DATETIME_OVERFLOW",

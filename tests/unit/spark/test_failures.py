@@ -293,6 +293,17 @@ def job_failed(name, said):
     return Captured("x.StreamingQueryException", STREAM.format(said), job)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide`. SQLSTATE: 22012",
+        "[ARITHMETIC_OVERFLOW] integer overflow. SQLSTATE: 22003",
+    ],
+)
+def test_a_value_that_cannot_be_computed_is_an_error_of_data(said):
+    assert isinstance(run_problem(Exception(said)), DataProblem)
+
+
 @pytest.mark.parametrize("value", SPOKEN)
 @pytest.mark.parametrize(
     "failure",
