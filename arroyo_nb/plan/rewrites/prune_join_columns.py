@@ -73,8 +73,10 @@ def _only(side: Node, names: set[str]) -> Node:
     if len(kept) == len(side.schema):
         return side
     if isinstance(side, Project):
+        # Of a join below, too, less is read now.
         items = tuple(item for item in side.items if item.name in names)
-        return replace(side, items=items)
+        below = _keeping(side.input, _names(item.expression for item in items))
+        return replace(side, items=items, input=below)
     items = tuple(Named(f.name, column(f), f.type, f.nullable) for f in kept)
     return Project(side, items, span=side.span)
 
