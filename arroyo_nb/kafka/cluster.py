@@ -59,6 +59,9 @@ TOPIC_S = 30.0
 """How long a new topic may take to be created, and then to be open, on a busy
 machine."""
 
+CREATE_S = 5.0
+"""How long one request to create it waits, before it is made again."""
+
 LEADERS_S = 5.0
 """How long partitions may be without a leader, by default."""
 
@@ -235,12 +238,30 @@ class Cluster:
         """
         new_topic = library("confluent_kafka.admin").NewTopic
         topic = new_topic(self._topic, partitions, 1, config=dict(config))
-        futures = self._client.create_topics([topic], request_timeout=TOPIC_S)
         with self._worded():
-            self._awaited(futures[self._topic], check, 2 * TOPIC_S)
+            self._create(topic, check)
         # Its partitions get their leaders later: until then they have no offsets.
         parts = [(self._topic, number) for number in range(partitions)]
         self.offsets(parts, _offset_spec().latest(), check, within_s=TOPIC_S)
+
+    def _create(self, topic: Any, check: Callable[[], None]) -> None:
+        deadline, is_again = time.monotonic() + TOPIC_S, False
+        while True:
+            futures = self._client.create_topics([topic], request_timeout=CREATE_S)
+            try:
+                self._awaited(futures[self._topic], check, 2 * CREATE_S)
+            except library().KafkaException as error:
+                name = error.args[0].name()
+                # The request before this one was only slow.
+                if is_again and name == "TOPIC_ALREADY_EXISTS":
+                    return
+                # Seen at a broker that had just started: it ran, and a request waited
+                # in the client until it timed out.
+                if name != "_TIMED_OUT" or time.monotonic() > deadline:
+                    raise
+                is_again = True
+            else:
+                return
 
     def beginnings(self, partitions: tuple[int, ...]) -> Offsets:
         """The offset of the oldest record that each partition still has."""
