@@ -21,7 +21,7 @@ from arroyo_nb.run.results.changes import RELATION_ROWS, ChangesPreview
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.spark.state_config import StateConfig
 
-CASES, MANY = 250, 10_000
+CASES, MANY = 150, 10_000
 _OPS = {(False, True): "c", (True, True): "u", (True, False): "d"}
 
 tables = cache(catalog)

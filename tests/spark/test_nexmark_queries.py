@@ -27,7 +27,7 @@ WITH (connector = 'single_file', path = '{side}', format = 'json');
 """
 UPDATING = (4, 9, 15, 16, 17, 18, 19)
 # One of each kind; the others run in the long tests.
-QUICK = (3, 4, 5, 6, 8, 9, 13, 16, 21)
+QUICK = (3, 4, 6, 8, 9, 16, 21)
 
 TUMBLE = """(SELECT *, {'start': time_bucket(INTERVAL 10 SECOND, datetime),
     'end': time_bucket(INTERVAL 10 SECOND, datetime) + INTERVAL 10 SECOND} AS w
