@@ -35,6 +35,7 @@ from arroyo_nb.plan.nodes import Named
 from arroyo_nb.plan.tree import transform
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import Schema, StructOf
+from arroyo_nb.sql.syntax_tree import all_in
 
 T = TypeVar("T")
 
@@ -115,7 +116,7 @@ def _named(name: str, value: exp.Expr) -> Named:
 
 
 def _names(part: exp.Expr) -> Iterator[str]:
-    return (found.name for found in part.find_all(exp.Column))
+    return (found.name for found in all_in(part, exp.Column))
 
 
 def _reads(expression: exp.Expr) -> list[exp.Expr]:
