@@ -94,11 +94,11 @@ def test_a_terminal_is_told_where_a_run_is_and_that_it_went_on(script, tmp_path)
     assert again.rstrip().endswith(end)
 
 
-def test_run_that_fails_says_why_and_exits_1(script):
+def test_run_whose_data_fails_says_why_and_exits_4(script):
     text = FLIGHTS + "SELECT 1 / (flight - flight) AS broken FROM flights;"
     with command("run", script(text)) as process:
         out, err = process.communicate(timeout=120)
-    assert (process.returncode, out) == (1, "")
+    assert (process.returncode, out) == (4, "")
     assert "divi" in err
     assert "Traceback" not in err
 

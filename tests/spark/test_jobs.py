@@ -85,7 +85,7 @@ def test_an_error_of_a_running_job_has_its_place_in_the_spec(job, tmp_path):
     broken = "SELECT flight,\n  1 / (flight - flight) AS broken FROM far;\n"
     path = job(replace(SPEC, sql=broken))
     done = run(path, "", "--state-dir", str(tmp_path / "elsewhere"))
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "divi" in done.stderr
     assert "Traceback" not in done.stderr
     assert (tmp_path / "elsewhere" / "honolulu").is_dir()
