@@ -101,6 +101,7 @@ def _held(session: Session, runs: int, seconds: float, cpu_seconds: float) -> He
     assert session._runs.work is not None
     assert engine._work is not None
     heap_mib = engine.worker.call(_heap_mib, session)
+    _until_threads_end()
     of_jvm = _descriptors(jvm)
     of_state = [name for name in of_jvm if "StateStoreId" in name]
     return Held(
@@ -118,6 +119,17 @@ def _held(session: Session, runs: int, seconds: float, cpu_seconds: float) -> He
         processes=len(_family(jvm)),
         files=_files(session._runs.work) + _files(engine._work),
     )
+
+
+def _until_threads_end() -> None:
+    """Let threads that are about to end do so; those that leaked are still there."""
+    before, deadline = 0, time.monotonic() + 5
+    settled = 0
+    while settled < 10 and time.monotonic() < deadline:
+        now = threading.active_count()
+        settled = settled + 1 if now == before else 0
+        before = now
+        time.sleep(0.02)
 
 
 def _heap_mib(session: Session) -> float:

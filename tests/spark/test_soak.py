@@ -23,8 +23,7 @@ class Bound(NamedTuple):
     """By how much one more run may raise something, in a short soak and in a long one.
 
     Each leak that was found here raised its number by a quarter of one or more with
-    each run. A thread that is just about to end at the last look raises the line of a
-    short soak by 0.07. None: there is not enough to tell it from noise.
+    each run. None: there is not enough to tell it from noise.
     """
 
     held: str
@@ -33,8 +32,8 @@ class Bound(NamedTuple):
 
 
 BOUNDS = (
-    Bound("python_threads", 0.15, 0.001),
-    Bound("python_descriptors", 0.15, 0.001),
+    Bound("python_threads", 0.05, 0.001),
+    Bound("python_descriptors", 0.05, 0.001),
     Bound("jvm_threads", 0.8, 0.01),
     Bound("jvm_descriptors", 0.6, 0.01),
     Bound("state_files", None, 0.05),
