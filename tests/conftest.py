@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -13,6 +14,11 @@ from machine import allowed
 # Machines are noisy: a slow example is not a wrong one.
 settings.register_profile("default", deadline=None)
 settings.load_profile("default")
+
+# A shell has SIGINT ignored in what it runs in the background, and so has what that
+# starts: no test could interrupt anything.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if TYPE_CHECKING:
     from arroyo_nb.engine import Engine

@@ -90,18 +90,12 @@ def test_an_interrupt_gets_through_while_the_thread_is_busy(
     worker: Worker, busy: Callable[[], None]
 ) -> None:
     ran: list[int] = []
-    # One that died here would run callbacks of its weak references, and Python drops
-    # what a signal raises in those: on a busy machine it has gone off by then.
-    timers: list[threading.Timer] = []
     main = threading.main_thread().ident
     assert main is not None
 
     def call() -> None:
         # The signal may come before start returns.
-        timers.append(
-            threading.Timer(0.005, signal.pthread_kill, (main, signal.SIGINT))
-        )
-        timers[-1].start()
+        threading.Timer(0.005, signal.pthread_kill, (main, signal.SIGINT)).start()
         worker.call(ran.append, 1, timeout=BUSY_S)
 
     gc.disable()  # Python drops what is raised in the callbacks of its collector

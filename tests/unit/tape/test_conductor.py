@@ -337,15 +337,6 @@ HANDLED = (
 )
 
 
-@pytest.fixture
-def interruptible():
-    """Where tests run in the background, a shell has SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("handle", HANDLED)
 def test_an_interrupt_leaves_nothing_locked_for_the_worker(tmp_path, handle):
     main = threading.main_thread().ident
