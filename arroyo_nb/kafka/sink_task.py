@@ -6,8 +6,9 @@ in this process may meanwhile have been fenced by a later one elsewhere.
 In a transaction, what a task sends appears as a whole or not at all, and together with
 it the broker keeps, for a group of the task's number, which batch is next. Whoever is
 given the batch again first fences the producer of before, which ends what it had open,
-and then asks: of a batch that is there nothing is sent. Design: *Transactional
-Messaging in Kafka*, and KIP-447, without consumers.
+and then asks: of a batch that is there nothing is sent. A transaction that is lost to a
+broker's restart is tried again as a whole, with the records that were kept for that.
+Design: *Transactional Messaging in Kafka*, and KIP-447, without consumers.
 
 A worker loads this module, so it loads neither the planner nor DataFrames.
 """
@@ -38,6 +39,7 @@ from arroyo_nb.kafka.client import (
 from arroyo_nb.kafka.config import Access
 from arroyo_nb.kafka.errors import TRANSIENT, ErrorSubject, problem
 from arroyo_nb.kafka.recovery import older_copy
+from arroyo_nb.kafka.replayed_batches import ReplayedBatches
 from arroyo_nb.kafka.sink_records import (
     AT,
     KEY,
@@ -65,6 +67,10 @@ ends it before it answers that one."""
 
 ABORT_S = 10.0
 """How long a task that has failed tries to abort its transaction."""
+
+AGAIN_S = 0.1
+"""How long a request rests that was refused, before it is sent again: a broker that
+restarts may refuse it at once."""
 
 SENT = "rows bigint"
 """What a task returns to the driver: how many records it sent."""
@@ -198,12 +204,8 @@ class Sender:
     def _commit(
         self, batches: Iterable[pa.RecordBatch], transaction: Transaction
     ) -> int:
-        """Send records and commit the number of the next batch with them, or neither.
-
-        The order is what exactly-once rests on: the producer is fenced first, so that
-        no earlier task can commit any more; then the group is read, so that what such a
-        task has committed is seen; and only then something is sent.
-        """
+        """Send records and commit the number of the next batch with them, or neither;
+        again and again while the broker aborts the transaction because it restarts."""
         from pyspark import TaskContext
 
         task = TaskContext.get()
@@ -216,6 +218,27 @@ class Sender:
             with self._group(f"{name}-begun") as group:
                 is_new = self._note_start(group, transaction.batch_id)
         transaction = replace(transaction, is_new=is_new)
+        deadline = time.monotonic() + PATIENCE_S
+        with ReplayedBatches(batches) as records:
+            while True:
+                try:
+                    return self._try_commit(records, transaction, name)
+                except _AbortedError as aborted:
+                    if time.monotonic() > deadline:
+                        raise aborted.reason from None
+                    # Until it asked for the commit, nothing of it can be there.
+                    is_new = transaction.is_new and not aborted.is_committing
+                    transaction = replace(transaction, is_new=is_new)
+
+    def _try_commit(
+        self, batches: Iterable[pa.RecordBatch], transaction: Transaction, name: str
+    ) -> int:
+        """One transaction.
+
+        The order is what exactly-once rests on: the producer is fenced first, so that
+        no earlier task can commit any more; then the group is read, so that what such a
+        task has committed is seen; and only then something is sent.
+        """
         failed: list[Any] = []
         client = self._producer(failed, name)
         # Fences every earlier producer of this name and ends what it had open.
@@ -223,25 +246,32 @@ class Sender:
         with self._group(name) as group:
             if self._is_written(group, transaction):
                 return sum(batch.num_rows for batch in batches)
+            # The offset of the group is the next batch: it is committed with the
+            # records, in the same transaction, or not at all.
+            after = [self._place(transaction.batch_id + 1)]
+
+            def note_batch() -> None:
+                member = group.consumer_group_metadata()
+                client.send_offsets_to_transaction(after, member, ASK_S)
+
             client.begin_transaction()
+            is_committing = False
             try:
                 sent = self._put(client, batches, failed)
-                # The offset of the group is the next batch: it is committed with the
-                # records, in the same transaction, or not at all.
-                after = [self._place(transaction.batch_id + 1)]
-                member = group.consumer_group_metadata()
-                _insist(
-                    lambda: client.send_offsets_to_transaction(after, member, ASK_S)
-                )
+                _insist(note_batch)
+                is_committing = True
                 _insist(client.commit_transaction)
             except BaseException as error:
                 # An abort makes the records fail that are left, for another reason.
                 first = failed[:1]
+                reason = _reason(error, note_batch)
                 with suppress(Exception):
                     client.abort_transaction(ABORT_S)
-                if isinstance(error, library().KafkaException):
+                if isinstance(reason, library().KafkaException):
+                    if _is_aborted(reason.args[0]):
+                        raise _AbortedError(reason, is_committing) from None
                     _raise(first)  # it says why the others fail
-                raise
+                raise reason from None
         return sent
 
     def _note_start(self, group: Any, batch_id: int) -> bool:
@@ -387,6 +417,23 @@ class Sender:
             raise problem(error, self.subject) from None
 
 
+class _AbortedError(Exception):
+    """A transaction that can only be aborted, and tried again as a whole.
+
+    Parameters
+    ----------
+    reason
+        What the client has raised.
+    is_committing
+        Whether it was asked to commit: then it may be there all the same.
+    """
+
+    def __init__(self, reason: Exception, is_committing: bool) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.is_committing = is_committing
+
+
 def _insist(call: Callable[[], _T]) -> _T:
     """The result of a call, which is repeated while the broker is away."""
     deadline = time.monotonic() + PATIENCE_S
@@ -396,10 +443,32 @@ def _insist(call: Callable[[], _T]) -> _T:
         except library().KafkaException as error:
             if not _is_transient(error.args[0]) or time.monotonic() > deadline:
                 raise
+        time.sleep(AGAIN_S)
 
 
 def _is_transient(error: Any) -> bool:
-    return error.retriable() or (error.name() in TRANSIENT and not error.fatal())
+    """Whether the same request may succeed soon. In a transaction that must be aborted
+    none does any more."""
+    if error.fatal() or error.txn_requires_abort():
+        return False
+    return bool(error.retriable() or error.name() in TRANSIENT)
+
+
+def _reason(error: BaseException, ask: Callable[[], object]) -> BaseException:
+    """What a transaction was lost to. To a record that comes later the client says only
+    that there is no transaction for it, and to another request the reason."""
+    if isinstance(error, library().KafkaException) and error.args[0].name() == "_STATE":
+        try:
+            ask()
+        except library().KafkaException as told:
+            reason: BaseException = told
+            return reason
+    return error
+
+
+def _is_aborted(error: Any) -> bool:
+    """Whether only this transaction is lost, to a broker that restarts."""
+    return bool(error.txn_requires_abort() and error.name() in TRANSIENT)
 
 
 def _raise(failed: Sequence[Any]) -> None:

@@ -16,16 +16,17 @@ from confluent_kafka.admin import OffsetSpec
 from machine import allowed
 from topics import Topic
 
+from arroyo_nb.engine.program import tail
 from arroyo_nb.kafka.local import LocalBroker
 
 MODES = ("exactly_once", "at_least_once")
-RESUMED_S, GROWN_S, STOPPED_S = 3, 60, 5
+RESUMED_S, GROWN_S, ARRIVED_S, STOPPED_S = 3, 60, 60, 5
 
 
 @contextmanager
 def load(source):
     """Sends numbers to a topic for as long as it is held; gives those that it sent."""
-    sent, over = [], threading.Event()
+    sent, refused, over = [], [], threading.Event()
     settings = {
         "bootstrap.servers": source.broker.bootstrap_servers,
         "log_level": 0,
@@ -34,10 +35,14 @@ def load(source):
     }
     producer = Producer(settings)
 
+    def told(error, message):
+        if error is not None:
+            refused.append((message.value(), error))
+
     def send():
         while not over.wait(0.005):
-            number = len(sent)
-            producer.produce(source.name, b'{"n": %d}' % number, partition=number % 2)
+            number, value = len(sent), b'{"n": %d}' % len(sent)
+            producer.produce(source.name, value, partition=number % 2, on_delivery=told)
             producer.poll(0)
             sent.append(number)
 
@@ -48,7 +53,8 @@ def load(source):
     finally:
         over.set()
         thread.join()
-        assert producer.flush(60) == 0
+        assert producer.flush(allowed(60)) == 0
+        assert refused == [], "the load's own producer"
 
 
 def numbers(made):
@@ -70,7 +76,9 @@ def check(session, eventually, outages_s):
                 eventually(
                     lambda e=ends: all(map(_grew, sinks, e)) or run.state.ended, 60
                 )
+                stop_s = time.monotonic()
                 broker.stop()
+                print(f"{time.monotonic() - stop_s:.2f} s to stop the broker")
                 threading.Event().wait(away_s)
                 assert run.state.value == "running"
                 broker.start()
@@ -82,7 +90,7 @@ def check(session, eventually, outages_s):
                 assert resumed_s < allowed(RESUMED_S), _situation(run, source, sinks)
         wanted = set(sent)
         for made in sinks:
-            eventually(lambda m=made: wanted <= set(numbers(m)) or run.state.ended, 60)
+            _wait_for_all(made, wanted, run, source)
         assert run.error is None
         once, often = map(numbers, sinks)
         assert once == Counter(sent)
@@ -92,6 +100,18 @@ def check(session, eventually, outages_s):
 
 def _grew(made, end):
     return made.end() > end
+
+
+def _wait_for_all(made, wanted, run, source):
+    deadline = time.monotonic() + allowed(ARRIVED_S)
+    while (missing := wanted - set(numbers(made))) and not run.state.ended:
+        if time.monotonic() > deadline:
+            said = _situation(run, source, [made])
+            some = f"{len(missing)} of {len(wanted)}: {sorted(missing)[:10]}..."
+            read = len(wanted & set(numbers(source)))
+            pytest.fail(
+                f"'{made.name}' lacks {some} after {ARRIVED_S} s, of {read}: {said}"
+            )
 
 
 def _wait_for_growth(made, end, run, source):
@@ -104,12 +124,14 @@ def _wait_for_growth(made, end, run, source):
 
 
 def _situation(run, source, sinks):
-    """What the run does, how far the topics go, and what the broker keeps open."""
+    """What the run does, how far the topics go, what the broker keeps open and says."""
+    place = source.broker._place
     vitals = [output.vitals() for output in run.outputs]
     ends = {made.name: made.end() for made in (source, *sinks)}
     return (
         f"{run!r}\nbatches: {vitals}\nends: {ends}\n"
-        f"open transactions: {_open_since(source.admin)}\n{_stacks()}"
+        f"open transactions: {_open_since(source.admin)}\n"
+        f"{tail(place.log, place.work / 'server.log', lines=50)}\n{_stacks()}"
     )
 
 

@@ -282,6 +282,9 @@ class Places:
         assert (asked.topic, asked.partition) == ("t", 0)
         return [self]
 
+    def consumer_group_metadata(self):
+        return self
+
 
 @pytest.mark.parametrize(
     ("offset", "is_written"), [(7, False), (8, True), (-1001, False)]
@@ -333,6 +336,12 @@ def test_who_is_on_the_way_up_is_asked_again():
         _insist(failing(KafkaError.MSG_SIZE_TOO_LARGE))
 
 
+def test_a_transaction_that_must_be_aborted_is_asked_for_nothing_more():
+    lost = KafkaError(KafkaError.COORDINATOR_LOAD_IN_PROGRESS, txn_requires_abort=True)
+    with pytest.raises(KafkaException, match="COORDINATOR_LOAD_IN_PROGRESS"):
+        _insist(Mock(side_effect=[KafkaException(lost), "done"]))
+
+
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -378,6 +387,9 @@ class Purging:
         if self._code is not None:
             self._failed.append(KafkaError(self._code))
             raise KafkaException(KafkaError(KafkaError._STATE))
+
+    def send_offsets_to_transaction(self, *_):
+        raise KafkaException(KafkaError(self._code, txn_requires_abort=True))
 
     def abort_transaction(self, timeout_s):
         self._failed.append(KafkaError(KafkaError._PURGE_QUEUE))
