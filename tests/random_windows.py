@@ -267,11 +267,14 @@ class Scripts:
             (f"{f}() OVER (PARTITION BY {by} ORDER BY {shorter})", "R")
             for f in ("percent_rank", "cume_dist")
         ]
-        total = [("row_number()", "I"), (f"ntile({self._int(1, 4)})", "I")]
-        total += [(f"{f}({name}, {self._int(0, 2)})", kind) for f in ("lag", "lead")]
+        ordinal = f"row_number() OVER (PARTITION BY {by} ORDER BY {whole})"
+        tile = self._tile(self._int(1, 4), by, whole)
+        total = [(f"{f}({name}, {self._int(0, 2)})", kind) for f in ("lag", "lead")]
         ends = ["first_value({})", "last_value({})", "nth_value({}, 2)"]
         total = [
-            (f"{f} OVER (PARTITION BY {by} ORDER BY {whole})", k) for f, k in total
+            (ordinal, "I"),
+            (tile, "I"),
+            *((f"{f} OVER (PARTITION BY {by} ORDER BY {whole})", k) for f, k in total),
         ]
         framed = [
             (
@@ -290,6 +293,16 @@ class Scripts:
         )
         text, kind = self._one_of([*peers, *total, *framed, sums_over, sums_over])
         return (f"CAST({text} AS BIGINT)", kind) if kind == "I" else (text, kind)
+
+    def _tile(self, buckets: int, by: str, order: str) -> str:
+        """A row's bucket goes by its share of the rows before it; in DuckDB the first
+        buckets are the longer ones."""
+        ordinal = f"row_number() OVER (PARTITION BY {by} ORDER BY {order})"
+        size = f"count(*) OVER (PARTITION BY {by})"
+        return _words(
+            f"ntile({buckets}) OVER (PARTITION BY {by} ORDER BY {order})",
+            f"({ordinal} - 1) * least({buckets}, {size}) // {size} + 1",
+        )
 
     def _frame(self) -> str:
         unit = self._one_of(["ROWS", "GROUPS", "ROWS", "RANGE"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from functools import cache
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from random import Random
 
@@ -42,6 +42,10 @@ POOLS = {
     "l": [[1, 2], [3, None], [], [2, 2], None],
 }
 STEP_US = SECOND // 4
+MOST_ROWS = 5_000
+"""A view has no more: some scripts join rows of a window with all others, twice."""
+MOST_FAULTS = 2
+"""So many scripts of a test DuckDB may fail to plan."""
 SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
@@ -124,8 +128,9 @@ def database(tape, marks) -> duckdb.DuckDBPyConnection:
                 column: pa.array([row[place] for *_, row in rows], type_)
                 for place, (column, type_) in enumerate(TYPES.items())
             }
-            # DuckDB tells -0.0 from 0.0 in a group, and Arroyo does not.
-            columns["g"] = pa.array([g and g + 0.0 for g in columns["g"].to_pylist()])
+            # DuckDB tells -0.0 from 0.0 in a group, and Arroyo does not. -0.0 is false.
+            floats = columns["g"].to_pylist()
+            columns["g"] = pa.array([g if g is None else g + 0.0 for g in floats])
             of_window = pa.array(windows, pa.struct({"start": EDGE, "end": EDGE}))
             given = pa.table({"w": of_window, **columns})
             db.register("given", given)
@@ -134,11 +139,40 @@ def database(tape, marks) -> duckdb.DuckDBPyConnection:
     return db
 
 
-def answer(db: duckdb.DuckDBPyConnection, script: Script) -> Counter:
+def answer(db: duckdb.DuckDBPyConnection, script: Script) -> Counter | None:
+    """What DuckDB says; None where a join has too many rows."""
     *views, query = script.duckdb()
     for view in views:
-        db.execute(view)
+        # Rows that are there are counted at once.
+        db.execute(view.replace("CREATE VIEW", "CREATE TABLE", 1))
+        (rows,) = db.execute(f"SELECT count(*) FROM {view.split()[2]}").fetchone()
+        if rows > MOST_ROWS:
+            return None
     return Counter(map(plain, db.execute(query).fetchall()))
+
+
+def answered(random, kinds, number, tape, marks):
+    """Scripts with what DuckDB says to each; one to which it says nothing is drawn
+    anew."""
+    found, passed_over = [], []
+    db = database(tape, marks)
+    for drawn in count():
+        kind = random.choice(kinds)
+        script = Scripts(random, kind, f"v{drawn}_").script()
+        try:
+            expected = answer(db, script)
+        except duckdb.InternalException as fault:  # its own planner's
+            passed_over.append(f"{fault}\n{script.arroyo()}")
+            db.close()
+            db = database(tape, marks)  # it answers nothing any more
+            continue
+        if expected is not None:
+            found.append((script, expected))
+        if len(found) == number:
+            break
+    db.close()
+    assert len(passed_over) <= MOST_FAULTS, "\n\n".join(passed_over)
+    return found
 
 
 def plans_of(scripts):
@@ -202,36 +236,29 @@ def write(folder: Path, tape) -> None:
         write_chunks(folder / name, schema, timed)
 
 
-def compare(found, scripts, tape, marks):
-    with database(tape, marks) as db:
-        for number, script in enumerate(scripts):
-            expected = answer(db, script)
-            assert found[number] == expected, f"{script.arroyo()}\n\n{tape}"
+def compare(found, scripts, tape):
+    for number, (script, expected) in enumerate(scripts):
+        assert found[number] == expected, f"{script.arroyo()}\n\n{tape}"
 
 
 def check(engine, folder, seed, number):
     """Scripts over all kinds of windows, each over the same rows."""
     random = Random(seed)
     tape = tape_at_random(random, batches=2)
-    scripts = [
-        Scripts(random, random.choice([*WINDOWS]), f"v{n}_").script()
-        for n in range(number)
-    ]
-    found = at_once(engine, folder, scripts, tape)
-    compare(found, scripts, tape, marks=[0, 0])
+    scripts = answered(random, [*WINDOWS], number, tape, marks=[0, 0])
+    found = at_once(engine, folder, [script for script, _ in scripts], tape)
+    compare(found, scripts, tape)
 
 
 def check_stream(engine, folder, seed, number):
     random = Random(seed)
     tape = tape_at_random(random, batches=5)
-    scripts = [
-        Scripts(random, random.choice(["tumble", "hop"]), f"v{n}_").script()
-        for n in range(number)
-    ]
-    read = " ".join(script.arroyo() for script in scripts)
+    kinds = ["tumble", "hop"]
+    scripts = answered(random, kinds, number, tape, watermarks(tape))
+    read = " ".join(script.arroyo() for script, _ in scripts)
     assert all(f"FROM {name} " in read for name in TABLES), "one moves no watermark"
-    found = streamed(engine, folder, scripts, tape)
-    compare(found, scripts, tape, watermarks(tape))
+    found = streamed(engine, folder, [script for script, _ in scripts], tape)
+    compare(found, scripts, tape)
 
 
 @pytest.mark.parametrize("seed", range(2))
