@@ -39,6 +39,13 @@ MOST_RESTARTS = 5
 class Execution:
     """The life of a prepared run on an engine.
 
+    Attributes
+    ----------
+    outputs, sources
+        Of the run.
+    is_ending
+        Whether it was asked to stop.
+
     Parameters
     ----------
     prepared
@@ -75,6 +82,7 @@ class Execution:
         )
         self._starter: QueryStarter | None = None
         self._pending_stop: PendingStop | None = None
+        self.is_ending = False
         # A later engine knows nothing of the queries of one that died.
         self._generation = -1
         self._restarts_left = MOST_RESTARTS
@@ -92,6 +100,7 @@ class Execution:
         """Have it stopped; one that has not been started yet ends here and now."""
         # Here and not on the worker, which may be in a call to Spark for seconds: until
         # it comes to the stop, sources must release nothing more.
+        self.is_ending = True
         if mode is not StopMode.GRACEFUL:
             self.sources.close()
         if self._life.state.ended or self._life.withdraw(note):

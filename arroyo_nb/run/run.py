@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 REPR_ROWS = 10
 """Rows that a run shows of itself."""
 
+SETTLE_S = 2.0
+"""How long one that is being stopped may take to its end before it is shown; most take
+a tenth of that."""
+
 
 class RunViews(Protocol):
     """How a run is shown: views are above runs, and are handed in."""
@@ -126,6 +130,13 @@ class Run(BackgroundTask):
         if self._views is None:
             return None
         return self._views.html(self.snapshot(REPR_ROWS))
+
+    def _repr_mimebundle_(self, **_: object) -> None:
+        """Let one that is about to stop come to its end before it is shown: a cell that
+        ends with ``run.stop()`` is not drawn again. IPython asks for this first, and
+        shows the other forms where it gives none."""
+        if self._execution.is_ending:
+            self.wait_quietly(SETTLE_S)
 
     @property
     def state(self) -> RunState:

@@ -124,3 +124,17 @@ def test_a_mode_that_there_is_not_is_told(session):
     with pytest.raises(RunProblem, match="there is no stop mode 'gracefull'") as told:
         run.stop(mode="gracefull")
     assert "graceful" in told.value.hint
+
+
+def test_a_cell_that_ends_with_stop_shows_the_end(session, eventually, monkeypatch):
+    from IPython.core.formatters import DisplayFormatter
+
+    monkeypatch.setattr("arroyo_nb.run.run.SETTLE_S", 60.0)
+    run = session.run(TICKS)
+    show = DisplayFormatter().format
+    shown, _ = show(run)
+    assert "starting" in shown["text/plain"] or "running" in shown["text/plain"]
+    eventually(lambda: run.state is RunState.RUNNING)
+    shown, _ = show(run.stop())
+    assert "stopped" in shown["text/plain"]
+    assert "stopped" in shown["text/html"]
