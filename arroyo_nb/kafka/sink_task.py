@@ -229,6 +229,7 @@ class Sender:
                     # Until it asked for the commit, nothing of it can be there.
                     is_new = transaction.is_new and not aborted.is_committing
                     transaction = replace(transaction, is_new=is_new)
+                    time.sleep(AGAIN_S)
 
     def _try_commit(
         self, batches: Iterable[pa.RecordBatch], transaction: Transaction, name: str
