@@ -210,7 +210,7 @@ def latency(report: Report, session: Session, broker: LocalBroker) -> None:
             raise
         took_ms.append((came_s - began) * 1000)
     run.stop().wait(30)
-    p50, p99 = map(float, np.percentile(took_ms[UNTIMED:], (50, 99)))
+    p50, p99 = np.percentile(took_ms[UNTIMED:], (50, 99))
     report.add("one record to a callback, p50", p50, "ms", target=130)
     report.add("one record to a callback, p99", p99, "ms")
 

@@ -100,8 +100,8 @@ def measure(report: Report) -> None:
             run.stop().wait_quietly()
             medians[name] = float(np.median(found))
             report.add(f"{name}: median", medians[name], "ms")
-            report.add(f"{name}: p99", float(np.percentile(found, 99)), "ms")
-            report.add(f"{name}: slowest", float(found.max()), "ms")
+            report.add(f"{name}: p99", np.percentile(found, 99), "ms")
+            report.add(f"{name}: slowest", found.max(), "ms")
     ratio = medians["micro-batches"] / medians["real-time mode"]
     report.add(
         "median, micro-batches / real-time", ratio, "x", target=FASTER, at_most=False

@@ -57,7 +57,8 @@ class Report:
         at_most: bool = True,
     ) -> None:
         """Add a measurement and print its line, so that nothing is silent for long."""
-        measured = Measurement(name, value, unit, target, at_most)
+        # A float of NumPy compares to what JSON does not know.
+        measured = Measurement(name, float(value), unit, target, at_most)
         self.measurements.append(measured)
         print(_line(measured), flush=True)
 

@@ -40,6 +40,16 @@ def _words(ours: str, theirs: str) -> str:
     return f"{{{{{ours}||{theirs}}}}}"
 
 
+def _tile(buckets: int, by: str, over: str) -> str:
+    """A row's bucket goes by its share of the rows before it; in DuckDB the first
+    buckets are the longer ones."""
+    size, before = f"count(*) OVER (PARTITION BY {by})", f"(row_number() {over} - 1)"
+    return _words(
+        f"ntile({buckets}) {over}",
+        f"{before} * least({buckets}, {size}) // {size} + 1",
+    )
+
+
 @dataclass(frozen=True)
 class Relation:
     """A view.
@@ -267,15 +277,13 @@ class Scripts:
             (f"{f}() OVER (PARTITION BY {by} ORDER BY {shorter})", "R")
             for f in ("percent_rank", "cume_dist")
         ]
-        ordinal = f"row_number() OVER (PARTITION BY {by} ORDER BY {whole})"
-        tile = self._tile(self._int(1, 4), by, whole)
-        total = [(f"{f}({name}, {self._int(0, 2)})", kind) for f in ("lag", "lead")]
-        ends = ["first_value({})", "last_value({})", "nth_value({}, 2)"]
-        total = [
-            (ordinal, "I"),
-            (tile, "I"),
-            *((f"{f} OVER (PARTITION BY {by} ORDER BY {whole})", k) for f, k in total),
+        over = f"OVER (PARTITION BY {by} ORDER BY {whole})"
+        tile = _tile(self._int(1, 4), by, over)
+        total = [(f"row_number() {over}", "I"), (tile, "I")]
+        total += [
+            (f"{f}({name}, {self._int(0, 2)}) {over}", kind) for f in ("lag", "lead")
         ]
+        ends = ["first_value({})", "last_value({})", "nth_value({}, 2)"]
         framed = [
             (
                 f"{f.format(name)} OVER (PARTITION BY {by} ORDER BY {whole} {frame})",
@@ -293,16 +301,6 @@ class Scripts:
         )
         text, kind = self._one_of([*peers, *total, *framed, sums_over, sums_over])
         return (f"CAST({text} AS BIGINT)", kind) if kind == "I" else (text, kind)
-
-    def _tile(self, buckets: int, by: str, order: str) -> str:
-        """A row's bucket goes by its share of the rows before it; in DuckDB the first
-        buckets are the longer ones."""
-        ordinal = f"row_number() OVER (PARTITION BY {by} ORDER BY {order})"
-        size = f"count(*) OVER (PARTITION BY {by})"
-        return _words(
-            f"ntile({buckets}) OVER (PARTITION BY {by} ORDER BY {order})",
-            f"({ordinal} - 1) * least({buckets}, {size}) // {size} + 1",
-        )
 
     def _frame(self) -> str:
         unit = self._one_of(["ROWS", "GROUPS", "ROWS", "RANGE"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from tempfile import SpooledTemporaryFile
-from types import TracebackType
 from typing import IO
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ IN_MEMORY_BYTES = 32 << 20
 
 
 class ReplayedBatches:
-    """Batches that come once, for who needs them again; a context manager.
+    """Batches that come once, for who needs them again; to be closed.
 
     Parameters
     ----------
@@ -32,28 +31,20 @@ class ReplayedBatches:
         self._kept: IO[bytes] = SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115
         self._writer: pa.RecordBatchStreamWriter | None = None
 
-    def __enter__(self) -> ReplayedBatches:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of what is kept."""
         self._kept.close()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Those that were read before, and those that are still to come."""
-        before = self._kept.tell()
-        if before:
-            # All others first: what reads the file must not write to it.
-            for _ in self._next_ones():
-                pass
-            self._kept.seek(0)
-            yield from pa.ipc.open_stream(self._kept)
-        else:
+        if self._writer is None:
             yield from self._next_ones()
+            return
+        # All others first: what reads the file must not write to it.
+        for _ in self._next_ones():
+            pass
+        self._kept.seek(0)
+        yield from pa.ipc.open_stream(self._kept)
 
     def _next_ones(self) -> Iterator[pa.RecordBatch]:
         for batch in self._coming:

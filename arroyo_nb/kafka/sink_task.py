@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, TypeVar
@@ -217,18 +217,17 @@ class Sender:
             # remembers that a task was here before.
             with self._group(f"{name}-begun") as group:
                 is_new = self._note_start(group, transaction.batch_id)
-        transaction = replace(transaction, is_new=is_new)
         deadline = time.monotonic() + PATIENCE_S
-        with ReplayedBatches(batches) as records:
+        with closing(ReplayedBatches(batches)) as records:
             while True:
+                tried = replace(transaction, is_new=is_new)
                 try:
-                    return self._try_commit(records, transaction, name)
+                    return self._try_commit(records, tried, name)
                 except _AbortedError as aborted:
                     if time.monotonic() > deadline:
                         raise aborted.reason from None
                     # Until it asked for the commit, nothing of it can be there.
-                    is_new = transaction.is_new and not aborted.is_committing
-                    transaction = replace(transaction, is_new=is_new)
+                    is_new = is_new and not aborted.is_committing
                     time.sleep(AGAIN_S)
 
     def _try_commit(

@@ -98,9 +98,9 @@ class Execution:
 
     def end(self, note: str, mode: StopMode = StopMode.IMMEDIATE) -> None:
         """Have it stopped; one that has not been started yet ends here and now."""
+        self.is_ending = True
         # Here and not on the worker, which may be in a call to Spark for seconds: until
         # it comes to the stop, sources must release nothing more.
-        self.is_ending = True
         if mode is not StopMode.GRACEFUL:
             self.sources.close()
         if self._life.state.ended or self._life.withdraw(note):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import Producer
@@ -68,6 +69,14 @@ def produce() -> Produce:
 def new_topic(broker: LocalBroker) -> Callable[..., Topic]:
     """Makes topics of so many partitions."""
     return lambda partitions=1: Topic(broker, partitions)
+
+
+@pytest.fixture
+def task(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """What Spark tells a task that runs in this process: the first try of the first."""
+    context = SimpleNamespace(partitionId=lambda: 0, attemptNumber=lambda: 0)
+    monkeypatch.setattr("pyspark.TaskContext.get", lambda: context)
+    return context
 
 
 @pytest.fixture

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from dataclasses import replace
 from functools import partial
 from random import Random
-from types import SimpleNamespace
 
-import pyarrow as pa
 import pytest
 from confluent_kafka import KafkaError, KafkaException
+from sink_tasks import send_batch
 from topics import Topic
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import sink_task
-from arroyo_nb.kafka.config import Access
-from arroyo_nb.kafka.errors import ErrorSubject
 from arroyo_nb.kafka.local import LocalBroker
-from arroyo_nb.kafka.sink_records import AT, KEY, PARTITION, VALUE
 from arroyo_nb.kafka.sink_task import Sender, Transaction
 
 NO_TRANSACTION = KafkaError(KafkaError._STATE)
@@ -62,40 +57,22 @@ class Unlucky:
         raise KafkaException(self._error)
 
 
-def batches(*values):
-    for value in values:
-        yield pa.RecordBatch.from_pydict(
-            {
-                VALUE: [value],
-                KEY: pa.nulls(1, pa.binary()),
-                PARTITION: pa.nulls(1, pa.int32()),
-                AT: pa.nulls(1, pa.int64()),
-            }
-        )
-
-
 @pytest.fixture
-def send(monkeypatch):
+def send(task, monkeypatch):
     """Sends values to a topic as one batch, as a task does."""
-    context = SimpleNamespace(partitionId=lambda: 0, attemptNumber=lambda: 0)
-    monkeypatch.setattr("pyspark.TaskContext.get", lambda: context)
 
     def send(topic, batch_id, *values, is_new=True, faults=()):
-        servers, faults = topic.broker.bootstrap_servers, list(faults)
-        subject = ErrorSubject(servers, topic.name, "out", "write to")
-        make = Sender._producer
+        faults, make = list(faults), Sender._producer
+
+        def unlucky(*given):
+            return Unlucky(make(*given), faults)
+
         with monkeypatch.context() as patched:
-            if faults:
-                patched.setattr(
-                    Sender,
-                    "_producer",
-                    lambda *given: Unlucky(make(*given), faults),
-                )
+            patched.setattr(Sender, "_producer", unlucky)
             transaction = Transaction(topic.name, batch_id, is_new=is_new)
-            sender = Sender(subject, Access(servers))
-            (sent,) = replace(sender, transaction=transaction)(batches(*values))
+            sent = send_batch(topic, transaction, *values)
         assert not faults
-        return sent["rows"].to_pylist()[0]
+        return sent
 
     return send
 

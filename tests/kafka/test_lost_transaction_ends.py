@@ -7,20 +7,15 @@ from __future__ import annotations
 import itertools
 import json
 from contextlib import contextmanager
-from dataclasses import replace
-from types import SimpleNamespace
 
-import pyarrow as pa
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from sink_tasks import send_batch
 
 from arroyo_nb.durable_files import read_checked
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka import sink_task
-from arroyo_nb.kafka.config import Access
-from arroyo_nb.kafka.errors import ErrorSubject
-from arroyo_nb.kafka.sink_records import AT, KEY, PARTITION, VALUE
-from arroyo_nb.kafka.sink_task import Sender, Transaction
+from arroyo_nb.kafka.sink_task import Transaction
 
 
 @contextmanager
@@ -75,46 +70,32 @@ def test_batches_are_written_beside_a_transaction_that_is_left_open(
     assert sorted(written) == list(range(next(numbers)))
 
 
-def test_of_a_batch_that_may_be_there_it_is_said(new_topic, monkeypatch):
+def test_of_a_batch_that_may_be_there_it_is_said(new_topic, task, monkeypatch):
     monkeypatch.setattr(sink_task, "ASK_S", 1.0)
     monkeypatch.setattr(sink_task, "OPEN_S", 0.5)
-    context = SimpleNamespace(partitionId=lambda: 0, attemptNumber=lambda: 0)
-    monkeypatch.setattr("pyspark.TaskContext.get", lambda: context)
     topic = new_topic()
-    servers = topic.broker.bootstrap_servers
-    subject = ErrorSubject(servers, topic.name, "out", "write to")
-    sender = Sender(subject, Access(servers))
-    rows = pa.RecordBatch.from_pydict(
-        {
-            VALUE: [b"a"],
-            KEY: pa.nulls(1, pa.binary()),
-            PARTITION: pa.nulls(1, pa.int32()),
-            AT: pa.nulls(1, pa.int64()),
-        }
-    )
 
     def send(batch_id, *, is_new, may_rerun=False):
         transaction = Transaction(
             topic.name, batch_id, is_new=is_new, may_rerun=may_rerun
         )
-        (sent,) = replace(sender, transaction=transaction)(iter([rows]))
-        return sent["rows"].to_pylist()
+        return send_batch(topic, transaction, b"a")
 
-    assert send(0, is_new=True) == [1]
-    assert send(0, is_new=False) == [1]
+    assert send(0, is_new=True) == 1
+    assert send(0, is_new=False) == 1
     with left_open(topic, [f"{topic.name}-0"]):
         with pytest.raises(RunProblem, match="the batch 0 of the table 'out' was"):
             send(0, is_new=False)
         # A task that Spark runs again may have written it.
-        context.attemptNumber = lambda: 1
+        task.attemptNumber = lambda: 1
         with pytest.raises(RunProblem, match="has lost the end of a transaction"):
             send(1, is_new=True)
-        context.attemptNumber = lambda: 0
-        assert send(1, is_new=True) == [1]
+        task.attemptNumber = lambda: 0
+        assert send(1, is_new=True) == 1
         # Nor does a task of a stage that Spark runs again, which is a first attempt.
-        assert send(2, is_new=True, may_rerun=True) == [1]
+        assert send(2, is_new=True, may_rerun=True) == 1
         with pytest.raises(RunProblem, match="has lost the end of a transaction"):
             send(2, is_new=True, may_rerun=True)
-    assert send(2, is_new=True, may_rerun=True) == [1]
-    assert send(3, is_new=True, may_rerun=True) == [1]
+    assert send(2, is_new=True, may_rerun=True) == 1
+    assert send(3, is_new=True, may_rerun=True) == 1
     assert len(topic.records()) == 4

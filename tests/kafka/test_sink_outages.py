@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from tempfile import TemporaryFile
 
 import pytest
@@ -20,7 +21,7 @@ from arroyo_nb.engine.program import tail
 from arroyo_nb.kafka.local import LocalBroker
 
 MODES = ("exactly_once", "at_least_once")
-RESUMED_S, GROWN_S, ARRIVED_S, STOPPED_S = 3, 60, 60, 5
+RESUMED_S, DONE_S, STOPPED_S = 3, 60, 5
 
 
 @contextmanager
@@ -84,13 +85,13 @@ def check(session, eventually, outages_s):
                 broker.start()
                 up_s, ends = time.monotonic(), [made.end() for made in sinks]
                 for made, end in zip(sinks, ends, strict=True):
-                    _wait_for_growth(made, end, run, source)
+                    _wait_until_done(partial(_at_end, made, end), made, run, source)
                     print(f"{time.monotonic() - up_s:.2f} s after it was up")
                 resumed_s = time.monotonic() - up_s
                 assert resumed_s < allowed(RESUMED_S), _situation(run, source, sinks)
         wanted = set(sent)
         for made in sinks:
-            _wait_for_all(made, wanted, run, source)
+            _wait_until_done(partial(_lacking, made, wanted), made, run, source)
         assert run.error is None
         once, often = map(numbers, sinks)
         assert once == Counter(sent)
@@ -102,24 +103,22 @@ def _grew(made, end):
     return made.end() > end
 
 
-def _wait_for_all(made, wanted, run, source):
-    deadline = time.monotonic() + allowed(ARRIVED_S)
-    while (missing := wanted - set(numbers(made))) and not run.state.ended:
-        if time.monotonic() > deadline:
-            said = _situation(run, source, [made])
-            some = f"{len(missing)} of {len(wanted)}: {sorted(missing)[:10]}..."
-            read = len(wanted & set(numbers(source)))
-            pytest.fail(
-                f"'{made.name}' lacks {some} after {ARRIVED_S} s, of {read}: {said}"
-            )
+def _at_end(made, end):
+    return "" if _grew(made, end) else f"ends at {end}"
 
 
-def _wait_for_growth(made, end, run, source):
-    deadline = time.monotonic() + allowed(GROWN_S)
-    while not _grew(made, end) and not run.state.ended:
+def _lacking(made, wanted):
+    missing = sorted(wanted - set(numbers(made)))
+    return f"lacks {len(missing)}: {missing[:10]}" if missing else ""
+
+
+def _wait_until_done(left, made, run, source):
+    """Wait until nothing is left to say of a sink."""
+    deadline = time.monotonic() + allowed(DONE_S)
+    while (said := left()) and not run.state.ended:
         if time.monotonic() > deadline:
-            said = _situation(run, source, [made])
-            pytest.fail(f"'{made.name}' ends at {end} after {GROWN_S} s: {said}")
+            now = _situation(run, source, [made])
+            pytest.fail(f"'{made.name}' {said} after {DONE_S} s: {now}")
         time.sleep(0.01)
 
 

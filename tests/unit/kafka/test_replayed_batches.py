@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pyarrow as pa
 import pytest
 
@@ -21,7 +23,7 @@ def firsts(found):
 @pytest.mark.parametrize("read", range(6))
 def test_batches_come_again_however_many_were_read(read, in_memory_bytes, monkeypatch):
     monkeypatch.setattr(replayed_batches, "IN_MEMORY_BYTES", in_memory_bytes)
-    with ReplayedBatches(batches()) as kept:
+    with closing(ReplayedBatches(batches())) as kept:
         first_time = iter(kept)
         assert firsts(next(first_time) for _ in range(read)) == list(range(read))
         for _ in range(2):
@@ -29,7 +31,7 @@ def test_batches_come_again_however_many_were_read(read, in_memory_bytes, monkey
 
 
 def test_a_second_reader_may_stop_too():
-    with ReplayedBatches(batches()) as kept:
+    with closing(ReplayedBatches(batches())) as kept:
         for wanted in (2, 3, 1):
             again = iter(kept)
             assert firsts(next(again) for _ in range(wanted)) == list(range(wanted))
@@ -37,5 +39,5 @@ def test_a_second_reader_may_stop_too():
 
 
 def test_no_batches_come_again_either():
-    with ReplayedBatches(batches(0)) as kept:
+    with closing(ReplayedBatches(batches(0))) as kept:
         assert firsts(kept) == firsts(kept) == []
