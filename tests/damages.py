@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ KINDS = ("deleted", "emptied", "cut", "garbage", "older")
 
 NOT_STATE = ("lock", "job.json")
 """Of who runs a folder, not of its state."""
+
+PUT_BACK_S = 10.0
+"""How long others may be about to write into a folder that is put back."""
 
 
 @dataclass(frozen=True)
@@ -97,5 +101,16 @@ def _kind(path: Path) -> str:
 
 def put_back(copy: Path, folder: Path) -> None:
     """Have a folder as it was when it was copied, with the times of its files."""
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(copy, folder)
+    made = folder.with_name(f"{folder.name}.made")
+    shutil.copytree(copy, made)
+    deadline = time.monotonic() + PUT_BACK_S
+    while True:
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            made.rename(folder)
+            return
+        except OSError:
+            # Spark tidies up the state of a run that has ended on a thread of its own,
+            # and makes its folders anew meanwhile.
+            if time.monotonic() > deadline:
+                raise
