@@ -101,6 +101,11 @@ SQL = (
     ),
     Setting("spark.sql.adaptive.enabled", "false", "it re-plans each micro-batch"),
     Setting(
+        "spark.sql.optimizer.excludedRules",
+        "org.apache.spark.sql.catalyst.optimizer.EliminateOuterJoin",
+        "it leaves out a side of which nothing is used, and whose watermark counts",
+    ),
+    Setting(
         _CHECKPOINT_WRITER,
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager",
