@@ -34,7 +34,7 @@ from arroyo_nb.formats import (
     usual_format,
 )
 from arroyo_nb.registry import Registry
-from arroyo_nb.schema import Schema
+from arroyo_nb.schema import Schema, quoted
 from arroyo_nb.sink_notes import ResumePoint as ResumePoint
 from arroyo_nb.source import Span
 from arroyo_nb.tape import Recorder
@@ -44,7 +44,8 @@ from arroyo_nb.with_options import OptionKind as OptionKind
 from arroyo_nb.with_options import OptionValue as OptionValue
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.streaming import DataStreamWriter
 
 
@@ -156,6 +157,36 @@ class Writer(Protocol):
 
     def close(self) -> None:
         """Let go of what it holds; called once, also after a failure."""
+
+
+@runtime_checkable
+class CollectingWriter(Writer, Protocol):
+    """A writer that takes rows as Arrow: whoever collects them computes a batch for
+    several such writers by one job."""
+
+    native: str | None = None
+    timed: bool = False
+
+    def columns(self, names: Sequence[str]) -> list[Column]:
+        """What Spark computes of a batch: all columns as they are, unless a writer says
+        otherwise.
+
+        Parameters
+        ----------
+        names
+            The columns of its rows.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return [F.col(quoted(name)) for name in names]
+
+    def take(self, rows: pa.Table, batch_id: int) -> int:
+        """Write what was computed of one micro-batch, as :meth:`Writer.write` does."""
+
+    def write(self, batch: DataFrame, batch_id: int) -> int:
+        """Write one micro-batch, by a job of its own."""
+        computed = batch.select(*self.columns(batch.columns))
+        return self.take(computed.toArrow(), batch_id)
 
 
 @runtime_checkable

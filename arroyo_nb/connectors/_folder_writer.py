@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import chain
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arroyo_nb.allowed_roots import current_roots
+from arroyo_nb.connectors import CollectingWriter
 from arroyo_nb.connectors._file_names import FileNames
 from arroyo_nb.connectors._folder_state import FolderState, PartFile, Rolling
 from arroyo_nb.connectors._line_writers import claim
@@ -36,11 +37,11 @@ from arroyo_nb.sink_notes import Notes, ResumePoint
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column
 
 
-class FolderWriter:
-    """Writes the files of a folder (see :class:`arroyo_nb.connectors.Writer`).
+class FolderWriter(CollectingWriter):
+    """Writes the files of a folder.
 
     Parameters
     ----------
@@ -63,8 +64,6 @@ class FolderWriter:
         When the folder cannot be written, misses what was written before, or is a link
         out of the folders that are allowed.
     """
-
-    native: str | None = None
 
     def __init__(
         self,
@@ -113,11 +112,14 @@ class FolderWriter:
             self._recover()
             self._undo = undo.pop_all()
 
-    def write(self, batch: DataFrame, batch_id: int) -> int:
+    def columns(self, names: Sequence[str]) -> list[Column]:
+        """What its files have, and the key of each row's folder."""
+        return self._parts.columns(names, self._partitioning.sql())
+
+    def take(self, rows: pa.Table, batch_id: int) -> int:
         """Write one micro-batch; of one that is noted nothing is written again."""
+        rows = self._parts.rows(rows)
         with refusals("write", self._name):
-            # Spark has to compute it either way: the state of its operators.
-            rows = self._parts.rows(batch, self._partitioning.sql())
             if batch_id <= self._state.batch_id:
                 return int(rows.num_rows)
             state, now_s = replace(self._state, batch_id=batch_id), time.time()

@@ -13,13 +13,13 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
-from arroyo_nb.connectors import TableSpec
+from arroyo_nb.connectors import CollectingWriter, TableSpec
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.file_errors import refusals
 from arroyo_nb.formats import IMAGE, change_format, line_format, usual_format
@@ -29,7 +29,7 @@ from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
 _NOTED_BATCHES = 16
 _NEWLINE = b"\n"
@@ -48,27 +48,27 @@ class Lines:
         self._schema = schema
         self._options = options
 
-    def of(self, batch: DataFrame) -> Iterator[bytes]:
-        """A batch's rows in large pieces, each row ended by a newline; one action."""
-        return joined(self.column(batch))
+    def columns(self, names: Sequence[str]) -> list[Column]:
+        """What Spark computes of rows with columns of these names: the text of a row
+        that is only appended, named ``value``, or the image of a change."""
+        from pyspark.sql import functions as F  # noqa: N812
 
-    def column(self, batch: DataFrame) -> pa.ChunkedArray:
-        """A batch's rows as text; one action."""
-        if WEIGHT in batch.columns:
-            return self._change_texts(batch)
-        return batch.select(self.encoded()).toArrow().column(0)
+        if WEIGHT not in names:
+            return [self._format.encoded(self._schema, self._options)]
+        image = change_format(self._format.name).image(self._schema, self._options)
+        return [F.expr(image).alias(IMAGE), F.col(WEIGHT), F.col(ROW_ID)]
 
-    def _change_texts(self, batch: DataFrame) -> pa.ChunkedArray:
+    def texts(self, rows: pa.Table) -> pa.ChunkedArray:
+        """A batch's rows as text, from its :meth:`columns`."""
         from arroyo_nb.changelog.debezium_changes import documents
 
-        format_ = change_format(self._format.name)
-        image = f"{format_.image(self._schema, self._options)} AS {IMAGE}"
-        changes = documents(batch.selectExpr(image, WEIGHT, ROW_ID).toArrow())
-        return format_.change_texts(changes)
+        if WEIGHT not in rows.column_names:
+            return rows["value"]
+        return change_format(self._format.name).change_texts(documents(rows))
 
-    def encoded(self) -> Column:
-        """What Spark computes of a row that is only appended, named ``value``."""
-        return self._format.encoded(self._schema, self._options)
+    def pieces(self, rows: pa.Table) -> Iterator[bytes]:
+        """The same in large pieces, each row ended by a newline."""
+        return joined(self.texts(rows))
 
 
 def joined(lines: pa.ChunkedArray) -> Iterator[bytes]:
@@ -80,7 +80,7 @@ def joined(lines: pa.ChunkedArray) -> Iterator[bytes]:
             yield piece.buffers()[2].to_pybytes()
 
 
-class FileWriter:
+class FileWriter(CollectingWriter):
     """Writes one file, every row once; while it does, nobody else may.
 
     Parameters
@@ -96,9 +96,6 @@ class FileWriter:
         When the file cannot be written, is being written by another run, or is not
         the one that was written before.
     """
-
-    native: str | None = None
-    timed = False
 
     def __init__(self, spec: TableSpec, state: Path) -> None:
         self._path = Path(str(spec.options["path"]))
@@ -116,9 +113,13 @@ class FileWriter:
             self._begin(found)
             self._undo = undo.pop_all()
 
-    def write(self, batch: DataFrame, batch_id: int) -> int:
+    def columns(self, names: Sequence[str]) -> list[Column]:
+        """The text of each row, or what it is made of."""
+        return self._lines.columns(names)
+
+    def take(self, rows: pa.Table, batch_id: int) -> int:
         """Write one micro-batch, in the place of itself where it was there before."""
-        begin, rows = self._begins.get(batch_id, self._end), 0
+        begin, count = self._begins.get(batch_id, self._end), 0
         with self._told(), self._path.open("r+b") as file:
             self._check(file, begin)
             if begin < self._end:  # until it is whole again the file ends before it
@@ -126,16 +127,16 @@ class FileWriter:
                 self._note()
             file.truncate(begin)
             file.seek(begin)
-            for piece in self._lines.of(batch):
+            for piece in self._lines.pieces(rows):
                 file.write(piece)
-                rows += piece.count(_NEWLINE)
+                count += piece.count(_NEWLINE)
             file.flush()
             os.fsync(file.fileno())
             self._end = file.tell()
         self._begins = {b: at for b, at in self._begins.items() if b < batch_id}
         self._begins[batch_id] = begin
         self._note()
-        return rows
+        return count
 
     def close(self) -> None:
         """Let others write the file; harmless twice."""
@@ -219,7 +220,7 @@ def claim(file: int, name: str, user: str) -> Callable[[], None]:
     return let_go
 
 
-class TextStreamWriter:
+class TextStreamWriter(CollectingWriter):
     """Writes lines to a text stream; after a crash a batch may come twice.
 
     Parameters
@@ -230,9 +231,6 @@ class TextStreamWriter:
         Where to; None: whatever ``sys.stdout`` is when a batch is written.
     """
 
-    native: str | None = None
-    timed = False
-
     def __init__(
         self,
         schema: Schema,
@@ -242,19 +240,23 @@ class TextStreamWriter:
         self._lines = Lines(schema, options)
         self._stream = stream
 
-    def write(self, batch: DataFrame, batch_id: int) -> int:  # noqa: ARG002
+    def columns(self, names: Sequence[str]) -> list[Column]:
+        """The text of each row, or what it is made of."""
+        return self._lines.columns(names)
+
+    def take(self, rows: pa.Table, batch_id: int) -> int:  # noqa: ARG002
         """Write one micro-batch."""
-        stream, rows = self._stream or sys.stdout, 0
+        stream, count = self._stream or sys.stdout, 0
         try:
-            for piece in self._lines.of(batch):
+            for piece in self._lines.pieces(rows):
                 stream.write(piece.decode("utf-8"))
-                rows += piece.count(_NEWLINE)
+                count += piece.count(_NEWLINE)
             stream.flush()
         except BrokenPipeError as problem:
             unread = RunProblem("nothing reads the standard output any more")
             unread.lasting = True  # a job need not begin again
             raise unread from problem
-        return rows
+        return count
 
     def close(self) -> None:
         """The stream is not ours to close."""

@@ -28,7 +28,7 @@ from arroyo_nb.with_options import OptionValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column
 
 JSON_COMPRESSION = "json.compression"
 
@@ -50,14 +50,19 @@ class LineParts:
         extension = line_format(str(options["format"])).extension
         self.extension = f"{extension}.gz" if self._is_packed else extension
 
-    def rows(self, batch: DataFrame, key: str) -> pa.Table:
-        """Lines and keys; changes, of which no two may be parted, have one key."""
+    def columns(self, names: Sequence[str], key: str) -> list[Column]:
+        """Lines and keys; changes, of which no two may be parted, have no key."""
+        keys = [] if WEIGHT in names else [partition_key(key)]
+        return [*self._lines.columns(names), *keys]
+
+    def rows(self, computed: pa.Table) -> pa.Table:
+        """Lines and keys; those of all changes are one."""
         import pyarrow as pa
 
-        if WEIGHT in batch.columns:
-            lines = self._lines.column(batch)
-            return pa.table({"value": lines, KEY: pa.repeat("[]", len(lines))})
-        return batch.select(self._lines.encoded(), partition_key(key)).toArrow()
+        if KEY in computed.column_names:
+            return computed
+        lines = self._lines.texts(computed)
+        return pa.table({"value": lines, KEY: pa.repeat("[]", len(lines))})
 
     def write(self, path: Path, pieces: Pieces, room_bytes: float) -> int:
         """Write lines to a part file until it has no room; returns its bytes."""

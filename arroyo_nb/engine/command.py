@@ -82,6 +82,9 @@ _MLLIB = "spark-mllib_"
 LOCAL_FILES = Path(__file__).with_name("local_files.jar")
 """Hadoop's view of local files without a process for each; see LocalFiles.java."""
 
+ARROW_SINK = Path(__file__).with_name("arrow_sink.jar")
+"""Gives Python the rows of micro-batches; see ArrowSink.java."""
+
 LEFTOVERS = Path(__file__).with_name("leftovers.jar")
 """Ends threads and closes descriptors that Spark forgets; see Leftovers.java."""
 
@@ -125,7 +128,7 @@ def class_path(home: Path, extra: Iterable[Path] = ()) -> list[Path]:
     found = (home / "jars").glob("*.jar")
     jars = sorted(jar for jar in found if not jar.name.startswith(_MLLIB))
     logging_first = sorted(jars, key=lambda jar: not jar.name.startswith("slf4j-api"))
-    return [*logging_first, LOCAL_FILES, LEFTOVERS, *map(Path, extra)]
+    return [*logging_first, ARROW_SINK, LOCAL_FILES, LEFTOVERS, *map(Path, extra)]
 
 
 def java_flags(java: Java) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.engine.arrow_sink import ArrowSink
 from arroyo_nb.engine.paths import spark_path, spark_pattern
 
 if TYPE_CHECKING:
@@ -90,12 +91,9 @@ def _write_chunks(folder: Path) -> None:
 def _run(
     rows: DataFrame, checkpoint: Path, deadline_s: float = 60
 ) -> Generator[None, None, None]:
-    def take(batch: DataFrame, _batch_id: int) -> None:
-        batch.toArrow()
-
-    writer = rows.writeStream.outputMode("append").trigger(availableNow=True)
-    writer = writer.option("checkpointLocation", spark_path(checkpoint))
-    query = writer.foreachBatch(take).start()
+    sink = ArrowSink(lambda: None, lambda _rows, _batch_id: None)
+    writer = sink.stream(rows).outputMode("append").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", spark_path(checkpoint)).start()
     deadline = time.monotonic() + deadline_s
     try:
         yield
@@ -103,6 +101,7 @@ def _run(
             yield
     finally:  # also when the caller has had enough
         query.stop()
+        sink.close()
 
 
 def _is_running(query: StreamingQuery) -> bool:

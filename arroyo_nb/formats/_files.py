@@ -12,7 +12,7 @@ from arroyo_nb.tape import Position
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from arroyo_nb.formats import Decoded
 
@@ -79,16 +79,19 @@ class PartFormat(Protocol):
 
     extension: str
 
-    def rows(self, batch: DataFrame, key: str) -> pa.Table:
-        """What is written of a micro-batch, and each row's key; one action.
+    def columns(self, names: Sequence[str], key: str) -> list[Column]:
+        """What Spark computes of a micro-batch.
 
         Parameters
         ----------
-        batch
-            The rows.
+        names
+            The columns of its rows.
         key
             Spark SQL of the key.
         """
+
+    def rows(self, computed: pa.Table) -> pa.Table:
+        """What is written of it, and each row's key."""
 
     def write(self, path: Path, pieces: Pieces, room_bytes: float) -> int:
         """Write pieces into a new file, at least one and as many as there is room

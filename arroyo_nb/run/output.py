@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import (
     CONNECTORS,
+    CollectingWriter,
     ProbesSink,
     ResumePoint,
     StreamWriter,
@@ -27,6 +28,7 @@ from arroyo_nb.connectors import (
     is_streamed,
     print_rows,
 )
+from arroyo_nb.engine.arrow_sink import ArrowSink, has_arrow_sink
 from arroyo_nb.engine.paths import spark_path
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan import nodes
@@ -42,7 +44,8 @@ from arroyo_nb.run.observe.query_observation import QueryObservation
 from arroyo_nb.run.observe.vitals import Vitals
 from arroyo_nb.run.pause_gate import BatchGate
 from arroyo_nb.run.results.changes import ChangesPreview
-from arroyo_nb.run.results.preview import Preview, Tee
+from arroyo_nb.run.results.preview import Preview
+from arroyo_nb.run.results.tee import tee
 from arroyo_nb.run.sink_writer import SinkWriter
 from arroyo_nb.run.sources.batch_size import BatchSize
 from arroyo_nb.spark.batch_boundary import (
@@ -133,6 +136,7 @@ class Output:
         self._busy_since_s: float | None = None
         self._asked_s = 0.0
         self._query: StreamingQuery | None = None
+        self._arrow_sink: ArrowSink | None = None
         # One that was stopped, and whose thread has not ended.
         self._hanging: StreamingQuery | None = None
         self._watching: Watching | None = None
@@ -251,16 +255,23 @@ class Output:
     ) -> DataStreamWriter:
         if self.streamed and not nodes.is_updating(self.sink):
             rows = observed_rows(rows)  # Spark's own sink of topics counts none
-        stream = rows.writeStream.outputMode("append")
+        stream = self._stream(rows, writer).outputMode("append")
         if trigger is not None:
             stream = stream.trigger(processingTime=_interval(trigger))
+        return stream
+
+    def _stream(self, rows: DataFrame, writer: Writer) -> DataStreamWriter:
         # A batch that can be held must go through a function of ours: a run that starts
         # paused does, also where Spark could write the topic itself.
-        if writer.native is not None and not self.gate.paused:
-            self._is_native = True
-            return stream.format(writer.native)
-        self._is_native = False
-        return stream.foreachBatch(partial(self._sink.write, writer))
+        self._is_native = writer.native is not None and not self.gate.paused
+        if writer.native is not None and self._is_native:
+            return rows.writeStream.format(writer.native)
+        if isinstance(writer, CollectingWriter) and has_arrow_sink(rows.sparkSession):
+            begin = partial(self._sink.begin, writer)
+            take = partial(self._sink.take, writer)
+            self._arrow_sink = ArrowSink(begin, take)
+            return self._arrow_sink.stream(rows.select(*writer.columns(rows.columns)))
+        return rows.writeStream.foreachBatch(partial(self._sink.write, writer))
 
     def _in_real_time(
         self, rows: DataFrame, writer: Writer, trigger: timedelta | None
@@ -396,6 +407,8 @@ class Output:
                 self.poll()  # the batch that ended meanwhile is one of its own
         finally:
             self._query = None
+            if self._arrow_sink is not None:
+                self._arrow_sink.close()
             self.close()
 
     def close(self) -> None:
@@ -428,7 +441,7 @@ class Output:
             settled = deterministic_columns(self.sink)
             spec = replace(spec, user=user_of(state), settled=settled, resume=resume)
             writer = CONNECTORS.get(table.connector).writer(spec, state)
-            return Tee(writer, self.preview) if self.preview is not None else writer
+            return tee(writer, self.preview) if self.preview is not None else writer
         if self._printed:
             is_updating = nodes.is_updating(self.sink)
             return print_rows(self.sink.schema, updating=is_updating)

@@ -4,17 +4,20 @@ batches, the worker closes."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import Context
 from threading import Lock, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.errors import RunProblem
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from arroyo_nb.connectors import Writer
+    from arroyo_nb.connectors import CollectingWriter, Writer
     from arroyo_nb.run.observe.query_observation import QueryObservation
     from arroyo_nb.run.pause_gate import BatchGate
 
@@ -50,6 +53,8 @@ class SinkWriter:
         self._gate = gate
         self._observation = observation
         self._writer: Writer | None = None
+        # How long the batch that has begun was held.
+        self._held_s = 0.0
         self._context: Context | None = None
         # Held while the writer writes or closes: each is on a thread of its own.
         self._writing = Lock()
@@ -65,8 +70,8 @@ class SinkWriter:
         self.error = None
         self._writer, self._context = writer, context
 
-    def write(self, writer: Writer, batch: DataFrame, batch_id: int) -> None:
-        """Write a batch; on Spark's callback thread.
+    def begin(self, writer: Writer) -> None:
+        """Let a batch begin, once the run is not paused; on Spark's callback thread.
 
         Raises
         ------
@@ -74,20 +79,48 @@ class SinkWriter:
             When the writer is not this sink's any more: its query does not know yet
             that it ended.
         """
+        self._held_s = self._gate.pass_batch()
+        self._check(writer)
+        with self._kept_error():
+            check_spare()
+
+    def write(self, writer: Writer, batch: DataFrame, batch_id: int) -> None:
+        """Let a batch :meth:`begin` and write it."""
+        self.begin(writer)
+        self._write(writer, writer.write, batch, batch_id)
+
+    def take(self, writer: CollectingWriter, rows: pa.Table, batch_id: int) -> None:
+        """Write the rows of a batch that has begun; raises as :meth:`begin` does."""
+        self._write(writer, writer.take, rows, batch_id)
+
+    def _write(
+        self,
+        writer: Writer,
+        write: Callable[[Any, int], int | None],
+        batch: Any,
+        batch_id: int,
+    ) -> None:
         assert self._context is not None
-        self._observation.hold(batch_id, self._gate.pass_batch())
+        self._observation.hold(batch_id, self._held_s)
         with self._writing:
-            if writer is not self._writer:
-                raise RunProblem("the run has released its sink")
-            try:
-                check_spare()
+            self._check(writer)
+            with self._kept_error():
                 # A copy: the queries of a run write at the same time.
-                rows = self._context.copy().run(writer.write, batch, batch_id)
-            except Exception as error:
-                # Spark wraps what is raised here in its own words; ours are kept.
-                self.error = error
-                raise
+                rows = self._context.copy().run(write, batch, batch_id)
             self._observation.write(batch_id, rows)
+
+    def _check(self, writer: Writer) -> None:
+        if writer is not self._writer:
+            raise RunProblem("the run has released its sink")
+
+    @contextmanager
+    def _kept_error(self) -> Iterator[None]:
+        """Spark wraps what is raised in its own words; ours are kept."""
+        try:
+            yield
+        except Exception as error:
+            self.error = error
+            raise
 
     def close(self) -> None:
         """Let go of the writer; on the worker, harmless twice.

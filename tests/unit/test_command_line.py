@@ -123,8 +123,8 @@ from arroyo_nb.schema import Schema
 
 def run_script(*_, **__):
     writer = TextStreamWriter(Schema(()), {})
-    writer._lines = SimpleNamespace(of=lambda batch: [b"{}" + bytes([10])])
-    writer.write(None, 0)
+    writer._lines = SimpleNamespace(pieces=lambda rows: [b"{}" + bytes([10])])
+    writer.take(None, 0)
 
 headless.run_script = run_script
 sys.exit(main(["run", "a.sql"]))

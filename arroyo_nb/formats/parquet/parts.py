@@ -13,7 +13,7 @@ from arroyo_nb.with_options import OptionValue
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column
 
 COMPRESSION, ROW_GROUP_SIZE = "parquet.compression", "parquet.row_group_size"
 
@@ -29,10 +29,15 @@ class ParquetParts:
         self._codec = {"uncompressed": "none", "lz4_raw": "lz4"}.get(name, name)
         self._group_bytes = max(1, int(cast(int, options[ROW_GROUP_SIZE])))
 
-    def rows(self, batch: DataFrame, key: str) -> pa.Table:
+    def columns(self, names: Sequence[str], key: str) -> list[Column]:  # noqa: ARG002
         """The table's columns and keys."""
-        names = [quoted(name) for name in self._schema.names]
-        return batch.select(*names, partition_key(key)).toArrow()
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return [*(F.col(quoted(n)) for n in self._schema.names), partition_key(key)]
+
+    def rows(self, computed: pa.Table) -> pa.Table:
+        """As they are."""
+        return computed
 
     def write(self, path: Path, pieces: Pieces, room_bytes: float) -> int:
         """Write row groups: as much as one may hold, or there is room for."""

@@ -22,7 +22,6 @@ from arroyo_nb.schema import TEXT, Field, Schema, StructOf, arrow_schema, nullab
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from arroyo_nb.run.results.row_store import Changes
 
@@ -97,23 +96,18 @@ class ChangesPreview(Preview):
         self._batch_id, self._count = store.last_batch, store.result_rows
         self._relation = self._rebuilt(self._batch_id + 1)
 
-    def write(self, batch: DataFrame, batch_id: int) -> int:
-        """Take one micro-batch of rows with weights and ids."""
-        rows = batch.toArrow()
-        columns = rows.select(self._row.names).cast(self._row)
-        for name in (WEIGHT, ROW_ID):
-            columns = columns.append_column(name, rows[name])
-        return self.take(columns, batch_id)
-
-    def take(self, changes: pa.Table, batch_id: int) -> int:
-        """Take the changes of one micro-batch; a replayed one takes the place of its
-        first try."""
+    def take(self, rows: pa.Table, batch_id: int) -> int:
+        """Take the changes of one micro-batch, rows with weights and ids; a replayed
+        one takes the place of its first try."""
         from arroyo_nb.changelog.debezium_changes import newest_documents
         from arroyo_nb.changelog.zset import weights
 
+        changes = rows.select(self._row.names).cast(self._row)
+        for name in (WEIGHT, ROW_ID):
+            changes = changes.append_column(name, rows[name])
         schema = arrow_schema(self.schema)
         newest, count = newest_documents(changes, self._limit_rows)
-        rows = newest.select(schema.names).cast(schema)
+        told = newest.select(schema.names).cast(schema)
         # Asked before anything is remembered: of a batch that comes again, the relation
         # has its changes already.
         before, count_before = self._before(batch_id)
@@ -125,13 +119,13 @@ class ChangesPreview(Preview):
             kept = changes.select(self._changes.names).cast(self._changes)
             result_rows = int(count_after)
             self._store.append(kept, batch_id, count, result_rows, before.as_changes)
-        self._remember(rows, batch_id, count)
+        self._remember(told, batch_id, count)
         with self._lock:
             # One batch back is held: Spark commits a batch before it begins the next,
             # so that usually only the newest can come again. What is older is rebuilt.
             self._settled, self._batch_id = (before, count_before), batch_id
             self._relation, self._count = after, int(count_after)
-        self._tell(rows, batch_id)
+        self._tell(told, batch_id)
         return count
 
     def _before(self, batch_id: int) -> tuple[_ChangedRows, int]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
+from arroyo_nb.connectors import CollectingWriter
 from arroyo_nb.run.observe.snapshot import Change
 from arroyo_nb.run.results.preview_state import (
     SHOWN_ROWS,
@@ -20,11 +21,10 @@ from arroyo_nb.run.results.preview_state import (
     batches_that_hold,
 )
 from arroyo_nb.run.results.sorting import in_order
-from arroyo_nb.schema import TIMESTAMP, WINDOW_STRUCT, Schema, arrow_schema, nullable
+from arroyo_nb.schema import WINDOW_STRUCT, Schema, arrow_schema, nullable
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from arroyo_nb.plan.nodes import SortKey
     from arroyo_nb.run.results.row_store import RowStore
@@ -55,8 +55,8 @@ class PreviewOptions(TypedDict, total=False):
     limit: int | None
 
 
-class Preview:
-    """A writer that keeps rows (see :class:`arroyo_nb.connectors.Writer`).
+class Preview(CollectingWriter):
+    """A writer that keeps rows.
 
     Parameters
     ----------
@@ -66,8 +66,6 @@ class Preview:
         What is kept, and in which order.
     """
 
-    native: str | None = None
-    timed = False
     is_updating = False
     """Whether what comes are changes, and :meth:`table` what they leave."""
 
@@ -85,10 +83,9 @@ class Preview:
         self._callbacks: tuple[OnRows, ...] = ()
         self._store: RowStore | None = None
 
-    def write(self, batch: DataFrame, batch_id: int) -> int:
+    def take(self, rows: pa.Table, batch_id: int) -> int:
         """Take one micro-batch; a replayed one takes the place of its first try."""
-        rows = batch.toArrow().cast(arrow_schema(nullable(self.schema)))
-        self.put(rows, batch_id)
+        self.put(rows.cast(arrow_schema(nullable(self.schema))), batch_id)
         return int(rows.num_rows)
 
     def keep_in(self, folder: Path, budget_bytes: int) -> None:
@@ -326,37 +323,6 @@ class Preview:
             if surplus < rows.num_rows:
                 self._batches.appendleft((batch_id, rows.slice(surplus)))
             kept -= surplus
-
-
-class Tee:
-    """Writes a batch to a sink and keeps it for a preview beside it."""
-
-    native: str | None = None
-
-    def __init__(self, sink: Any, preview: Preview) -> None:
-        self._sink = sink
-        self._preview = preview
-        self.timed: bool = sink.timed
-
-    def write(self, batch: DataFrame, batch_id: int) -> int | None:
-        """Write, then keep; the batch is computed once."""
-        # Both read it. Computed twice, a function that gives another value each time
-        # would give the sink other rows than the preview.
-        batch.persist()
-        try:
-            written: int | None = self._sink.write(batch, batch_id)
-            rows = batch.drop(TIMESTAMP) if self.timed else batch
-            self._preview.write(rows, batch_id)
-        finally:
-            batch.unpersist()
-        return written
-
-    def close(self) -> None:
-        """Close the sink, and keep no more."""
-        try:
-            self._sink.close()
-        finally:
-            self._preview.close()
 
 
 def _by_window(rows: pa.Table, schema: Schema) -> pa.Table:

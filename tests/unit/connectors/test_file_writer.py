@@ -19,7 +19,7 @@ SCHEMA = Schema((Field("n", BIGINT),))
 @pytest.fixture
 def batches(monkeypatch):
     """A batch is the pieces that it is encoded as."""
-    monkeypatch.setattr(_line_writers.Lines, "of", lambda _, pieces: iter(pieces))
+    monkeypatch.setattr(_line_writers.Lines, "pieces", lambda _, pieces: iter(pieces))
 
 
 def opened(path, state, user="run 'a' of process 1"):
@@ -32,16 +32,16 @@ def test_a_file_has_one_writer_at_a_time(tmp_path, batches):
     path, other = tmp_path / "o.json", tmp_path / "link.json"
     other.symlink_to(path)
     first = opened(path, tmp_path / "a")
-    first.write([b"1\n"], 0)
+    first.take([b"1\n"], 0)
     for name in (path, other):
         with pytest.raises(RunProblem, match=r"json' is being written by run 'a' of"):
             opened(name, tmp_path / "b")
-    first.write([b"2\n", b"3\n"], 1)
+    first.take([b"2\n", b"3\n"], 1)
     assert path.read_bytes() == b"1\n2\n3\n"
     first.close()
     first.close()
     with pytest.raises(RunProblem, match="has released"):
-        first.write([b"4\n"], 2)
+        first.take([b"4\n"], 2)
     second = opened(other, tmp_path / "b")
     assert path.read_bytes() == b""
     second.close()
@@ -81,34 +81,34 @@ def test_a_replay_that_is_cut_short_can_be_replayed(tmp_path, batches):
         raise KeyboardInterrupt
 
     with closing(opened(path, tmp_path / "a")) as writer:
-        writer.write([b"1\n"], 0)
-        writer.write([b"2\n", b"3\n"], 1)
+        writer.take([b"1\n"], 0)
+        writer.take([b"2\n", b"3\n"], 1)
     for _ in range(2):  # Spark has committed the first batch only
         writer = opened(path, tmp_path / "a")
         with closing(writer), pytest.raises(KeyboardInterrupt):
-            writer.write(torn(), 1)
+            writer.take(torn(), 1)
     with closing(opened(path, tmp_path / "a")) as writer:
         assert path.read_bytes() == b"1\n"
-        writer.write([b"2\n", b"3\n"], 1)
-        writer.write([b"4\n"], 2)
+        writer.take([b"2\n", b"3\n"], 1)
+        writer.take([b"4\n"], 2)
     assert path.read_bytes() == b"1\n2\n3\n4\n"
 
 
 def test_a_file_that_others_touch_is_not_written_on(tmp_path, batches):
     path = tmp_path / "o.json"
     writer = opened(path, tmp_path / "a")
-    writer.write([b"1\n"], 0)
-    writer.write([b"2\n"], 1)
+    writer.take([b"1\n"], 0)
+    writer.take([b"2\n"], 1)
     os.truncate(path, 1)
     with pytest.raises(RunProblem, match=r"was cut to 1 bytes .* 4 were there"):
-        writer.write([b"3\n"], 2)
+        writer.take([b"3\n"], 2)
     assert path.read_bytes() == b"1"
     path.rename(tmp_path / "old.json")
     with pytest.raises(RunProblem, match=r"cannot write '.*o\.json': No such file"):
-        writer.write([b"3\n"], 2)
+        writer.take([b"3\n"], 2)
     path.write_bytes(b"of somebody else\n")
     with pytest.raises(RunProblem, match="was replaced while it was written"):
-        writer.write([b"3\n"], 2)
+        writer.take([b"3\n"], 2)
     assert path.read_bytes() == b"of somebody else\n"
     writer.close()
 
@@ -116,7 +116,7 @@ def test_a_file_that_others_touch_is_not_written_on(tmp_path, batches):
 def test_a_file_that_is_gone_is_not_gone_on_with(tmp_path, batches):
     path = tmp_path / "o.json"
     writer = opened(path, tmp_path / "a")
-    writer.write([b"1\n"], 0)
+    writer.take([b"1\n"], 0)
     writer.close()
     path.unlink()
     with pytest.raises(RunProblem, match="No such file"):

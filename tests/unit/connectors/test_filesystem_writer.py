@@ -25,7 +25,6 @@ from arroyo_nb.connectors._file_names import STRATEGIES, FileNames
 from arroyo_nb.connectors._part_files import KEY, LineParts
 from arroyo_nb.connectors._partitions import Partitioning
 from arroyo_nb.errors import RunProblem
-from arroyo_nb.formats.parquet.parts import ParquetParts
 from arroyo_nb.schema import BIGINT, TEXT, Field, Schema
 
 SCHEMA = Schema((Field("n", BIGINT), Field("s", TEXT)))
@@ -35,8 +34,7 @@ DEFAULTS = {"parquet.compression": "zstd", "parquet.row_group_size": 2**27}
 @pytest.fixture(autouse=True)
 def batches(monkeypatch):
     """A batch is what Spark would give."""
-    for kind in (LineParts, ParquetParts):
-        monkeypatch.setattr(kind, "rows", lambda _, rows, key: rows)
+    monkeypatch.setattr(LineParts, "rows", lambda _, rows: rows)
 
 
 def lines(*rows, keys=None):
@@ -83,9 +81,9 @@ def test_each_batch_is_a_file_and_nothing_is_left(tmp_path):
     root = tmp_path / "new" / "out"
     writer = opened(root, tmp_path / "state")
     assert not writer.timed
-    writer.write(lines(1, 2), 0)
-    writer.write(lines(), 1)
-    writer.write(lines(3), 2)
+    writer.take(lines(1, 2), 0)
+    writer.take(lines(), 1)
+    writer.take(lines(3), 2)
     assert seen(root) == Counter((".", row) for row in "123")
     assert len(files(root)) == 2
     writer.close()
@@ -93,20 +91,20 @@ def test_each_batch_is_a_file_and_nothing_is_left(tmp_path):
     assert len(list(root.iterdir())) == 2
     # Another run adds to what is there.
     other = opened(root, tmp_path / "other")
-    other.write(lines(1), 0)
+    other.take(lines(1), 0)
     other.close()
     assert len(files(root)) == 3
 
 
 def test_a_batch_that_comes_again_is_there_already(tmp_path):
     first = opened(tmp_path / "out", tmp_path / "state")
-    first.write(lines(1), 0)
-    first.write(lines(2, 3), 1)
+    first.take(lines(1), 0)
+    first.take(lines(2, 3), 1)
     names = files(tmp_path / "out")
     again = opened(tmp_path / "out", tmp_path / "state")
-    again.write(lines(3, 2), 1)
+    again.take(lines(3, 2), 1)
     assert files(tmp_path / "out") == names
-    again.write(lines(4), 2)
+    again.take(lines(4), 2)
     again.close()
     assert seen(tmp_path / "out") == Counter((".", row) for row in "1234")
 
@@ -115,7 +113,7 @@ def test_folders_of_partitions(tmp_path):
     options = option(partitioning__fields=("town", "n"))
     writer = opened(tmp_path, tmp_path / ".state", **options)
     keys = [["a/b", "1"], [None, "2"], ["a/b", "1"], ["..", ""]]
-    writer.write(lines(*"xyzw", keys=keys), 0)
+    writer.take(lines(*"xyzw", keys=keys), 0)
     nothing = "__HIVE_DEFAULT_PARTITION__"
     assert seen(tmp_path) == Counter(
         {
@@ -133,7 +131,7 @@ def test_time_comes_before_fields(tmp_path):
     options = option(partitioning__time_pattern="%Y/%m", partitioning__fields=("town",))
     writer = opened(tmp_path, tmp_path / ".state", **options)
     assert writer.timed
-    writer.write(lines("x", keys=[["2023/02", "a"]]), 0)
+    writer.take(lines("x", keys=[["2023/02", "a"]]), 0)
     writer.close()
     assert seen(tmp_path) == Counter({("2023/02/town=a", "x"): 1})
 
@@ -141,17 +139,17 @@ def test_time_comes_before_fields(tmp_path):
 def test_a_file_is_whole_at_its_size(tmp_path):
     options = option(rolling_policy__file_size=6)
     writer = opened(tmp_path, tmp_path / ".state", **options)
-    writer.write(lines("a"), 0)
-    writer.write(lines("b"), 1)
+    writer.take(lines("a"), 0)
+    writer.take(lines("b"), 1)
     assert files(tmp_path) == []
     # Two more fill the first file, four fill one by themselves, and one is left.
-    writer.write(lines(*"cdefghi"), 2)
+    writer.take(lines(*"cdefghi"), 2)
     assert sorted(path.read_text() for path in files(tmp_path)) == [
         "a\nb\nc\n",
         "d\ne\nf\n",
         "g\nh\ni\n",
     ]
-    writer.write(lines("j"), 3)
+    writer.take(lines("j"), 3)
     writer.close()
     assert seen(tmp_path) == Counter((".", row) for row in "abcdefghij")
     assert not list(tmp_path.glob(".arroyo-*"))
@@ -173,7 +171,7 @@ def test_a_file_is_whole_in_time(tmp_path, monkeypatch, policy, ages):
     for batch in range(len(ages)):
         writer = opened(tmp_path, tmp_path / ".state", **options)
         key = "b" if batch == 3 else "a"
-        writer.write(lines(batch, keys=[[key]]), batch)
+        writer.take(lines(batch, keys=[[key]]), batch)
         found = seen(tmp_path)
     assert found == Counter(("k=a", row) for row in "012")
     assert len(files(tmp_path)) == 1
@@ -225,7 +223,7 @@ def test_every_row_is_seen_once_wherever_it_is_killed(
                 while committed < len(batches):
                     keys = batches[committed]
                     rows = [f"{committed}.{row}" for row in range(len(keys))]
-                    writer.write(lines(*rows, keys=[[key] for key in keys]), committed)
+                    writer.take(lines(*rows, keys=[[key] for key in keys]), committed)
                     committed += 1
                 writer.close()
                 break
@@ -265,7 +263,7 @@ def deadly(patch, steps):
 
 def test_rows_that_are_gone_are_told(tmp_path):
     options = option(rolling_policy__file_size=1000)
-    opened(tmp_path, tmp_path / ".state", **options).write(lines(1), 0)
+    opened(tmp_path, tmp_path / ".state", **options).take(lines(1), 0)
     (staging,) = tmp_path.glob(".arroyo-*")
     (staging / "stray").write_text("of a batch that was not noted")
     writer = opened(tmp_path, tmp_path / ".state", **options)
@@ -291,7 +289,7 @@ def test_a_folder_that_is_gone_with_its_rows_is_told(tmp_path):
     opened(folder, state).close()
     shutil.rmtree(folder)
     writer = opened(folder, state)  # it held no row
-    writer.write(lines(1), 0)
+    writer.take(lines(1), 0)
     writer.close()
     shutil.rmtree(folder)
     with pytest.raises(RunProblem, match=r"'.*/out' is gone, with the rows"):
@@ -306,7 +304,7 @@ def test_what_cannot_be_written_is_told(tmp_path):
     writer = opened(tmp_path / "out", tmp_path / "state")
     writer._staging.rmdir()
     with pytest.raises(RunProblem, match=r"cannot write '.*/out': No such file"):
-        writer.write(lines(1), 0)
+        writer.take(lines(1), 0)
     writer.close()
 
 
@@ -317,10 +315,10 @@ def test_files_that_are_counted_have_one_writer_and_free_names(tmp_path):
     with pytest.raises(RunProblem, match="being written by run 'a' of process 1"):
         opened(tmp_path, tmp_path / ".b", **options)
     for batch in range(3):
-        first.write(lines(batch), batch)
+        first.take(lines(batch), batch)
     first.close()
     second = opened(tmp_path, tmp_path / ".b", filename__suffix="x", **options)
-    second.write(lines(9), 0)
+    second.take(lines(9), 0)
     second.close()
     assert {path.name: path.read_text() for path in files(tmp_path)} == {
         "p-00000-000.json": "0\n",
@@ -353,7 +351,7 @@ def test_parquet_files(tmp_path, codec):
         numbers = range(100 * batch, 100 * batch + 100)
         columns = {"n": pa.array(numbers, pa.int32()), "s": [f"{n}" for n in numbers]}
         rows = pa.table({**columns, KEY: ["[]"] * 100})
-        writer.write(
+        writer.take(
             pa.concat_tables(rows[at : at + 9] for at in range(0, 100, 9)), batch
         )
     writer.close()
@@ -378,7 +376,7 @@ def test_a_large_batch_of_parquet_is_cut_at_the_size(tmp_path):
     texts = [os.urandom(8).hex() for _ in range(20_000)]
     columns = {"n": range(20_000), "s": texts, KEY: ["[]"] * 20_000}
     rows = pa.table(columns)
-    writer.write(
+    writer.take(
         pa.concat_tables(rows[at : at + 500] for at in range(0, 20_000, 500)), 0
     )
     writer.close()
@@ -418,13 +416,13 @@ def test_files_that_are_not_whole_are_not_made_of_two_kinds(tmp_path):
     root, state = tmp_path / "out", tmp_path / "state"
     grows = option(rolling_policy__file_size=10**6)
     writer = opened(root, state, **grows)
-    writer.write(lines(1), 0)
+    writer.take(lines(1), 0)
     writer._undo.close()  # it is killed
     with pytest.raises(RunProblem, match="files of json that are not whole yet"):
         opened(root, state, **grows, format="parquet")
     writer = opened(root, state, **grows)
     writer.close()
     writer = opened(root, state, **grows, format="parquet")
-    writer.write(pa.table({"n": [2], "s": ["b"], KEY: ["[]"]}), 1)
+    writer.take(pa.table({"n": [2], "s": ["b"], KEY: ["[]"]}), 1)
     writer.close()
     assert sorted(path.suffix for path in files(root)) == [".json", ".parquet"]

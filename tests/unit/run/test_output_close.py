@@ -35,7 +35,7 @@ class Written:
         (sink,) = self.plan.sinks
         self.output = Output(sink, keep=False, write=True, traced=False)
         self.writer = self.open(folder)
-        self.writer._lines = SimpleNamespace(of=self._lines)
+        self.writer._lines = SimpleNamespace(pieces=self._lines)
         self.begun, self.go = threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self.write, args=(0,))
         self.thread.start()
@@ -47,7 +47,7 @@ class Written:
         return writer
 
     def write(self, batch_id):
-        self.output._sink.write(self.writer, None, batch_id)
+        self.output._sink.take(self.writer, None, batch_id)
 
     def _lines(self, _batch):
         yield b"1\n"
