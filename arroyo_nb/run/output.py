@@ -263,9 +263,10 @@ class Output:
     def _stream(self, rows: DataFrame, writer: Writer) -> DataStreamWriter:
         # A batch that can be held must go through a function of ours: a run that starts
         # paused does, also where Spark could write the topic itself.
-        self._is_native = writer.native is not None and not self.gate.paused
-        if writer.native is not None and self._is_native:
+        if writer.native is not None and not self.gate.paused:
+            self._is_native = True
             return rows.writeStream.format(writer.native)
+        self._is_native = False
         if isinstance(writer, CollectingWriter) and has_arrow_sink(rows.sparkSession):
             begin = partial(self._sink.begin, writer)
             take = partial(self._sink.take, writer)

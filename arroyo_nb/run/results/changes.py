@@ -102,9 +102,7 @@ class ChangesPreview(Preview):
         from arroyo_nb.changelog.debezium_changes import newest_documents
         from arroyo_nb.changelog.zset import weights
 
-        changes = rows.select(self._row.names).cast(self._row)
-        for name in (WEIGHT, ROW_ID):
-            changes = changes.append_column(name, rows[name])
+        changes = rows.select(self._changes.names).cast(self._changes)
         schema = arrow_schema(self.schema)
         newest, count = newest_documents(changes, self._limit_rows)
         told = newest.select(schema.names).cast(schema)
@@ -116,9 +114,8 @@ class ChangesPreview(Preview):
             count_before + weights(changes).sum(),
         )
         if self._store is not None:
-            kept = changes.select(self._changes.names).cast(self._changes)
             result_rows = int(count_after)
-            self._store.append(kept, batch_id, count, result_rows, before.as_changes)
+            self._store.append(changes, batch_id, count, result_rows, before.as_changes)
         self._remember(told, batch_id, count)
         with self._lock:
             # One batch back is held: Spark commits a batch before it begins the next,

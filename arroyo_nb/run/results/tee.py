@@ -7,7 +7,7 @@ each time would give the sink other rows than the preview.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CollectingWriter, Writer
@@ -56,7 +56,8 @@ class CollectingTee(CollectingWriter):
 
     def close(self) -> None:
         """Close the sink, and keep no more."""
-        _close(self._sink, self._preview)
+        with closing(self._preview):
+            self._sink.close()
 
 
 class PersistingTee:
@@ -82,10 +83,5 @@ class PersistingTee:
 
     def close(self) -> None:
         """Close the sink, and keep no more."""
-        _close(self._sink, self._preview)
-
-
-def _close(*writers: Writer) -> None:
-    with ExitStack() as closing:
-        for writer in reversed(writers):
-            closing.callback(writer.close)
+        with closing(self._preview):
+            self._sink.close()
