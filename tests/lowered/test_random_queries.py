@@ -74,7 +74,7 @@ class Told:
         if self._preview is None:
             self._rows.update(map(_row, frame.toArrow().to_pylist()))
             return self._rows
-        self._preview.write(frame, number)
+        self._preview.take(frame.toArrow(), number)
         for change in self._preview.changelog().to_pylist():
             if change["batch"] == number:
                 self._fold(**change)
