@@ -3,11 +3,15 @@ package arroyo_nb;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.UnixDomainSocketAddress;
 import java.nio.channels.Channels;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.arrow.memory.BufferAllocator;
@@ -58,10 +62,11 @@ public final class ArrowSink implements TableProvider {
     /**
      * The rows of the batch, before Spark commits it.
      *
+     * @param rows how many; a stream that ends with this process looks like a whole one
      * @param address where an Arrow stream of them is served, as PySpark's own are; null:
      *     there are none
      */
-    void take(long batchId, Object address, String secret);
+    void take(long batchId, long rows, Object address, String secret);
   }
 
   private static final String RECEIVER = "receiver";
@@ -99,6 +104,11 @@ public final class ArrowSink implements TableProvider {
     @Override
     public String name() {
       return "rows for Python";
+    }
+
+    @Override
+    public String toString() {
+      return name(); // as the progress of the query names its sink
     }
 
     @Override
@@ -143,12 +153,19 @@ public final class ArrowSink implements TableProvider {
 
     @Override
     public void commit(long batchId, WriterCommitMessage[] messages) {
-      List<byte[]> encoded = new ArrayList<>();
+      Receiver receiver = receiver();
+      // Spark holds the messages until this returns: they give up what they have, or the
+      // whole batch would lie here while Python writes it.
+      Queue<byte[]> encoded = new ArrayDeque<>();
+      long rows = 0;
       for (WriterCommitMessage message : messages) {
-        encoded.addAll(((Encoded) message).batches());
+        Encoded part = (Encoded) message;
+        rows += part.rows();
+        encoded.addAll(part.batches());
+        part.batches().clear();
       }
-      if (encoded.isEmpty()) {
-        receiver().take(batchId, null, null);
+      if (rows == 0) {
+        receiver.take(batchId, 0, null, null);
         return;
       }
       // Not by the call itself: a call of more than 8 KB waits 40 ms for the delayed
@@ -161,14 +178,39 @@ public final class ArrowSink implements TableProvider {
                 send(encoded, out);
                 return BoxedUnit.UNIT;
               });
-      receiver().take(batchId, served[0], (String) served[1]);
+      try {
+        receiver.take(batchId, rows, served[0], (String) served[1]);
+      } catch (Throwable problem) {
+        endServing(served[0]);
+        throw problem;
+      }
     }
 
-    private void send(List<byte[]> encoded, OutputStream out) {
+    private void send(Queue<byte[]> encoded, OutputStream out) {
       ArrowBatchStreamWriter stream =
           new ArrowBatchStreamWriter(schema, out, TIME_ZONE, true, false);
-      stream.writeBatches(CollectionConverters.asScala(encoded.iterator()));
+      while (!encoded.isEmpty()) {
+        stream.writeBatches(CollectionConverters.asScala(List.of(encoded.remove()).iterator()));
+      }
       stream.end();
+    }
+
+    /** Spark's server waits for ever for one who connects, and holds the rows. */
+    private static void endServing(Object address) {
+      // A channel cannot be opened by a thread that is interrupted, as a query that is
+      // stopped is.
+      boolean interrupted = Thread.interrupted();
+      try {
+        if (address instanceof String path) {
+          SocketChannel.open(UnixDomainSocketAddress.of(path)).close();
+        }
+      } catch (IOException gone) {
+        // Python has connected.
+      } finally {
+        if (interrupted) {
+          Thread.currentThread().interrupt();
+        }
+      }
     }
 
     private Receiver receiver() {
@@ -185,7 +227,7 @@ public final class ArrowSink implements TableProvider {
     }
   }
 
-  private record Encoded(List<byte[]> batches) implements WriterCommitMessage {}
+  private record Encoded(long rows, List<byte[]> batches) implements WriterCommitMessage {}
 
   private record Factory(StructType schema) implements StreamingDataWriterFactory {
     @Override
@@ -201,6 +243,7 @@ public final class ArrowSink implements TableProvider {
     private BufferAllocator allocator;
     private VectorSchemaRoot root;
     private ArrowWriter writer;
+    private long all;
     private int rows;
 
     Encoder(StructType schema) {
@@ -232,6 +275,7 @@ public final class ArrowSink implements TableProvider {
         MessageSerializer.serialize(new WriteChannel(Channels.newChannel(out)), batch);
       }
       batches.add(out.toByteArray());
+      all += rows;
       writer.reset();
       rows = 0;
     }
@@ -241,7 +285,7 @@ public final class ArrowSink implements TableProvider {
       if (rows > 0) {
         encode();
       }
-      return new Encoded(batches);
+      return new Encoded(all, batches);
     }
 
     @Override

@@ -9,7 +9,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.errors import RunProblem
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,6 +20,12 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import DataStreamWriter
 
 _FORMAT = "arroyo_nb.ArrowSink"
+
+Receive = Callable[[], "pa.Table"]
+"""Receives the rows of a batch, once."""
+
+Take = Callable[[Receive, int], None]
+"""Takes the rows of a batch; the number is the batch's."""
 
 
 def has_arrow_sink(spark: SparkSession) -> bool:
@@ -34,13 +43,11 @@ class ArrowSink:
     begin
         Called before a batch is computed; when it returns, the batch is.
     take
-        Called with the rows of a batch and its number. What either raises ends the
-        query.
+        Called with a function that receives the rows of a batch, and its number. What
+        either raises ends the query.
     """
 
-    def __init__(
-        self, begin: Callable[[], None], take: Callable[[pa.Table, int], None]
-    ) -> None:
+    def __init__(self, begin: Callable[[], None], take: Take) -> None:
         self._begin = begin
         self._take = take
         self._key = secrets.token_hex(8)
@@ -73,20 +80,17 @@ class _Receiver:
     """What Java calls."""
 
     def __init__(
-        self,
-        schema: pa.Schema,
-        begin: Callable[[], None],
-        take: Callable[[pa.Table, int], None],
+        self, schema: pa.Schema, begin: Callable[[], None], take: Take
     ) -> None:
         self._schema = schema
-        self._rows = take
+        self._take = take
         self.begin = begin
 
-    def take(self, batch_id: int, address: Any, secret: str | None) -> None:
-        """Take the rows of a batch."""
-        self._rows(self._received(address, secret), batch_id)
+    def take(self, batch_id: int, rows: int, address: Any, secret: str | None) -> None:
+        """Have the rows of a batch taken."""
+        self._take(partial(self._received, rows, address, secret), batch_id)
 
-    def _received(self, address: Any, secret: str | None) -> pa.Table:
+    def _received(self, rows: int, address: Any, secret: str | None) -> pa.Table:
         import pyarrow as pa
         from pyspark.util import local_connect_and_auth
 
@@ -95,7 +99,15 @@ class _Receiver:
         stream, connection = local_connect_and_auth(address, secret)
         with closing(connection), closing(stream):
             connection.settimeout(None)
-            return pa.ipc.open_stream(stream).read_all()
+            received = pa.ipc.open_stream(stream).read_all()
+        # Where Spark dies between two messages, Arrow takes the end for the end of the
+        # stream; and a sink that has noted a part as the batch never writes the rest.
+        if received.num_rows != rows:
+            raise RunProblem(
+                f"{received.num_rows:,} of the {rows:,} rows of a batch arrived: "
+                "Spark's process ended, or could not send the others"
+            )
+        return received
 
     class Java:
         implements = ("arroyo_nb.ArrowSink$Receiver",)

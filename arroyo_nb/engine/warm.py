@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arroyo_nb.engine.arrow_sink import ArrowSink
+from arroyo_nb.engine.arrow_sink import ArrowSink, Receive
 from arroyo_nb.engine.paths import spark_path, spark_pattern
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _write_chunks(folder: Path) -> None:
 def _run(
     rows: DataFrame, checkpoint: Path, deadline_s: float = 60
 ) -> Generator[None, None, None]:
-    sink = ArrowSink(lambda: None, lambda _rows, _batch_id: None)
+    sink = ArrowSink(lambda: None, _take)
     writer = sink.stream(rows).outputMode("append").trigger(availableNow=True)
     query = writer.option("checkpointLocation", spark_path(checkpoint)).start()
     deadline = time.monotonic() + deadline_s
@@ -102,6 +102,10 @@ def _run(
     finally:  # also when the caller has had enough
         query.stop()
         sink.close()
+
+
+def _take(receive: Receive, _batch_id: int) -> None:
+    receive()
 
 
 def _is_running(query: StreamingQuery) -> bool:

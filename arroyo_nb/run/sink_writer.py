@@ -14,10 +14,10 @@ from arroyo_nb.engine.descriptors import check_spare
 from arroyo_nb.errors import RunProblem
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from arroyo_nb.connectors import CollectingWriter, Writer
+    from arroyo_nb.engine.arrow_sink import Receive
     from arroyo_nb.run.observe.query_observation import QueryObservation
     from arroyo_nb.run.pause_gate import BatchGate
 
@@ -89,8 +89,14 @@ class SinkWriter:
         self.begin(writer)
         self._write(writer, writer.write, batch, batch_id)
 
-    def take(self, writer: CollectingWriter, rows: pa.Table, batch_id: int) -> None:
-        """Write the rows of a batch that has begun; raises as :meth:`begin` does."""
+    def take(self, writer: CollectingWriter, receive: Receive, batch_id: int) -> None:
+        """Receive the rows of a batch that has begun and write them; raises as
+        :meth:`begin` does."""
+        self._check(writer)
+        with self._kept_error():
+            # Again: the batch may have been computed for long.
+            check_spare()
+            rows = receive()
         self._write(writer, writer.take, rows, batch_id)
 
     def _write(

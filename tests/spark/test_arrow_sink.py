@@ -1,5 +1,7 @@
 """The rows of micro-batches from the job that computes them, against ``toArrow``."""
 
+import errno
+
 import pytest
 from pyspark.errors import StreamingQueryException
 
@@ -61,9 +63,8 @@ def test_every_type_comes_as_spark_itself_gives_it(query):
     ours, theirs = [], []
 
     def taken(rows):
-        return ArrowSink(lambda: None, lambda table, n: ours.append((n, table))).stream(
-            rows
-        )
+        take = lambda receive, n: ours.append((n, receive()))  # noqa: E731
+        return ArrowSink(lambda: None, take).stream(rows)
 
     def collected(rows):
         return rows.writeStream.foreachBatch(
@@ -104,6 +105,31 @@ def test_a_sink_that_is_closed_takes_no_more(query):
 
     with pytest.raises(StreamingQueryException):
         query((5,), closed)
+
+
+def test_rows_that_cannot_be_received_are_not_offered_for_ever(
+    query, engine, monkeypatch, eventually
+):
+    """A server that waits for its client holds a thread, a socket and the batch."""
+
+    def connect(*_):
+        offered.append(len(serving()))
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    def serving():
+        threads = jvm.Thread.getAllStackTraces().keySet().toArray()
+        return [t for t in threads if t.getName() == "serve rows"]
+
+    def unconnected(rows):
+        return ArrowSink(lambda: None, lambda receive, _: receive()).stream(rows)
+
+    offered = []
+    jvm = engine.worker.call(lambda: engine.session._jvm)
+    monkeypatch.setattr("pyspark.util.local_connect_and_auth", connect)
+    with pytest.raises(StreamingQueryException):
+        query((5,), unconnected)
+    assert offered == [1]
+    eventually(lambda: not serving())
 
 
 def test_a_session_of_the_engine_has_the_sink(engine):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from contextvars import copy_context
 from types import SimpleNamespace
@@ -47,7 +48,7 @@ class Written:
         return writer
 
     def write(self, batch_id):
-        self.output._sink.take(self.writer, None, batch_id)
+        self.output._sink.take(self.writer, lambda: None, batch_id)
 
     def _lines(self, _batch):
         yield b"1\n"
@@ -108,6 +109,24 @@ def test_a_batch_that_comes_after_the_close_is_refused(written, tmp_path):
         written.write(1)
     assert written.output._sink.error is None
     again.close()
+
+
+def test_what_fails_while_rows_are_received_is_told_as_it_is(written):
+    def fail():
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with pytest.raises(OSError, match="Too many open files"):
+        written.output._sink.take(written.writer, fail, 0)
+    assert written.output._sink.error.errno == errno.EMFILE
+    written.go.set()
+    written.output.close()
+
+
+def test_the_rows_of_a_released_sink_are_not_even_received(written):
+    written.go.set()
+    written.output.close()
+    with pytest.raises(RunProblem, match="released its sink"):
+        written.output._sink.take(written.writer, pytest.fail, 1)
 
 
 def test_the_run_keeps_its_folder_while_a_sink_hangs(written, monkeypatch):
