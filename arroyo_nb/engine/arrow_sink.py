@@ -97,16 +97,20 @@ class _Receiver:
         if address is None:
             return self._schema.empty_table()
         stream, connection = local_connect_and_auth(address, secret)
+        lost = RunProblem(
+            f"not all of the {rows:,} rows of a batch arrived: Spark's process ended, "
+            "or could not send them"
+        )
         with closing(connection), closing(stream):
             connection.settimeout(None)
-            received = pa.ipc.open_stream(stream).read_all()
+            try:
+                received = pa.ipc.open_stream(stream).read_all()
+            except (pa.ArrowInvalid, OSError) as cut:
+                raise lost from cut
         # Where Spark dies between two messages, Arrow takes the end for the end of the
         # stream; and a sink that has noted a part as the batch never writes the rest.
         if received.num_rows != rows:
-            raise RunProblem(
-                f"{received.num_rows:,} of the {rows:,} rows of a batch arrived: "
-                "Spark's process ended, or could not send the others"
-            )
+            raise lost
         return received
 
     class Java:

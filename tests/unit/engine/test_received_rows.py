@@ -70,6 +70,9 @@ def test_a_batch_without_rows_is_not_served():
     assert received(None, 0) == [(7, ROWS.schema.empty_table())]
 
 
+LOST = "not all of the 30 rows of a batch arrived"
+
+
 @pytest.mark.parametrize("sent", [1, 2])
 def test_a_part_of_a_batch_is_not_taken_for_the_batch(tmp_path, sent):
     """Between two messages Arrow does not see that a stream is cut."""
@@ -77,6 +80,15 @@ def test_a_part_of_a_batch_is_not_taken_for_the_batch(tmp_path, sent):
     assert pa.ipc.open_stream(part).read_all().num_rows == sent * 10
     with (
         served(tmp_path / "s", part) as address,
-        pytest.raises(RunProblem, match=f"{sent * 10} of the 30 rows of a batch arr"),
+        pytest.raises(RunProblem, match=LOST),
+    ):
+        received(address)
+
+
+@pytest.mark.parametrize("left", [0, 10, 500])
+def test_a_stream_that_is_cut_anywhere_is_told_in_the_same_words(tmp_path, left):
+    with (
+        served(tmp_path / "s", b"".join(messages())[:left]) as address,
+        pytest.raises(RunProblem, match=LOST),
     ):
         received(address)
