@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from arroyo_nb.connectors._info import NO_METADATA as NO_METADATA
 from arroyo_nb.connectors._info import ConnectorInfo as ConnectorInfo
@@ -25,6 +25,10 @@ from arroyo_nb.connectors._streams import FIRST_BATCH_RECORDS as FIRST_BATCH_REC
 from arroyo_nb.connectors._streams import Offsets as Offsets
 from arroyo_nb.connectors._streams import Stream as Stream
 from arroyo_nb.connectors._streams import TopicOffsets as TopicOffsets
+from arroyo_nb.connectors._writers import CollectingWriter as CollectingWriter
+from arroyo_nb.connectors._writers import StreamWriter as StreamWriter
+from arroyo_nb.connectors._writers import Watching as Watching
+from arroyo_nb.connectors._writers import Writer as Writer
 from arroyo_nb.errors import ArroyoError, RunProblem, Unsupported
 from arroyo_nb.formats import (
     FORMATS,
@@ -34,7 +38,7 @@ from arroyo_nb.formats import (
     usual_format,
 )
 from arroyo_nb.registry import Registry
-from arroyo_nb.schema import Schema, quoted
+from arroyo_nb.schema import Schema
 from arroyo_nb.sink_notes import ResumePoint as ResumePoint
 from arroyo_nb.source import Span
 from arroyo_nb.tape import Recorder
@@ -42,12 +46,6 @@ from arroyo_nb.with_options import Holds, resolved
 from arroyo_nb.with_options import Option as Option
 from arroyo_nb.with_options import OptionKind as OptionKind
 from arroyo_nb.with_options import OptionValue as OptionValue
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
-    from pyspark.sql.streaming import DataStreamWriter
-
 
 _HOSTS = re.compile(r"[\w.-]{1,255}:\d{1,5}(\s*,\s*[\w.-]{1,255}:\d{1,5})*\Z")
 """Hosts and ports; no user, no password and no address with either."""
@@ -129,86 +127,6 @@ class TableSpec:
         """
         values = resolved(self.options, self.name, span=span)
         return replace(self, options=values, declared=self.options)
-
-
-class Writer(Protocol):
-    """Writes the micro-batches of one sink; one per run, used by one thread.
-
-    A batch is given again, with the same id and the same rows, after a crash between
-    its write and Spark's commit: writing must be idempotent per ``batch_id``.
-    """
-
-    timed: bool
-    """Whether the rows have their event time, ``_timestamp``, as a last column."""
-    native: str | None
-    """A Spark sink format that does the work (``noop``). ``write`` does the same: it
-    is used where rows are also kept for a preview."""
-
-    def write(self, batch: DataFrame, batch_id: int) -> int | None:
-        """Write one micro-batch; exactly one Spark action.
-
-        Returns
-        -------
-        int or None
-            How many rows of the batch are in the sink now; of an updating query how
-            many changes. A batch that comes again has the same number. None: Spark
-            writes the rows, and counts them on their way.
-        """
-
-    def close(self) -> None:
-        """Let go of what it holds; called once, also after a failure."""
-
-
-@runtime_checkable
-class CollectingWriter(Writer, Protocol):
-    """A writer that takes rows as Arrow: whoever collects them computes a batch for
-    several such writers by one job."""
-
-    native: str | None = None
-    timed: bool = False
-
-    def columns(self, names: Sequence[str]) -> list[Column]:
-        """What Spark computes of a batch: all columns as they are, unless a writer says
-        otherwise.
-
-        Parameters
-        ----------
-        names
-            The columns of its rows.
-        """
-        from pyspark.sql import functions as F  # noqa: N812
-
-        return [F.col(quoted(name)) for name in names]
-
-    def take(self, rows: pa.Table, batch_id: int) -> int:
-        """Write what was computed of one micro-batch, as :meth:`Writer.write` does."""
-
-    def write(self, batch: DataFrame, batch_id: int) -> int:
-        """Write one micro-batch, by a job of its own."""
-        computed = batch.select(*self.columns(batch.columns))
-        return self.take(computed.toArrow(), batch_id)
-
-
-@runtime_checkable
-class StreamWriter(Writer, Protocol):
-    """A writer whose rows Spark can also write by itself, each as it comes."""
-
-    def stream(self, rows: DataFrame) -> DataStreamWriter:
-        """What writes rows of a streaming DataFrame, as :meth:`write` does batches; it
-        is not started yet."""
-
-    def watch(self) -> Watching:
-        """Look from now on whether such rows can arrive."""
-
-
-class Watching(Protocol):
-    """Looks whether rows can arrive, beside what writes them."""
-
-    lost: RunProblem | None
-    """Why they never will."""
-
-    def end(self) -> None:
-        """Look no more; waits for nobody."""
 
 
 class LookupClient(Protocol):
