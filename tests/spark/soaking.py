@@ -13,6 +13,7 @@ import resource
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -165,14 +166,17 @@ def _files(folder: Path) -> int:
 
 def _family(pid: int) -> Sequence[int]:
     """A process and all below it."""
-    try:
-        below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            if thread.name != str(pid):
-                below += (thread / "children").read_text().split()
-    except OSError:  # it, or a thread of it, has just ended
-        below = []
-    return [pid, *itertools.chain.from_iterable(_family(int(p)) for p in below)]
+    below = defaultdict(list)
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = stat.read_text().rpartition(")")[2].split()[1]
+        except OSError:  # it has just ended
+            continue
+        below[int(parent)].append(int(stat.parent.name))
+    found = [pid]
+    for one in found:
+        found += below[one]
+    return found
 
 
 def _cpu_s(pids: Sequence[int]) -> float:
