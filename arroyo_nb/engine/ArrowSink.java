@@ -195,7 +195,10 @@ public final class ArrowSink implements TableProvider {
       stream.end();
     }
 
-    /** Spark's server waits for ever for one who connects, and holds the rows. */
+    /**
+     * Lets Spark's server end. At a Unix socket, as our sessions have, it waits for ever
+     * for a client, and holds the rows; at a port it gives up by itself.
+     */
     private static void endServing(Object address) {
       // A channel cannot be opened by a thread that is interrupted, as a query that is
       // stopped is.
