@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from arroyo_nb.connectors._info import MERGES_CHUNKS as MERGES_CHUNKS
 from arroyo_nb.connectors._info import NO_METADATA as NO_METADATA
 from arroyo_nb.connectors._info import ConnectorInfo as ConnectorInfo
 from arroyo_nb.connectors._info import Direction as Direction

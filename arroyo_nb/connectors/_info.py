@@ -19,6 +19,8 @@ from arroyo_nb.with_options import Option, OptionValue
 NO_METADATA: Mapping[str, Type] = MappingProxyType({})
 
 READS_TAPE = "readStream.parquet over the source's tape, one chunk a batch"
+MERGES_CHUNKS = f"{READS_TAPE}; without a speed, small chunks are merged"
+"""As :func:`arroyo_nb.tape.speed.merged` does."""
 
 
 class Direction(Enum):

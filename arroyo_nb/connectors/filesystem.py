@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from arroyo_nb.connectors import (
+    MERGES_CHUNKS,
     ConnectorBase,
     ConnectorInfo,
     Direction,
@@ -57,6 +58,7 @@ class FileSystem(ConnectorBase):
         directions=frozenset(Direction),
         framings=frozenset({Framing.LINES, Framing.FILES}),
         bounded=True,
+        reading=MERGES_CHUNKS,
         options=OPTIONS,
     )
 

@@ -18,7 +18,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from arroyo_nb.connectors import ConnectorInfo, Direction, SourceOnly, TableSpec
+from arroyo_nb.connectors import (
+    MERGES_CHUNKS,
+    ConnectorInfo,
+    Direction,
+    SourceOnly,
+    TableSpec,
+)
 from arroyo_nb.errors import CatalogProblem, RunProblem
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import DOUBLE, INT, TEXT, Field, Schema, Timestamp
@@ -102,6 +108,7 @@ class Sample(SourceOnly):
         bounded=True,
         synthetic="a recorded sample",
         in_arroyo=False,
+        reading=MERGES_CHUNKS,
         options=(
             Option(
                 "dataset",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from arroyo_nb.connectors import (
+    MERGES_CHUNKS,
     ConnectorBase,
     ConnectorInfo,
     Direction,
@@ -36,6 +37,7 @@ class SingleFile(ConnectorBase):
         directions=frozenset(Direction),
         framings=frozenset({Framing.LINES}),
         bounded=True,
+        reading=MERGES_CHUNKS,
         options=(
             Option(
                 "path",

@@ -161,6 +161,8 @@ def prepare(
         sources = Sources(
             plan.sinks,
             speed=options.speed,
+            # A run that stops at a time stops soon after it: in small batches.
+            merge=not isinstance(options.until, datetime),
             tick=options.trigger or options.flush,
             stepping=options.step,
             ends_after=_patience(options),

@@ -30,7 +30,7 @@ from arroyo_nb.tape.format import (
     chunk_path,
     read_mark,
 )
-from arroyo_nb.tape.speed import MAX, Pace, Schedule, released
+from arroyo_nb.tape.speed import MAX, Pace, Schedule, merged, released
 from arroyo_nb.tape.writer import TapeWriter
 
 
@@ -215,6 +215,11 @@ class Conductor:
     def _paced(self) -> Pace:
         return self._pace
 
+    def _may_merge(self) -> bool:
+        # Who steps sees each chunk by itself; and what is live comes when it comes.
+        merge = self._pace.merge and self._pace.clock is None
+        return merge and not (self._playing.paused or self._recorder.live)
+
     def stop(self) -> None:
         """Stop releasing rows; waits for nobody, see :meth:`join`."""
         with self._lock:
@@ -281,8 +286,12 @@ class Conductor:
 
     def _play(self, writer: TapeWriter) -> bool:
         """Release all there is; False when the conductor was stopped."""
-        with closing(released(self._recorder, self._paced, writer.last)) as pieces:
-            for tick, piece in pieces:
+        last = writer.last
+        rows = last.totals.rows if last else 0
+        pieces = released(self._recorder, self._paced, last)
+        # Both are closed: the inner one holds what the recorder has open.
+        with closing(pieces), closing(merged(pieces, rows, self._may_merge)) as chosen:
+            for tick, piece in chosen:
                 if not self._admitted(tick, empty=piece.empty):
                     return False
                 mark = writer.append(piece)

@@ -8,11 +8,11 @@ clock did and wherever a killed run went on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from arroyo_nb.tape import Chunk, Clock, Recorder
+from arroyo_nb.tape import KEPT_BAD_ROWS, Chunk, Clock, Recorder
 from arroyo_nb.tape.format import Mark, newest
 
 if TYPE_CHECKING:
@@ -43,12 +43,15 @@ class Pace:
     whole
         Whether a recorder's chunks are never cut, each due with its first row: any
         speed then gives the same batches.
+    merge
+        Whether small chunks are merged where no time paces them, see :func:`merged`.
     """
 
     clock: Clock | None = None
     speed: float = 1.0
     tick_s: float = 0.25
     whole: bool = False
+    merge: bool = False
 
     def __post_init__(self) -> None:
         if self.speed <= 0 or self.tick_s <= 0:
@@ -110,10 +113,16 @@ def _without_gaps(times: pa.ChunkedArray) -> Any:
 MAX = Pace()
 """As fast as Spark takes it."""
 
+MERGED_BYTES = 16 * 2**20
+"""A chunk that has so many bytes of Arrow is merged with no further one."""
+
+Piece: TypeAlias = "tuple[int | None, Chunk]"
+"""Rows that go together, and the tick in which they are due; None: at once."""
+
 
 def released(
     recorder: Recorder, pace: Pace | Callable[[], Pace], last: Mark | None
-) -> Generator[tuple[int | None, Chunk], None, None]:
+) -> Generator[Piece, None, None]:
     """A recorder's chunks cut into slices, each with the tick in which it is due.
 
     A slice's position is the recorder's before the chunk that it is of (``at``), and
@@ -154,6 +163,66 @@ def released(
         newest_us = newest(newest_us, rows)
         position = {"at": at, "skip": 0}
         yield cut.tick, replace(chunk, rows=rows, position=position)
+
+
+def merged(
+    pieces: Generator[Piece, None, None], rows: int, may_merge: Callable[[], bool]
+) -> Generator[Piece, None, None]:
+    """The same rows in fewer pieces: each has as many rows as all before it, or
+    :data:`MERGED_BYTES`.
+
+    A small micro-batch costs as much as a large one, so a small tape takes a handful of
+    them instead of dozens, and its first rows come as soon. What is merged follows from
+    the rows before it alone: the same tape gives the same pieces, also where a killed
+    run went on. A piece that is due at a time, or has no rows, stays as it is.
+
+    Parameters
+    ----------
+    pieces
+        As :func:`released` gives them.
+    rows
+        How many rows were released before them.
+    may_merge
+        Is asked at each piece.
+    """
+    held: list[Chunk] = []
+    try:
+        for tick, chunk in pieces:
+            alone = tick is not None or not chunk.rows.num_rows or not may_merge()
+            if held and alone:
+                yield None, _merged(held)
+                held.clear()
+            rows += chunk.rows.num_rows
+            if alone:
+                yield tick, chunk
+                continue
+            held.append(chunk)
+            held_rows = sum(chunk.rows.num_rows for chunk in held)
+            held_bytes = sum(chunk.rows.nbytes for chunk in held)
+            if held_rows >= rows - held_rows or held_bytes >= MERGED_BYTES:
+                yield None, _merged(held)
+                held.clear()
+    except Exception:
+        # The rows before a bad record are released, as they are without merging.
+        if held:
+            yield None, _merged(held)
+        raise
+    if held:
+        yield None, _merged(held)
+
+
+def _merged(chunks: Sequence[Chunk]) -> Chunk:
+    if len(chunks) == 1:
+        return chunks[0]
+    import pyarrow as pa
+
+    bad = tuple(row for chunk in chunks for row in chunk.bad)
+    return Chunk(
+        pa.concat_tables([chunk.rows for chunk in chunks]),
+        chunks[-1].position,
+        sum(chunk.dropped_rows for chunk in chunks),
+        bad[:KEPT_BAD_ROWS],
+    )
 
 
 class Schedule:

@@ -35,12 +35,14 @@ CREATE TABLE endless WITH (connector = 'impulse', event_rate = '10');
 SELECT counter FROM endless
 """
 ALL_FLIGHTS = Tape.open(FOLDER / "flights").table()
+CHUNK_BY_CHUNK = {"speed": 1e9, "trigger": "1ms"}
+"""Without a speed small chunks are merged, and of the sample no row is late."""
 CHUNK_ROWS = pq.read_metadata(chunk_path(FOLDER / "flights", 1)).num_rows
 
 
 def test_every_row_is_counted_once_in_its_window_or_as_late(session):
     often = BY_HOUR.replace("1 hour", "1 minute")
-    run = session.run(PATIENT.format(delay="1 second") + often)
+    run = session.run(PATIENT.format(delay="1 second") + often, **CHUNK_BY_CHUNK)
     assert run.wait(120)
     assert run.state is RunState.FINISHED
     counted = pc.sum(run.table()["n"]).as_py()
@@ -102,6 +104,7 @@ def test_sessions_are_told_as_far_as_they_are_known(session, monkeypatch):
         + """SELECT session(INTERVAL '40 minutes') AS window, count(*) AS n
              FROM flights GROUP BY window""",
         wait=True,
+        **CHUNK_BY_CHUNK,
     )
     picture, sessions = run.snapshot(), run.table().to_pylist()
     counted = sum(r["n"] for r in sessions)
@@ -166,6 +169,7 @@ def test_a_stateless_query_keeps_rows_in_arrival_order(session):
         PATIENT.format(delay="30 minutes")
         + "SELECT flight, upper(dest) AS dest FROM flights WHERE dep_delay > 300",
         wait=True,
+        **CHUNK_BY_CHUNK,
     )
     expected = ALL_FLIGHTS.filter(pc.greater(ALL_FLIGHTS["dep_delay"], 300))
     assert run.table()["flight"].to_pylist() == expected["flight"].to_pylist()
@@ -459,7 +463,8 @@ def test_a_limit_of_time_counts_from_the_first_moment_of_running(session):
 
 
 def test_late_rows_whose_chunks_are_gone_are_told(session):
-    run = session.run(PATIENT.format(delay="30 minutes") + BY_HOUR, wait=True)
+    script = PATIENT.format(delay="30 minutes") + BY_HOUR
+    run = session.run(script, wait=True, **CHUNK_BY_CHUNK)
     late = run.late().num_rows
     batch = run.outputs[0].observation.traces[0].late_batches[0]
     ((first, _),) = batch.stretches.values()

@@ -34,7 +34,7 @@ from arroyo_nb.run.sources.stream import StreamReader
 from arroyo_nb.run.sources.tape import TapeReader, generated_time
 from arroyo_nb.tape import Clock, Recorded, Recorder
 from arroyo_nb.tape.empty_batches import Quiet
-from arroyo_nb.tape.speed import MAX, Pace
+from arroyo_nb.tape.speed import Pace
 from arroyo_nb.tape.window_times import WindowTimes
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class Sources:
         ``"max"``, or a factor on event time, and of a recording on arrival time.
     tick
         At such a factor, the wall time between two releases.
+    merge
+        Whether small chunks go together where no speed paces them.
     stepping
         Whether nothing is released until :meth:`step`.
     ends_after
@@ -77,13 +79,19 @@ class Sources:
         *,
         speed: float | str,
         tick: timedelta,
+        merge: bool,
         stepping: bool,
         ends_after: timedelta | None,
     ) -> None:
-        pace = MAX
+        pace = Pace(merge=merge)
         if speed != "max":
             # A micro-batch reads one slice: one a tick keeps up with a trigger.
-            pace = Pace(Clock.EVENT_TIME, float(speed), tick.total_seconds())
+            pace = replace(
+                pace,
+                clock=Clock.EVENT_TIME,
+                speed=float(speed),
+                tick_s=tick.total_seconds(),
+            )
         fed = tuple(_feeds(sinks, pace, ends_after))
         self._feeds = tuple(feed for feed, _ in fed)
         self._spans = tuple(span for _, span in fed)
@@ -406,6 +414,9 @@ def _feed(
             folder, table, stream, windowed=windowed, ends_after=ends_after
         )
     recorder = connector.recorder(spec)
+    if _is_recorded(connector):
+        # Its batches are those that the topic gave: what was late is late again.
+        pace = replace(pace, merge=False)
     if pace.clock is not None:
         pace = _paced_by(pace, table, connector, recorder)
     # The order matters: the outer ones see rows as the inner ones leave them, and the

@@ -22,7 +22,7 @@ from arroyo_nb.spark.lower import changelog_columns
 from arroyo_nb.tape import SHOWN_BAD_ROWS
 from arroyo_nb.tape.conductor import Conductor, Playing
 from arroyo_nb.tape.format import chunk_path
-from arroyo_nb.tape.speed import MAX, Pace
+from arroyo_nb.tape.speed import Pace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -207,7 +207,8 @@ class TapeReader:
 
     def set_speed(self, speed: float | str) -> None:
         """Play what follows at another speed; of one that :attr:`has_pace`."""
-        pace = MAX if speed == "max" else replace(self._pace, speed=float(speed))
+        faster = {"clock": None} if speed == "max" else {"speed": float(speed)}
+        pace = replace(self._pace, **faster)
         if self._conductor is not None:
             self._conductor.set_pace(pace)
         elif speed != "max":

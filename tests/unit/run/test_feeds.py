@@ -51,7 +51,14 @@ def feeds(tmp_path):
         text = SCRIPT.format(column=column, time=time, path=path)
         sinks = plan_script(text, Catalog()).sinks
         made.append(
-            Sources(sinks, speed=speed, tick=tick, stepping=stepping, ends_after=None)
+            Sources(
+                sinks,
+                speed=speed,
+                tick=tick,
+                stepping=stepping,
+                merge=False,
+                ends_after=None,
+            )
         )
         return made[-1]
 
@@ -302,7 +309,9 @@ def tape_feed(tmp_path):
             writer.finish()
         text = TAPE.format(columns=columns, path=path)
         sinks = plan_script(text, Catalog()).sinks
-        fed = Sources(sinks, speed=60.0, tick=FLUSH, stepping=False, ends_after=None)
+        fed = Sources(
+            sinks, speed=60.0, tick=FLUSH, stepping=False, merge=False, ends_after=None
+        )
         (feed,) = fed._feeds
         return feed
 

@@ -107,7 +107,14 @@ def test_what_cannot_be_opened_is_told_without_the_value(
 
 def test_a_plan_and_the_identity_of_its_state_keep_the_reference(folder):
     plan = plan_script(QUERY, Catalog())
-    Sources(plan.sinks, speed="max", tick=FLUSH, stepping=False, ends_after=None)
+    Sources(
+        plan.sinks,
+        speed="max",
+        tick=FLUSH,
+        stepping=False,
+        merge=False,
+        ends_after=None,
+    )
     for text in (plan_identity(plan), plan.explain(), repr(plan)):
         assert str(folder) not in text
     assert "{{ TRIPS }}/{{DAY}}.json" in plan_identity(plan)

@@ -231,7 +231,14 @@ def test_a_topic_is_not_played_at_a_speed(monkeypatch, stream):
     monkeypatch.setattr("arroyo_nb.kafka.table.KafkaTable.stream", lambda *_: stream)
     plan = plan_script(SCRIPT, Catalog())
     with pytest.raises(RunProblem, match="'clicks' cannot be played") as told:
-        Sources(plan.sinks, tick=FLUSH, ends_after=None, speed=2.0, stepping=False)
+        Sources(
+            plan.sinks,
+            tick=FLUSH,
+            ends_after=None,
+            speed=2.0,
+            merge=False,
+            stepping=False,
+        )
     assert told.value.hint
 
 

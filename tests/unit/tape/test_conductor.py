@@ -208,6 +208,30 @@ def test_pause_step_resume(tmp_path):
     assert numbers_in(tmp_path) == list(range(27))
 
 
+def test_small_chunks_are_merged_but_a_step_is_one_chunk(tmp_path):
+    with Playing(Counting(20), tmp_path, pace=Pace(merge=True), paused=True) as playing:
+        playing.conductor.step()
+        playing.until(lambda s: s.chunks == 1)
+        playing.conductor.step(2)
+        playing.until(lambda s: s.rows == 9)
+        playing.conductor.resume()
+        playing.consume_all()
+    rows = [read_mark(tmp_path, n).rows for n in chunk_numbers(tmp_path)]
+    # The fourth may have been in hand when it was resumed.
+    assert rows in (
+        [3, 3, 3, 3, 12, 24, 12, 1, 1],
+        [3, 3, 3, 9, 18, 24, 1, 1],
+    )
+    assert numbers_in(tmp_path) == list(range(60))
+
+
+def test_what_a_live_source_gives_is_never_merged(tmp_path):
+    limits = ConductorLimits(lookahead_chunks=99)
+    recorder = Counting(8, bounded=False)
+    with Playing(recorder, tmp_path, pace=Pace(merge=True), limits=limits) as playing:
+        playing.until(lambda s: s.chunks == 8)
+
+
 def test_a_paced_tape_takes_its_time_and_a_step_does_not(tmp_path):
     # A tick is a second of the rows and 40 ms of the wall.
     pace = Pace(Clock.EVENT_TIME, speed=25, tick_s=0.04)
@@ -284,6 +308,24 @@ def test_a_folder_that_cannot_be_made_is_told_at_the_start(tmp_path):
     playing = Playing(Counting(1), tmp_path / "file" / "tape")
     with pytest.raises(RunProblem, match="the source 'numbers' stopped"):
         playing.conductor.start()
+
+
+def test_merged_and_stopped_anywhere_it_goes_on_with_the_same_chunks(tmp_path):
+    limits = ConductorLimits(lookahead_chunks=99)
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    with Playing(Counting(40), whole, limits=limits, pace=Pace(merge=True)) as playing:
+        last = playing.until(lambda s: s.ended).chunks
+    assert last == 9  # 3, 3, 6, 12, 24, 48 rows, what is left, and the end
+    for chunks in range(1, last + 1):
+        only = ConductorLimits(lookahead_chunks=1)
+        with Playing(
+            Counting(40), parts, limits=only, pace=Pace(merge=True)
+        ) as playing:
+            playing.until(lambda s, c=chunks: s.chunks == c)
+    assert playing.state.ended
+    names = [path.name for path in sorted(whole.iterdir())]
+    assert names == [path.name for path in sorted(parts.iterdir())]
+    assert all((whole / n).read_bytes() == (parts / n).read_bytes() for n in names)
 
 
 @pytest.mark.parametrize("pace", [MAX, Pace(Clock.EVENT_TIME, speed=4e6)])

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arroyo_nb.tape import ARRIVAL, Chunk, Clock
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.tape import ARRIVAL, Chunk, Clock, speed
 from arroyo_nb.tape.format import Mark, Totals
-from arroyo_nb.tape.speed import MAX, Pace, Schedule, released
+from arroyo_nb.tape.speed import MAX, Pace, Schedule, merged, released
 
 INSTANT = pa.timestamp("us", "UTC")
 SECOND = 1_000_000
@@ -86,6 +87,55 @@ def test_at_max_speed_chunks_stay_whole():
     ]
 
 
+def rows_of(recorder, *, after=None, rows=0, may_merge=lambda: True):
+    """The rows and the position of each piece that is merged."""
+    last = after and Mark(1, 0, 0, after, Totals(rows=rows))
+    pieces = merged(released(recorder, MAX, last), rows, may_merge)
+    return [(seconds(piece), piece.position) for _, piece in pieces]
+
+
+def test_small_chunks_are_merged_until_they_are_as_many_rows_as_all_before():
+    recorder = Listed([[(second, second)] for second in range(20)])
+    sizes = [len(rows) for rows, _ in rows_of(recorder)]
+    assert sizes == [1, 1, 2, 4, 8, 4]
+    wide = Listed([[(second, second)] * 3 for second in range(3)])
+    assert [len(rows) for rows, _ in rows_of(wide)] == [3, 3, 3]
+
+
+def test_chunks_are_merged_up_to_some_bytes(monkeypatch):
+    recorder = Listed([[(second, second)] for second in range(20)])
+    monkeypatch.setattr(speed, "MERGED_BYTES", 3 * 16)
+    assert [len(rows) for rows, _ in rows_of(recorder)] == [1, 1, 2, 3, 3, 3, 3, 3, 1]
+
+
+def test_a_chunk_without_rows_is_a_piece_of_its_own():
+    recorder = Listed([[(1, 1)], [], [(2, 2)], [(3, 3)], [(4, 4)], [], [(5, 5)]])
+    assert [rows for rows, _ in rows_of(recorder)] == [[1], [], [2], [3, 4], [], [5]]
+
+
+def test_chunks_that_may_not_be_merged_stay_whole():
+    recorder = Listed([[(second, second)] for second in range(9)])
+    asked = iter([False, False, False, True, True, True, True, False, False])
+    sizes = [len(rows) for rows, _ in rows_of(recorder, may_merge=lambda: next(asked))]
+    assert sizes == [1, 1, 1, 3, 1, 1, 1]
+    paced = released(recorder, Pace(Clock.EVENT_TIME, speed=4), None)
+    assert len(list(merged(paced, 0, lambda: True))) == 9
+
+
+def test_rows_before_an_error_are_released_and_the_error_is_told():
+    class Failing(Listed):
+        def chunks(self, after):
+            yield from super().chunks(after)
+            raise RunProblem("f:9: invalid JSON")
+
+    pieces = merged(
+        released(Failing([[(n, n)] for n in range(7)]), MAX, None), 0, lambda: True
+    )
+    assert [len(seconds(piece)) for _, piece in islice(pieces, 4)] == [1, 1, 2, 3]
+    with pytest.raises(RunProblem, match="f:9"):
+        next(pieces)
+
+
 times = st.tuples(st.integers(-30, 60), st.integers(0, 60))
 tapes = st.lists(st.lists(times, max_size=8), max_size=4)
 paces = st.sampled_from(
@@ -115,6 +165,19 @@ def test_at_any_pace_nothing_is_lost_and_any_slice_can_be_gone_on_from(tape, pac
         assert [(t, p.rows, p.position) for t, p in rest] == [
             (t, p.rows, p.position) for t, p in pieces[done:]
         ]
+
+
+@given(st.lists(st.lists(times, max_size=4), max_size=30))
+def test_merged_nothing_is_lost_and_any_piece_can_be_gone_on_from(tape):
+    recorder = Listed(tape)
+    pieces = list(merged(released(recorder, MAX, None), 0, lambda: True))
+    assert [t for _, p in pieces for t in seconds(p)] == [e for c in tape for e, _ in c]
+    assert sum(piece.dropped_rows for _, piece in pieces) == len(tape)
+    rows = 0
+    for done, (_, piece) in enumerate(pieces, 1):
+        rows += piece.rows.num_rows
+        rest = rows_of(recorder, after=piece.position, rows=rows)
+        assert rest == [(seconds(p), p.position) for _, p in pieces[done:]]
 
 
 def test_the_schedule_counts_from_the_first_slice_and_again_after_a_break():
