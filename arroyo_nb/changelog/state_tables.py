@@ -25,6 +25,11 @@ from arroyo_nb.errors import RunProblem
 State: TypeAlias = Mapping[str, pa.Table]
 """Tables by name. Rows of all but the first may point into it with ``_slot``."""
 
+COMPRESSED_BYTES = 64 * 2**10
+"""From which size on a table is compressed. On its way to the state store and back the
+JVM copies each byte several times, which takes longer than LZ4 does; what is small is
+quick as it is. Readers need not know: an Arrow stream says itself how it is written."""
+
 FORMAT = "2"
 """Version of the bytes, and of the names of tables and columns in them."""
 
@@ -117,7 +122,9 @@ def put_stream(sink: pa.NativeFile, table: pa.Table) -> None:
     """Add a table to a file as an Arrow IPC stream of one batch."""
     # In one chunk, or each batch of the query would leave its own for the next one to
     # read.
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    codec = "lz4" if table.nbytes >= COMPRESSED_BYTES else None
+    options = pa.ipc.IpcWriteOptions(compression=codec, use_threads=False)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table.combine_chunks())
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from arroyo_nb.changelog import state_tables
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.changelog.state_tables import Layout, split
@@ -35,6 +36,19 @@ def test_bytes_are_the_state():
     assert {name: t.to_pylist() for name, t in back.items()} == {
         name: t.to_pylist() for name, t in state.items()
     }
+
+
+def test_a_large_state_is_compressed_and_one_that_is_not_can_be_read(monkeypatch):
+    rows = pa.table({"k": [f"key {n}" for n in range(5_000)], "v": [1.0] * 5_000})
+    operator = totals("count", pa.int64())
+    part = operator.partial(rows.cast(INPUT))
+    state, _ = operator.step(operator.layout.empty(), [part], 0)
+    small = operator.layout.to_bytes(state)
+    monkeypatch.setattr(state_tables, "COMPRESSED_BYTES", 2**40)
+    large = operator.layout.to_bytes(state)
+    assert 3 * len(small) < len(large)
+    for blob in (small, large):
+        assert operator.layout.from_bytes(blob) == state
 
 
 @pytest.mark.parametrize(
