@@ -277,6 +277,13 @@ _WORDLESS = (
         lasting=False,
     ),
     _FailureRule(
+        "result size",
+        "a micro-batch has {size} of rows, more than may be collected at once ({most})",
+        "select fewer columns or shorter values; or have smaller batches: --speed",
+        r"Total size of serialized results of \d+ tasks \((?P<size>[^)]+)\) is bigger "
+        r"than spark\.driver\.maxResultSize \((?P<most>[^)]+)\)",
+    ),
+    _FailureRule(
         "regex",
         "a text is not a regular expression: {problem}",
         None,
