@@ -186,22 +186,25 @@ def merged(
         Is asked at each piece.
     """
     held: list[Chunk] = []
+    held_rows = held_bytes = 0
     try:
         for tick, chunk in pieces:
             alone = tick is not None or not chunk.rows.num_rows or not may_merge()
             if held and alone:
                 yield None, _merged(held)
-                held.clear()
-            rows += chunk.rows.num_rows
+                rows += held_rows
+                held, held_rows, held_bytes = [], 0, 0
             if alone:
                 yield tick, chunk
+                rows += chunk.rows.num_rows
                 continue
             held.append(chunk)
-            held_rows = sum(chunk.rows.num_rows for chunk in held)
-            held_bytes = sum(chunk.rows.nbytes for chunk in held)
-            if held_rows >= rows - held_rows or held_bytes >= MERGED_BYTES:
+            held_rows += chunk.rows.num_rows
+            held_bytes += chunk.rows.nbytes
+            if held_rows >= rows or held_bytes >= MERGED_BYTES:
                 yield None, _merged(held)
-                held.clear()
+                rows += held_rows
+                held, held_rows, held_bytes = [], 0, 0
     except Exception:
         # The rows before a bad record are released, as they are without merging.
         if held:
