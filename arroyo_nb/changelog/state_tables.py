@@ -79,7 +79,7 @@ class Layout:
         return bytes(sink.getvalue())
 
     def from_bytes(self, blob: bytes) -> State:
-        """The state that was written; its buffers are those of ``blob``.
+        """The state that was written; the buffers of a small one are those of ``blob``.
 
         Raises
         ------

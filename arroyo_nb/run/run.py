@@ -238,7 +238,8 @@ class Run(BackgroundTask):
         """Read one chunk of each tape, or one micro-batch of topics; then pause.
 
         At a speed a chunk is what is due in one tick. Else it is what the source gives
-        at once: of a file 128 KiB at first, so all of a small one.
+        at once: of a file 128 KiB at first, so all of a small one. The first one after
+        a pause may be several that were merged before.
 
         Raises
         ------

@@ -278,8 +278,8 @@ _WORDLESS = (
     ),
     _FailureRule(
         "result size",
-        "a micro-batch has {size} of rows, more than may be collected at once ({most})",
-        "select fewer columns or shorter values; or have smaller batches: --speed",
+        "a micro-batch has {size} of rows or more, and {most} may be collected at once",
+        "select fewer columns, or shorter values",
         r"Total size of serialized results of \d+ tasks \((?P<size>[^)]+)\) is bigger "
         r"than spark\.driver\.maxResultSize \((?P<most>[^)]+)\)",
     ),

@@ -176,7 +176,9 @@ class Recorder(Protocol):
     bounded: bool
     """Whether the stream ends by itself."""
     live: bool
-    """Whether its rows come as time passes, whoever waits for them."""
+    """Whether its rows come as time passes, whoever waits for them. Those of another
+    recorder may be held back until they are a batch
+    (:func:`arroyo_nb.tape.speed.merged`)."""
 
     def chunks(self, after: Position | None) -> Iterator[Chunk]:
         """The chunks after a position (None: from the start), in arrival order.

@@ -216,9 +216,11 @@ class Conductor:
         return self._pace
 
     def _may_merge(self) -> bool:
-        # Who steps sees each chunk by itself; and what is live comes when it comes.
+        # Who steps sees each chunk by itself; what is live comes when it comes; and who
+        # stops does not wait for more.
         merge = self._pace.merge and self._pace.clock is None
-        return merge and not (self._playing.paused or self._recorder.live)
+        at_once = self._playing.paused or self._recorder.live or self._stopping
+        return merge and not at_once
 
     def stop(self) -> None:
         """Stop releasing rows; waits for nobody, see :meth:`join`."""
@@ -314,7 +316,8 @@ class Conductor:
                 wait_s = self._wait_s(tick)
                 if wait_s == 0:
                     self._steps = max(0, self._steps - 1)
-                    self._repaced = False
+                    # Rows that were merged may go before the piece it is about.
+                    self._repaced = self._repaced and tick is None
                     return True
                 self._changed.wait(wait_s)
             return False

@@ -8,6 +8,7 @@ clock did and wherever a killed run went on.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Slice:
-    """Rows ``[start, start + rows)`` of a chunk, due together in ``tick``."""
+    """So many rows of a chunk, due together in ``tick``."""
 
-    start: int
     rows: int
     tick: int | None
 
@@ -63,7 +63,7 @@ class Pace:
         return max(1, round(self.speed * self.tick_s * 1e6))
 
     def slices(self, rows: pa.Table, newest_us: int | None = None) -> list[Slice]:
-        """Cut a chunk into the slices that are due together.
+        """Cut a chunk into the slices that are due together, one after the other.
 
         Rows keep their order: one that is older than a row before it is released
         with that row, which is what makes it late.
@@ -76,24 +76,24 @@ class Pace:
             Newest event time of the rows before them, in microseconds.
         """
         if self.clock is None or rows.num_rows == 0:
-            return [Slice(0, rows.num_rows, None)]
+            return [Slice(rows.num_rows, None)]
         import numpy as np
         import pyarrow as pa
 
         times = _without_gaps(rows[self.clock.value].cast(pa.int64()))
         if times is None:
-            return [Slice(0, rows.num_rows, None)]
+            return [Slice(rows.num_rows, None)]
         # Arrival times never go back from chunk to chunk.
         if newest_us is not None and self.clock is Clock.EVENT_TIME:
             times = np.maximum(times, newest_us)
         ticks = np.maximum.accumulate(times) // self.tick_us
         if self.whole:
-            return [Slice(0, rows.num_rows, int(ticks[0]))]
+            return [Slice(rows.num_rows, int(ticks[0]))]
         # The first row begins a slice whatever its tick is.
         starts = np.flatnonzero(np.diff(ticks, prepend=ticks[0] - 1))
         ends = np.append(starts[1:], rows.num_rows)
         return [
-            Slice(int(start), int(end - start), int(ticks[start]))
+            Slice(int(end - start), int(ticks[start]))
             for start, end in zip(starts, ends, strict=True)
         ]
 
@@ -113,8 +113,8 @@ def _without_gaps(times: pa.ChunkedArray) -> Any:
 MAX = Pace()
 """As fast as Spark takes it."""
 
-MERGED_BYTES = 16 * 2**20
-"""A chunk that has so many bytes of Arrow is merged with no further one."""
+MERGED_BYTES, MERGED_CHUNKS = 16 * 2**20, 1_000
+"""So many bytes of Arrow, or so many chunks, are merged with no further one."""
 
 Piece: TypeAlias = "tuple[int | None, Chunk]"
 """Rows that go together, and the tick in which they are due; None: at once."""
@@ -146,35 +146,35 @@ def released(
     newest_us = last.totals.max_event_time_us if last else None
     for chunk in recorder.chunks(at):
         rows = chunk.rows.slice(skip)
-        while True:
-            current = asked()
-            cut, *others = current.slices(rows, newest_us)
-            while others and asked() is current:
-                skip += cut.rows
-                piece = rows.slice(cut.start, cut.rows)
-                yield cut.tick, Chunk(piece, {"at": at, "skip": skip})
-                cut, *others = others
-            # What is left is cut anew where the pace is another one by now.
-            newest_us = newest(newest_us, rows.slice(0, cut.start))
-            rows = rows.slice(cut.start)
-            if not others:
-                break
+        current = asked()
+        cuts = deque(current.slices(rows, newest_us))
+        while len(cuts) > 1:
+            cut = cuts.popleft()
+            skip += cut.rows
+            piece = rows.slice(0, cut.rows)
+            yield cut.tick, Chunk(piece, {"at": at, "skip": skip})
+            newest_us = newest(newest_us, piece)
+            rows = rows.slice(cut.rows)
+            if (pace_now := asked()) is not current:
+                # What is left is cut anew, the last slice too.
+                current, cuts = pace_now, deque(pace_now.slices(rows, newest_us))
         at, skip = chunk.position, 0
         newest_us = newest(newest_us, rows)
         position = {"at": at, "skip": 0}
-        yield cut.tick, replace(chunk, rows=rows, position=position)
+        yield cuts[0].tick, replace(chunk, rows=rows, position=position)
 
 
 def merged(
     pieces: Generator[Piece, None, None], rows: int, may_merge: Callable[[], bool]
 ) -> Generator[Piece, None, None]:
     """The same rows in fewer pieces: each has as many rows as all before it, or
-    :data:`MERGED_BYTES`.
+    :data:`MERGED_BYTES`, or what is left.
 
     A small micro-batch costs as much as a large one, so a small tape takes a handful of
-    them instead of dozens, and its first rows come as soon. What is merged follows from
-    the rows before it alone: the same tape gives the same pieces, also where a killed
-    run went on. A piece that is due at a time, or has no rows, stays as it is.
+    them instead of dozens, and its first rows come as soon. Unless somebody pauses,
+    what is merged follows from the rows before it alone: the same tape gives the same
+    pieces, also where a killed run went on. A piece that is due at a time, or has no
+    rows, stays as it is.
 
     Parameters
     ----------
@@ -201,7 +201,8 @@ def merged(
             held.append(chunk)
             held_rows += chunk.rows.num_rows
             held_bytes += chunk.rows.nbytes
-            if held_rows >= rows or held_bytes >= MERGED_BYTES:
+            is_large = held_bytes >= MERGED_BYTES or len(held) >= MERGED_CHUNKS
+            if held_rows >= rows or is_large:
                 yield None, _merged(held)
                 rows += held_rows
                 held, held_rows, held_bytes = [], 0, 0
@@ -219,9 +220,12 @@ def _merged(chunks: Sequence[Chunk]) -> Chunk:
         return chunks[0]
     import pyarrow as pa
 
+    from arroyo_nb.tape.writer import stored
+
     bad = tuple(row for chunk in chunks for row in chunk.bad)
     return Chunk(
-        pa.concat_tables([chunk.rows for chunk in chunks]),
+        # As they are stored: a recorder may say of one chunk only that it has no NULL.
+        pa.concat_tables([stored(chunk.rows) for chunk in chunks]),
         chunks[-1].position,
         sum(chunk.dropped_rows for chunk in chunks),
         bad[:KEPT_BAD_ROWS],

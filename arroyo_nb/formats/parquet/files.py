@@ -78,7 +78,10 @@ class ReadRows:
         row_bytes = max(1, size_bytes // max(1, meta.num_rows))
         self._rows_at_once = min(max(1, BATCH_BYTES // row_bytes), _MOST_ROWS)
         self._row: int = sum(group.num_rows for group in groups[: self._group])
-        self._row += self._batch * self._rows_at_once
+        if self._batch:
+            # The last batch of a group may be smaller.
+            read = self._batch * self._rows_at_once
+            self._row += min(read, groups[self._group].num_rows)
         self._groups = len(groups)
         ahead = islice(self._batches(), self._batch, None)
         self._ahead: Iterator[pa.RecordBatch] = ahead

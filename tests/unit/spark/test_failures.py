@@ -194,8 +194,8 @@ def test_what_a_record_says_is_no_error_of_ours(monkeypatch):
         (
             "Job aborted due to stage failure: Total size of serialized results of 3 "
             "tasks (1300.5 MiB) is bigger than spark.driver.maxResultSize (1024.0 MiB)",
-            "a micro-batch has 1300.5 MiB of rows, more than may be collected at once "
-            "(1024.0 MiB)",
+            "a micro-batch has 1300.5 MiB of rows or more, and 1024.0 MiB may be "
+            "collected at once",
             None,
         ),
         ("java.io.IOException: No space left on device", "the disk is full", None),

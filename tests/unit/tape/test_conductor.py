@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
@@ -230,6 +231,42 @@ def test_what_a_live_source_gives_is_never_merged(tmp_path):
     recorder = Counting(8, bounded=False)
     with Playing(recorder, tmp_path, pace=Pace(merge=True), limits=limits) as playing:
         playing.until(lambda s: s.chunks == 8)
+
+
+def test_a_speed_that_is_set_while_merged_rows_wait_is_that_of_what_follows(tmp_path):
+    """The piece behind them was cut by the speed before: it must not set the clock."""
+    repaced = threading.Event()
+
+    class Today(Counting):
+        """A millisecond from row to row, long after the epoch."""
+
+        def chunks(self, after):
+            for chunk in super().chunks(after):
+                if self.made == 7:  # the fifth and the sixth are held
+                    playing.conductor.set_pace(Pace(Clock.EVENT_TIME, 1, 0.01))
+                    repaced.set()
+                times = pa.array(
+                    [
+                        1_700_000_000_000_000 + n * 1_000
+                        for n in chunk.rows["n"].to_pylist()
+                    ],
+                    pa.timestamp("us", "UTC"),
+                )
+                at = chunk.rows.column_names.index("_timestamp")
+                yield replace(
+                    chunk, rows=chunk.rows.set_column(at, "_timestamp", times)
+                )
+
+    limits = ConductorLimits(lookahead_chunks=1)
+    playing = Playing(Today(12), tmp_path, pace=Pace(merge=True), limits=limits)
+    with playing:
+        for chunks in (1, 2):
+            playing.until(lambda s, c=chunks: s.chunks == c)
+            playing.conductor.consumed(chunks)
+        playing.until(lambda s: s.chunks == 3)
+        assert repaced.wait(DEADLINE_S)
+        playing.conductor.set_pace(Pace(Clock.EVENT_TIME, 0.5, 0.01))
+        assert playing.consume_all().rows == 36
 
 
 def test_a_paced_tape_takes_its_time_and_a_step_does_not(tmp_path):

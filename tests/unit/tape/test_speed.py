@@ -108,6 +108,24 @@ def test_chunks_are_merged_up_to_some_bytes(monkeypatch):
     assert [len(rows) for rows, _ in rows_of(recorder)] == [1, 1, 2, 3, 3, 3, 3, 3, 1]
 
 
+def test_many_tiny_chunks_are_not_held_for_long(monkeypatch):
+    recorder = Listed([[(second, second)] for second in range(20)])
+    monkeypatch.setattr(speed, "MERGED_CHUNKS", 3)
+    assert [len(rows) for rows, _ in rows_of(recorder)] == [1, 1, 2, 3, 3, 3, 3, 3, 1]
+
+
+def test_chunks_of_which_one_says_that_it_has_no_null_are_merged():
+    def chunk(number, *, nullable):
+        fields = [pa.field("_timestamp", INSTANT, nullable=nullable)]
+        fields.append(pa.field("n", pa.uint8(), nullable=nullable))
+        rows = pa.table([[number], [number]], schema=pa.schema(fields))
+        return None, Chunk(rows, {"chunk": number})
+
+    pieces = (chunk(number, nullable=number % 2 == 0) for number in range(1, 5))
+    merges = list(merged(pieces, 0, lambda: True))
+    assert [piece.rows["n"].to_pylist() for _, piece in merges] == [[1], [2], [3, 4]]
+
+
 def test_a_chunk_without_rows_is_a_piece_of_its_own():
     recorder = Listed([[(1, 1)], [], [(2, 2)], [(3, 3)], [(4, 4)], [], [(5, 5)]])
     assert [rows for rows, _ in rows_of(recorder)] == [[1], [], [2], [3, 4], [], [5]]
@@ -217,3 +235,11 @@ def test_what_is_left_is_cut_by_another_pace_from_the_next_slice_on():
         {"at": None, "skip": 4},
         {"at": {"chunk": 1}, "skip": 0},
     ]
+
+
+def test_the_last_slice_of_a_chunk_is_cut_anew_too():
+    pace = Pace(Clock.EVENT_TIME, speed=4, tick_s=0.25)
+    pieces = released(Listed([[(6, 0), (7, 0)]]), lambda: pace, None)
+    assert [(tick, seconds(chunk)) for tick, chunk in islice(pieces, 1)] == [(6, [6])]
+    pace = Pace(Clock.EVENT_TIME, speed=8, tick_s=0.25)
+    assert [(tick, seconds(chunk)) for tick, chunk in pieces] == [(3, [7])]
