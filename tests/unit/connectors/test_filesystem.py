@@ -128,9 +128,11 @@ def test_packed_files(tmp_path, compression, pack, monkeypatch):
     files=st.lists(st.integers(0, 60), min_size=1, max_size=6),
     chunk_bytes=st.integers(1, 900),
     format_=st.sampled_from(["json", "parquet"]),
+    # Of a row group a row, or some, or more than all at once.
+    batch_bytes=st.sampled_from([60, 200, 600, 6_000]),
 )
 def test_from_every_position_the_same_chunks_come(
-    tmp_path_factory, files, chunk_bytes, format_
+    tmp_path_factory, files, chunk_bytes, format_, batch_bytes
 ):
     folder = tmp_path_factory.mktemp("data")
     wanted = []
@@ -144,7 +146,7 @@ def test_from_every_position_the_same_chunks_come(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_files, "FIRST_CHUNK_BYTES", chunk_bytes)
         patch.setattr(_files, "LARGEST_CHUNK_BYTES", 4 * chunk_bytes)
-        patch.setattr(parquet_files, "BATCH_BYTES", 60)
+        patch.setattr(parquet_files, "BATCH_BYTES", batch_bytes)
         chunks = read(folder, format=format_)
         assert numbers(chunks) == wanted
         every = 1 + len(chunks) // 20  # of hundreds, some
