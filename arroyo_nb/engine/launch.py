@@ -144,8 +144,12 @@ def _environment(
     }
 
 
+OUT_OF_MEMORY = "out of memory"
+"""How a JVM ended that had no heap left."""
+
+
 def _how_it_ended(status: int) -> str:
     if status < 0:
         return f"killed by {signal.Signals(-status).name}"
     # 3 is what ExitOnOutOfMemoryError gives.
-    return "out of memory" if status == 3 else f"exit status {status}"
+    return OUT_OF_MEMORY if status == 3 else f"exit status {status}"

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arroyo_nb.engine.config import heap_mib
+from arroyo_nb.engine.launch import OUT_OF_MEMORY
 from arroyo_nb.errors import ArroyoError, RunProblem, StateProblem
 from arroyo_nb.file_errors import free_bytes, full_disk
 from arroyo_nb.spark.failures import FULL, GONE, UNREADABLE, SparkProblem, run_problem
@@ -74,12 +76,16 @@ class Diagnosis:
         how = self.engine.died(wait_s) or "its Java process has ended"
         if self.engine_lives():
             return None
-        death = RunProblem(
-            f"the engine died: {how}",
-            hint="run it again to start afresh, or go on from its checkpoint: "
+        hint = (
+            "run it again to start afresh, or go on from its checkpoint: "
             f"%arroyo resume {shlex.quote(self.name)} "
-            f"(session.resume({self.name!r}))",
+            f"(session.resume({self.name!r}))"
         )
+        if OUT_OF_MEMORY in how:
+            heap = heap_mib()
+            twice = f"ARROYO_NB_HEAP={2 * heap}m"
+            hint = f"Spark had {heap:,} MiB: set {twice} to double it; then {hint}"
+        death = RunProblem(f"the engine died: {how}", hint=hint)
         death.__cause__ = error
         return death
 

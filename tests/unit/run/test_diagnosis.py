@@ -1,4 +1,4 @@
-"""Spark says that a disk is full, and not which: the fullest one is named."""
+"""The cause of a failure, where what Spark says is only its symptom."""
 
 from types import SimpleNamespace
 
@@ -22,3 +22,20 @@ def test_the_fullest_disk_is_named(tmp_path, monkeypatch, fullest):
     assert "make space there" in problem.hint
     assert hint in problem.hint
     assert diagnosis.disk(RuntimeError("another")) is None
+
+
+@pytest.mark.parametrize("how", ["out of memory", "killed by SIGKILL"])
+def test_who_ran_out_of_memory_is_told_how_to_get_more(tmp_path, monkeypatch, how):
+    monkeypatch.setenv("ARROYO_NB_HEAP", "3g")
+    engine = SimpleNamespace(
+        died=lambda within_s: f"its Java process has ended ({how})"
+    )
+    problem = Diagnosis("r", tmp_path, engine, lambda: False).death(
+        RuntimeError("gone")
+    )
+    assert problem.message == f"the engine died: its Java process has ended ({how})"
+    more = (
+        "Spark had 3,072 MiB: set ARROYO_NB_HEAP=6144m to double it; then run it again"
+    )
+    assert problem.hint.startswith(more) == (how == "out of memory")
+    assert "%arroyo resume r" in problem.hint
