@@ -12,6 +12,7 @@ from microbatches import sampled
 from arroyo_nb.connectors import _files
 from arroyo_nb.connectors._line_files import ReadLines
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.tape import speed
 
 QUERIES = {
     "rows": "SELECT * FROM t",
@@ -105,6 +106,7 @@ def small_batches(monkeypatch):
         return b"".join(reading._file.readline() for _ in range(LINES_A_BATCH))
 
     monkeypatch.setattr(_files, "LARGEST_CHUNK_BYTES", 1)
+    monkeypatch.setattr(speed, "MERGED_BYTES", 1)  # each chunk is large enough
     monkeypatch.setattr(ReadLines, "_block", block)
 
 
