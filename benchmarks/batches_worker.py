@@ -76,7 +76,8 @@ def ours(kind: str, folder: Path, batches: int) -> list[float]:
         def chunks(_: nodes.Source) -> DataFrame:
             return read(spark, folder, COLUMNS)
 
-        with query_settings(spark, output.settings):
+        keeping = StateConfig(2)
+        with query_settings(spark, output.settings(keeping)):
             output.start(
                 chunks,
                 checkpoint=state / "checkpoint",
@@ -84,7 +85,7 @@ def ours(kind: str, folder: Path, batches: int) -> list[float]:
                 rows=state / "rows",
                 budget_bytes=2**30,
                 trigger=None,
-                keeping=StateConfig(2),
+                keeping=keeping,
                 context=copy_context(),
             )
         return output

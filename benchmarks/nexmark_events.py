@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,10 +19,9 @@ from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.planner import plan_script
-from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import IN_ROCKSDB, query_settings
+from arroyo_nb.spark.state_config import KEPT, query_settings
 from arroyo_nb.tape import Chunk
 from arroyo_nb.tape.format import Totals
 from arroyo_nb.tape.writer import write_chunk
@@ -116,15 +115,7 @@ class Events:
         return visible(lower(sink.input, read), sink.input)
 
     def _settings(self, sink: nodes.Sink) -> AbstractContextManager[None]:
-        return (
-            query_settings(self._spark, IN_ROCKSDB) if _keeps(sink) else nullcontext()
-        )
-
-
-def _keeps(sink: nodes.Sink) -> bool:
-    """Whether the query has state of our own."""
-    own = nodes.UpdatingAggregate | nodes.UpdatingJoin | nodes.UpdatingRank
-    return any(isinstance(node, own) for node in walk(sink))
+        return query_settings(self._spark, KEPT.settings(sink))
 
 
 def in_turn(

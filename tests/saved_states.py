@@ -45,6 +45,11 @@ CREATE TABLE written WITH (connector = 'single_file', format = 'json',
       path = '{{ SAVED_STATE }}/live/written.jsonl', type = 'sink');
 """
 
+_APPENDED = (
+    "SELECT a.k, a.v, b.v AS other, b.t FROM rows a JOIN rows b "
+    "ON a.k = b.k AND a.v % 8 = b.v % 8 WHERE a.v < b.v"
+)
+
 CASES = {
     "rows": "SELECT upper(k) AS k, v * 2 AS twice, t FROM rows WHERE v % 7 <> 3",
     "tumble": (
@@ -71,6 +76,9 @@ CASES = {
         "(SELECT k, sum(v) AS total FROM rows WHERE v % 2 = 0 GROUP BY k) b "
         "ON a.k = b.k AND a.n * 2 < b.total"
     ),
+    # By a version whose joins were all its own.
+    "join_in_buckets": _APPENDED,
+    "append_join": _APPENDED,
     "rank": (
         "SELECT k, v, n FROM (SELECT k, v, row_number() OVER (PARTITION BY upper(k) "
         "ORDER BY v % 10 DESC, v) AS n FROM rows) WHERE n <= 2"

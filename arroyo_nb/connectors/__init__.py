@@ -394,6 +394,12 @@ def is_streamed(connector: str) -> bool:
     return isinstance(CONNECTORS.get(connector), Streaming)
 
 
+def ends(connector: str, options: Mapping[str, OptionValue]) -> bool:
+    """Whether a source ends by itself; of one that is no plug-in nothing is known."""
+    known = connector in CONNECTORS.names
+    return known and CONNECTORS.get(connector).info.ends(options)
+
+
 @cache
 def _streaming() -> tuple[Streaming, ...]:
     """The connectors whose sources Spark itself reads."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.nodes import Sink
 from arroyo_nb.source import ScriptText
+from arroyo_nb.sql.statements import SetOption
 
 if TYPE_CHECKING:
     from arroyo_nb.catalog import Relation
@@ -80,6 +81,20 @@ class Plan:
         """Processing time without an append after which an updating operator retracts
         and forgets a key."""
         return self.options[UPDATING_TTL]
+
+    @property
+    def is_ttl_chosen(self) -> bool:
+        """Whether the time to live was SET, or given to the run."""
+        is_set = any(isinstance(s, SetOption) for s in self.statements)
+        return is_set or self.updating_ttl != DEFAULT_TTL
+
+    @property
+    def forgets_idle_keys(self) -> bool:
+        """Whether updating operators look for keys to forget
+        (:mod:`arroyo_nb.plan.idle_keys`)."""
+        from arroyo_nb.plan.idle_keys import forgets_idle_keys
+
+        return forgets_idle_keys(self)
 
     def with_updating_ttl(self, ttl: timedelta) -> Plan:
         """The same plan with another time to live, whatever the script SETs."""

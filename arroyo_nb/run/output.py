@@ -58,7 +58,7 @@ from arroyo_nb.spark.lower import Read, lower, visible
 from arroyo_nb.spark.observe import (
     observed_rows,
 )
-from arroyo_nb.spark.state_config import CLOSING_IN_SILENCE, IN_ROCKSDB, REAL_TIME
+from arroyo_nb.spark.state_config import CLOSING_IN_SILENCE, REAL_TIME
 from arroyo_nb.state.folder import user_of
 
 if TYPE_CHECKING:
@@ -303,15 +303,14 @@ class Output:
         """Whether it keeps the state of updating operators."""
         return any(isinstance(node, nodes.Stateful) for node in walk(self.sink))
 
-    @property
-    def settings(self) -> Mapping[str, str]:
+    def settings(self, keeping: StateConfig) -> Mapping[str, str]:
         """What its query has for itself, from when its plan is made."""
         if self._real_time:
             return REAL_TIME
         sources = (n for n in walk(self.sink) if isinstance(n, nodes.Source))
         streamed = any(is_streamed(source.table.connector) for source in sources)
         silent = CLOSING_IN_SILENCE if streamed else {}
-        return {**silent, **(IN_ROCKSDB if self.is_stateful else {})}
+        return {**silent, **keeping.settings(self.sink)}
 
     def poll(self) -> bool:
         """Take over what Spark did since the last poll; on the worker.

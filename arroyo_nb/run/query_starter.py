@@ -39,7 +39,11 @@ def claim_folder(prepared: PreparedRun, place: RunFolder) -> StateFolder:
     previewed = tables and not prepared.options.sinks
     identity = plan_identity(prepared.plan, previewed=previewed)
     return StateFolder(
-        place.path, identity=identity, name=prepared.name, spec=place.spec
+        place.path,
+        identity=identity,
+        name=prepared.name,
+        spec=place.spec,
+        forgets=prepared.plan.forgets_idle_keys,
     )
 
 
@@ -91,9 +95,9 @@ class Heart:
 
     @classmethod
     def of(cls, prepared: PreparedRun, claim: StateFolder) -> Heart | None:
-        """The heart of a run; None where nothing keeps idle state."""
+        """The heart of a run; None where nothing is forgotten."""
         hearing = [output for output in prepared.outputs if output.is_stateful]
-        if not hearing:
+        if not hearing or not claim.forgets:
             return None
         return cls(Heartbeat(claim.heartbeat(), prepared.plan.updating_ttl), hearing)
 
@@ -149,7 +153,8 @@ class QueryStarter:
     def start(self, index: int) -> None:
         """Start the query of an output, by its number."""
         output, claim = self._prepared.outputs[index], self.claim
-        with query_settings(self._spark, output.settings):
+        keeping = self._state_config
+        with query_settings(self._spark, output.settings(keeping)):
             output.start(
                 self._read,
                 checkpoint=claim.checkpoint(index),
@@ -159,7 +164,7 @@ class QueryStarter:
                 resume=claim.resume(index),
                 mend=partial(claim.mend, index),
                 trigger=output_trigger(self._prepared, output),
-                keeping=self._state_config,
+                keeping=keeping,
                 context=self._context,
             )
 

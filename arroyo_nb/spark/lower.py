@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
+from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
@@ -400,17 +401,35 @@ def lower_window_over(node: nodes.WindowOver, lowering: _Lowering) -> DataFrame:
 
 
 def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFrame:
-    """The pairs, or their changes (:mod:`arroyo_nb.spark.joins`)."""
-    from arroyo_nb.spark.joins import joined
-
-    left, right = (_lower(side, lowering) for side in node.inputs)
+    """The pairs, or their changes: by an operator in buckets
+    (:mod:`arroyo_nb.spark.joins`), or by Spark's own join, where nothing is taken back
+    and nothing forgotten (:mod:`arroyo_nb.spark.append_joins`)."""
     times = (row_time(node.left), row_time(node.right))
-    pairs = joined(left, right, node, times, lowering.keeping)
+    if lowering.keeping.is_append_join(node):
+        from arroyo_nb.spark.append_joins import joined
+
+        keys = zip(*node.keys, strict=True)
+        left, right = map(_with_keys, node.inputs, keys, repeat(lowering))
+        pairs = joined(left, right, node, times)
+    else:
+        from arroyo_nb.spark.joins import joined as joined_in_buckets
+
+        left, right = (_lower(side, lowering) for side in node.inputs)
+        pairs = joined_in_buckets(left, right, node, times, lowering.keeping)
     if nodes.is_updating(node) or not lowering.windowed:
         return pairs
     # A window over the pairs closes by the query's watermark.
     columns = map(quoted, node.schema.names)
     return pairs.select(*columns, marked(TIMESTAMP, TIMESTAMP))
+
+
+def _with_keys(
+    side: nodes.Node, keys: tuple[exp.Expr, ...], lowering: _Lowering
+) -> DataFrame:
+    """The rows of a side that may have a match: none is kept for nothing."""
+    values = (spark_sql(key, row_time=row_time(side)) for key in keys)
+    tests = " AND ".join(f"({value}) IS NOT NULL" for value in values)
+    return _filtered(_lower(side, lowering), f"({tests})", side, lowering)
 
 
 def lower_window_join(node: nodes.WindowJoin, lowering: _Lowering) -> DataFrame:

@@ -69,6 +69,7 @@ class Edit(Enum):
     PARALLELISM = "parallelism"
     REAL_TIME = "real-time mode"
     TTL = "ttl"
+    FIRST_TTL = "first ttl"
     MODE = "mode"
     ROWS = "rows"
     TAKEN_BACK = "rows that are taken back"
@@ -101,6 +102,9 @@ RULINGS: Mapping[Edit, Ruling] = {
         _COMPATIBLE, "both modes keep the offsets of topics in the same way"
     ),
     Edit.TTL: Ruling(_COMPATIBLE, "from now on keys are forgotten after the new time"),
+    Edit.FIRST_TTL: Ruling(
+        _FRESH, "a state that was begun without one cannot begin to forget"
+    ),
     Edit.MODE: Ruling(
         _COMPATIBLE, "it decides which scripts are refused, and changes no plan"
     ),
@@ -185,7 +189,9 @@ def plan_differences(old: Plan, new: Plan, *, is_same: bool) -> Iterator[Differe
         Whether they have one identity (:mod:`arroyo_nb.state.identity`), by which the
         folder of a run knows its query. Then only the time to live can differ.
     """
-    if old.updating_ttl != new.updating_ttl:
+    if new.forgets_idle_keys and not old.forgets_idle_keys:
+        yield Difference(Edit.FIRST_TTL, "a time to live, where there was none")
+    elif old.updating_ttl != new.updating_ttl:
         yield Difference(Edit.TTL, "the time to live")
     if not is_same:
         # Each once: a view that several sinks read is compared for each of them.

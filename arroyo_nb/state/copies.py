@@ -157,8 +157,13 @@ def hand_over(old: Path, new: Path, name: str, stamp: StateHeader) -> None:
         if before.moved_to or StateHeader.of(new) is not None:
             raise RunProblem(f"'{before.moved_to or new}' has state already")
         with _copied(old, new) as copy:
-            at, buckets = before.at or str(old), before.buckets
-            stamp = replace(stamp, at=at, buckets=buckets, came_from=str(old))
+            stamp = replace(
+                stamp,
+                at=before.at or str(old),
+                buckets=before.buckets,
+                forgets=before.forgets,
+                came_from=str(old),
+            )
             stamp.write(copy)
             # Of Spark's own files too none may be empty after a loss of power.
             os.sync()

@@ -116,7 +116,7 @@ class StateFolder:
     ----------
     resumed
         Whether there was state in it.
-    buckets
+    buckets, forgets
         See :class:`StateHeader`.
     checkpoints
         Where each query goes on, after :meth:`inspect`.
@@ -131,12 +131,15 @@ class StateFolder:
         The run's name, told to whoever meets the lock.
     spec
         What was run, for who has to judge a change of it.
+    forgets
+        Whether operators of this run look for idle keys. A state that was begun so
+        stays so.
 
     Raises
     ------
     RunProblem
-        When another run holds it, when it holds the state of another query, or when
-        it cannot be made.
+        When another run holds it, when it holds the state of another query, or of one
+        that forgets nothing, or when it cannot be made.
     """
 
     def __init__(
@@ -146,6 +149,7 @@ class StateFolder:
         identity: str,
         name: str,
         spec: StateSpec = NO_SPEC,
+        forgets: bool = True,
     ) -> None:
         self.path = path
         self.checkpoints: tuple[Checkpoint, ...] = ()
@@ -171,8 +175,10 @@ class StateFolder:
             ) from error
         try:
             query, at = fingerprint(identity), str(path)
-            stamp = StateHeader(query, name, at=at, spec=spec.text)
-            self.resumed, self.buckets = self._claim(stamp, spec.differences)
+            stamp = StateHeader(query, name, forgets=forgets, at=at, spec=spec.text)
+            before = self._claim(stamp, spec.differences)
+            self.resumed, begun = before is not None, before or stamp
+            self.buckets, self.forgets = begun.buckets, begun.forgets
         except BaseException:
             self.release()
             raise
@@ -313,8 +319,8 @@ class StateFolder:
 
     def _claim(
         self, stamp: StateHeader, differs: Callable[[StateHeader], str]
-    ) -> tuple[bool, int]:
-        """Whether there is state, and into how many buckets it is cut."""
+    ) -> StateHeader | None:
+        """Stamp the folder; the stamp of the state that was there, if there was one."""
         settle(self.path)
         before = StateHeader.of(self.path)
         if before is None:
@@ -323,7 +329,7 @@ class StateFolder:
                     self.path / STAMP, "is gone", "it says which query the state is of"
                 )
             stamp.write(self.path)
-            return False, stamp.buckets
+            return None
         if before.moved_to:
             raise RunProblem(
                 f"the state in '{self.path}' was handed over to '{before.moved_to}'",
@@ -336,11 +342,18 @@ class StateFolder:
                 + (f":\n{how}" if (how := differs(before)) else ""),
                 hint=AFRESH,
             )
+        if stamp.forgets and not before.forgets:
+            raise RunProblem(
+                f"the state in '{self.path}' was begun without a time to live",
+                hint="leave updating_ttl out, or name another state folder: a state "
+                "that keeps every key is kept otherwise",
+            )
         if before.at not in ("", str(self.path)):
             self._relocate(Path(before.at))
         # What was changed and is no part of the plan is what was run last.
-        replace(stamp, buckets=before.buckets).write(self.path)
-        return True, before.buckets
+        kept = replace(stamp, buckets=before.buckets, forgets=before.forgets)
+        kept.write(self.path)
+        return before
 
 
 def _locked(file: IO[str]) -> bool:

@@ -38,6 +38,10 @@ class StateHeader:
     buckets
         Into how many pieces the state of an updating operator is cut: fixed when the
         state is begun.
+    forgets
+        Whether updating operators look for idle keys: another operator joins rows that
+        are never forgotten. Fixed when the state is begun; a state of a version that
+        did not say it looks for them.
     at
         The folder's own path, by which files are named in it.
     spec
@@ -53,6 +57,7 @@ class StateHeader:
     query: str
     name: str
     buckets: int = BUCKETS
+    forgets: bool = True
     at: str = ""
     spec: str = ""
     came_from: str = ""

@@ -5,6 +5,7 @@ answer over the rows so far, whatever the tasks and the buckets, whatever the re
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from functools import cache
 from random import Random
 
@@ -41,7 +42,9 @@ class Running:
         self._plan = plan
         self._schemas = {name: stored(name) for name in case.history[0]}
         self._query = Query(Random(case.seed))
-        self._keeping = StateConfig(buckets=1 + case.seed % 3)
+        # With a time to live each join is one of our operators.
+        buckets = 1 + case.seed % 3
+        self._keeping = StateConfig(buckets=buckets, ttl=timedelta(days=1))
         self._lower()
 
     def restart(self) -> None:

@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from arroyo_nb.functions import volatile
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob
-from arroyo_nb.plan import DEFAULT_TTL
 from arroyo_nb.plan.nodes import (
     LatestRow,
     UpdatingAggregate,
@@ -19,7 +18,6 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
 from arroyo_nb.run.option_values import duration_literal
-from arroyo_nb.sql.statements import SetOption
 
 
 def unbounded_state(job: LintedJob) -> Iterator[Hit]:
@@ -27,8 +25,9 @@ def unbounded_state(job: LintedJob) -> Iterator[Hit]:
 
     A query without windows keeps something for every key: the aggregate, the rows of
     both sides of a join, the ranked rows. A key is forgotten only when it has been idle
-    for `updating_ttl`, which is 24 hours where nobody chooses. The rows of a table that
-    a source of changes tells are kept until they are deleted there.
+    for `updating_ttl`, which is 24 hours where nobody chooses; over sources that end,
+    none is. The rows of a table that a source of changes tells are kept until they are
+    deleted there.
 
     Choose how long a key matters, as in `SET updating_ttl = INTERVAL '1 hour'` or
     `--ttl 1h`; or group by a window, whose state ends with it.
@@ -36,7 +35,8 @@ def unbounded_state(job: LintedJob) -> Iterator[Hit]:
     for rows in job.of(LatestRow):
         said = f"every row of '{rows.table}' is kept until it is deleted there"
         yield Hit(said, rows.span)
-    if _is_chosen(job):
+    is_chosen = job.plan.is_ttl_chosen or job.spec.options.ttl is not None
+    if is_chosen or not job.plan.forgets_idle_keys:
         return
     for node in (
         *(n for n in job.of(UpdatingAggregate) if n.keys),
@@ -46,13 +46,6 @@ def unbounded_state(job: LintedJob) -> Iterator[Hit]:
         ttl = duration_literal(job.plan.updating_ttl)
         said = f"each key is kept for {ttl}, the default"
         yield Hit(said, node.span)
-
-
-def _is_chosen(job: LintedJob) -> bool:
-    said = any(isinstance(s, SetOption) for s in job.plan.statements)
-    return (
-        said or job.plan.updating_ttl != DEFAULT_TTL or job.spec.options.ttl is not None
-    )
 
 
 def non_deterministic(job: LintedJob) -> Iterator[Hit]:

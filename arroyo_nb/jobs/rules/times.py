@@ -8,7 +8,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.catalog import DEFAULT_DELAY, ConnectorTable
-from arroyo_nb.connectors import CONNECTORS, is_streamed
+from arroyo_nb.connectors import CONNECTORS, ends, is_streamed
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob
 from arroyo_nb.plan.expressions.intervals import in_words
 from arroyo_nb.plan.expressions.typing import type_of
@@ -95,7 +95,7 @@ def flushed_at_end(job: LintedJob) -> Iterator[Hit]:
     """
     for window in job.of(WindowAggregate):
         sources = _sources(window)
-        if window.assign is not None and sources and all(map(_is_bounded, sources)):
+        if window.assign is not None and sources and all(map(_ends, sources)):
             yield Hit("its last windows are sent as the source ends", window.span)
 
 
@@ -129,9 +129,8 @@ def _sources(node: Node) -> list[Source]:
     return [below for below in walk(node) if isinstance(below, Source)]
 
 
-def _is_bounded(source: Source) -> bool:
-    table = source.table
-    return CONNECTORS.get(table.connector).info.ends(table.spec.options)
+def _ends(source: Source) -> bool:
+    return ends(source.table.connector, source.table.spec.options)
 
 
 def _is_topic_of_arroyo(table: ConnectorTable) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import is_
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 _BUCKETS = "transformWithState over buckets"
 _CHANGES = f"{_BUCKETS} of keys, Arrow in and out: retracts before appends"
 _CLOSING = f"{_BUCKETS} of keys, Arrow in and out: one row per closed window"
+_APPEND_JOIN = "join, append mode: each row of both sides is kept"
+_KEPT = "no key is forgotten: the sources end, and no time to live is chosen"
 _SPARK: dict[type[Node], str] = {
     Watermark: "withWatermark",
     LatestRow: f"{_BUCKETS} of primary keys, Arrow in and out",
@@ -78,7 +81,9 @@ def explain(plan: Plan) -> str:
             parts.append(_section(title, _forest(stage.sinks)))
         before = stage.sinks
     if plan.sinks:
-        parts.append(_section("Spark", _forest(plan.sinks, _with_spark)))
+        forgets = plan.forgets_idle_keys
+        line = partial(_with_spark, forgets=forgets)
+        parts.append(_section("Spark", _forest(plan.sinks, line)))
     notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_lookup_notes(plan)]
     notes += differences(node for sink in plan.sinks for node in walk(sink))
     notes += filter(None, map(real_time_note, plan.sinks))
@@ -146,7 +151,7 @@ def _shared(sinks: Iterable[Node]) -> set[int]:
     return shared
 
 
-def _with_spark(node: Node) -> str:
+def _with_spark(node: Node, *, forgets: bool) -> str:
     if isinstance(node, WindowAggregate) and is_updating(node.input):
         return f"{type(node).__name__}: {_CLOSING}"
     if isinstance(node, LookupJoin):
@@ -154,12 +159,16 @@ def _with_spark(node: Node) -> str:
     if isinstance(node, Source):
         info = CONNECTORS.get(node.table.connector).info
         return f"Source: {info.reading if info.runs else 'runs in Arroyo only'}"
+    if isinstance(node, UpdatingJoin) and not forgets and not is_updating(node):
+        return f"UpdatingJoin: {_APPEND_JOIN}"
     return f"{type(node).__name__}: {_SPARK[type(node)]}"
 
 
 def _forgotten(plan: Plan) -> list[str]:
     """What becomes of keys that are idle."""
     kinds = {type(node) for sink in plan.sinks for node in walk(sink)}
+    if not plan.forgets_idle_keys:
+        return [] if kinds.isdisjoint(_FORGETS) else [_KEPT]
     ttl = in_words(plan.updating_ttl)
     return [
         f"an updating {words} a key that is idle for {ttl}"

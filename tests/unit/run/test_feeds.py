@@ -164,7 +164,9 @@ def test_live_changes_are_told_so_often(tmp_path, query, more, options, trigger)
 def test_a_heart_waits_for_the_batch_that_reads_its_beat(tmp_path):
     plan = plan_script(IMPULSE.format(more="") + COUNTS + WINDOWS, Catalog())
     prepared = prepare("r", plan, RunOptions())
-    heart = Heart.of(prepared, SimpleNamespace(heartbeat=lambda: tmp_path))
+    heart = Heart.of(
+        prepared, SimpleNamespace(heartbeat=lambda: tmp_path, forgets=True)
+    )
     counts, windows = prepared.outputs
 
     def beats():

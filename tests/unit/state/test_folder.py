@@ -41,6 +41,28 @@ def test_state_of_another_query_is_refused_and_the_lock_let_go(tmp_path):
     StateFolder(tmp_path, identity="one", name="a").release()
 
 
+def test_what_never_forgot_is_not_gone_on_with_a_time_to_live(tmp_path):
+    StateFolder(tmp_path, identity="one", name="a", forgets=False).release()
+    with pytest.raises(RunProblem, match="begun without a time to live"):
+        StateFolder(tmp_path, identity="one", name="a", forgets=True)
+    again = StateFolder(tmp_path, identity="one", name="a", forgets=False)
+    assert not again.forgets
+    again.release()
+
+
+def test_what_forgets_goes_on_doing_so_as_states_of_before_do(tmp_path):
+    StateFolder(tmp_path, identity="one", name="a").release()
+    stamp = tmp_path / "run.json"
+    facts = json.loads(stamp.read_text())
+    del facts["forgets"], facts["check"]  # which earlier versions did not write
+    stamp.write_text(json.dumps(facts))
+    for _ in range(2):
+        folder = StateFolder(tmp_path, identity="one", name="a", forgets=False)
+        assert folder.resumed
+        assert folder.forgets
+        folder.release()
+
+
 def test_state_of_another_format_is_refused(tmp_path):
     StateFolder(tmp_path, identity="one", name="a").release()
     stamp = tmp_path / "run.json"
