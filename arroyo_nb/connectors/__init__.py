@@ -395,9 +395,8 @@ def is_streamed(connector: str) -> bool:
 
 
 def ends(connector: str, options: Mapping[str, OptionValue]) -> bool:
-    """Whether a source ends by itself; of one that is no plug-in nothing is known."""
-    known = connector in CONNECTORS.names
-    return known and CONNECTORS.get(connector).info.ends(options)
+    """Whether a source with these options ends by itself."""
+    return CONNECTORS.get(connector).info.ends(options)
 
 
 @cache

@@ -80,7 +80,7 @@ def promoted(
     again = made.plan()
     _check(made, again, plan)
     # What the script does not SET is an option: of the cell, or else of before.
-    is_set = again.updating_ttl == plan.updating_ttl
+    is_set = again.options == plan.options
     ttl = kept.options.ttl if is_set else plan.updating_ttl
     spec = replace(spec, options=replace(spec.options, ttl=ttl))
     return read(ScriptText(spec.text, file))

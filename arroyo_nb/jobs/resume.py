@@ -91,7 +91,8 @@ def _verdict(
     """What becomes of the state of a header, which was made by an old version; None:
     only its plan is known, by its fingerprint."""
     if old is not None:
-        return judge(old, new, new_spec=_found_as(old.spec, new.spec))
+        spec = _found_as(old.spec, new.spec)
+        return judge(old, new, new_spec=spec, forgets=found.forgets)
     if found.query == fingerprint(new.identity):
         return Verdict(())
     return Verdict((Difference(Edit.UNKNOWN, "what was run before"),))

@@ -33,7 +33,11 @@ class JobVersion:
 
 
 def judge(
-    old: JobVersion, new: JobVersion, *, new_spec: JobSpec | None = None
+    old: JobVersion,
+    new: JobVersion,
+    *,
+    new_spec: JobSpec | None = None,
+    forgets: bool | None = None,
 ) -> Verdict:
     """What becomes of the checkpoint of a job that is changed.
 
@@ -44,10 +48,15 @@ def judge(
     ----------
     new_spec
         What is compared in place of the spec of the new one.
+    forgets
+        Whether the operators of the state look for idle keys; None: as the old plan
+        does.
     """
     is_same = old.identity == new.identity
     found = [*_of_specs(old.spec, new_spec or new.spec)]
-    found += plan_differences(old.plan, new.plan, is_same=is_same)
+    if forgets is None:
+        forgets = old.plan.forgets_idle_keys
+    found += plan_differences(old.plan, new.plan, is_same=is_same, forgets=forgets)
     if is_same and old.spec.script != new.spec.script:
         found.append(Difference(Edit.WORDING, "the wording of the script"))
     return verdict(found)

@@ -135,6 +135,13 @@ def check_exportable(run: Run, there: Path, target: str = LOCAL) -> None:
             f"the job's state, in '{folder}', would lie within the run's",
             hint="promote to another folder",
         )
+    state = find_header(run.folder)
+    is_kept = state is not None and not state.forgets
+    if is_kept and spec is not None and spec.options.ttl is not None:
+        raise RunProblem(
+            f"the job has a time to live, and '{run.name}' was begun without one",
+            hint=f"take 'ttl' out of '{there / SPEC}', or run the cell with --ttl",
+        )
     if _has_own(folder / safe_name(run.name), run):
         raise RunProblem(
             f"the job has state already, in '{folder}'",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.nodes import Sink
 from arroyo_nb.source import ScriptText
-from arroyo_nb.sql.statements import SetOption
 
 if TYPE_CHECKING:
     from arroyo_nb.catalog import Relation
@@ -48,7 +47,8 @@ class Plan:
     catalog
         The tables after it.
     options
-        ``updating_ttl``: how long state that is not touched is kept.
+        ``updating_ttl``: how long state that is not touched is kept, where that was
+        chosen.
     notes
         What the reader should know: what Arroyo would refuse, what was replaced.
     stages
@@ -79,14 +79,13 @@ class Plan:
     @property
     def updating_ttl(self) -> timedelta:
         """Processing time without an append after which an updating operator retracts
-        and forgets a key."""
-        return self.options[UPDATING_TTL]
+        and forgets a key, where it forgets any (:attr:`forgets_idle_keys`)."""
+        return self.options.get(UPDATING_TTL, DEFAULT_TTL)
 
     @property
     def is_ttl_chosen(self) -> bool:
         """Whether the time to live was SET, or given to the run."""
-        is_set = any(isinstance(s, SetOption) for s in self.statements)
-        return is_set or self.updating_ttl != DEFAULT_TTL
+        return UPDATING_TTL in self.options
 
     @property
     def forgets_idle_keys(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import ends
-from arroyo_nb.plan.nodes import Source
+from arroyo_nb.plan.nodes import Source, Stateful
 from arroyo_nb.plan.tree import walk
 
 if TYPE_CHECKING:
@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 
 
 def forgets_idle_keys(plan: Plan) -> bool:
-    """Whether a time to live was chosen, or a source never ends.
+    """Whether operators that keep keys look for idle ones: where a time to live was
+    chosen, or a source never ends.
 
     Over sources that end, state grows no further than they do; and what a query
     answers does not depend on how long it stands still between two steps.
     """
-    if plan.is_ttl_chosen:
-        return True
-    nodes = (node for sink in plan.sinks for node in walk(sink))
-    tables = (node.table for node in nodes if isinstance(node, Source))
-    return not all(ends(table.connector, table.spec.options) for table in tables)
+    found = {id(node): node for sink in plan.sinks for node in walk(sink)}.values()
+    if not any(isinstance(node, Stateful) for node in found):
+        return False
+    tables = (node.table for node in found if isinstance(node, Source))
+    return plan.is_ttl_chosen or not all(
+        ends(table.connector, table.spec.options) for table in tables
+    )

@@ -17,7 +17,7 @@ from typing import TypeVar, cast
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported, raise_all
-from arroyo_nb.plan import DEFAULT_TTL, UPDATING_TTL, Plan, PlanStage
+from arroyo_nb.plan import Plan, PlanStage
 from arroyo_nb.plan.build import Script, file_of
 from arroyo_nb.plan.expressions.clock import at_one_time
 from arroyo_nb.plan.expressions.scope import ErrorCollector
@@ -133,7 +133,7 @@ def _plan_of(
         statements,
         stages[-1].sinks,
         script.catalog,
-        MappingProxyType({UPDATING_TTL: DEFAULT_TTL, **script.options}),
+        MappingProxyType(script.options),
         (
             *script.notes,
             *_strict_notes(stages[-1].sinks),

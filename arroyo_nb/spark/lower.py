@@ -270,7 +270,8 @@ def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
     ``p <=> not ended`` is ``p is true`` for every row there is. It reads the event
     time and is no conjunction, so Spark can neither split nor move it; and as NULL
     has a value in it, Spark infers no ``IS NOT NULL`` that it could move. So every row
-    is read and counted, and moves the watermark, whatever becomes of it.
+    is read and counted, and moves the watermark, whatever becomes of it; and what
+    Spark's own join keeps does not depend on the filters above it.
     """
     predicate = spark_sql(node.predicate, row_time=row_time(node.input))
     if not lowering.watermarked and _rejects_end(node):
@@ -293,7 +294,8 @@ def _rejects_end(node: nodes.Filter) -> bool:
 def _filtered(
     frame: DataFrame, predicate: str, node: nodes.Node, lowering: _Lowering
 ) -> DataFrame:
-    if not lowering.watermarked:
+    is_moved_freely = not any(map(lowering.keeping.is_append_join, walk(node)))
+    if is_moved_freely and not lowering.watermarked:
         return frame.filter(predicate)
     return frame.filter(f"({predicate} <=> ({_moment(node)} < {END_OF_TIME}))")
 

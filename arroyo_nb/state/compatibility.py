@@ -180,7 +180,9 @@ def verdict(differences: Iterable[Difference]) -> Verdict:
     return Verdict(tuple(worst_first))
 
 
-def plan_differences(old: Plan, new: Plan, *, is_same: bool) -> Iterator[Difference]:
+def plan_differences(
+    old: Plan, new: Plan, *, is_same: bool, forgets: bool
+) -> Iterator[Difference]:
     """How the plans of two scripts differ.
 
     Parameters
@@ -188,9 +190,11 @@ def plan_differences(old: Plan, new: Plan, *, is_same: bool) -> Iterator[Differe
     is_same
         Whether they have one identity (:mod:`arroyo_nb.state.identity`), by which the
         folder of a run knows its query. Then only the time to live can differ.
+    forgets
+        Whether the operators of the state look for idle keys.
     """
-    if new.forgets_idle_keys and not old.forgets_idle_keys:
-        yield Difference(Edit.FIRST_TTL, "a time to live, where there was none")
+    if new.forgets_idle_keys and not forgets:
+        yield Difference(Edit.FIRST_TTL, "keys are forgotten, and none were before")
     elif old.updating_ttl != new.updating_ttl:
         yield Difference(Edit.TTL, "the time to live")
     if not is_same:

@@ -345,8 +345,9 @@ class StateFolder:
         if stamp.forgets and not before.forgets:
             raise RunProblem(
                 f"the state in '{self.path}' was begun without a time to live",
-                hint="leave updating_ttl out, or name another state folder: a state "
-                "that keeps every key is kept otherwise",
+                hint="leave out the time to live (--ttl, SET updating_ttl), or name "
+                "another state folder: rows that are never forgotten are stored in "
+                "another way",
             )
         if before.at not in ("", str(self.path)):
             self._relocate(Path(before.at))

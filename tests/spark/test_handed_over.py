@@ -136,3 +136,19 @@ def test_after_a_handover_the_run_is_not_gone_on_with_here(
     other.stop().wait_quietly(WITHIN_S)
     with pytest.raises(RunProblem, match="the job has state already"):
         session.promote("count", tmp_path / "job", with_state=True)
+
+
+def test_what_never_forgot_is_not_handed_to_a_job_with_a_time_to_live(
+    session, tmp_path, eventually
+):
+    session.run(SOURCE.replace(");", ", message_count = '1000000');"))
+    run = session.run(SCRIPT.format(here=tmp_path), name="count")
+    eventually(lambda: run.rows_in > 0)
+    spec = session.promote("count", tmp_path / "job").folder / "job.yaml"
+    with_ttl = spec.read_text().replace("\nsql:", "\noptions:\n  ttl: 1h\nsql:")
+    spec.write_text(with_ttl)
+    with pytest.raises(RunProblem, match="the job has a time to live") as told:
+        session.promote("count", tmp_path / "job", with_state=True, overwrite=True)
+    assert "--ttl" in told.value.hint
+    assert not run.state.ended
+    run.stop().wait(WITHIN_S)

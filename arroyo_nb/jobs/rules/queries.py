@@ -35,8 +35,7 @@ def unbounded_state(job: LintedJob) -> Iterator[Hit]:
     for rows in job.of(LatestRow):
         said = f"every row of '{rows.table}' is kept until it is deleted there"
         yield Hit(said, rows.span)
-    is_chosen = job.plan.is_ttl_chosen or job.spec.options.ttl is not None
-    if is_chosen or not job.plan.forgets_idle_keys:
+    if job.plan.is_ttl_chosen or not job.plan.forgets_idle_keys:
         return
     for node in (
         *(n for n in job.of(UpdatingAggregate) if n.keys),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _BUCKETS = "transformWithState over buckets"
 _CHANGES = f"{_BUCKETS} of keys, Arrow in and out: retracts before appends"
 _CLOSING = f"{_BUCKETS} of keys, Arrow in and out: one row per closed window"
-_APPEND_JOIN = "join, append mode: each row of both sides is kept"
+_APPEND_JOIN = "join, append mode: all rows of both sides are kept in memory"
 _KEPT = "no key is forgotten: the sources end, and no time to live is chosen"
 _SPARK: dict[type[Node], str] = {
     Watermark: "withWatermark",

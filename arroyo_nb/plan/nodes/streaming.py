@@ -216,9 +216,10 @@ class UpdatingAggregate(Grouped, Stateful):
     row, and none before the first input.
 
     State: per key what the aggregates need (under retraction a multiset of the values
-    for those that do not subtract) and the row last sent. A key that gets no append
-    for the ``updating_ttl`` of the plan is retracted and forgotten; it is processing
-    time that counts. ``_timestamp`` of a timed row is the latest of its key's inputs.
+    for those that do not subtract) and the row last sent. Where the plan forgets idle
+    keys, one that gets no append for its ``updating_ttl`` is retracted and forgotten;
+    it is processing time that counts. ``_timestamp`` of a timed row is the latest of
+    its key's inputs.
     Rows have no window, also where those of the input have one.
     """
 

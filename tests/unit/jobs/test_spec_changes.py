@@ -55,6 +55,17 @@ def test_edits_of_a_spec(changed, edit, outcome):
     assert str(verdict.differences[0]).startswith(f"{outcome}: ")
 
 
+def test_a_first_time_to_live_begins_afresh_unless_the_state_forgets():
+    ending = replace(SPEC, sql=SPEC.sql.replace("= 1)", "= 1, message_count = 9)"))
+    with_ttl = replace(ending, options=replace(OPTIONS, ttl=timedelta(hours=24)))
+    versions = version(ending), version(with_ttl)
+    for forgets in (None, False):
+        verdict = judge(*versions, forgets=forgets)
+        assert [found.edit for found in verdict.differences] == [Edit.FIRST_TTL]
+        assert verdict.outcome is Outcome.FRESH
+    assert judge(*versions, forgets=True).outcome is Outcome.COMPATIBLE
+
+
 def test_what_is_no_edit_of_the_job():
     assert judged(tags={"a": "b"}, packages={"pyspark": "9"}).differences == ()
     assert judged().outcome is Outcome.COMPATIBLE

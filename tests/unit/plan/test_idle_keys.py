@@ -51,10 +51,15 @@ def test_where_a_time_is_chosen_or_a_source_never_ends(query, forgets):
     assert ("idle for" in notes) == forgets
 
 
+def test_what_keeps_no_key_forgets_none():
+    assert not planned("SELECT counter FROM ticks;").forgets_idle_keys
+    assert not planned(SET.format("1 hour") + "SELECT id FROM a;").forgets_idle_keys
+
+
 def test_a_time_that_is_given_to_the_run_is_chosen():
     plan = planned(COUNTS.format("some"))
     assert plan.with_updating_ttl(timedelta(hours=1)).forgets_idle_keys
-    assert not plan.with_updating_ttl(DEFAULT_TTL).forgets_idle_keys
+    assert plan.with_updating_ttl(DEFAULT_TTL).forgets_idle_keys
 
 
 @pytest.mark.parametrize(
