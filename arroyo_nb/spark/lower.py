@@ -294,8 +294,8 @@ def _rejects_end(node: nodes.Filter) -> bool:
 def _filtered(
     frame: DataFrame, predicate: str, node: nodes.Node, lowering: _Lowering
 ) -> DataFrame:
-    is_moved_freely = not any(map(lowering.keeping.is_append_join, walk(node)))
-    if is_moved_freely and not lowering.watermarked:
+    keeps_rows = any(map(lowering.keeping.is_append_join, walk(node)))
+    if not (lowering.watermarked or keeps_rows):
         return frame.filter(predicate)
     return frame.filter(f"({predicate} <=> ({_moment(node)} < {END_OF_TIME}))")
 
