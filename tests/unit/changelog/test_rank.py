@@ -97,3 +97,13 @@ def test_where_no_key_is_idle_nothing_is_computed(monkeypatch):
     kept, changes = operator.expire(state, 1)
     assert kept is state
     assert (changes.schema.names, len(changes)) == (["k", "v", "t", "_weight"], 0)
+
+
+def test_a_key_that_is_never_null_is_ranked():
+    schema = pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
+    kernel = RankKernel(schema, ("k",), (), limit=RankLimit("row_number", 1))
+    state = kernel.layout.empty()
+    for value in (2, 3):
+        rows = pa.table([[1], [value]], schema=schema)
+        state, _ = kernel.step(state, [kernel.partial(rows)], 0)
+    assert kernel.layout.from_bytes(kernel.layout.to_bytes(state)) == state
