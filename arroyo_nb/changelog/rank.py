@@ -187,14 +187,12 @@ class RankKernel(Operator):
             # Copies one by one: a row may be within the limit with some of them.
             copies = np.bincount(reached, minlength=len(side.slot))
             side = replace(side, after=np.asarray(copies, np.int64))
-        (_, of_keys), (_, of_rows) = self.layout.tables
+        (_, _), (_, of_rows) = self.layout.tables
         rows = side.state(of_rows)
         alive = np.zeros(len(touch), np.bool_)
         alive[int64s(rows[SLOT])] = True
         changes = self._changes(side.rows, moves, weight)
-        # A key that is never NULL is so in the state too.
-        touched = {KEYS: keys.cast(of_keys), RANKED: rows}
-        return touch.put_back(state, touched, alive), changes
+        return touch.put_back(state, {KEYS: keys, RANKED: rows}, alive), changes
 
     def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""

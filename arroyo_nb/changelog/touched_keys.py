@@ -96,10 +96,10 @@ class Touch:
         # an instant to grow idle from.
         since = np.full(len(self), now_us)
         since[: len(before)] = int64s(before[TOUCHED])
-        columns = dict(zip(keys, table.columns, strict=True))
-        return pa.table(
-            columns | {TOUCHED: pa.array(np.where(appended, now_us, since))}
-        )
+        touched = pa.array(np.where(appended, now_us, since))
+        # A key that is never NULL is so in the state too.
+        schema = old.select([*keys, TOUCHED]).schema
+        return pa.table([*table.columns, touched], schema=schema)
 
     def put_back(
         self, state: State, touched: State, alive: npt.NDArray[np.bool_]

@@ -394,11 +394,6 @@ def is_streamed(connector: str) -> bool:
     return isinstance(CONNECTORS.get(connector), Streaming)
 
 
-def ends(connector: str, options: Mapping[str, OptionValue]) -> bool:
-    """Whether a source with these options ends by itself."""
-    return CONNECTORS.get(connector).info.ends(options)
-
-
 @cache
 def _streaming() -> tuple[Streaming, ...]:
     """The connectors whose sources Spark itself reads."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arroyo_nb.connectors import ends
+from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.plan.nodes import Source, Stateful
 from arroyo_nb.plan.tree import walk
 
@@ -22,7 +22,11 @@ def forgets_idle_keys(plan: Plan) -> bool:
     found = {id(node): node for sink in plan.sinks for node in walk(sink)}.values()
     if not any(isinstance(node, Stateful) for node in found):
         return False
-    tables = (node.table for node in found if isinstance(node, Source))
-    return plan.is_ttl_chosen or not all(
-        ends(table.connector, table.spec.options) for table in tables
-    )
+    sources = (node for node in found if isinstance(node, Source))
+    return plan.is_ttl_chosen or not all(map(ends, sources))
+
+
+def ends(source: Source) -> bool:
+    """Whether a source ends by itself."""
+    table = source.table
+    return CONNECTORS.get(table.connector).info.ends(table.spec.options)

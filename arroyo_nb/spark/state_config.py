@@ -81,10 +81,8 @@ class StateConfig:
     beats: Callable[[], DataFrame] | None = None
 
     def is_append_join(self, node: nodes.Node) -> bool:
-        """Whether Spark's own join gives the pairs of a node: nothing is taken back,
-        and nothing forgotten."""
-        is_join = isinstance(node, nodes.UpdatingJoin)
-        return is_join and self.ttl is None and not nodes.is_updating(node)
+        """Whether Spark's own join gives the pairs of a node."""
+        return nodes.is_append_join(node, forgets=self.ttl is not None)
 
     def settings(self, root: nodes.Node) -> Mapping[str, str]:
         """Settings of a query for its state store: what Spark itself keeps is in the

@@ -158,11 +158,7 @@ def hand_over(old: Path, new: Path, name: str, stamp: StateHeader) -> None:
             raise RunProblem(f"'{before.moved_to or new}' has state already")
         with _copied(old, new) as copy:
             stamp = replace(
-                stamp,
-                at=before.at or str(old),
-                buckets=before.buckets,
-                forgets=before.forgets,
-                came_from=str(old),
+                stamp.resuming(before), at=before.at or str(old), came_from=str(old)
             )
             stamp.write(copy)
             # Of Spark's own files too none may be empty after a loss of power.

@@ -25,7 +25,6 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -352,8 +351,7 @@ class StateFolder:
         if before.at not in ("", str(self.path)):
             self._relocate(Path(before.at))
         # What was changed and is no part of the plan is what was run last.
-        kept = replace(stamp, buckets=before.buckets, forgets=before.forgets)
-        kept.write(self.path)
+        stamp.resuming(before).write(self.path)
         return before
 
 

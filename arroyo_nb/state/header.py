@@ -9,7 +9,7 @@ not whole, and counts for nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from arroyo_nb.changelog import BUCKETS
@@ -74,6 +74,11 @@ class StateHeader:
         """
         with state_disk(folder / STAMP):
             write_checked(folder / STAMP, asdict(self))
+
+    def resuming(self, before: StateHeader) -> StateHeader:
+        """The stamp of a run that resumes a state: what is fixed when that is begun
+        stays."""
+        return replace(self, buckets=before.buckets, forgets=before.forgets)
 
     @classmethod
     def of(cls, folder: Path) -> StateHeader | None:

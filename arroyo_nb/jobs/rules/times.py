@@ -8,10 +8,11 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.catalog import DEFAULT_DELAY, ConnectorTable
-from arroyo_nb.connectors import CONNECTORS, ends, is_streamed
+from arroyo_nb.connectors import CONNECTORS, is_streamed
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob
 from arroyo_nb.plan.expressions.intervals import in_words
 from arroyo_nb.plan.expressions.typing import type_of
+from arroyo_nb.plan.idle_keys import ends
 from arroyo_nb.plan.nodes import Hop, Node, Source, Tumble, WindowAggregate
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import DATE
@@ -95,7 +96,7 @@ def flushed_at_end(job: LintedJob) -> Iterator[Hit]:
     """
     for window in job.of(WindowAggregate):
         sources = _sources(window)
-        if window.assign is not None and sources and all(map(_ends, sources)):
+        if window.assign is not None and sources and all(map(ends, sources)):
             yield Hit("its last windows are sent as the source ends", window.span)
 
 
@@ -127,10 +128,6 @@ def _windowed(job: LintedJob) -> list[ConnectorTable]:
 
 def _sources(node: Node) -> list[Source]:
     return [below for below in walk(node) if isinstance(below, Source)]
-
-
-def _ends(source: Source) -> bool:
-    return ends(source.table.connector, source.table.spec.options)
 
 
 def _is_topic_of_arroyo(table: ConnectorTable) -> bool:

@@ -30,6 +30,7 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     WindowJoin,
     WindowOver,
+    is_append_join,
     is_updating,
 )
 from arroyo_nb.plan.real_time import real_time_note
@@ -159,7 +160,7 @@ def _with_spark(node: Node, *, forgets: bool) -> str:
     if isinstance(node, Source):
         info = CONNECTORS.get(node.table.connector).info
         return f"Source: {info.reading if info.runs else 'runs in Arroyo only'}"
-    if isinstance(node, UpdatingJoin) and not forgets and not is_updating(node):
+    if is_append_join(node, forgets=forgets):
         return f"UpdatingJoin: {_APPEND_JOIN}"
     return f"{type(node).__name__}: {_SPARK[type(node)]}"
 

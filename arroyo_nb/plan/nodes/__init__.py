@@ -29,7 +29,14 @@ from arroyo_nb.plan.nodes.columns import (
     Ordering,
     OverColumn,
 )
-from arroyo_nb.plan.nodes.joins import How, Join, Joining, UpdatingJoin, WindowJoin
+from arroyo_nb.plan.nodes.joins import (
+    How,
+    Join,
+    Joining,
+    UpdatingJoin,
+    WindowJoin,
+    is_append_join,
+)
 from arroyo_nb.plan.nodes.logical import Aggregate, Lookup, NotInserted, Over, Scan
 from arroyo_nb.plan.nodes.lookups import LookupJoin
 from arroyo_nb.plan.nodes.streaming import (
@@ -89,5 +96,6 @@ __all__ = [
     "WindowAggregate",
     "WindowJoin",
     "WindowOver",
+    "is_append_join",
     "is_updating",
 ]
