@@ -213,8 +213,8 @@ def state_bytes(report: Report) -> None:
     )
     numbers = pa.array(range(keys))
     part = operator.partial(pa.table([numbers, numbers], schema=schema))
-    state, _ = operator.step(operator.layout.empty(), [part], 0)
-    size = len(operator.layout.to_bytes(state))
+    update, _ = operator.step(operator.layout.empty(), [part], 0)
+    size = len(operator.layout.to_bytes(update.added))
     report.add("state of count and sum", size / keys, "bytes a key")
 
 

@@ -50,6 +50,11 @@ _APPENDED = (
     "ON a.k = b.k AND a.v % 8 = b.v % 8 WHERE a.v < b.v"
 )
 
+_LARGE = (
+    "SELECT v, count(*) AS n, length(max(k || repeat('x', 50000))) AS width "
+    "FROM rows GROUP BY v"
+)
+
 CASES = {
     "rows": "SELECT upper(k) AS k, v * 2 AS twice, t FROM rows WHERE v % 7 <> 3",
     "tumble": (
@@ -79,6 +84,13 @@ CASES = {
     # By a version whose joins were all its own.
     "join_in_buckets": _APPENDED,
     "append_join": _APPENDED,
+    # By a version whose queries had Spark's own join beside other operators.
+    "append_join_beside": (
+        f"SELECT k, count(*) AS n, max(other) AS most FROM ({_APPENDED}) GROUP BY k"
+    ),
+    # By a version that kept each state whole.
+    "large_whole": _LARGE,
+    "large_log": _LARGE,
     "rank": (
         "SELECT k, v, n FROM (SELECT k, v, row_number() OVER (PARTITION BY upper(k) "
         "ORDER BY v % 10 DESC, v) AS n FROM rows) WHERE n <= 2"

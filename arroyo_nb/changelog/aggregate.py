@@ -41,9 +41,10 @@ from arroyo_nb.changelog.state_tables import (
     groups_where,
     stacked,
 )
+from arroyo_nb.changelog.state_updates import StateUpdate
 from arroyo_nb.changelog.totals import counter_terms, digit_terms, is_counter
 from arroyo_nb.changelog.touched_keys import APPENDED, Touch
-from arroyo_nb.changelog.zset import int64s, latest_by, no_changes, updates, weights
+from arroyo_nb.changelog.zset import int64s, latest_by, updates, weights
 
 GROUPS = "groups"
 
@@ -120,8 +121,8 @@ class AggregateKernel(Operator):
 
     def step(
         self, state: State, partials: Sequence[State], now_us: int
-    ) -> tuple[State, pa.Table]:
-        """The next state, and the changes of the output.
+    ) -> tuple[StateUpdate, pa.Table]:
+        """What becomes of the state, and the changes of the output.
 
         Parameters
         ----------
@@ -129,19 +130,19 @@ class AggregateKernel(Operator):
             Processing time in microseconds since the epoch: when the groups that get
             an append were last touched.
         """
-        before, after, alive, state = self._stepped(state, partials, now_us)
-        return state, self._changes(before, after, alive)
+        before, after, alive, update = self._stepped(state, partials, now_us)
+        return update, self._changes(before, after, alive)
 
     def merged_state(self, state: State, partials: Sequence[State]) -> State:
         """The next state, where nobody asks what changes or how old a group is."""
-        *_, state = self._stepped(state, partials, 0)
-        return state
+        *_, update = self._stepped(state, partials, 0)
+        return update.applied_to(state, self.layout)
 
     def _stepped(
         self, state: State, partials: Sequence[State], now_us: int
-    ) -> tuple[pa.Table, pa.Table, npt.NDArray[np.bool_], State]:
+    ) -> tuple[pa.Table, pa.Table, npt.NDArray[np.bool_], StateUpdate]:
         """The touched groups as they were and as they are, which of them are there,
-        and the next state."""
+        and what becomes of the state."""
         delta = stacked(partials, self.partial_layout)
         old, new = state[GROUPS], delta[GROUPS]
         touch = Touch.of(self._keys, old, new)
@@ -152,10 +153,10 @@ class AggregateKernel(Operator):
         hung = self._hung(touch, state, delta)
         after = self._renewed(touch, known, before, new, hung)
         alive = self._alive(after)
-        put_back = touch.put_back(state, {GROUPS: after, **hung}, alive)
-        return before, after, alive, put_back
+        update = touch.update({GROUPS: after, **hung}, alive)
+        return before, after, alive, update
 
-    def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
+    def expire(self, state: State, before_us: int) -> tuple[StateUpdate, pa.Table]:
         """Retract the groups that were last appended to before an instant.
 
         They start anew with their next row. A retract of a row that they held comes too
@@ -164,11 +165,10 @@ class AggregateKernel(Operator):
         less than nothing is forgotten anew.
         """
         idle = idle_since(state[GROUPS], before_us)
-        if not idle.any():
-            return state, no_changes(self.output)
-        state, gone = self._without(state, idle)
+        gone = self._image(state[GROUPS].filter(pa.array(idle)))
         weight = pa.array(np.full(len(gone), -1))
-        return state, gone.append_column(WEIGHT, weight)
+        update = StateUpdate.of(~idle, self.layout.empty())
+        return update, gone.append_column(WEIGHT, weight)
 
     def close(
         self, state: State, key: str, until_us: int
@@ -193,8 +193,9 @@ class AggregateKernel(Operator):
         ends = int64s(state[GROUPS][f"key {key}"])
         over = ends <= until_us
         following = ends[~over]
-        state, rows = self._without(state, over)
-        return state, rows, int(following.min()) if len(following) else None
+        rows = self._image(state[GROUPS].filter(pa.array(over)))
+        left = groups_where(state, ~over)
+        return left, rows, int(following.min()) if len(following) else None
 
     @cached_property
     def _time(self) -> list[pa.Field]:
@@ -300,13 +301,6 @@ class AggregateKernel(Operator):
         retract[known:] = False
         images = self._image(before), self._image(after)
         return updates(*images, retract=retract, append=changed & alive)
-
-    def _without(
-        self, state: State, gone: npt.NDArray[np.bool_]
-    ) -> tuple[State, pa.Table]:
-        """The state without some groups, and what was said of them."""
-        groups = state[GROUPS].filter(pa.array(gone))
-        return groups_where(state, ~gone), self._image(groups)
 
     def _image(self, groups: pa.Table) -> pa.Table:
         """What the output says of these groups."""

@@ -37,6 +37,7 @@ from arroyo_nb.changelog.state_tables import (
     groups_where,
     stacked,
 )
+from arroyo_nb.changelog.state_updates import StateUpdate
 from arroyo_nb.changelog.touched_keys import APPENDED, Touch, of_batch
 from arroyo_nb.changelog.zset import (
     consolidate,
@@ -120,12 +121,15 @@ class JoinKernel(Operator):
 
     def step(
         self, state: State, partials: Sequence[State], now_us: int
-    ) -> tuple[State, pa.Table]:
-        """The next state, and the changes of the output, retracts first."""
+    ) -> tuple[StateUpdate, pa.Table]:
+        """What becomes of the state, and the changes of the output, retracts first."""
         delta = stacked(partials, self.partial_layout)
         may_match = _without_null(delta[KEYS], self._keys)
         lone = self._lone(groups_where(delta, ~may_match))
-        delta, state = groups_where(delta, may_match), self._matching(state)
+        delta = groups_where(delta, may_match)
+        # Rows that never match were once kept.
+        matching = _without_null(state[KEYS], self._keys)
+        state = groups_where(state, matching)
         touch = Touch.of(self._keys, state[KEYS], delta[KEYS])
         keys = touch.renewed(self._keys, state[KEYS], delta[KEYS], now_us)
         left, left_before = self._side(LEFT, touch, state, delta)
@@ -155,7 +159,8 @@ class JoinKernel(Operator):
         # Retracts first: who keeps rows by key must lose the old one before the new one
         # comes, not after it.
         order = np.argsort(weights(changes) > 0, kind="stable")
-        return touch.put_back(state, touched, alive), changes.take(pa.array(order))
+        update = touch.update(touched, alive).among(matching)
+        return update, changes.take(pa.array(order))
 
     def _padded(
         self, left: Ints, left_rows: pa.Table, right: Ints, right_rows: pa.Table
@@ -178,16 +183,12 @@ class JoinKernel(Operator):
         # A row of NULLs is the same row whichever side it is from.
         return consolidate(pa.concat_tables(both))
 
-    def _matching(self, state: State) -> State:
-        """The state without rows that never match, which it once kept."""
-        return groups_where(state, _without_null(state[KEYS], self._keys))
-
-    def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
+    def expire(self, state: State, before_us: int) -> tuple[StateUpdate, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
-        state = self._matching(state)
         old = idle_since(state[KEYS], before_us)
+        old &= _without_null(state[KEYS], self._keys)
         if not old.any():
-            return state, no_changes(self.output)
+            return StateUpdate.nothing(self.layout), no_changes(self.output)
         idle = groups_where(state, old)
         # A batch that retracts all they have: padded rows and pairs are taken back by
         # the same step that would do so for rows of the input.

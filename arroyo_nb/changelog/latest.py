@@ -21,6 +21,7 @@ import pyarrow as pa
 from arroyo_nb.changelog import SEQUENCE, WEIGHT
 from arroyo_nb.changelog.keys import Ints, group_ids, same, size
 from arroyo_nb.changelog.state_tables import Layout, Operator, State, stacked
+from arroyo_nb.changelog.state_updates import StateUpdate
 from arroyo_nb.changelog.touched_keys import Touch
 from arroyo_nb.changelog.zset import int64s, no_changes, updates, weights
 
@@ -70,8 +71,8 @@ class LatestRowKernel(Operator):
         state: State,
         partials: Sequence[State],
         now_us: int,  # noqa: ARG002
-    ) -> tuple[State, pa.Table]:
-        """The next state, and the changes of the output."""
+    ) -> tuple[StateUpdate, pa.Table]:
+        """What becomes of the state, and the changes of the output."""
         told = self._last(stacked(partials, self.partial_layout)[ROWS])
         touch = Touch.of(self.keys, state[ROWS], told)
         # One change per key is left, so this puts each at its position among the
@@ -94,17 +95,15 @@ class LatestRowKernel(Operator):
             retract=differs & (np.arange(len(after)) < known),
             append=differs & there,
         )
-        stay = state[ROWS].filter(pa.array(touch.untouched))
-        rows = pa.concat_tables([stay, after.select(names).filter(pa.array(there))])
-        return {ROWS: rows.combine_chunks()}, changes
+        return touch.update({ROWS: after.select(names)}, there), changes
 
     def expire(
         self,
-        state: State,
+        state: State,  # noqa: ARG002
         before_us: int,  # noqa: ARG002
-    ) -> tuple[State, pa.Table]:
+    ) -> tuple[StateUpdate, pa.Table]:
         """Nothing: the rows of a table are there until they are deleted."""
-        return state, no_changes(self.output)
+        return StateUpdate.nothing(self.layout), no_changes(self.output)
 
     def _layout(self, columns: Sequence[pa.Field]) -> Layout:
         return Layout(((ROWS, pa.schema(columns)),))

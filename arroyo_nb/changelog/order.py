@@ -34,10 +34,15 @@ def joint_ranks(columns: Sequence[pa.Array], orders: Sequence[Order]) -> Ints:
     """Dense ranks by several columns, the first of which decides first."""
     joint, *others = (ranks(c, o) for c, o in zip(columns, orders, strict=True))
     for next_ in others:
-        paired = joint * (next_.max(initial=0) + 1) + next_
-        # Dense again after each column, as in group_ids: products would overflow.
-        joint = np.asarray(np.unique(paired, return_inverse=True)[1], np.int64)
+        joint = refined(joint, next_)
     return joint
+
+
+def refined(first: Ints, then: Ints) -> Ints:
+    """Dense ranks by two ranks, the first of which decides first."""
+    paired = first * (then.max(initial=0) + 1) + then
+    # Dense again after each column, as in group_ids: products would overflow.
+    return np.asarray(np.unique(paired, return_inverse=True)[1], np.int64)
 
 
 def sorted_positions(groups: Ints, ranks_: Ints) -> Ints:

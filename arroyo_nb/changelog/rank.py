@@ -32,7 +32,7 @@ from arroyo_nb.changelog.keys import (
     whole,
 )
 from arroyo_nb.changelog.measures import Order
-from arroyo_nb.changelog.order import joint_ranks, sorted_positions
+from arroyo_nb.changelog.order import joint_ranks, ranks, refined, sorted_positions
 from arroyo_nb.changelog.state_tables import (
     Layout,
     Operator,
@@ -40,6 +40,7 @@ from arroyo_nb.changelog.state_tables import (
     groups_where,
     stacked,
 )
+from arroyo_nb.changelog.state_updates import StateUpdate
 from arroyo_nb.changelog.touched_keys import APPENDED, Touch, of_batch
 from arroyo_nb.changelog.zset import (
     int64s,
@@ -93,6 +94,16 @@ def _starts(first: npt.NDArray[np.bool_]) -> Ints:
 
 def _new(values: Ints) -> npt.NDArray[np.bool_]:
     return np.asarray(np.diff(values, prepend=-1) != 0, np.bool_)
+
+
+def _decided(rows: pa.Table, positions: Ints, runs: Ints) -> Ints:
+    """The positions of rows in the order of their columns, inside of each run."""
+    if not len(positions):
+        return positions
+    taken = rows.take(pa.array(positions))
+    columns = [whole(column) for column in taken.columns]
+    ranks = joint_ranks(columns, [Order(name) for name in taken.column_names])
+    return positions[sorted_positions(runs, ranks)]
 
 
 def _row_numbers(slot: Ints, _: Ints) -> Ints:
@@ -171,8 +182,8 @@ class RankKernel(Operator):
 
     def step(
         self, state: State, partials: Sequence[State], now_us: int
-    ) -> tuple[State, pa.Table]:
-        """The next state, and the changes of the output, retracts first."""
+    ) -> tuple[StateUpdate, pa.Table]:
+        """What becomes of the state, and the changes of the output, retracts first."""
         delta = stacked(partials, self.partial_layout)
         touch = Touch.of(self._keys, state[KEYS], delta[KEYS])
         keys = touch.renewed(self._keys, state[KEYS], delta[KEYS], now_us)
@@ -192,13 +203,13 @@ class RankKernel(Operator):
         alive = np.zeros(len(touch), np.bool_)
         alive[int64s(rows[SLOT])] = True
         changes = self._changes(side.rows, moves, weight)
-        return touch.put_back(state, {KEYS: keys, RANKED: rows}, alive), changes
+        return touch.update({KEYS: keys, RANKED: rows}, alive), changes
 
-    def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
+    def expire(self, state: State, before_us: int) -> tuple[StateUpdate, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
         old = idle_since(state[KEYS], before_us)
         if not old.any():
-            return state, no_changes(self.output)
+            return StateUpdate.nothing(self.layout), no_changes(self.output)
         idle = groups_where(state, old)
         # An operator of appends cuts its batch at the limit, and of rows with a weight
         # below zero it would let none through.
@@ -219,10 +230,33 @@ class RankKernel(Operator):
         among the batch alone, it keeps out among more rows."""
         if self.limit is None or self.retracts:
             return np.arange(len(rows))
-        values = rows.select([f.name for f in self._values])
-        side = StoredSide(values, slots, np.zeros_like(weight), weight)
+        near = self._near(rows, slots, self.limit)
+        values = rows.select([f.name for f in self._values]).take(pa.array(near))
+        side = StoredSide(values, slots[near], np.zeros_like(near), weight[near])
         reached, *_ = self._numbered(self._ranked(side), side.after)
-        return np.unique(reached)
+        return near[np.unique(reached)]
+
+    def _near(self, rows: pa.Table, slots: Ints, limit: RankLimit) -> Ints:
+        """Positions of the rows that ORDER BY alone does not keep out.
+
+        Column by column, as the first of them leaves few rows to look at.
+        """
+        numbered = _dense_numbers if limit.function == "dense_rank" else _rank_numbers
+        near, rank = np.arange(len(rows)), np.zeros(len(rows), np.int64)
+        for order in self.order:
+            values = whole(rows[order.column]).take(pa.array(near))
+            rank = refined(rank, ranks(values, order))
+            place = sorted_positions(slots[near], rank)
+            within = numbered(slots[near][place], rank[place]) <= limit.last
+            kept = np.sort(place[within])
+            near, rank = near[kept], rank[kept]
+        return near
+
+    def _ranks(self, rows: pa.Table) -> Ints:
+        """By ORDER BY; without one all rows are equal."""
+        if not self.order:
+            return np.zeros(len(rows), np.int64)
+        return joint_ranks([whole(rows[o.column]) for o in self.order], self.order)
 
     def _layout(self, more: pa.Field) -> Layout:
         keys = [self.input.field(k).with_name(f"key {k}") for k in self.keys]
@@ -266,15 +300,17 @@ class RankKernel(Operator):
         # By all other columns, not by arrival: Spark may give the rows of a batch in
         # another order when it runs the batch again.
         ties = [n for n in value_columns(side.rows) if n not in decided]
-        by_order = [whole(side.rows[o.column]) for o in self.order]
-        rank = np.zeros(len(side.slot), np.int64)
-        if self.order:
-            rank = joint_ranks(by_order, self.order)
-        decided_rank = rank
+        rank = self._ranks(side.rows)
+        order = sorted_positions(side.slot, rank)
         if ties:
-            columns = [pa.array(rank), *(whole(side.rows[n]) for n in ties)]
-            decided_rank = joint_ranks(columns, [Order(n) for n in ("rank", *ties)])
-        return Ranked(side, rank, sorted_positions(side.slot, decided_rank))
+            # Of the rows with a tie alone: most orders leave few, and to rank all other
+            # columns is most of the work.
+            first = _new(side.slot[order]) | _new(rank[order])
+            tied = ~(first & np.r_[first[1:], True])
+            order[tied] = _decided(
+                side.rows.select(ties), order[tied], np.cumsum(first)[tied]
+            )
+        return Ranked(side, rank, order)
 
     def _changes(self, rows: pa.Table, moves: list[Ints], weight: Ints) -> pa.Table:
         position, *values = moves

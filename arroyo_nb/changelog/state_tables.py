@@ -73,9 +73,7 @@ class Layout:
     def to_bytes(self, state: State) -> bytes:
         """The state as bytes that :meth:`from_bytes` gives back."""
         sink = pa.BufferOutputStream()
-        for name, schema in self.tables:
-            described = schema.with_metadata(self._described(name))
-            put_stream(sink, state[name].cast(described))
+        self.write(state, sink)
         return bytes(sink.getvalue())
 
     def from_bytes(self, blob: bytes) -> State:
@@ -86,13 +84,22 @@ class Layout:
         RunProblem
             When the bytes are the state of something else.
         """
-        # Each stream has an end mark: the reader then stands at the next one.
-        source, state = pa.BufferReader(blob), {}
+        return self.read(pa.BufferReader(blob))
+
+    def write(
+        self, state: State, sink: pa.NativeFile, *, compressed: bool = True
+    ) -> None:
+        """Add the bytes of a state to a file."""
         for name, schema in self.tables:
-            try:
-                table = pa.ipc.open_stream(source).read_all()
-            except pa.ArrowInvalid as error:
-                raise _refused(f"{name} cannot be read: {error}") from error
+            described = schema.with_metadata(self._described(name))
+            put_stream(sink, state[name].cast(described), compressed=compressed)
+
+    def read(self, source: pa.NativeFile) -> State:
+        """The state whose bytes are next in a file, as :meth:`from_bytes` gives it."""
+        # Each stream has an end mark: the reader then stands at the next one.
+        state = {}
+        for name, schema in self.tables:
+            table = read_stream(source, name)
             self._check(name, schema, table.schema)
             state[name] = table.replace_schema_metadata(None)
         return state
@@ -118,14 +125,31 @@ class Layout:
             raise _refused(f"{name} has the columns {', '.join(found.names)}")
 
 
-def put_stream(sink: pa.NativeFile, table: pa.Table) -> None:
+def put_stream(
+    sink: pa.NativeFile, table: pa.Table, *, compressed: bool = True
+) -> None:
     """Add a table to a file as an Arrow IPC stream of one batch."""
     # In one chunk, or each batch of the query would leave its own for the next one to
     # read.
-    codec = "lz4" if table.nbytes >= COMPRESSED_BYTES else None
+    is_large = table.nbytes >= COMPRESSED_BYTES
+    codec = "lz4" if compressed and is_large else None
     options = pa.ipc.IpcWriteOptions(compression=codec, use_threads=False)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table.combine_chunks())
+
+
+def read_stream(source: pa.NativeFile, name: str) -> pa.Table:
+    """The table of the Arrow IPC stream that is next in a file.
+
+    Raises
+    ------
+    RunProblem
+        When there is none: ``name`` says in the message what was looked for.
+    """
+    try:
+        return pa.ipc.open_stream(source).read_all()
+    except pa.ArrowInvalid as error:
+        raise _refused(f"{name} cannot be read: {error}") from error
 
 
 def _refused(reason: str) -> RunProblem:

@@ -17,6 +17,7 @@ from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.idle_keys import TOUCHED
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids
 from arroyo_nb.changelog.state_tables import State, groups_where, with_slots
+from arroyo_nb.changelog.state_updates import StateUpdate
 from arroyo_nb.changelog.zset import int64s
 
 APPENDED = "_appended"
@@ -101,21 +102,17 @@ class Touch:
         schema = old.select([*keys, TOUCHED]).schema
         return pa.table([*table.columns, touched], schema=schema)
 
-    def put_back(
-        self, state: State, touched: State, alive: npt.NDArray[np.bool_]
-    ) -> State:
-        """The state with what has become of the touched groups."""
-        # The touched groups go behind the others, and what points at them moves along.
-        stay = groups_where(state, self.untouched)
-        back = groups_where(touched, alive)
-        offset = int(self.untouched.sum())
-        tables = {}
-        for name, rows in stay.items():
-            more = back[name]
-            if SLOT in more.column_names:
-                more = with_slots(more, int64s(more[SLOT]) + offset)
-            tables[name] = pa.concat_tables([rows, more]).combine_chunks()
-        return tables
+    def update(self, touched: State, alive: npt.NDArray[np.bool_]) -> StateUpdate:
+        """What becomes of a state, whose touched groups go and come as they are now.
+
+        Parameters
+        ----------
+        touched
+            The groups as they are now, by position.
+        alive
+            Which of them the state has from now on.
+        """
+        return StateUpdate.of(self.untouched, groups_where(touched, alive))
 
 
 def of_batch(

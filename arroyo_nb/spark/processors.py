@@ -19,6 +19,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 if TYPE_CHECKING:
     from arroyo_nb.changelog.aggregate import AggregateKernel
     from arroyo_nb.changelog.state_tables import State
+    from arroyo_nb.spark.bucket_state import BucketState
     from arroyo_nb.spark.stateful_operators import StatefulOperator
 
 T_co = TypeVar("T_co", covariant=True)
@@ -55,29 +56,37 @@ class Step(Bucket):
         super().__init__(operator)
         self._ttl_us = ttl_us
 
+    def init(self, handle: Any) -> None:
+        """Get the log as well, of a bucket whose state is large."""
+        super().init(handle)
+        self._log = handle.getListState("log", _STATE)
+
     def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
         """Take the rows of a bucket of one micro-batch."""
         from arroyo_nb.spark.stateful_operators import NOW, advance, to_bytes
 
-        operator, kept, rows = self._packed.value, self._saved_state(), list(rows)
+        operator, saved, rows = self._packed.value, self._saved(), list(rows)
+        layout = operator.layout
+        kept, head = saved.read()
         # A beat has no part.
         blobs = [bytes(row.part) for row in rows if row.part is not None]
         # A beat for a bucket that never had rows.
         if kept is None and not blobs:
             return
-        layout = operator.layout
         before = layout.empty() if kept is None else kept
         parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
-        state, changes = advance(operator, before, parts, rows[0][NOW], self._ttl_us)
-        # Cleared, or a bucket whose keys have all gone would stay in RocksDB as a state
-        # of nothing.
-        if not any(table.num_rows for table in state.values()):
-            self._state.clear()
-        elif state is not before:
-            # Also where nothing is told: an idle row of a join may have had no match.
-            self._state.update((layout.to_bytes(state),))
-        if changes.num_rows:
-            yield Row(changes=to_bytes(changes))
+        after = advance(operator, before, parts, rows[0][NOW], self._ttl_us)
+        # Also where nothing is told: an idle row of a join may have had no match.
+        if after.updates:
+            saved.write(after.state, head, after.updates)
+        if after.changes.num_rows:
+            yield Row(changes=to_bytes(after.changes))
+
+    def _saved(self) -> BucketState:
+        from arroyo_nb.spark.bucket_state import BucketState, StateFiles
+
+        layout, files = self._packed.value.layout, StateFiles.of_worker()
+        return BucketState(self._state, self._log, layout, files)
 
 
 class Close(Bucket):

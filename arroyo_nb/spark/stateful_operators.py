@@ -18,6 +18,7 @@ from arroyo_nb.changelog.aggregate import GROUPS, AggregateKernel
 from arroyo_nb.changelog.join import JoinKernel
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, whole
 from arroyo_nb.changelog.state_tables import Layout, State, put_stream, split
+from arroyo_nb.changelog.state_updates import StateUpdate
 from arroyo_nb.changelog.zset import consolidate, weights
 
 BUCKET = "_bucket"
@@ -52,12 +53,11 @@ class StatefulOperator(Protocol):
 
     def step(
         self, state: State, partials: Sequence[State], now_us: int
-    ) -> tuple[State, pa.Table]:
-        """The next state, and the changes of the output."""
+    ) -> tuple[StateUpdate, pa.Table]:
+        """What becomes of the state, and the changes of the output."""
 
-    def expire(self, state: State, before_us: int) -> tuple[State, pa.Table]:
-        """Forget what got no append since an instant, and retract it; the same state
-        where there is nothing to forget."""
+    def expire(self, state: State, before_us: int) -> tuple[StateUpdate, pa.Table]:
+        """Forget what got no append since an instant, and retract it."""
 
     def buckets(self, state: State, number: int) -> Ints:
         """The bucket of each row of a state's first table, of so many buckets."""
@@ -139,30 +139,57 @@ def bucketed_parts(
     return pa.record_batch(columns)
 
 
+@dataclass(frozen=True)
+class Advanced:
+    """What a batch has made of a bucket.
+
+    Parameters
+    ----------
+    state
+        What it keeps now.
+    updates
+        How that follows from what it kept before.
+    changes
+        Of the output.
+    """
+
+    state: State
+    updates: tuple[StateUpdate, ...]
+    changes: pa.Table
+
+
 def advance(
     operator: StatefulOperator,
     state: State,
     parts: Sequence[State],
     now_us: int,
     ttl_us: int | None,
-) -> tuple[State, pa.Table]:
+) -> Advanced:
     """After the batch's rows; then what is idle, and did not get any, goes."""
-    if ttl_us is None:
-        # Without a time to live nothing is ever idle.
-        return operator.step(state, parts, now_us)
-    changes = None
-    if parts:
-        state, changes = operator.step(state, parts, now_us)
-    # After the step: a key that gets an append in this very batch is not idle, however
-    # long it was before.
-    state, expired = operator.expire(state, now_us - ttl_us)
-    if changes is None or not changes.num_rows:
-        return state, expired
-    if not expired.num_rows:
-        return state, changes
+    updates, told = [], []
+    if parts or ttl_us is None:
+        update, changes = operator.step(state, parts, now_us)
+        state = update.applied_to(state, operator.layout)
+        updates.append(update)
+        told.append(changes)
+    # Without a time to live nothing is ever idle. After the step: a key that gets an
+    # append in this very batch is not idle, however long it was before.
+    if ttl_us is not None:
+        update, expired = operator.expire(state, now_us - ttl_us)
+        if update:
+            state = update.applied_to(state, operator.layout)
+            updates.append(update)
+        told.append(expired)
+    return Advanced(state, tuple(filter(None, updates)), _in_order(told))
+
+
+def _in_order(told: Sequence[pa.Table]) -> pa.Table:
+    some = [changes for changes in told if changes.num_rows] or told[:1]
+    if len(some) == 1:
+        return some[0]
     # A row that was appended by a retract and is idle comes and goes at once.
-    both = consolidate(pa.concat_tables([changes, expired]))
-    return state, both.take(pa.array(np.argsort(weights(both) > 0, kind="stable")))
+    both = consolidate(pa.concat_tables(some))
+    return both.take(pa.array(np.argsort(weights(both) > 0, kind="stable")))
 
 
 def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

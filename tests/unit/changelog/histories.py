@@ -18,6 +18,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.changelog.state_tables import State
+from arroyo_nb.changelog.state_updates import StateUpdate
 from arroyo_nb.changelog.zset import consolidate
 
 _OFF_TIES = 1 + 3.7e-11
@@ -141,3 +143,28 @@ def plain(value: Any) -> Hashable:
         case list() | tuple():
             return tuple(plain(v) for v in value)
     return value
+
+
+def stepped(
+    operator: Any, state: State, partials: Sequence[State], now_us: int
+) -> tuple[State, pa.Table]:
+    """The state after a batch, and the changes of the output."""
+    update, changes = operator.step(state, partials, now_us)
+    return updated(operator, state, update), changes
+
+
+def expired(operator: Any, state: State, before_us: int) -> tuple[State, pa.Table]:
+    """The state without idle keys, and the changes of the output."""
+    update, changes = operator.expire(state, before_us)
+    return updated(operator, state, update), changes
+
+
+def updated(operator: Any, state: State, update: StateUpdate) -> State:
+    """The state after an update that was written and read meanwhile."""
+    layout = operator.layout
+    read = StateUpdate.from_bytes(update.to_bytes(layout), layout)
+    later = update.applied_to(state, layout)
+    # As bytes: a NaN is no NaN's equal.
+    assert layout.to_bytes(read.applied_to(state, layout)) == layout.to_bytes(later)
+    assert update or layout.to_bytes(later) == layout.to_bytes(state)
+    return later

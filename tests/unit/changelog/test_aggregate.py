@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from histories import Folded, Relation, duck, histories, pieces, table
+from histories import Folded, Relation, duck, expired, histories, pieces, stepped, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -183,7 +183,7 @@ def check(history, keys, measures, cuts, retracts=True) -> None:
         relation.take_in(batch)
         parts = pieces(table(batch, INPUT), cuts)
         partials = [operator.partial(part) for part in parts]
-        state, changes = operator.step(state, partials, 0)
+        state, changes = stepped(operator, state, partials, 0)
         assert changes.schema.names == [*operator.output.names, "_weight"]
         folded.fold(changes)
         folded.equals(duck(query(keys, texts), rows=relation.table()))
@@ -218,7 +218,7 @@ EXTREMES = [m for m in MEASURES if m[0].function in ("min", "max")]
 def changes(operator: AggregateKernel, *batches: pa.Table, every_us: int = 0) -> list:
     state, sent = operator.layout.empty(), []
     for n, batch in enumerate(batches):
-        state, out = operator.step(state, [operator.partial(batch)], n * every_us)
+        state, out = stepped(operator, state, [operator.partial(batch)], n * every_us)
         sent.append(out.to_pylist())
     return sent
 
@@ -227,7 +227,8 @@ def test_the_state_of_an_extreme_that_only_falls_is_one_value():
     schema = pa.schema({"k": TEXT, "v": LONG})
     operator = AggregateKernel(schema, ("k",), (call("max", LONG, "v"),), False)
     rows = pa.table({"k": ["a"] * 5 + ["b"], "v": [3, 9, 1, None, 9, 2]}, schema=schema)
-    state, _ = operator.step(
+    state, _ = stepped(
+        operator,
         operator.layout.empty(),
         [operator.partial(rows.slice(i, 1)) for i in range(6)],
         0,
@@ -348,17 +349,19 @@ def test_idle_groups_are_retracted_once_and_start_anew():
         rows = pa.table({"k": [k], "_weight": [weight]}, schema=schema)
         return [operator.partial(rows)]
 
-    state, _ = operator.step(operator.layout.empty(), batch("a", 2), 1)
-    state, _ = operator.step(state, batch("b", 1), 2)
-    state, _ = operator.step(state, batch("a", -1), 3)  # a retract is no sign of life
-    state, gone = operator.expire(state, 2)
+    state, _ = stepped(operator, operator.layout.empty(), batch("a", 2), 1)
+    state, _ = stepped(operator, state, batch("b", 1), 2)
+    state, _ = stepped(
+        operator, state, batch("a", -1), 3
+    )  # a retract is no sign of life
+    state, gone = expired(operator, state, 2)
     assert gone.to_pylist() == [{"k": "a", "m": 1, "_weight": -1}]
-    same, again = operator.expire(state, 2)
-    assert same is state
+    same, again = expired(operator, state, 2)
+    assert same == state
     assert (again.schema, len(again)) == (gone.schema, 0)
-    state, late = operator.step(state, batch("a", -1), 4)  # finds nothing
+    state, late = stepped(operator, state, batch("a", -1), 4)  # finds nothing
     assert len(late) == 0
-    state, anew = operator.step(state, batch("a", 1), 5)
+    state, anew = stepped(operator, state, batch("a", 1), 5)
     assert anew.to_pylist() == [{"k": "a", "m": 1, "_weight": 1}]
 
 
@@ -373,14 +376,14 @@ def test_a_group_of_which_too_much_is_taken_back_is_forgotten():
     for rows in too_much:
         batch = operator.partial(table([({"v": v}, w) for v, w in rows], schema))
         # Of a group that is not there, and of one that is.
-        state, sent = operator.step(operator.layout.empty(), [batch], 0)
+        state, sent = stepped(operator, operator.layout.empty(), [batch], 0)
         assert (len(sent), sum(map(len, state.values()))) == (0, 0)
-        state, sent = operator.step(state, [fresh], 1)
+        state, sent = stepped(operator, state, [fresh], 1)
         assert sent.to_pylist() == first
         for _ in range(2):
-            state, _ = operator.step(state, [batch], 2)
+            state, _ = stepped(operator, state, [batch], 2)
         assert sum(map(len, state.values())) == 0
-        state, sent = operator.step(state, [fresh], 3)
+        state, sent = stepped(operator, state, [fresh], 3)
         assert sent.to_pylist() == first
 
 
@@ -401,10 +404,10 @@ def test_windows_that_are_over_leave_with_their_rows():
         ]
 
     rows = batch((10, "a", 1, 1), (10, "a", 3, 1), (20, "a", 5, 1), (10, "b", 7, 1))
-    state, _ = operator.step(operator.layout.empty(), rows, 0)
+    state, _ = stepped(operator, operator.layout.empty(), rows, 0)
     state, final, following = operator.close(state, "end", 9)
     assert (len(final), following) == (0, 10)
-    state, _ = operator.step(state, batch((10, "a", 1, -1), (10, "b", 7, -1)), 0)
+    state, _ = stepped(operator, state, batch((10, "a", 1, -1), (10, "b", 7, -1)), 0)
     state, final, following = operator.close(state, "end", 10)
     assert final.select(["k", "m"]).to_pylist() == [{"k": "a", "m": 3}]
     assert following == 20
@@ -423,7 +426,9 @@ def test_a_later_time_alone_is_a_change_of_a_timed_row():
 
     state, sent = operator.layout.empty(), []
     for moment, weight in ((1, 1), (5, 1), (2, -1), (1, -1)):
-        state, out = operator.step(state, [operator.partial(batch(moment, weight))], 0)
+        state, out = stepped(
+            operator, state, [operator.partial(batch(moment, weight))], 0
+        )
         times = out["_timestamp"].cast(pa.int64()).to_pylist()
         sent.append(list(zip(out["_weight"].to_pylist(), times, strict=True)))
     assert sent == [[(1, 1)], [(-1, 1), (1, 5)], [], [(-1, 5)]]

@@ -22,7 +22,9 @@ calls = [
 ]
 operator = aggregate.AggregateKernel(schema, ("k",), tuple(calls))
 rows = pa.table({"k": ["a", None], "v": [1.5, None]}, schema=schema)
-state, _ = operator.step(operator.layout.empty(), [operator.partial(rows)], 0)
+empty = operator.layout.empty()
+update, _ = operator.step(empty, [operator.partial(rows)], 0)
+state = update.applied_to(empty, operator.layout)
 operator.layout.from_bytes(operator.layout.to_bytes(state))
 print(*sorted({"pyspark", "sqlglot", "duckdb"} & set(sys.modules)))
 """

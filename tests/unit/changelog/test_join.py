@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from histories import Folded, Relation, duck, histories, pieces, table
+from histories import Folded, Relation, duck, expired, histories, pieces, stepped, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,11 +82,11 @@ def test_a_join_follows_both_sides(lefts, rights, how, keys, condition, cut):
             strict=True,
         )
         partials = [operator.partial(*part) for part in parts]
-        state, changes = operator.step(state, partials, n)
+        state, changes = stepped(operator, state, partials, n)
         folded.fold(changes)
         folded.equals(duck(query, l=left.table(), r=right.table()))
         state = operator.layout.from_bytes(operator.layout.to_bytes(state))
-    state, changes = operator.expire(state, n + 1)
+    state, changes = expired(operator, state, n + 1)
     folded.fold(changes)
     # Rows without a key are not kept: nothing is there to grow old.
     ours, theirs = without_a_key(left, keys), without_a_key(right, KEYS[keys])
@@ -105,7 +105,7 @@ def test_a_padded_row_gives_way_to_the_first_match_and_returns_after_the_last(ho
         (ours.empty_table(), match),
         (ours.empty_table(), match.append_column("_weight", pa.array([-1]))),
     ]:
-        state, changes = operator.step(state, [operator.partial(left, right)], 0)
+        state, changes = stepped(operator, state, [operator.partial(left, right)], 0)
         sent.append([(r["b"], r["_weight"]) for r in changes.to_pylist()])
     assert sent == [[(None, 1)], [(None, -1), (1, 1)], [(1, -1), (None, 1)]]
 
@@ -116,11 +116,11 @@ def test_rows_of_nulls_are_alike_whichever_side_they_are_from():
     null = pa.table({"a": [None]}, schema=ours)
     state = operator.layout.empty()
     batch = [operator.partial(null, theirs.empty_table())]
-    state, changes = operator.step(state, batch, 0)
+    state, changes = stepped(operator, state, batch, 0)
     assert changes.to_pylist() == [{"a": None, "b": None, "_weight": 1}]
     leaves = null.append_column("_weight", pa.array([-1]))
     comes = pa.table({"b": [None]}, schema=theirs)
-    state, changes = operator.step(state, [operator.partial(leaves, comes)], 0)
+    state, changes = stepped(operator, state, [operator.partial(leaves, comes)], 0)
     assert len(changes) == 0
 
 
@@ -141,7 +141,7 @@ def test_a_row_without_a_key_is_sent_alone_and_not_kept(how: How, keys):
     for batch in batches:
         partial = operator.partial(batch, RIGHT.empty_table())
         assert how in ("left", "full") or not any(map(len, partial.values()))
-        state, changes = operator.step(state, [partial], 0)
+        state, changes = stepped(operator, state, [partial], 0)
         sent.append([(c["v"], c["_weight"]) for c in changes.to_pylist()])
         assert not any(map(len, state.values()))
     outer = [[(1, 2), (2, 1)], [(1, -1)], [(1, -1)]]
@@ -164,15 +164,15 @@ def test_a_state_that_kept_rows_without_a_key_is_read_and_rid_of_them():
     operator = JoinKernel(LEFT, RIGHT, ("k",), ("l",), "left")
     row = pa.table({"k": ["a"], "g": [0.0], "v": [1]}, LEFT)
     partial = operator.partial(row, RIGHT.empty_table())
-    state, _ = operator.step(operator.layout.empty(), [partial], 0)
+    state, _ = stepped(operator, operator.layout.empty(), [partial], 0)
     keys = pa.table({"key k = l": [None, "a"], "_touched_us": [0, 0]})
     slots = pa.array([0, 1])
     left = pa.concat_tables([state["left"]] * 2).set_column(0, "_slot", slots)
     old = {"keys": keys, "left": left, "right": state["right"]}
-    state, changes = operator.step(old, [partial], 1)
+    state, changes = stepped(operator, old, [partial], 1)
     assert state["keys"]["key k = l"].to_pylist() == ["a"]
     assert len(changes) == 1
-    state, changes = operator.expire(old, 1)
+    state, changes = expired(operator, old, 1)
     assert [c["_weight"] for c in changes.to_pylist()] == [-1]
     assert not any(map(len, state.values()))
 
@@ -182,9 +182,11 @@ def test_idle_keys_are_forgotten_and_others_stay():
     operator = JoinKernel(schema, other, ("a",), ("b",))
     one, two = (pa.table({"a": [n]}) for n in (1, 2))
     both = pa.table({"b": [1, 2]})
-    state, _ = operator.step(operator.layout.empty(), [operator.partial(one, both)], 1)
-    state, _ = operator.step(state, [operator.partial(two, both.slice(0, 0))], 2)
-    state, gone = operator.expire(state, 2)
+    state, _ = stepped(
+        operator, operator.layout.empty(), [operator.partial(one, both)], 1
+    )
+    state, _ = stepped(operator, state, [operator.partial(two, both.slice(0, 0))], 2)
+    state, gone = expired(operator, state, 2)
     assert gone.to_pylist() == [{"a": 1, "b": 1, "_weight": -1}]
     assert state["keys"]["key a = b"].to_pylist() == [2]
 
@@ -193,8 +195,8 @@ def test_where_no_key_is_idle_nothing_is_computed(monkeypatch):
     schema, other = pa.schema({"a": pa.int64()}), pa.schema({"b": pa.int64()})
     operator = JoinKernel(schema, other, ("a",), ("b",), "full")
     partial = operator.partial(pa.table({"a": [1]}), other.empty_table())
-    state, _ = operator.step(operator.layout.empty(), [partial], 1)
+    state, _ = stepped(operator, operator.layout.empty(), [partial], 1)
     monkeypatch.setattr(JoinKernel, "step", pytest.fail)
-    kept, changes = operator.expire(state, 1)
-    assert kept is state
+    kept, changes = expired(operator, state, 1)
+    assert kept == state
     assert (changes.schema.names, len(changes)) == (["a", "b", "_weight"], 0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from histories import pieces, plain
+from histories import expired, pieces, plain, stepped
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,7 +79,7 @@ def test_the_table_is_a_dictionary(batches, cut, random, buckets):
                 parts.setdefault(bucket, []).append(part)
         for bucket, found in parts.items():
             state = states.get(bucket, operator.layout.empty())
-            state, changes = operator.step(state, found, 0)
+            state, changes = stepped(operator, state, found, 0)
             states[bucket] = operator.layout.from_bytes(operator.layout.to_bytes(state))
             assert changes.schema.names == [*operator.output.names, "_weight"]
             touched = Counter()
@@ -96,8 +96,8 @@ def test_an_update_is_a_retract_right_before_its_append():
     row = {"id": 1, "part": ["a"], "v": 1.0, "_weight": 1}
     other = row | {"id": 2}
     first, second = told([[row, other], [row | {"v": 2.0}, other | {"v": 3.0}]])
-    state, _ = operator.step(operator.layout.empty(), [operator.partial(first)], 0)
-    _, changes = operator.step(state, [operator.partial(second)], 0)
+    state, _ = stepped(operator, operator.layout.empty(), [operator.partial(first)], 0)
+    _, changes = stepped(operator, state, [operator.partial(second)], 0)
     assert [(c["id"], c["v"], c["_weight"]) for c in changes.to_pylist()] == [
         (1, 1.0, -1),
         (1, 2.0, 1),
@@ -112,12 +112,12 @@ def test_what_is_told_again_is_not_sent_and_what_is_unknown_is_not_retracted():
     batches = told(
         [[row], [row | {"_weight": -1}, row], [row | {"id": 9, "_weight": -1}]]
     )
-    state, changes = operator.step(
-        operator.layout.empty(), [operator.partial(batches[0])], 0
+    state, changes = stepped(
+        operator, operator.layout.empty(), [operator.partial(batches[0])], 0
     )
     assert len(changes) == 1
     for batch in batches[1:]:
-        state, changes = operator.step(state, [operator.partial(batch)], 0)
+        state, changes = stepped(operator, state, [operator.partial(batch)], 0)
         assert len(changes) == 0
     assert len(state["rows"]) == 1
 
@@ -125,9 +125,9 @@ def test_what_is_told_again_is_not_sent_and_what_is_unknown_is_not_retracted():
 def test_the_rows_of_a_table_do_not_age():
     operator = LatestRowKernel(INPUT, KEYS)
     (batch,) = told([[{"id": 1, "part": ["a"], "v": 1.0, "_weight": 1}]])
-    state, _ = operator.step(operator.layout.empty(), [operator.partial(batch)], 0)
-    kept, changes = operator.expire(state, 2**60)
-    assert kept is state
+    state, _ = stepped(operator, operator.layout.empty(), [operator.partial(batch)], 0)
+    kept, changes = expired(operator, state, 2**60)
+    assert kept == state
     assert len(changes) == 0
 
 
@@ -145,5 +145,5 @@ def test_floats_are_keys_by_their_value():
         {"k": [0.0, -0.0, None, None], "v": [1, 2, 3, 4], "_weight": [1] * 4}
         | {"_sequence": [1, 2, 3, 4]}
     )
-    state, _ = operator.step(operator.layout.empty(), [operator.partial(rows)], 0)
+    state, _ = stepped(operator, operator.layout.empty(), [operator.partial(rows)], 0)
     assert state["rows"]["v"].to_pylist() == [2, 4]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from histories import stepped
 
 from arroyo_nb.changelog import state_tables
 from arroyo_nb.changelog.aggregate import AggregateKernel
@@ -31,7 +32,7 @@ def totals(function: str, type_: pa.DataType) -> AggregateKernel:
 
 def test_bytes_are_the_state():
     operator = totals("median", pa.float64())
-    state, _ = operator.step(operator.layout.empty(), [operator.partial(ROWS)], 0)
+    state, _ = stepped(operator, operator.layout.empty(), [operator.partial(ROWS)], 0)
     back = operator.layout.from_bytes(operator.layout.to_bytes(state))
     assert {name: t.to_pylist() for name, t in back.items()} == {
         name: t.to_pylist() for name, t in state.items()
@@ -42,7 +43,7 @@ def test_a_large_state_is_compressed_and_one_that_is_not_can_be_read(monkeypatch
     rows = pa.table({"k": [f"key {n}" for n in range(5_000)], "v": [1.0] * 5_000})
     operator = totals("count", pa.int64())
     part = operator.partial(rows.cast(INPUT))
-    state, _ = operator.step(operator.layout.empty(), [part], 0)
+    state, _ = stepped(operator, operator.layout.empty(), [part], 0)
     small = operator.layout.to_bytes(state)
     monkeypatch.setattr(state_tables, "COMPRESSED_BYTES", 2**40)
     large = operator.layout.to_bytes(state)
@@ -79,6 +80,6 @@ def test_a_partial_state_is_cut_by_bucket_and_stays_whole():
     parts = dict(split(whole, np.array([1, 0, 1])))
     sent = {}
     for bucket, part in parts.items():
-        _, changes = operator.step(operator.layout.empty(), [part], 0)
+        _, changes = stepped(operator, operator.layout.empty(), [part], 0)
         sent[bucket] = {row["k"]: row["m"] for row in changes.to_pylist()}
     assert sent == {0: {"b": [2.0]}, 1: {"a": [0.25, 1.5], "c": [None]}}

@@ -1,17 +1,23 @@
-"""What a bucket keeps from batch to batch, with a state store that is a variable."""
+"""What a bucket keeps from batch to batch, with a state store that is two variables."""
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark import SparkFiles
 from pyspark.sql import Row
 
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.join import JoinKernel
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.functions.aggregates import aggregate
+from arroyo_nb.spark import bucket_state
 from arroyo_nb.spark.processors import Step
 
 SCHEMA = pa.schema({"k": pa.string()})
@@ -22,26 +28,83 @@ COUNTS = AggregateKernel(
 )
 
 
+class Value:
+    """Spark's value of one bucket."""
+
+    kept: tuple[bytes] | None = None
+
+    def get(self) -> tuple[bytes] | None:
+        return self.kept
+
+    def update(self, value: tuple[bytes]) -> None:
+        self.kept = value
+
+    def clear(self) -> None:
+        self.kept = None
+
+
+class Entries:
+    """Spark's list of one bucket."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[bytes]] = []
+
+    def get(self) -> Iterator[tuple[bytes]]:
+        return iter(self.kept)
+
+    def put(self, values: list[tuple[bytes]]) -> None:
+        self.kept = values
+
+    def appendList(self, values: list[tuple[bytes]]) -> None:  # noqa: N802
+        self.kept = [*self.kept, *values]
+
+    def clear(self) -> None:
+        self.kept = []
+
+
 class Kept:
     """Spark's state of one bucket."""
 
-    value: tuple[bytes] | None = None
+    def __init__(self) -> None:
+        self._value, self._log = Value(), Entries()
 
-    def getValueState(self, *_: str) -> Kept:  # noqa: N802
-        return self
+    def getValueState(self, *_: object) -> Value:  # noqa: N802
+        return self._value
 
-    def get(self) -> tuple[bytes] | None:
-        return self.value
+    def getListState(self, *_: object) -> Entries:  # noqa: N802
+        return self._log
 
-    def update(self, value: tuple[bytes]) -> None:
-        self.value = value
+    @property
+    def value(self) -> tuple[bytes] | None:
+        return self._value.kept
 
-    def clear(self) -> None:
-        self.value = None
+    @property
+    def log(self) -> list[tuple[bytes]]:
+        return self._log.kept
+
+    def copied(self) -> Kept:
+        """The same, as a store has it that was restored."""
+        copy = Kept()
+        copy.restore(self)
+        return copy
+
+    def restore(self, other: Kept) -> None:
+        self._value.kept, self._log.kept = other.value, other.log
 
 
-@pytest.fixture
-def kept() -> Kept:
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a worker keeps copies of large states."""
+    monkeypatch.setattr(SparkFiles, "_root_directory", str(tmp_path))
+    monkeypatch.setattr(SparkFiles, "_is_running_on_worker", True)
+    return tmp_path / "arroyo_nb-state"
+
+
+@pytest.fixture(params=["whole", "log"])
+def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kept:
+    """In each of the two ways in which a state is kept, whatever its size."""
+    if request.param == "log":
+        monkeypatch.setattr(bucket_state, "SMALL_BYTES", 1)
     return Kept()
 
 
@@ -69,6 +132,12 @@ def sent(bucket: Step, rows: list[Row]) -> list[tuple[Any, ...]]:
     ]
 
 
+def state_of(bucket: Step) -> list[dict[str, Any]]:
+    """What it has kept."""
+    state, _ = bucket._saved().read()
+    return [] if state is None else state["groups"].to_pylist()
+
+
 def test_a_key_is_idle_by_the_time_of_its_batches(bucket: Step):
     assert sent(bucket, batch(100, a=1, b=1)) == [("a", 1, 1), ("b", 1, 1)]
     assert sent(bucket, batch(110, b=1)) == [("b", 1, -1), ("b", 2, 1)]
@@ -79,10 +148,10 @@ def test_a_key_is_idle_by_the_time_of_its_batches(bucket: Step):
 
 def test_a_batch_that_is_run_again_says_the_same(bucket: Step, kept: Kept):
     sent(bucket, batch(100, a=1))
-    before, rows = kept.value, batch(111, b=1)
-    first, after = sent(bucket, rows), kept.value
-    kept.value = before
-    assert (sent(bucket, rows), kept.value) == (first, after)
+    before, rows = kept.copied(), batch(111, b=1)
+    first, state = sent(bucket, rows), state_of(bucket)
+    kept.restore(before)
+    assert (sent(bucket, rows), state_of(bucket)) == (first, state)
     assert first == [("a", 1, -1), ("b", 1, 1)]
 
 
@@ -125,3 +194,91 @@ def test_a_row_without_a_match_is_forgotten_too(kept: Kept):
     after = kept.value
     assert list(step.handleInputRows((0,), iter(joined(119, [], [])), None)) == []
     assert kept.value is after, "a beat that finds nothing writes nothing"
+
+
+@pytest.fixture
+def logged(monkeypatch: pytest.MonkeyPatch) -> Kept:
+    monkeypatch.setattr(bucket_state, "SMALL_BYTES", 1)
+    return Kept()
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def keys(number: int) -> dict[str, int]:
+    return {f"key {n}": 1 for n in range(number)}
+
+
+def test_a_log_gets_what_a_batch_has_changed(logged: Kept, folder: Path):
+    step = Step(COUNTS, ttl_us=None)
+    step.init(logged)
+    sent(step, batch(1, **keys(2_000)))
+    sizes = []
+    for n in range(5):
+        sent(step, batch(2 + n, one=1))
+        sizes.append([len(entry) for (entry,) in logged.log])
+    assert [len(size) for size in sizes] == [2, 3, 4, 5, 6]
+    whole, *updates = sizes[-1]
+    assert all(5 * update < whole for update in updates)
+    assert len(names(folder)) == 1, "the copies of earlier states are gone"
+
+
+def test_a_log_is_written_anew_before_it_is_twice_the_state(logged: Kept):
+    step = Step(COUNTS, ttl_us=None)
+    step.init(logged)
+    lengths, n = [], 0
+    for n in range(40):
+        sent(step, batch(n, **{f"{n} {key}": 1 for key in range(50)}))
+        whole, *updates = [len(entry) for (entry,) in logged.log]
+        assert sum(updates) <= whole
+        lengths.append(len(updates))
+    assert lengths.count(0) < 10
+    assert len(state_of(step)) == 40 * 50
+
+
+def test_what_is_lost_is_the_copy_and_not_the_state(logged: Kept, folder: Path):
+    step = Step(COUNTS, ttl_us=None)
+    step.init(logged)
+    for n in range(6):
+        sent(step, batch(n, **keys(20 * n), always=1))
+    state = state_of(step)
+    (copy,) = folder.iterdir()
+    copy.unlink()
+    assert state_of(step) == state
+    assert sent(step, batch(9, always=1)) == [("always", 6, -1), ("always", 7, 1)]
+    assert len(names(folder)) == 1
+
+
+def test_a_machine_without_a_place_for_copies_goes_on(logged: Kept, folder: Path):
+    folder.write_text("a file in its place")
+    step = Step(COUNTS, ttl_us=None)
+    step.init(logged)
+    for n in range(3):
+        sent(step, batch(n, a=1))
+    assert [row["value n"] for row in state_of(step)] == [3]
+
+
+def test_a_state_that_has_become_small_is_kept_whole(
+    kept: Kept, folder: Path, monkeypatch
+):
+    step = Step(COUNTS, ttl_us=None)
+    step.init(kept)
+    monkeypatch.setattr(bucket_state, "SMALL_BYTES", 10_000)
+    sent(step, batch(1, **keys(1_000)))
+    assert (len(kept.log), len(names(folder))) == (1, 1)
+    sent(step, batch(2, **dict.fromkeys(keys(990), -1)))
+    assert (kept.log, names(folder)) == ([], [])
+    assert len(state_of(step)) == 10
+
+
+def test_copies_of_queries_that_have_ended_are_removed(logged: Kept, folder: Path):
+    folder.mkdir()
+    for name, age_s in (("old", 2 * bucket_state.UNUSED_S), ("young", 1)):
+        (folder / name).touch()
+        os.utime(folder / name, (0, time.time() - age_s))
+    step = Step(COUNTS, ttl_us=None)
+    step.init(logged)
+    sent(step, batch(1, a=1))
+    assert len(names(folder)) == 2
+    assert "young" in names(folder)
