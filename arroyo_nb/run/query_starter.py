@@ -191,7 +191,8 @@ class QueryStarter:
     @property
     def _state_config(self) -> StateConfig:
         if self.heart is None:
-            return StateConfig(self.claim.buckets)
+            joins_beside = self.claim.joins_beside
+            return StateConfig(self.claim.buckets, joins_beside=joins_beside)
         # Each query reads the beats as one more stream: only a row makes Spark run a
         # batch, and only a batch looks for idle keys.
         beats = partial(self.heart.heartbeat.read_stream, self._spark)

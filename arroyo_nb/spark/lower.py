@@ -69,8 +69,9 @@ class _Lowering:
 
     ``watermarked`` is false where nobody asks for the watermark: no window waits for
     it and nobody looks. ``numbers`` has the aggregates that are still to be observed,
-    by identity. A node with several readers is lowered for each: Spark loses rows where
-    one streaming DataFrame is twice in a query.
+    by identity, and ``append_joins`` the joins that are Spark's own. A node with
+    several readers is lowered for each: Spark loses rows where one streaming DataFrame
+    is twice in a query.
     """
 
     read: Read
@@ -78,6 +79,7 @@ class _Lowering:
     watermarked: bool
     numbers: dict[int, int]
     keeping: StateConfig
+    append_joins: frozenset[int]
     bad_rows: BadRows
 
 
@@ -114,8 +116,10 @@ def lower(
     aggregates = (n for n in walk(node) if isinstance(n, nodes.WindowAggregate))
     assigning = (id(n) for n in aggregates if n.assign is not None)
     numbers = {of: number for number, of in enumerate(assigning) if observed}
-    bad_rows = BadRows(windowed, again)
-    lowering = _Lowering(read, windowed, watermarked, numbers, keeping, bad_rows)
+    joins = keeping.append_joins(node)
+    lowering = _Lowering(
+        read, windowed, watermarked, numbers, keeping, joins, BadRows(windowed, again)
+    )
     return _lower(node, lowering)
 
 
@@ -294,7 +298,7 @@ def _rejects_end(node: nodes.Filter) -> bool:
 def _filtered(
     frame: DataFrame, predicate: str, node: nodes.Node, lowering: _Lowering
 ) -> DataFrame:
-    keeps_rows = any(map(lowering.keeping.is_append_join, walk(node)))
+    keeps_rows = not lowering.append_joins.isdisjoint(map(id, walk(node)))
     if not (lowering.watermarked or keeps_rows):
         return frame.filter(predicate)
     return frame.filter(f"({predicate} <=> ({_moment(node)} < {END_OF_TIME}))")
@@ -404,10 +408,10 @@ def lower_window_over(node: nodes.WindowOver, lowering: _Lowering) -> DataFrame:
 
 def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFrame:
     """The pairs, or their changes: by an operator in buckets
-    (:mod:`arroyo_nb.spark.joins`), or by Spark's own join, where nothing is taken back
-    and nothing forgotten (:mod:`arroyo_nb.spark.append_joins`)."""
+    (:mod:`arroyo_nb.spark.joins`), or by Spark's own join
+    (:mod:`arroyo_nb.spark.append_joins`)."""
     times = (row_time(node.left), row_time(node.right))
-    if lowering.keeping.is_append_join(node):
+    if id(node) in lowering.append_joins:
         from arroyo_nb.spark.append_joins import joined
 
         keys = zip(*node.keys, strict=True)

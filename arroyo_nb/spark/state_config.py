@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import BUCKETS
 from arroyo_nb.plan import nodes
+from arroyo_nb.plan.append_joins import append_joins
 from arroyo_nb.plan.tree import walk
 
 if TYPE_CHECKING:
@@ -74,21 +75,27 @@ class StateConfig:
         Gives a stream that has a row now and then: each has every operator look for
         idle keys, also while no other rows come. None: they are looked for with each
         batch of a bucket only.
+    joins_beside
+        Whether Spark's own joins run beside operators that keep keys, as in states
+        that an earlier version has begun.
     """
 
     buckets: int = BUCKETS
     ttl: timedelta | None = None
     beats: Callable[[], DataFrame] | None = None
+    joins_beside: bool = False
 
-    def is_append_join(self, node: nodes.Node) -> bool:
-        """Whether Spark's own join gives the pairs of a node."""
-        return nodes.is_append_join(node, forgets=self.ttl is not None)
+    def append_joins(self, root: nodes.Node) -> frozenset[int]:
+        """The joins of a query, by identity, whose pairs Spark's own join gives."""
+        forgets = self.ttl is not None
+        return append_joins(root, forgets=forgets, beside=self.joins_beside)
 
     def settings(self, root: nodes.Node) -> Mapping[str, str]:
         """Settings of a query for its state store: what Spark itself keeps is in the
         heap of the JVM, where windows are faster, and joins take half the time."""
-        stateful = (n for n in walk(root) if isinstance(n, nodes.Stateful))
-        return {} if all(map(self.is_append_join, stateful)) else IN_ROCKSDB
+        in_heap = self.append_joins(root)
+        keeping = (id(n) for n in walk(root) if isinstance(n, nodes.Stateful))
+        return {} if in_heap.issuperset(keeping) else IN_ROCKSDB
 
     @property
     def ttl_us(self) -> int | None:

@@ -115,7 +115,7 @@ class StateFolder:
     ----------
     resumed
         Whether there was state in it.
-    buckets, forgets
+    buckets, forgets, joins_beside
         See :class:`StateHeader`.
     checkpoints
         Where each query goes on, after :meth:`inspect`.
@@ -174,10 +174,13 @@ class StateFolder:
             ) from error
         try:
             query, at = fingerprint(identity), str(path)
-            stamp = StateHeader(query, name, forgets=forgets, at=at, spec=spec.text)
+            stamp = StateHeader(
+                query, name, forgets=forgets, joins_beside=False, at=at, spec=spec.text
+            )
             before = self._claim(stamp, spec.differences)
             self.resumed, begun = before is not None, before or stamp
             self.buckets, self.forgets = begun.buckets, begun.forgets
+            self.joins_beside = begun.joins_beside
         except BaseException:
             self.release()
             raise

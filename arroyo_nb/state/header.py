@@ -42,6 +42,9 @@ class StateHeader:
         Whether updating operators look for idle keys: another operator joins rows that
         are never forgotten. Fixed when the state is begun; a state of a version that
         did not say it looks for them.
+    joins_beside
+        Whether Spark's own joins run beside operators that keep keys, as a version did
+        that does not say. Fixed when the state is begun.
     at
         The folder's own path, by which files are named in it.
     spec
@@ -58,6 +61,7 @@ class StateHeader:
     name: str
     buckets: int = BUCKETS
     forgets: bool = True
+    joins_beside: bool = True
     at: str = ""
     spec: str = ""
     came_from: str = ""
@@ -78,7 +82,12 @@ class StateHeader:
     def resuming(self, before: StateHeader) -> StateHeader:
         """The stamp of a run that resumes a state: what is fixed when that is begun
         stays."""
-        return replace(self, buckets=before.buckets, forgets=before.forgets)
+        return replace(
+            self,
+            buckets=before.buckets,
+            forgets=before.forgets,
+            joins_beside=before.joins_beside,
+        )
 
     @classmethod
     def of(cls, folder: Path) -> StateHeader | None:

@@ -9,6 +9,7 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.plan.append_joins import append_joins
 from arroyo_nb.plan.explain.differences import differences
 from arroyo_nb.plan.explain.format import described
 from arroyo_nb.plan.explain.lookups import keeping, lookup_spark
@@ -30,7 +31,6 @@ from arroyo_nb.plan.nodes import (
     WindowAggregate,
     WindowJoin,
     WindowOver,
-    is_append_join,
     is_updating,
 )
 from arroyo_nb.plan.real_time import real_time_note
@@ -83,7 +83,8 @@ def explain(plan: Plan) -> str:
         before = stage.sinks
     if plan.sinks:
         forgets = plan.forgets_idle_keys
-        line = partial(_with_spark, forgets=forgets)
+        joins = (append_joins(sink, forgets=forgets) for sink in plan.sinks)
+        line = partial(_with_spark, joins=frozenset[int]().union(*joins))
         parts.append(_section("Spark", _forest(plan.sinks, line)))
     notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_lookup_notes(plan)]
     notes += differences(node for sink in plan.sinks for node in walk(sink))
@@ -152,7 +153,7 @@ def _shared(sinks: Iterable[Node]) -> set[int]:
     return shared
 
 
-def _with_spark(node: Node, *, forgets: bool) -> str:
+def _with_spark(node: Node, *, joins: frozenset[int]) -> str:
     if isinstance(node, WindowAggregate) and is_updating(node.input):
         return f"{type(node).__name__}: {_CLOSING}"
     if isinstance(node, LookupJoin):
@@ -160,7 +161,7 @@ def _with_spark(node: Node, *, forgets: bool) -> str:
     if isinstance(node, Source):
         info = CONNECTORS.get(node.table.connector).info
         return f"Source: {info.reading if info.runs else 'runs in Arroyo only'}"
-    if is_append_join(node, forgets=forgets):
+    if id(node) in joins:
         return f"UpdatingJoin: {_APPEND_JOIN}"
     return f"{type(node).__name__}: {_SPARK[type(node)]}"
 

@@ -35,7 +35,6 @@ from arroyo_nb.plan.nodes.joins import (
     Joining,
     UpdatingJoin,
     WindowJoin,
-    is_append_join,
 )
 from arroyo_nb.plan.nodes.logical import Aggregate, Lookup, NotInserted, Over, Scan
 from arroyo_nb.plan.nodes.lookups import LookupJoin
@@ -96,6 +95,5 @@ __all__ = [
     "WindowAggregate",
     "WindowJoin",
     "WindowOver",
-    "is_append_join",
     "is_updating",
 ]

@@ -116,12 +116,6 @@ class UpdatingJoin(Joining, Stateful):
         return frozenset()
 
 
-def is_append_join(node: Node, *, forgets: bool) -> bool:
-    """Whether Spark's own join gives the pairs of a node: nothing is taken back, and
-    nothing forgotten."""
-    return isinstance(node, UpdatingJoin) and not forgets and not is_updating(node)
-
-
 def _padded(fields: Iterable[Field], padded: bool) -> Iterable[Field]:
     # Most joins pad no side, and are made anew by several passes.
     return map(maybe_null, fields) if padded else fields
