@@ -102,8 +102,13 @@ def _decided(rows: pa.Table, positions: Ints, runs: Ints) -> Ints:
         return positions
     taken = rows.take(pa.array(positions))
     columns = [whole(column) for column in taken.columns]
-    ranks = joint_ranks(columns, [Order(name) for name in taken.column_names])
-    return positions[sorted_positions(runs, ranks)]
+    decided = joint_ranks(columns, [Order(name) for name in taken.column_names])
+    return positions[sorted_positions(runs, decided)]
+
+
+def _unlike(slot: Ints, rank: Ints) -> npt.NDArray[np.bool_]:
+    """Which rows in order have no tie with the one before."""
+    return _new(slot) | _new(rank)
 
 
 def _row_numbers(slot: Ints, _: Ints) -> Ints:
@@ -112,11 +117,11 @@ def _row_numbers(slot: Ints, _: Ints) -> Ints:
 
 def _rank_numbers(slot: Ints, rank: Ints) -> Ints:
     """As the first of its equals."""
-    return _row_numbers(slot, rank)[_starts(_new(slot) | _new(rank))]
+    return _row_numbers(slot, rank)[_starts(_unlike(slot, rank))]
 
 
 def _dense_numbers(slot: Ints, rank: Ints) -> Ints:
-    run = np.cumsum(_new(slot) | _new(rank))
+    run = np.cumsum(_unlike(slot, rank))
     return np.asarray(run - run[_starts(_new(slot))] + 1, np.int64)
 
 
@@ -239,7 +244,8 @@ class RankKernel(Operator):
     def _near(self, rows: pa.Table, slots: Ints, limit: RankLimit) -> Ints:
         """Positions of the rows that ORDER BY alone does not keep out.
 
-        Column by column, as the first of them leaves few rows to look at.
+        Column by column, as the first of them leaves few rows to look at. A row's
+        number is its rank at least, and more columns never rank it higher.
         """
         numbered = _dense_numbers if limit.function == "dense_rank" else _rank_numbers
         near, rank = np.arange(len(rows)), np.zeros(len(rows), np.int64)
@@ -305,7 +311,7 @@ class RankKernel(Operator):
         if ties:
             # Of the rows with a tie alone: most orders leave few, and to rank all other
             # columns is most of the work.
-            first = _new(side.slot[order]) | _new(rank[order])
+            first = _unlike(side.slot[order], rank[order])
             tied = ~(first & np.r_[first[1:], True])
             order[tied] = _decided(
                 side.rows.select(ties), order[tied], np.cumsum(first)[tied]

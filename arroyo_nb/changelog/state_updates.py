@@ -93,7 +93,7 @@ class StateUpdate:
 def replayed(state: State, updates: Sequence[StateUpdate], layout: Layout) -> State:
     """The state after some updates, each table in one piece.
 
-    Its cost is one pass over all rows, however many updates there are.
+    One pass over all rows, and for each update one over the places of the groups.
     """
     states = [state, *(update.added for update in updates)]
     main, _ = layout.tables[0]

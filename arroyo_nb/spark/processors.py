@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pyspark import cloudpickle
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor
-from pyspark.sql.types import BinaryType, StructField, StructType
+from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
 if TYPE_CHECKING:
     from arroyo_nb.changelog.aggregate import AggregateKernel
@@ -26,6 +26,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 # A text would be sent to the JVM to be parsed, by each task.
 _STATE = StructType([StructField("tables", BinaryType())])
+_ENTRY = StructType([StructField("number", IntegerType())])
 
 
 class Bucket(StatefulProcessor):  # type: ignore[misc]
@@ -42,12 +43,6 @@ class Bucket(StatefulProcessor):  # type: ignore[misc]
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _saved_state(self) -> State | None:
-        """What the bucket has kept, if it has."""
-        found = self._state.get()
-        layout = self._packed.value.layout
-        return layout.from_bytes(bytes(found[0])) if found else None
-
 
 class Step(Bucket):
     """A bucket's state, taken one batch further."""
@@ -59,7 +54,7 @@ class Step(Bucket):
     def init(self, handle: Any) -> None:
         """Get the log as well, of a bucket whose state is large."""
         super().init(handle)
-        self._log = handle.getListState("log", _STATE)
+        self._log = handle.getMapState("log", _ENTRY, _STATE)
 
     def handleInputRows(self, _key: Any, rows: Any, _timers: Any) -> Any:  # noqa: N802
         """Take the rows of a bucket of one micro-batch."""
@@ -107,9 +102,9 @@ class Close(Bucket):
     def _sent(self, parts: Sequence[State], timers: Any) -> Any:
         from arroyo_nb.spark.stateful_operators import END, to_bytes
 
-        operator, kept = self._packed.value, self._saved_state()
+        operator, found = self._packed.value, self._state.get()
         layout = operator.layout
-        state = layout.empty() if kept is None else kept
+        state = layout.from_bytes(bytes(found[0])) if found else layout.empty()
         if parts:
             state = operator.merged_state(state, parts)
         until_us = timers.getCurrentWatermarkInMs() * 1000

@@ -271,24 +271,27 @@ class _CheckpointReader:
             # What has a version is checked store by store below, from the snapshot on
             # that Spark would read; older ones may be gone.
             if state_version(path) is None and path.suffix != ".sst":
-                self._manifest.check(path, _ABOUT)
+                self._check_about(path)
         if self._next_batch == 0 or not state.is_dir():
             return
         for operator in sorted(state.iterdir()):
             for store in self._stores(operator):
                 self._check_store(store)
 
+    def _check_about(self, path: Path) -> None:
+        """Refuse a state of which a description is gone that counts: each start of a
+        query adds one, and Spark removes the older ones some batches later, with the
+        schemas that they name."""
+        operator, newest = path.parents[2], _newest_description(path.parents[2])
+        is_old = path.parent == newest.parent and path.name in _older(newest)
+        is_schema = path.parents[1] == operator / "_stateSchema" and newest.exists()
+        if is_old or (is_schema and path.name not in newest.read_text("utf-8")):
+            return
+        self._manifest.check(path, _ABOUT)
+
     def _stores(self, operator: Path) -> Iterator[Path]:
         """Where the states of an operator lie: one a partition, or several."""
-        # The place of Spark's first format; the second has a log, whose newest file
-        # counts.
-        metadata = operator / "_metadata" / "metadata"
-        if not metadata.exists():
-            metadata = max(
-                numbered(operator / "_metadata" / "v2").values(),
-                key=lambda path: int(path.stem),
-                default=metadata,
-            )
+        metadata = _newest_description(operator)
         try:
             facts = json.loads("".join(read_log(metadata)))["stateStoreInfo"]
             stores = [(each["storeName"], each["numPartitions"]) for each in facts]
@@ -333,6 +336,21 @@ class _CheckpointReader:
             # behind it.
             if table.stat().st_size != size:
                 raise StateProblem(table, "is cut off or an older copy", _STATE)
+
+
+def _newest_description(operator: Path) -> Path:
+    """What says which states an operator has."""
+    # The place of Spark's first format; the second has a log, whose newest file counts.
+    first = operator / "_metadata" / "metadata"
+    log = numbered(operator / "_metadata" / "v2")
+    return first if first.exists() or not log else log[max(log)]
+
+
+def _older(description: Path) -> set[str]:
+    """The names of the files before it in its log."""
+    if not description.name.isdecimal():
+        return set()
+    return set(map(str, range(int(description.name))))
 
 
 def _check_log(

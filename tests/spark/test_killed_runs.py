@@ -87,6 +87,21 @@ SELECT hop(INTERVAL '1 hour', INTERVAL '2 hours') AS w, origin,
 FROM flights GROUP BY w, origin;
 """
 
+LARGE = """
+CREATE TABLE flights WITH (connector = 'sample', dataset = 'flights');
+CREATE TABLE counts WITH (
+    connector = 'single_file', path = '{folder}/counts.json', type = 'sink',
+    format = 'debezium_json');
+INSERT INTO counts
+SELECT f.flight, f.origin, f.n, length(f.widest) + length(o.widest) AS width
+FROM (SELECT flight, origin, count(*) AS n, max(carrier || repeat('x', 3000)) AS widest
+      FROM flights GROUP BY flight, origin) AS f
+JOIN (SELECT origin, max(carrier || repeat('x', 200000)) AS widest
+      FROM flights GROUP BY origin) AS o
+ON f.origin = o.origin;
+"""
+"""States of some megabytes, which are kept as logs."""
+
 JOB = """
 import sys
 from arroyo_nb import Session
@@ -195,3 +210,9 @@ def test_the_top_of_each_window_survives_kills(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_of_windows_survive_kills(tmp_path, seed):
     check(tmp_path, kills=10, seed=400 + seed, script=PAIRS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2))
+def test_large_states_survive_kills(tmp_path, seed):
+    check(tmp_path, kills=10, seed=500 + seed, script=LARGE, told=folded)

@@ -63,6 +63,19 @@ def test_what_forgets_goes_on_doing_so_as_states_of_before_do(tmp_path):
         folder.release()
 
 
+def test_a_state_of_before_has_spark_s_joins_beside_other_operators(tmp_path):
+    new = StateFolder(tmp_path, identity="one", name="a", forgets=False)
+    new.release()
+    stamp = tmp_path / "run.json"
+    facts = json.loads(stamp.read_text())
+    del facts["joins_beside"], facts["check"]
+    stamp.write_text(json.dumps(facts))
+    for _ in range(2):
+        old = StateFolder(tmp_path, identity="one", name="a", forgets=False)
+        old.release()
+        assert (new.joins_beside, old.joins_beside) == (False, True)
+
+
 def test_state_of_another_format_is_refused(tmp_path):
     StateFolder(tmp_path, identity="one", name="a").release()
     stamp = tmp_path / "run.json"
