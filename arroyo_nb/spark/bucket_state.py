@@ -23,7 +23,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +79,7 @@ class Head:
 
     def to_bytes(self) -> bytes:
         """As the value of a state."""
-        whole, updates = (self.parts, self.whole_bytes), self.updates
-        return _HEAD.pack(
-            _MARK, self.log, self.version, *whole, updates, self.update_bytes
-        )
+        return _HEAD.pack(_MARK, *astuple(self))
 
     @classmethod
     def from_bytes(cls, value: bytes) -> Head | None:
