@@ -222,8 +222,8 @@ class _Grouped:
         assert (mode, time_mode) == ("Append", "None")
         made = _arrow(schema)
         processor = pickle.loads(pickle.dumps(processor))
-        state = _ValueState(self.frame.query.states[self.number])
-        processor.init(state)
+        states = _States(self.frame.query.states[self.number])
+        processor.init(states)
 
         def now() -> pa.Table:
             rows_of = defaultdict(list)
@@ -231,10 +231,10 @@ class _Grouped:
                 rows_of[row[self.key]].append(Row(**row))
             keys = self.frame.query.random.sample(list(rows_of), len(rows_of))
             given = []
-            for state.key in keys:
-                self.frame.query.random.shuffle(rows_of[state.key])
+            for states.key in keys:
+                self.frame.query.random.shuffle(rows_of[states.key])
                 made_here = processor.handleInputRows(
-                    (state.key,), iter(rows_of[state.key]), None
+                    (states.key,), iter(rows_of[states.key]), None
                 )
                 given += [row.asDict() for row in made_here]
             for row in given:
@@ -244,15 +244,18 @@ class _Grouped:
         return Frame.of(self.frame.query, made, now)
 
 
-class _ValueState:
-    """The handle of a processor, and its one state."""
+class _States:
+    """The handle of a processor, and its states: a value and a log for each key."""
 
     def __init__(self, values: dict[Any, Any]) -> None:
         self._values = values
         self.key: Any = None
 
-    def getValueState(self, name: str, schema: str) -> _ValueState:  # noqa: N802
+    def getValueState(self, name: str, schema: object) -> _States:  # noqa: N802
         return self
+
+    def getMapState(self, name: str, *schemas: object) -> _Log:  # noqa: N802
+        return _Log(self._values, self)
 
     def get(self) -> Any:
         return self._values.get(self.key)
@@ -262,6 +265,25 @@ class _ValueState:
 
     def clear(self) -> None:
         self._values.pop(self.key, None)
+
+
+@dataclass(frozen=True)
+class _Log:
+    """The log of the key that the states are at, beside their values."""
+
+    values: dict[Any, Any]
+    states: _States
+
+    def getValue(self, number: tuple[int]) -> Any:  # noqa: N802
+        return self.values[self.states.key, number]
+
+    def updateValue(self, number: tuple[int], value: Any) -> None:  # noqa: N802
+        self.values[self.states.key, number] = value
+
+    def clear(self) -> None:
+        mine = (key for key in self.values if isinstance(key, tuple))
+        for key in [key for key in mine if key[0] == self.states.key]:
+            del self.values[key]
 
 
 def _check_useful(changes: bytes) -> None:

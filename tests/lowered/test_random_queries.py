@@ -19,6 +19,7 @@ from random_queries import catalog
 from arroyo_nb.plan.nodes import Sink, is_updating
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.results.changes import RELATION_ROWS, ChangesPreview
+from arroyo_nb.spark import bucket_state
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.spark.state_config import StateConfig
 
@@ -32,6 +33,9 @@ tables = cache(catalog)
 def no_jvm():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DataType, "fromDDL", staticmethod(type_from_ddl))
+        # States of either size, and logs that are often written anew.
+        patch.setattr(bucket_state, "SMALL_BYTES", 600)
+        patch.setattr(bucket_state, "MOST_UPDATES", 3)
         yield
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from microbatches import run_to_end, write_tables
 
 from arroyo_nb.changelog.state_tables import Layout, State
+from arroyo_nb.changelog.state_updates import StateUpdate
 from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
 from arroyo_nb.spark.stateful import operator_changes
 
@@ -30,8 +31,11 @@ def clock() -> Any:
         def buckets(self, state: State, _: int) -> Any:
             return np.zeros(len(state["rows"]), np.int64)
 
-        def step(self, state: State, _: Any, now_us: int) -> tuple[State, pa.Table]:
-            return state, pa.table({"now": [now_us], "_weight": [1]})
+        def step(
+            self, state: State, _: Any, now_us: int
+        ) -> tuple[StateUpdate, pa.Table]:
+            told = pa.table({"now": [now_us], "_weight": [1]})
+            return StateUpdate.nothing(self.layout), told
 
     return Clock()
 
