@@ -12,6 +12,7 @@ import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
 import arroyo_nb.kafka.records
+import arroyo_nb.spark.bucket_state
 import arroyo_nb.spark.processors
 import arroyo_nb.spark.stateful_operators  # noqa: F401
 
