@@ -66,8 +66,8 @@ class StateUpdate:
         return bool(len(self.gone)) or any(map(len, self.added.values()))
 
     def applied_to(self, state: State, layout: Layout) -> State:
-        """The later state, each table in one piece."""
-        return replayed(state, [self], layout)
+        """The later state, each table in one piece; the same one if nothing differs."""
+        return replayed(state, [self], layout) if self else state
 
     def to_bytes(self, layout: Layout) -> bytes:
         """The bytes that :meth:`from_bytes` gives back."""

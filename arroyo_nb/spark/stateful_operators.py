@@ -176,9 +176,8 @@ def advance(
     # append in this very batch is not idle, however long it was before.
     if ttl_us is not None:
         update, expired = operator.expire(state, now_us - ttl_us)
-        if update:
-            state = update.applied_to(state, operator.layout)
-            updates.append(update)
+        state = update.applied_to(state, operator.layout)
+        updates.append(update)
         told.append(expired)
     return Advanced(state, tuple(filter(None, updates)), _in_order(told))
 

@@ -283,11 +283,11 @@ class _CheckpointReader:
         query adds one, and Spark removes the older ones some batches later, with the
         schemas that they name."""
         operator, newest = path.parents[2], _newest_description(path.parents[2])
-        is_old = path.parent == newest.parent and path.name in _older(newest)
         is_schema = path.parents[1] == operator / "_stateSchema" and newest.exists()
-        if is_old or (is_schema and path.name not in newest.read_text("utf-8")):
-            return
-        self._manifest.check(path, _ABOUT)
+        # As bytes: whether it is damaged is looked at with what it says of the stores.
+        is_unnamed = is_schema and path.name.encode() not in newest.read_bytes()
+        if not is_unnamed and not _is_before(path, newest):
+            self._manifest.check(path, _ABOUT)
 
     def _stores(self, operator: Path) -> Iterator[Path]:
         """Where the states of an operator lie: one a partition, or several."""
@@ -346,11 +346,11 @@ def _newest_description(operator: Path) -> Path:
     return first if first.exists() or not log else log[max(log)]
 
 
-def _older(description: Path) -> set[str]:
-    """The names of the files before it in its log."""
-    if not description.name.isdecimal():
-        return set()
-    return set(map(str, range(int(description.name))))
+def _is_before(path: Path, newest: Path) -> bool:
+    """Whether a file is an earlier one of the newest's log."""
+    if path.parent != newest.parent or not path.stem.isdecimal():
+        return False
+    return int(path.stem) < int(newest.stem)
 
 
 def _check_log(

@@ -357,7 +357,7 @@ def test_idle_groups_are_retracted_once_and_start_anew():
     state, gone = expired(operator, state, 2)
     assert gone.to_pylist() == [{"k": "a", "m": 1, "_weight": -1}]
     same, again = expired(operator, state, 2)
-    assert same == state
+    assert same is state
     assert (again.schema, len(again)) == (gone.schema, 0)
     state, late = stepped(operator, state, batch("a", -1), 4)  # finds nothing
     assert len(late) == 0

@@ -95,7 +95,7 @@ def test_where_no_key_is_idle_nothing_is_computed(monkeypatch):
     state, _ = stepped(operator, operator.layout.empty(), [partial], 1)
     monkeypatch.setattr(RankKernel, "step", pytest.fail)
     kept, changes = expired(operator, state, 1)
-    assert kept == state
+    assert kept is state
     assert (changes.schema.names, len(changes)) == (["k", "v", "t", "_weight"], 0)
 
 

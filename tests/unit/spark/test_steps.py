@@ -193,8 +193,17 @@ def test_a_row_without_a_match_is_forgotten_too(kept: Kept):
 
 @pytest.fixture
 def logged(monkeypatch: pytest.MonkeyPatch) -> Kept:
+    """In a log, whatever its size."""
     monkeypatch.setattr(bucket_state, "SMALL_BYTES", 1)
     return Kept()
+
+
+@pytest.fixture
+def step(logged: Kept) -> Step:
+    """Counts of what never ages, in a log."""
+    step = Step(COUNTS, ttl_us=None)
+    step.init(logged)
+    return step
 
 
 def names(folder: Path) -> list[str]:
@@ -205,9 +214,7 @@ def keys(number: int) -> dict[str, int]:
     return {f"key {n}": 1 for n in range(number)}
 
 
-def test_a_log_gets_what_a_batch_has_changed(logged: Kept, folder: Path):
-    step = Step(COUNTS, ttl_us=None)
-    step.init(logged)
+def test_a_log_gets_what_a_batch_has_changed(step: Step, logged: Kept, folder: Path):
     sent(step, batch(1, **keys(2_000)))
     sizes = []
     for n in range(5):
@@ -219,9 +226,7 @@ def test_a_log_gets_what_a_batch_has_changed(logged: Kept, folder: Path):
     assert len(names(folder)) == 1, "the copies of earlier states are gone"
 
 
-def test_a_log_is_written_anew_before_it_is_long(logged: Kept):
-    step = Step(COUNTS, ttl_us=None)
-    step.init(logged)
+def test_a_log_is_written_anew_before_it_is_long(step: Step, logged: Kept):
     lengths, n = [], 0
     for n in range(40):
         sent(step, batch(n, **{f"{n} {key}": 1 for key in range(50)}))
@@ -232,9 +237,9 @@ def test_a_log_is_written_anew_before_it_is_long(logged: Kept):
     assert len(state_of(step)) == 40 * 50
 
 
-def test_what_is_lost_is_the_copy_and_not_the_state(logged: Kept, folder: Path):
-    step = Step(COUNTS, ttl_us=None)
-    step.init(logged)
+def test_what_is_lost_is_the_copy_and_not_the_state(
+    step: Step, logged: Kept, folder: Path
+):
     for n in range(6):
         sent(step, batch(n, **keys(20 * n), always=1))
     state = state_of(step)
@@ -245,46 +250,42 @@ def test_what_is_lost_is_the_copy_and_not_the_state(logged: Kept, folder: Path):
     assert len(names(folder)) == 1
 
 
-def test_a_machine_without_a_place_for_copies_goes_on(logged: Kept, folder: Path):
+def test_a_machine_without_a_place_for_copies_goes_on(
+    step: Step, logged: Kept, folder: Path
+):
     folder.write_text("a file in its place")
-    step = Step(COUNTS, ttl_us=None)
-    step.init(logged)
     for n in range(3):
         sent(step, batch(n, a=1))
     assert [row["value n"] for row in state_of(step)] == [3]
 
 
 def test_a_state_that_has_become_small_is_kept_whole(
-    kept: Kept, folder: Path, monkeypatch
+    step: Step, logged: Kept, folder: Path, monkeypatch
 ):
-    step = Step(COUNTS, ttl_us=None)
-    step.init(kept)
     monkeypatch.setattr(bucket_state, "SMALL_BYTES", 10_000)
     sent(step, batch(1, **keys(1_000)))
-    assert (len(kept.log), len(names(folder))) == (1, 1)
+    assert (len(logged.log), len(names(folder))) == (1, 1)
     sent(step, batch(2, **dict.fromkeys(keys(990), -1)))
-    assert (kept.log, names(folder)) == ([], [])
+    assert (logged.log, names(folder)) == ([], [])
     assert len(state_of(step)) == 10
 
 
-def test_copies_of_queries_that_have_ended_are_removed(logged: Kept, folder: Path):
+def test_copies_of_queries_that_have_ended_are_removed(
+    step: Step, logged: Kept, folder: Path
+):
     folder.mkdir()
     for name, age_s in (("old", 2 * bucket_state.UNUSED_S), ("young", 1)):
         (folder / name).touch()
         os.utime(folder / name, (0, time.time() - age_s))
-    step = Step(COUNTS, ttl_us=None)
-    step.init(logged)
     sent(step, batch(1, a=1))
     assert len(names(folder)) == 2
     assert "young" in names(folder)
 
 
 def test_a_whole_state_may_take_several_entries(
-    logged: Kept, folder: Path, monkeypatch: pytest.MonkeyPatch
+    step: Step, logged: Kept, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(bucket_state, "PART_BYTES", 1_000)
-    step = Step(COUNTS, ttl_us=None)
-    step.init(logged)
     sent(step, batch(1, **keys(500)))
     parts = len(logged.log)
     assert parts > 2
@@ -297,9 +298,7 @@ def test_a_whole_state_may_take_several_entries(
     assert state_of(step) == state
 
 
-def test_batches_that_fail_leave_one_copy(logged: Kept, folder: Path):
-    step = Step(COUNTS, ttl_us=None)
-    step.init(logged)
+def test_batches_that_fail_leave_one_copy(step: Step, logged: Kept, folder: Path):
     sent(step, batch(1, **keys(100)))
     for _ in range(5):
         before = logged.copied()
@@ -311,11 +310,9 @@ def test_batches_that_fail_leave_one_copy(logged: Kept, folder: Path):
 
 
 def test_without_a_place_for_copies_the_log_is_read(
-    logged: Kept, monkeypatch: pytest.MonkeyPatch
+    step: Step, logged: Kept, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.delenv("SPARK_LOCAL_DIRS")
-    step = Step(COUNTS, ttl_us=None)
-    step.init(logged)
     for n in range(3):
         sent(step, batch(n, a=1))
     assert [row["value n"] for row in state_of(step)] == [3]

@@ -41,3 +41,11 @@ def test_the_newest_description_must_be_there(restarted, number):
     newer[number].unlink()
     with pytest.raises(StateProblem, match="is gone: it describes the state"):
         inspect_checkpoint(checkpoint, manifest)
+
+
+def test_a_newest_description_that_is_damaged_is_told(restarted):
+    manifest, checkpoint, _, (newest, _) = restarted
+    newest.write_bytes(b"v2\n\xff")
+    unknown = manifest.without(lambda name: name.endswith("v2/12"))
+    with pytest.raises(StateProblem, match="12' is damaged"):
+        inspect_checkpoint(checkpoint, unknown)
