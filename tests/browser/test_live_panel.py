@@ -7,6 +7,7 @@ import os
 import signal
 
 import pytest
+from frozen import frozen
 from lab import Lab, Tab, write_notebook
 from scripted import picture
 
@@ -166,13 +167,10 @@ def test_a_kernel_that_says_nothing_is_told(lab: Lab, tab: Tab, notebook: str) -
     tab.page.clock.install()
     begun(lab, tab, notebook)
     pid = int((lab.folder / "kernel.pid").read_text())
-    os.kill(pid, signal.SIGSTOP)
-    try:
+    with frozen(pid):
         tab.page.clock.run_for(30_000)
         tab.page.wait_for_selector(f"{LIVE} .state.lost:has-text('no answer')")
         assert tab.page.locator(f"{LIVE} button").count() == 0
-    finally:
-        os.kill(pid, signal.SIGCONT)
     tab.page.wait_for_selector(f"{LIVE} .state.running", timeout=15_000)
     assert tab.page.locator(f"{LIVE} [data-do=stop]").count() == 1
 

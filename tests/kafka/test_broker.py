@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from frozen import frozen
 from machine import allowed
 from odd_names import NESTED
 from sockets import listeners, off_loopback
@@ -88,9 +89,7 @@ def test_it_comes_back_where_it_was_with_what_it_had(
 
 
 def test_who_waits_for_a_topic_is_told_when_the_broker_ends(own: LocalBroker) -> None:
-    assert own.pid is not None
-    os.kill(own.pid, signal.SIGSTOP)  # as on a machine that is far too busy
-    with ThreadPoolExecutor(1) as pool:
+    with frozen(own.pid), ThreadPoolExecutor(1) as pool:
         made = pool.submit(own.create_topic, "late")
         with pytest.raises(TimeoutError):
             made.result(timeout=1)

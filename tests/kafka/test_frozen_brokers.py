@@ -4,12 +4,12 @@ ready, gets ready again, counts what it wrote, and writes its secrets nowhere.""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import urllib.error
 import urllib.request
 
 import pytest
+from frozen import frozen
 from job_process import job_process
 from topics import PASSWORD, USER, Topic
 
@@ -69,8 +69,7 @@ def test_a_frozen_broker_makes_a_job_unready(own, tmp_path, eventually, capsys):
         eventually(lambda: asked(port, "/readyz")[0] == 200, WITHIN_S)
         eventually(lambda: "rows_out_total{job=\"frozen\"} 30.0"
                    in asked(port, "/metrics")[1], 20)  # fmt: skip
-        os.kill(own.pid, signal.SIGSTOP)
-        try:
+        with frozen(own.pid):
             eventually(lambda: asked(port, "/readyz")[0] == 503, 40)
             told = json.loads(asked(port, "/readyz")[1])
             assert "has not answered for" in told["reasons"][0]
@@ -78,8 +77,6 @@ def test_a_frozen_broker_makes_a_job_unready(own, tmp_path, eventually, capsys):
             assert "arroyo_nb_broker_reachable{" in asked(port, "/metrics")[1]
             # It reads what the job notes once a second.
             eventually(lambda: main(["status", str(path), "--ready"]) == 1, 20)
-        finally:
-            os.kill(own.pid, signal.SIGCONT)
         eventually(lambda: asked(port, "/readyz")[0] == 200, WITHIN_S)
         events = tmp_path / "state" / "frozen.events.jsonl"
         eventually(lambda: '"event": "ready"' in events.read_text(), WITHIN_S)

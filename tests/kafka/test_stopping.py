@@ -3,10 +3,8 @@ seconds where its broker is away."""
 
 from __future__ import annotations
 
-import os
-import signal
-
 import pytest
+from frozen import frozen
 from machine import allowed
 from topics import Topic
 
@@ -68,8 +66,7 @@ def test_a_stop_takes_seconds_while_the_broker_is_away(
         for mode, script in scripts.items()
     }
     eventually(lambda: all(run.rows_in == 50 for run in runs.values()), 90)
-    os.kill(own.pid, signal.SIGSTOP)
-    try:
+    with frozen(own.pid):
         # Each has asked for the end of its topic, and waits for the answer.
         eventually(lambda: all(map(is_away, runs.values())), 30)
         for mode, run in runs.items():
@@ -78,8 +75,6 @@ def test_a_stop_takes_seconds_while_the_broker_is_away(
             assert run.wait(allowed(STOP_S))
             assert run.state is RunState.STOPPED
         assert own.bootstrap_servers in runs["checkpoint"].note
-    finally:
-        os.kill(own.pid, signal.SIGCONT)
     topic.send(*({"n": n} for n in range(50, 60)))
     again = session.run(scripts["checkpoint"], name="checkpoint", state_dir=tmp_path)
     eventually(lambda: sum(offsets(again)) == 60, 60)
