@@ -71,10 +71,11 @@ def joined(
     keys = zip(*node.keys, strict=True)
     texts = [_key(of, time) for of, time in zip(keys, times, strict=True)]
     columns = ", ".join(map(quoted, (*names, *times)))
-    # True of every pair, which Spark does not know.
+    # True of every pair by its first half, which Spark does not know: the other half,
+    # with all columns, is hardly ever evaluated.
     time = f"element_at(array(struct({columns})), 1).{quoted(times[0])}"
-    reads_all = f"coalesce({time}, {_LAST}) <= {_LAST}"
-    pairs = ours.join(theirs, F.expr(f"{' = '.join(texts)} AND {reads_all}"), "inner")
+    reads_all = f"{quoted(times[0])} <= {_LAST} OR coalesce({time}, {_LAST}) <= {_LAST}"
+    pairs = ours.join(theirs, F.expr(f"{' = '.join(texts)} AND ({reads_all})"), "inner")
     later = f"greatest({', '.join(map(quoted, times))})"
     return pairs.selectExpr(*map(quoted, names), f"{later} AS {TIMESTAMP}")
 
