@@ -249,8 +249,8 @@ def covered(name: str) -> tuple[str, str]:
         return _ELSEWHERE[name], ""
     if aggregates.primary(name) is not None:
         row = aggregates.aggregate(name)
-        is_windowed = "" if row.spark is not None else "not over a window yet"
-        return "[an aggregate](aggregates.md)", is_windowed
+        over_window = "" if row.spark is not None else "over a window: keeps the rows"
+        return "[an aggregate](aggregates.md)", over_window
     if name in over.names():
         return "[a function of OVER](over.md)", ""
     if (scalar := functions.scalar(name)) is not None:

@@ -167,7 +167,7 @@ def check_notebook(
 def check_spec(
     path: Path, *, values: Mapping[str, Any], errors: Strictness, say: Say
 ) -> int:
-    """Say what production would do differently with a job, and whether it is still
+    """Report what would behave differently in production, and whether a job is still
     what its cell runs, and what was reviewed."""
     made = review(path, errors.deny, strict=errors.strict)
     for line in made.findings:

@@ -116,7 +116,7 @@ def _add_check(commands: Commands) -> None:
         commands,
         "check",
         "print errors as file:line:col: message; of a job or a notebook also what "
-        "production would do differently, and where they drifted apart",
+        "would behave differently in production, and where a job and its cell differ",
         _check,
         also=" or FILE.ipynb",
     )

@@ -207,7 +207,8 @@ def table_problems(
             OFFSET,
             CatalogProblem(
                 f"{OFFSET} = 'group' needs 'source.group_id'",
-                hint="write 'source.group_id' = '...', the group that stands somewhere",
+                hint="write 'source.group_id' = '...': a run begins at the offsets "
+                "that this group has committed",
             ),
         )
     if "source.group_id" in options and "source.group_id_prefix" in options:

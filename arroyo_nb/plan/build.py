@@ -222,9 +222,11 @@ class Script:
         create = statement.expression
         properties = create.args["properties"].expressions
         if properties or not isinstance(create.this, exp.Table):
+            is_view = create.args.get("kind") == "VIEW"
+            what = "a view" if is_view else "a table made with CREATE TABLE AS"
             raise PlanProblem(
-                "a table made with CREATE TABLE AS takes its columns from its query: "
-                "it has no column list and no options",
+                f"{what} takes its columns from its query: it has no column list and "
+                "no options",
                 span=span_of(create.this),
                 hint=_of_query_hint(statement.name, writes=bool(properties)),
             )
@@ -391,6 +393,7 @@ class Script:
                 "shouldn't be inserting more data into a table made with CREATE TABLE "
                 "AS",
                 span=span,
+                hint=f"'{table.name}' is a view: INSERT INTO a table of a connector",
             )
         if isinstance(table, LookupTable):
             raise PlanProblem(
@@ -439,8 +442,8 @@ def _agreed(one: Schema, other: Schema, span: Span | None) -> Schema:
     one of the two."""
     if not _converts_nothing(one, other):
         raise PlanProblem(
-            f"all inserts into a table must share the same schema: {one} is not "
-            f"{other}",
+            f"all inserts into a table must share the same schema: ({one}) is not "
+            f"({other})",
             span=span,
         )
     return one.with_nulls_of(other)

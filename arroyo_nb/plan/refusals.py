@@ -56,7 +56,13 @@ _TOP_N = (
     "for a top N, select row_number() OVER (ORDER BY ...) AS n in a "
     "subquery, and filter with WHERE n <= ... outside"
 )
-_HINTS = dict.fromkeys(("order", "limit", "fetch", "on", "qualify"), _TOP_N)
+_HINTS = {
+    **dict.fromkeys(("order", "limit", "fetch"), _TOP_N),
+    "on": "select row_number() OVER (PARTITION BY ... ORDER BY ...) AS n in a "
+    "subquery, and filter with WHERE n = 1 outside",
+    "qualify": "select the OVER call with a name in a subquery, and filter with WHERE "
+    "outside",
+}
 
 # Class of an expression -> its name in the error.
 _EXPRESSIONS: dict[type[exp.Expr], str] = {
@@ -86,7 +92,8 @@ _EXPRESSIONS: dict[type[exp.Expr], str] = {
 def refused(expression: exp.Expr) -> Unsupported:
     """The error for an expression that nothing binds."""
     words = _EXPRESSIONS.get(type(expression), expression.key.upper())
-    return Unsupported(f"{words} is not supported")
+    hint = "write power(x, y)" if isinstance(expression, exp.Pow) else None
+    return Unsupported(f"{words} is not supported", hint=hint)
 
 
 def refuse_clauses(node: exp.Expr, but: Collection[str] = ()) -> None:

@@ -159,8 +159,16 @@ _ROWS = (
     ),
     (r"\bTABLESAMPLE\b", "filter with WHERE random() < 0.1"),
     (
-        r"\bEXISTS\s*\(\s*SELECT\b|\bIN\s*\(\s*SELECT\b",
-        "write a JOIN with the other table",
+        r"\bNOT\s+(?:EXISTS|IN)\s*\(\s*SELECT\b",
+        "write LEFT JOIN other AS o ON t.k = o.k WHERE o.k IS NULL",
+    ),
+    (
+        r"\b(?:EXISTS|IN)\s*\(\s*SELECT\b",
+        "write JOIN (SELECT DISTINCT k FROM other) AS o ON t.k = o.k",
+    ),
+    (
+        r"^\s*INSERT\b[^;]*\bRETURNING\b",
+        "remove RETURNING: an INSERT gives no rows",
     ),
     (r"\*\s*(?:EXCEPT|EXCLUDE|REPLACE|RENAME)\s*\(", "name the columns"),
     (r"\bGROUP\s+BY\s+ALL\b", "name the columns"),
@@ -248,7 +256,8 @@ _SETTINGS = (
     ),
     (
         r"parallelism|partitions|threads",
-        "remove it: the number of tasks follows from the cores",
+        "remove it: a cell runs a task for each core; a job.yaml has options: "
+        "parallelism",
     ),
 )
 _OTHER_SETTING = (

@@ -261,7 +261,8 @@ def _check_start(tokens: list[Token]) -> None:
         raise SyntaxProblem(
             f"syntax error at '{first.text}'",
             span=span,
-            hint="a statement starts with CREATE, INSERT, SELECT, WITH or SET",
+            hint="a statement starts with CREATE, INSERT, SELECT, WITH, SET, SHOW, "
+            "DESCRIBE, DROP or EXPLAIN",
         )
 
 

@@ -103,12 +103,14 @@ RULINGS: Mapping[Edit, Ruling] = {
     ),
     Edit.TTL: Ruling(_COMPATIBLE, "from now on keys are forgotten after the new time"),
     Edit.FIRST_TTL: Ruling(
-        _FRESH, "a state that was begun without one cannot begin to forget"
+        _FRESH, "a state that was kept without one cannot forget keys"
     ),
     Edit.MODE: Ruling(
         _COMPATIBLE, "it decides which scripts are refused, and changes no plan"
     ),
-    Edit.ROWS: Ruling(_FORK, "the state and the sink hold what the old rows made"),
+    Edit.ROWS: Ruling(
+        _FORK, "the state and the sink hold results of the old computation"
+    ),
     Edit.TAKEN_BACK: Ruling(
         _FRESH, "a retraction would not match the row that an operator remembers"
     ),
@@ -123,7 +125,7 @@ RULINGS: Mapping[Edit, Ruling] = {
     Edit.COLUMNS: Ruling(_FRESH, "rows that were read and kept have the old columns"),
     Edit.EVENT_TIME: Ruling(_FRESH, "rows that are kept have the old event time"),
     Edit.OPERATOR: Ruling(_FRESH, "state is found by the operator's place in the plan"),
-    Edit.KEPT: Ruling(_FRESH, "the state was kept by other keys, values or windows"),
+    Edit.KEPT: Ruling(_FRESH, "it was kept for other keys, aggregates or windows"),
     Edit.QUERIES: Ruling(_FRESH, "each query has a checkpoint, found by its number"),
     Edit.PLAN: Ruling(_FRESH, "the plans differ in a way that is not known to be safe"),
     Edit.UNKNOWN: Ruling(_FRESH, "the state does not say which script made it"),
@@ -194,7 +196,7 @@ def plan_differences(
         Whether the operators of the state look for idle keys.
     """
     if new.forgets_idle_keys and not forgets:
-        yield Difference(Edit.FIRST_TTL, "keys are forgotten, and none were before")
+        yield Difference(Edit.FIRST_TTL, "the ttl: idle keys are forgotten from now on")
     elif old.updating_ttl != new.updating_ttl:
         yield Difference(Edit.TTL, "the time to live")
     if not is_same:
@@ -237,7 +239,7 @@ class _Comparison:
         taken_back = kept and (is_updating(below_old) or is_updating(below_new))
         for one, other in zip_longest(*_unlike(above_old, above_new)):
             edit = Edit.TAKEN_BACK if taken_back else _edit_of_rows(one, other)
-            yield _changed(edit, "how rows are made", one, other)
+            yield _changed(edit, "how rows are computed", one, other)
         yield from self._of_operators(below_old, below_new, kept=kept)
 
     def _of_operators(
@@ -311,7 +313,7 @@ def _of_operator(old: Node, new: Node) -> Difference:
         return _changed(edit, "the watermark", old, new)
     if isinstance(old, Union):
         return _changed(Edit.OPERATOR, "a union", old, new)
-    return _changed(Edit.KEPT, f"what {type(old).__name__} keeps", old, new)
+    return _changed(Edit.KEPT, f"the state of {type(old).__name__}", old, new)
 
 
 def _of_sources(old: Source, new: Source) -> Iterator[Difference]:

@@ -3,7 +3,8 @@
 A paced tape is cut into slices of stream time, one tick each. Ticks are counted from
 the epoch, not from the start of the run, and a slice never crosses a recorder's
 chunk: the same tape at the same speed gives the same batches, whatever the wall
-clock did and wherever a killed run went on.
+clock did and wherever a killed run went on. Where nothing paces a tape, small chunks
+of it go together (:func:`merged`).
 """
 
 from __future__ import annotations

@@ -385,7 +385,7 @@ def test_state_is_locked_bound_to_its_query_and_resumed(session, tmp_path, event
     )
     with pytest.raises(RunProblem, match="state of another query") as refusal:
         changed.wait(30)
-    assert "fresh: what WindowAggregate keeps" in str(refusal.value)
+    assert "fresh: the state of WindowAggregate" in str(refusal.value)
 
 
 def test_a_view_keeps_the_table_that_its_name_meant(session):

@@ -69,7 +69,7 @@ def test_what_was_not_changed_is_started(folder):
 def test_what_needs_a_fork_is_refused_with_the_command_and_then_started(folder, capsys):
     assert run(folder, ROWS) == 3
     told = capsys.readouterr().err
-    assert "needs fork: how rows are made" in told
+    assert "needs fork: how rows are computed" in told
     assert f"arroyo-nb run {folder}/job.yaml --fork" in told
     assert states(folder) == [""]
     with pytest.raises(Started):

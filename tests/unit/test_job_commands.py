@@ -317,7 +317,7 @@ def test_diff_tells_what_differs_and_what_becomes_of_a_checkpoint(notebook, told
     status, out = told("diff", "old/job.yaml", "new/job.yaml")
     assert status == 1
     assert "\n-      Filter counter < 3\n" in out
-    assert "needs fork: how rows are made: " in out
+    assert "needs fork: how rows are computed: " in out
     assert out.endswith("verdict: needs fork\n")
     assert told("diff", "old/job.yaml", "old/job.yaml") == (0, "verdict: compatible\n")
 

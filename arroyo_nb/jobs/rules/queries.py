@@ -26,8 +26,7 @@ def unbounded_state(job: LintedJob) -> Iterator[Hit]:
     A query without windows keeps something for every key: the aggregate, the rows of
     both sides of a join, the ranked rows. A key is forgotten only when it has been idle
     for `updating_ttl`, which is 24 hours where nobody chooses; over sources that end,
-    none is. The rows of a table that a source of changes tells are kept until they are
-    deleted there.
+    none is. Each row of a source of changes is kept until a change deletes it.
 
     Choose how long a key matters, as in `SET updating_ttl = INTERVAL '1 hour'` or
     `--ttl 1h`; or group by a window, whose state ends with it.
@@ -52,7 +51,7 @@ def non_deterministic(job: LintedJob) -> Iterator[Hit]:
 
     After a failure a micro-batch is computed again. `random()` and `uuid()` then give
     other values than before: what was already written and what is written now differ,
-    and a sink that finds out what it has already written cannot tell by them.
+    and a sink that recognises rows that it has already written fails to.
 
     Make the value of what the row says, as in `md5(id)`, or at the source.
     """

@@ -106,7 +106,7 @@ def no_sink(job: LintedJob) -> Iterator[Hit]:
 
 
 def append_only_sink(job: LintedJob) -> Iterator[Hit]:
-    """Changes go to a sink that cannot tell them.
+    """Changes go to a sink that cannot write retractions.
 
     An updating query takes rows back. A sink whose format cannot say so is refused by
     Arroyo, and with `connector = 'blackhole'` nobody sees what is missing.

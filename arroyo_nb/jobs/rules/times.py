@@ -73,15 +73,16 @@ def micro_batch_lateness(job: LintedJob) -> Iterator[Hit]:
 
     Here the watermark moves between two micro-batches, so a row is never late for what
     stands beside it in its batch. A job with another trigger, more load, or on Arroyo,
-    where the watermark moves row by row, finds others late: about those that are as far
-    behind as the delay.
+    where the watermark moves with each batch of a source, finds others late: about
+    those that are as far behind as the delay.
 
     Choose a delay that covers the rows that you need, with the histogram of the
     watermark view; then the batches make no difference.
     """
     for window in job.of(WindowAggregate):
         if window.assign is not None:
-            yield Hit("rows near the delay are late in some batches only", window.span)
+            said = "whether a row as old as the delay is late depends on its batch"
+            yield Hit(said, window.span)
 
 
 def flushed_at_end(job: LintedJob) -> Iterator[Hit]:
@@ -117,7 +118,7 @@ def time_zone(job: LintedJob) -> Iterator[Hit]:
     for part in job.calls():
         is_call = isinstance(part, exp.Anonymous) and part.name in _OF_DAYS
         if is_call or (isinstance(part, exp.Cast) and type_of(part) == DATE):
-            yield Hit("this goes by UTC", part.meta.get("span"))
+            yield Hit("its days and hours are those of UTC", part.meta.get("span"))
 
 
 def _windowed(job: LintedJob) -> list[ConnectorTable]:

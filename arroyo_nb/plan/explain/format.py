@@ -18,6 +18,7 @@ from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,
     Hop,
+    Join,
     Joining,
     LatestRow,
     Lookup,
@@ -27,6 +28,7 @@ from arroyo_nb.plan.nodes import (
     Node,
     Numbered,
     Ordering,
+    Over,
     OverColumn,
     OverFunctions,
     Project,
@@ -47,6 +49,7 @@ from arroyo_nb.plan.nodes import (
     WindowOver,
     is_updating,
 )
+from arroyo_nb.plan.tree import walk
 from arroyo_nb.sql.dialect import ArroyoDialect
 
 # Texts are an alternative, so that a quoted name inside one stays as it is.
@@ -107,9 +110,12 @@ def _described(node: Node) -> str:
 
 
 def _kind(node: Source | Sink) -> str:
-    """The connector, and whether rows are changed as well as appended."""
+    """The connector, and whether rows are changed as well as appended, once the passes
+    have decided that."""
     connector = [] if node.table is None else [node.table.connector]
-    return ", ".join([*connector, *(["updating"] if is_updating(node) else [])])
+    decided = not any(isinstance(n, Scan | Aggregate | Over | Join) for n in walk(node))
+    updating = ["updating"] if decided and is_updating(node) else []
+    return ", ".join([*connector, *updating])
 
 
 def window_text(window: Window | None) -> str:

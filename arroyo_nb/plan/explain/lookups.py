@@ -30,7 +30,7 @@ def looked_up(node: LookupJoin, keys: Sequence[str]) -> str:
 def lookup_spark(node: LookupJoin) -> str:
     """What Spark does for the node."""
     if node.table.asked:
-        return f"mapInArrow, one question to {node.table.connector} an Arrow batch"
+        return f"mapInArrow, one request to {node.table.connector} for each Arrow batch"
     return "left outer join with the broadcast table"
 
 
@@ -42,6 +42,6 @@ def keeping(table: LookupTable) -> str:
         return f"each row asks {table.name} anew: nothing is cached"
     held = "for ever" if table.cache_ttl is None else f"for {in_words(table.cache_ttl)}"
     return (
-        f"what {table.name} says of a key, also that it is not there, holds {held}, "
-        f"within a cache of {table.cache_bytes:,} bytes"
+        f"rows of {table.name} are cached {held}, also that a key has none; the cache "
+        f"has at most {table.cache_bytes:,} bytes"
     )

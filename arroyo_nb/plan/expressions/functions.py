@@ -71,25 +71,26 @@ ELSEWHERE = {
     **dict.fromkeys(
         ("dateadd", "date_add", "timestampadd"), "add an INTERVAL to the timestamp"
     ),
-    **dict.fromkeys(
-        ("tumble_start", "tumble_end", "hop_start", "hop_end"),
-        "name the window and read its field: SELECT window.start FROM (SELECT "
-        "tumble(INTERVAL '1 hour') AS window, count(*) AS n FROM ... GROUP BY window)",
-    ),
-    **dict.fromkeys(
-        ("session_start", "session_end", "tumble_rowtime", "window_time"),
-        "name the window and read its field: SELECT window.start FROM (SELECT "
-        "session(INTERVAL '1 minute') AS window, count(*) AS n FROM ... GROUP BY "
-        "window)",
-    ),
+    **{
+        f"{kind}_{word}": "name the window and read its field: SELECT "
+        f"window.{part} FROM (SELECT {call} AS window, count(*) AS n FROM ... GROUP BY "
+        "window)"
+        for kind, call in (
+            ("tumble", "tumble(INTERVAL '1 hour')"),
+            ("hop", "hop(INTERVAL '5 minutes', INTERVAL '1 hour')"),
+            ("session", "session(INTERVAL '1 minute')"),
+        )
+        for word, part in (("start", "start"), ("end", "end"), ("rowtime", "end"))
+    },
+    "window_time": "write window.end: a field of the window",
     "window": "write tumble(INTERVAL '5 minutes') AS window, or hop(slide, width), and "
     "GROUP BY window; the event time is the table's WATERMARK column",
     "session_window": "write session(INTERVAL '5 minutes') AS window, and GROUP BY "
     "window",
     **dict.fromkeys(
         ("proctime", "rowtime", "event_time"),
-        "write row_time(): the event time of a row, or its arrival where the table has "
-        "no WATERMARK",
+        "write row_time(): the event time of a row; where the table has no WATERMARK, "
+        "the connector gives it",
     ),
     **dict.fromkeys(
         ("mz_now", "current_watermark", "watermark", "withwatermark"),
@@ -105,13 +106,17 @@ ELSEWHERE = {
         "write array_agg(x), array_agg(DISTINCT x), or string_agg(x, ',')",
     ),
     **dict.fromkeys(
-        ("latest_by_offset", "max_by", "last"),
+        ("latest_by_offset", "last"),
         "write last_value(x ORDER BY at)",
     ),
     **dict.fromkeys(
-        ("earliest_by_offset", "min_by", "first"),
+        ("earliest_by_offset", "first"),
         "write first_value(x ORDER BY at)",
     ),
+    "max_by": "max_by(x, y): write last_value(x ORDER BY y) FILTER (WHERE y IS NOT "
+    "NULL)",
+    "min_by": "min_by(x, y): write first_value(x ORDER BY y) FILTER (WHERE y IS NOT "
+    "NULL)",
     **dict.fromkeys(
         (
             *("getdate", "sysdate", "localtimestamp", "curdate", "curtime"),

@@ -189,7 +189,9 @@ def _arithmetic(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Ex
         raise CatalogProblem(
             f"Cannot coerce arithmetic expression {pair[0]} {SYMBOLS[kind]} {pair[1]} "
             "to valid types",
-            hint=_days_hint(kind, left, right) or _text_hint(kind, left, right),
+            hint=_days_hint(kind, left, right)
+            or _arrow_hint(kind, left, right)
+            or _text_hint(kind, left, right),
         )
     common = common_type(pair)
     assert common is not None
@@ -203,6 +205,17 @@ def _days_hint(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> str | N
         return None
     days = right.name if isinstance(right, exp.Literal) else "1"
     return f"write {SYMBOLS[kind]} INTERVAL '{days} day{'s' * (days != '1')}'"
+
+
+def _arrow_hint(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> str | None:
+    # Of j -> 'a' + 1 only the right side is here: the arrow binds less tightly.
+    is_key = isinstance(left, exp.Literal) and left.is_string
+    if not is_key or not is_number(type_of(right)):
+        return None
+    return (
+        f"where '{left.name}' is the key of an arrow, write "
+        f"(column -> '{left.name}')::BIGINT {SYMBOLS[kind]} ..."
+    )
 
 
 def _text_hint(kind: type[exp.Expr], *operands: exp.Expr) -> str | None:

@@ -241,7 +241,7 @@ def _case_hint(typed_name: str, known: Iterable[str]) -> str | None:
 
 
 CLOCK = (
-    "the time of a row is row_time(), which is its arrival where the table has no "
+    "the time of a row is row_time(), which the connector gives where the table has no "
     "WATERMARK; a fixed time is a parameter, as in at > :since"
 )
 """What to write for the time of day."""

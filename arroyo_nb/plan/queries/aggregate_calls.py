@@ -23,7 +23,7 @@ from arroyo_nb.plan.expressions.typing import (
     typed,
 )
 from arroyo_nb.plan.nodes import Measure, Ordering
-from arroyo_nb.schema import BIGINT, DOUBLE, Type
+from arroyo_nb.schema import BIGINT, DOUBLE, NULL, Type
 from arroyo_nb.sql.syntax_tree import parts_of
 
 _COUNTS = ("no argument", "one argument", "two arguments", "three arguments")
@@ -207,6 +207,8 @@ def _result(name: str, values: Sequence[exp.Expr]) -> Type:
         if type_ is None:
             raise CatalogProblem(
                 f"{name}() does not take {type_of(value)}",
-                hint=f"cast the argument of {name}() to {function.wants}",
+                hint=f"NULL has no type: write {name}(CAST(NULL AS TEXT))"
+                if type_of(value) == NULL and function.wants == "a value"
+                else f"cast the argument of {name}() to {function.wants}",
             )
     return types[0] or BIGINT if types else BIGINT

@@ -86,7 +86,7 @@ PASSES = (
     ),
     Pass(
         joins_of_where,
-        "what WHERE says of a join is done by it, or by its sides",
+        "WHERE conditions over a join move into it, or into its sides",
         of=(Join,),
     ),
     Pass(
@@ -123,12 +123,12 @@ PASSES = (
     ),
     Pass(
         top_n,
-        "a number that is compared with a constant limits what its rank sends",
+        "WHERE n <= constant limits the rows that a rank sends",
         of=(UpdatingRank, WindowOver),
     ),
     Pass(
         unread_numbers,
-        "a number that nobody reads is not made",
+        "a rank whose number is not selected does not compute it",
         of=(UpdatingRank,),
     ),
     Pass(
@@ -138,9 +138,9 @@ PASSES = (
     ),
     Pass(
         timed_changes,
-        "a row that is taken back leaves the window that it came into",
+        "a retraction goes to the window of the row that it retracts",
         of=(WindowAggregate,),
     ),
     Pass(same_windows, "the branches of a union share one window", of=(Union,)),
-    Pass(updating_sinks, "changes of rows go where they can be told", of=(Sink,)),
+    Pass(updating_sinks, "changes go to sinks that can write retractions", of=(Sink,)),
 )

@@ -120,7 +120,7 @@ def _check_windows(node: Join) -> None:
                 *kinds
             ),
             span=node.span,
-            hint="group the other side by the same window, or this one by none",
+            hint="group both sides by the same window, or none of them",
         )
     if left != right:
         raise PlanProblem(

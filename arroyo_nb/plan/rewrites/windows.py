@@ -143,7 +143,8 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
         raise PlanProblem(
             "window in group by does not match input window",
             span=span,
-            hint=f"the input is windowed by {window_text(below.window)}",
+            hint=f"the input has the window {window_text(below.window)}: GROUP BY its "
+            "column, or use the other window in the input",
         )
     # The same gap called again would make sessions of sessions; only the input's own
     # column says which they are.
@@ -152,6 +153,8 @@ def _assigned(called: Window, below: Node, key: Named) -> Window | None:
             "can't reinvoke session window in nested aggregates. Need to pass the "
             "window struct up from the source query.",
             span=span,
+            hint="name the window in the inner query: SELECT session(...) AS window, "
+            "and GROUP BY window here",
         )
     return None
 

@@ -50,5 +50,5 @@ def changes_problems(
         yield CatalogProblem(
             "can't use event_time_field with update mode.",
             span=next(clauses, None) or options.span("event_time_field"),
-            hint="the time of a change is when it arrives",
+            hint="remove it: the event time of a change is when it arrives",
         )

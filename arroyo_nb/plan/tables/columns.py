@@ -19,6 +19,7 @@ from arroyo_nb.plan.expressions.scope import ErrorCollector, Scope, unique
 from arroyo_nb.plan.expressions.types import is_internal, type_from_sql
 from arroyo_nb.plan.expressions.typing import cast, is_nullable, type_of
 from arroyo_nb.plan.queries import aggregate_calls
+from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import BIGINT, Field, Schema, Timestamp, Type, check_visible
 from arroyo_nb.sql.dialect import span_of
 from arroyo_nb.sql.syntax_tree import all_in
@@ -145,8 +146,8 @@ def _untyped(name: str, entry: exp.Expr) -> CatalogProblem:
     return CatalogProblem(
         f"column '{name}' has no type",
         span=span_of(entry),
-        hint="remove it: row_time() in a query is when a row came, where its table "
-        "has no WATERMARK"
+        hint="remove it: row_time() in a query is the event time of a row, which the "
+        "connector gives where the table has no WATERMARK"
         if _CLOCKS.search(text)
         else f"write {name} TEXT, or for a computed column: {name} TIMESTAMP GENERATED "
         "ALWAYS AS (expression)",
@@ -216,7 +217,9 @@ def _check_constraints(
             keys.append(key)
         elif key is not None:
             raise CatalogProblem(
-                f"unknown metadata field '{key}' for {table}", span=span_of(definition)
+                f"unknown metadata field '{key}' for {table}",
+                span=span_of(definition),
+                hint=did_you_mean(key, metadata),
             )
         elif type(kind) not in _HANDLED:
             words = type(kind).__name__.removesuffix("ColumnConstraint").upper()

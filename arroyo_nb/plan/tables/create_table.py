@@ -52,7 +52,8 @@ from arroyo_nb.with_options import Option, OptionKind, OptionValue
 BAD_DATA = Option(
     "bad_data",
     OptionKind.ENUM,
-    "of a record that cannot be read: end the run, or leave it out and count it",
+    "a record that cannot be read: 'fail' ends the run, 'drop' leaves it out and "
+    "counts it",
     default="fail",
     choices=("drop", "fail"),
 )
@@ -315,11 +316,12 @@ class _DeclaredTable:
     def _values(self, direction: Direction | None) -> dict[str, OptionValue]:
         problems = self._option_problems
         # Of a table that is neither, every option is known.
-        wanted = (
-            option
-            for option in self._info.options
-            if direction is None or option.only in ("", direction.value)
-        )
+        wanted = []
+        for option in self._info.options:
+            if direction is None or option.only in ("", direction.value):
+                wanted.append(option)
+            else:
+                self._options.only[option.name] = option.only
         values = self._options.take_all(wanted, problems)
         if direction is Direction.LOOKUP and self._info.looked_up_by_key:
             values |= self._options.take_all(CACHE_OPTIONS, problems)

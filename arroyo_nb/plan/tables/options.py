@@ -5,7 +5,7 @@ Each reader takes the options it knows; what is left over at the end is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import chain
@@ -15,7 +15,7 @@ from sqlglot import exp
 from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
 from arroyo_nb.plan.expressions.scope import ErrorCollector, spelled
-from arroyo_nb.registry import did_you_mean
+from arroyo_nb.registry import did_you_mean, nearest_name
 from arroyo_nb.secrets_in_text import is_secret
 from arroyo_nb.source import Span
 from arroyo_nb.sql.dialect import span_of
@@ -44,7 +44,11 @@ def read_interval(value: exp.Expr) -> timedelta:
             f"expected an interval, but found {value.sql()}", span=span
         )
     if interval.months:
-        raise CatalogProblem("months are not supported in this interval", span=span)
+        raise CatalogProblem(
+            "months are not supported in this interval",
+            span=span,
+            hint="write days, as in INTERVAL '30 days'",
+        )
     if interval.duration < timedelta():
         raise CatalogProblem("interval must not be negative", span=span)
     return interval.duration
@@ -66,6 +70,7 @@ class Options:
     known: set[str] = field(default_factory=set)
     elsewhere: dict[str, Option] = field(default_factory=dict)
     malformed: set[str] = field(default_factory=set)
+    only: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, properties: Iterable[exp.Expr], problems: ErrorCollector) -> Options:
@@ -150,8 +155,20 @@ class Options:
         return CatalogProblem(
             f"unknown options provided in WITH clause: {names}",
             span=self.span(left[0]),
-            hint=self._translated(left) or did_you_mean(left[0], self.known),
+            hint=self._translated(left) or self._hint_of_unknown(left),
         )
+
+    def _hint_of_unknown(self, names: Sequence[str]) -> str | None:
+        """What to do about options that the table does not have."""
+        elsewhere = [name for name in names if name in self.only]
+        if elsewhere:
+            name = elsewhere[0]
+            return f"remove it: only a {self.only[name]} has '{name}'"
+        if len(names) == 1:
+            return did_you_mean(names[0], self.known)
+        near = {name: nearest_name(name, self.known) for name in names}
+        written = [f"'{n}' in place of '{name}'" for name, n in near.items() if n]
+        return f"write {' and '.join(written)}" if written else None
 
     def _missing(self, option: Option) -> CatalogProblem:
         """The error for a required option. Where it is given by the name that another

@@ -49,4 +49,4 @@ SELECT corr(fare) AS a, stddev(name) AS b, bool_and(seats) AS c, string_agg(name
 -- <cell>:1:456: array_agg() does not take NULL
 --   … BY fare) AS j, array_agg(DISTINCT name ORDER BY fare) AS k, first_value(name ORDER BY sum(fare)) AS l, upper(name ORDER BY id) AS m, grouping(name) AS n, array_agg(NULL) AS o FROM trips GROUP BY name
 --                                                                                                                                                               ^^^^^^^^^^^^^^^
---   hint: cast the argument of array_agg() to a value
+--   hint: NULL has no type: write array_agg(CAST(NULL AS TEXT))

@@ -3,4 +3,4 @@ SELECT DISTINCT ON (id) id, at FROM clicks
 -- <cell>:1:21: SELECT DISTINCT ON is not supported
 --   SELECT DISTINCT ON (id) id, at FROM clicks
 --                       ^^
---   hint: for a top N, select row_number() OVER (ORDER BY ...) AS n in a subquery, and filter with WHERE n <= ... outside
+--   hint: select row_number() OVER (PARTITION BY ... ORDER BY ...) AS n in a subquery, and filter with WHERE n = 1 outside

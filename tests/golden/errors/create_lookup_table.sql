@@ -25,6 +25,7 @@ CREATE TEMPORARY TABLE k WITH (connector = 'single_file', path = '/k', format = 
 -- <cell>:4:27: unknown metadata field 'topic' for d connector 'redis'
 --   CREATE TEMPORARY TABLE d (k TEXT METADATA FROM 'topic' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'redis://localhost:6379', format = 'json');
 --                             ^^^^^^
+--   hint: known: key
 -- <cell>:5:67: Failed to create table e caused by a record has one key: it is declared twice
 --   CREATE TEMPORARY TABLE e (k TEXT METADATA FROM 'key' PRIMARY KEY, j TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'redis://localhost:6379', format = 'json');
 --                                                                     ^^^^^^

@@ -7,7 +7,7 @@ CREATE TABLE orders (id BIGINT NOT NULL, at TIMESTAMP, double_fee DOUBLE GENERAT
 -- <cell>:1:106: Failed to create table orders caused by can't use event_time_field with update mode.
 --   …E TABLE orders (id BIGINT NOT NULL, at TIMESTAMP, double_fee DOUBLE GENERATED ALWAYS AS (id * 2.0), WATERMARK FOR at) WITH (connector = 'single_file', path = '/data/orders.json', type = 'source', form…
 --                                                                                                        ^^^^^^^^^^^^^^^^
---   hint: the time of a change is when it arrives
+--   hint: remove it: the event time of a change is when it arrives
 -- <cell>:1:202: Failed to create table orders caused by Debezium source must have at least one PRIMARY KEY field
 --   …GINT NOT NULL, at TIMESTAMP, double_fee DOUBLE GENERATED ALWAYS AS (id * 2.0), WATERMARK FOR at) WITH (connector = 'single_file', path = '/data/orders.json', type = 'source', format = 'debezium_json')
 --                                                                                                                                                                                   ^^^^^^^^^^^^^^^^^^^^^^^^

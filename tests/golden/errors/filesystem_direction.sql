@@ -14,11 +14,11 @@ CREATE TABLE c (n BIGINT) WITH (
 -- <cell>:3:3: Failed to create table a caused by unknown options provided in WITH clause: 'rolling_policy.interval'
 --     'rolling_policy.interval' = '5 seconds'
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: known: bad_data, connection_profile, connector, event_time_field, format, framing, framing.newline.max_length, idle_micros, json.decimal_encoding, json.timestamp_format, json.unstructured, path, source.compression, source.regex_pattern, type, watermark_field
+--   hint: remove it: only a sink has 'rolling_policy.interval'
 -- <cell>:7:3: Failed to create table b caused by unknown options provided in WITH clause: 'source.compression', 'rolling_policy.file_sise'
 --     'source.compression' = 'gzip', 'rolling_policy.file_sise' = '1MB'
 --     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: did you mean 'json.compression'?
+--   hint: remove it: only a source has 'source.compression'
 -- <cell>:11:25: Failed to create table c caused by invalid value for 'filename.strategy': `uuid_7`; expected one of 'uuid_v7' or 'uuid' or 'ulid' or 'serial'
 --     'filename.strategy' = 'uuid_7', 'parquet.compression' = 'zstd'
 --                           ^^^^^^^^

@@ -39,7 +39,7 @@ SELECT sum(name->'a') FROM trips
 -- <cell>:8:14: Cannot coerce arithmetic expression TEXT + BIGINT to valid types
 --   SELECT name->'a' + 1 FROM trips;
 --                ^^^^^^^
---   hint: join texts with ||, or write CAST(... AS BIGINT) where the text is a number
+--   hint: where 'a' is the key of an arrow, write (column -> 'a')::BIGINT + ...
 -- <cell>:9:8: json_get() does not take ()
 --   SELECT json_get() FROM trips;
 --          ^^^^^^^^^^

@@ -15,7 +15,7 @@ CREATE TABLE t8 (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', to
 -- <cell>:2:126: Failed to create table t1 caused by source.offset = 'group' needs 'source.group_id'
 --   CREATE TABLE t1 (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'source', format = 'json', 'source.offset' = 'group');
 --                                                                                                                                ^^^^^^^^^^^^^^^^^^^^^^^^^
---   hint: write 'source.group_id' = '...', the group that stands somewhere
+--   hint: write 'source.group_id' = '...': a run begins at the offsets that this group has committed
 -- <cell>:3:154: Failed to create table t2 caused by at most one of 'source.start_timestamp' and 'source.offset' may be set
 --   CREATE TABLE t2 (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'source', format = 'json', 'source.offset' = 'latest', 'source.start_timestamp' = '2024-01-01');
 --                                                                                                                                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -40,3 +40,4 @@ CREATE TABLE t8 (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', to
 -- <cell>:9:126: Failed to create table t8 caused by unknown options provided in WITH clause: 'sink.commit_mode'
 --   CREATE TABLE t8 (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'source', format = 'json', 'sink.commit_mode' = 'exactly_once')
 --                                                                                                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: remove it: only a sink has 'sink.commit_mode'

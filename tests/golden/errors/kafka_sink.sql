@@ -17,6 +17,7 @@ CREATE TABLE k (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', top
 -- <cell>:1:155: Failed to create table a caused by unknown options provided in WITH clause: 'source.offset'
 --   CREATE TABLE a (n INT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.commit_mode' = 'exactly', 'source.offset' = 'earliest');
 --                                                                                                                                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+--   hint: remove it: only a source has 'source.offset'
 -- <cell>:2:132: Failed to create table b caused by field m not found
 --   CREATE TABLE b (n INT, at TEXT) WITH (connector = 'kafka', bootstrap_servers = 'h:1', topic = 't', type = 'sink', format = 'json', 'sink.key_field' = m, 'sink.timestamp_field' = at);
 --                                                                                                                                      ^^^^^^^^^^^^^^^^^^^^

@@ -31,6 +31,7 @@ CREATE TEMPORARY TABLE j (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (c
 -- <cell>:5:199: Failed to create table e caused by months are not supported in this interval
 --   …ABLE e (k TEXT METADATA FROM 'key' PRIMARY KEY, n INT) WITH (connector = 'redis', address = 'redis://one', format = 'json', 'lookup.cache.max_bytes' = 'much', 'lookup.cache.ttl' = INTERVAL '1 month');
 --                                                                                                                                                                                        ^^^^^^^^^^^^^^^^^^
+--   hint: write days, as in INTERVAL '30 days'
 -- <cell>:6:117: Failed to create table f caused by unknown options provided in WITH clause: 'lookup.cache.max_bytes'
 --   CREATE TEMPORARY TABLE f (k TEXT PRIMARY KEY, n INT) WITH (connector = 'single_file', path = '/f', format = 'json', 'lookup.cache.max_bytes' = 5);
 --                                                                                                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^

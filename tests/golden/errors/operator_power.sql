@@ -3,3 +3,4 @@ SELECT id ^ 2 FROM clicks
 -- <cell>:1:8: the operator ^ is not supported
 --   SELECT id ^ 2 FROM clicks
 --          ^^^^^^
+--   hint: write power(x, y)

@@ -3,4 +3,4 @@ SET parallelism = 4
 -- <cell>:1:5: invalid option 'parallelism'; supported options are 'updating_ttl'
 --   SET parallelism = 4
 --       ^^^^^^^^^^^
---   hint: remove it: the number of tasks follows from the cores
+--   hint: remove it: a cell runs a task for each core; a job.yaml has options: parallelism

@@ -8,4 +8,4 @@ SELECT max(n) AS top FROM hourly GROUP BY tumble('2 hours')
 -- <cell>:2:43: window in group by does not match input window
 --   SELECT max(n) AS top FROM hourly GROUP BY tumble('2 hours')
 --                                             ^^^^^^^^^^^^^^^^^
---   hint: the input is windowed by tumble(3600s)
+--   hint: the input has the window tumble(3600s): GROUP BY its column, or use the other window in the input

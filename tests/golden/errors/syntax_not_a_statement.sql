@@ -3,4 +3,4 @@ HELLO world
 -- <cell>:1:1: syntax error at 'HELLO'
 --   HELLO world
 --   ^^^^^
---   hint: a statement starts with CREATE, INSERT, SELECT, WITH or SET
+--   hint: a statement starts with CREATE, INSERT, SELECT, WITH, SET, SHOW, DESCRIBE, DROP or EXPLAIN

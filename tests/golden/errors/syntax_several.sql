@@ -12,4 +12,4 @@ foo bar
 -- <cell>:4:1: syntax error at 'foo'
 --   foo bar
 --   ^^^
---   hint: a statement starts with CREATE, INSERT, SELECT, WITH or SET
+--   hint: a statement starts with CREATE, INSERT, SELECT, WITH, SET, SHOW, DESCRIBE, DROP or EXPLAIN

@@ -75,7 +75,7 @@ def test_what_needs_a_fork_is_refused_with_reasons_and_the_command(folder):
         done(folder, ROWS)
     told = str(refusal.value)
     assert "which it cannot go on from in its place" in told
-    assert "needs fork: how rows are made: the state and the sink hold" in told
+    assert "needs fork: how rows are computed: the state and the sink hold" in told
     assert "+ Filter" in told
     assert f"'{RUN} --fork' goes on from a copy" in told
     assert f"'{RUN} --fresh' starts from nothing" in told
@@ -105,7 +105,7 @@ def test_what_begins_anew_is_refused_also_as_a_fork(folder):
         with pytest.raises(PromoteProblem) as refusal:
             done(folder, KEY, wish)
         told = str(refusal.value)
-        assert "fresh: what UpdatingAggregate keeps" in told
+        assert "fresh: the state of UpdatingAggregate" in told
         assert "--fork" not in told
         assert f"'{RUN} --fresh' starts from nothing" in told
     (told,) = done(folder, KEY, OnIncompatible.FRESH)
