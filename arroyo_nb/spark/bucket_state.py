@@ -33,7 +33,7 @@ from arroyo_nb.changelog.state_tables import Layout, State
 from arroyo_nb.changelog.state_updates import StateUpdate, replayed
 from arroyo_nb.errors import RunProblem
 
-SMALL_BYTES = 128 * 2**10
+SMALL_BYTES = 256 * 2**10
 """A state of fewer bytes is kept whole: it is quicker than what a log needs."""
 
 PART_BYTES = 32 * 2**20
