@@ -1,9 +1,9 @@
 """Lookup joins on Spark.
 
-A table that is read whole is broadcast, and joined by Spark. The join is an outer one
-also where rows that find nothing are dropped: of an inner join Spark infers that the
-key is not NULL, and moves that below the watermark, where it would lose the row that
-ends the stream.
+A table that is read whole is broadcast, and joined by Spark. Where there is a
+watermark, the join is an outer one also where rows that find nothing are dropped: of an
+inner join Spark infers that the key is not NULL, and moves that below the watermark,
+where it would lose the row that ends the stream.
 
 A store is asked from Python workers, one question an Arrow batch::
 
@@ -53,7 +53,7 @@ CACHES = 16
 
 
 def broadcast(
-    frame: DataFrame, node: nodes.LookupJoin, row_time: str, table: DataFrame
+    frame: DataFrame, node: nodes.LookupJoin, row_time: str, table: DataFrame, how: str
 ) -> DataFrame:
     """Each row with the columns of what was found, and :data:`FOUND`.
 
@@ -67,6 +67,8 @@ def broadcast(
         The event time of an input row, as Spark SQL text.
     table
         The table's rows, each key once.
+    how
+        ``"left_outer"``, or ``"inner"`` where Spark may filter the rows before.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -80,7 +82,7 @@ def broadcast(
         equal.append(f"{left} = {right}")
     named = [f"{quoted(column)} AS {quoted(name)}" for name, column in node.columns]
     rows = F.broadcast(table.selectExpr(*named, *theirs, f"TRUE AS {FOUND}"))
-    both = frame.selectExpr(*ours).join(rows, F.expr(" AND ".join(equal)), "left_outer")
+    both = frame.selectExpr(*ours).join(rows, F.expr(" AND ".join(equal)), how)
     kept = (*frame.columns, *(name for name, _ in node.columns), FOUND)
     return both.select(*map(quoted, kept))
 

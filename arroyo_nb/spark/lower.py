@@ -298,10 +298,16 @@ def _rejects_end(node: nodes.Filter) -> bool:
 def _filtered(
     frame: DataFrame, predicate: str, node: nodes.Node, lowering: _Lowering
 ) -> DataFrame:
-    keeps_rows = not lowering.append_joins.isdisjoint(map(id, walk(node)))
-    if not (lowering.watermarked or keeps_rows):
+    if _may_move(node, lowering):
         return frame.filter(predicate)
     return frame.filter(f"({predicate} <=> ({_moment(node)} < {END_OF_TIME}))")
+
+
+def _may_move(node: nodes.Node, lowering: _Lowering) -> bool:
+    """Whether Spark may filter rows below the node: no watermark would miss them, and
+    no join keep others."""
+    keeps_rows = not lowering.append_joins.isdisjoint(map(id, walk(node)))
+    return not (lowering.watermarked or keeps_rows)
 
 
 def lower_unnest(node: nodes.Unnest, lowering: _Lowering) -> DataFrame:
@@ -453,7 +459,8 @@ def lower_lookup_join(node: nodes.LookupJoin, lowering: _Lowering) -> DataFrame:
     frame, time = _lower(node.input, lowering), row_time(node.input)
     if node.table.asked:
         return lowering.bad_rows.readable(query_store(frame, node, time), node)
-    found = broadcast(frame, node, time, lowering.read(node))
+    how = "inner" if node.how == "inner" and _may_move(node, lowering) else "left_outer"
+    found = broadcast(frame, node, time, lowering.read(node), how)
     if node.how == "inner":
         found = _filtered(found, FOUND, node, lowering)
     return found.drop(FOUND)
