@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.connectors import (
+    NO_METADATA,
     ConnectorInfo,
     Direction,
     Offsets,
@@ -44,7 +45,6 @@ RECORD: Mapping[str, str] = MappingProxyType(
         "offset": "value",
     }
 )
-NO_METADATA: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def non_deterministic(job: LintedJob) -> Iterator[Hit]:
 
     After a failure a micro-batch is computed again. `random()` and `uuid()` then give
     other values than before: what was already written and what is written now differ,
-    and a sink that recognises rows that it has already written fails to.
+    and a sink that leaves out what it has already written does not recognise it.
 
     Make the value of what the row says, as in `md5(id)`, or at the source.
     """

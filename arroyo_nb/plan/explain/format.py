@@ -49,7 +49,6 @@ from arroyo_nb.plan.nodes import (
     WindowOver,
     is_updating,
 )
-from arroyo_nb.plan.tree import walk
 from arroyo_nb.sql.dialect import ArroyoDialect
 
 # Texts are an alternative, so that a quoted name inside one stays as it is.
@@ -113,7 +112,7 @@ def _kind(node: Source | Sink) -> str:
     """The connector, and whether rows are changed as well as appended, once the passes
     have decided that."""
     connector = [] if node.table is None else [node.table.connector]
-    decided = not any(isinstance(n, Scan | Aggregate | Over | Join) for n in walk(node))
+    decided = node.kinds.isdisjoint((Scan, Aggregate, Over, Join))
     updating = ["updating"] if decided and is_updating(node) else []
     return ", ".join([*connector, *updating])
 

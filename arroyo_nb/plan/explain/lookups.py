@@ -31,7 +31,7 @@ def lookup_spark(node: LookupJoin) -> str:
     """What Spark does for the node."""
     if node.table.asked:
         return f"mapInArrow, one request to {node.table.connector} for each Arrow batch"
-    return "left outer join with the broadcast table"
+    return "join with the broadcast table"
 
 
 def keeping(table: LookupTable) -> str:
