@@ -12,19 +12,21 @@ one ``before`` and ``after``. NULL there means that a row has no name but its va
 Every operator is a frozen, picklable description with the same three verbs::
 
     partial(rows)                 the changes of one batch in the shape of the state
-    step(state, partials, ...)    the next state, and the changes of the output
+    step(state, partials, ...)    what becomes of the state, and changes of the output
     expire(state, ...)            what idle time takes away, as retracts
 
-Nothing is hidden in them: a state is a few Arrow tables of fixed schema, one value per
-bucket of keys, written to bytes and read back by ``state.Layout``, which refuses the
-bytes of another query. What an operator emits never folds to nothing.
+Nothing is hidden in them: a state is a few Arrow tables of fixed schema, for each
+bucket of keys, written to bytes and read back by ``state_tables.Layout``, which refuses
+the bytes of another query. What an operator emits never folds to nothing.
 
 Modules, lower ones first: ``keys`` numbers equal rows, ``buckets`` deals them out,
 ``zset`` adds weights, ``exact`` adds floats and decimals without rounding, ``order``
-sorts; ``state`` is tables and their bytes, ``touch`` and ``sides`` what a batch touches
-of them. ``measures`` says what is aggregated, ``totals``, ``moments`` (what subtracts)
-and ``bags``, ``recomputed`` (what does not) how, ``recipes`` which. The operators are
-``aggregate``, ``join``, ``rank`` and ``latest``; ``debezium`` is the way in and out.
+sorts; ``state_tables`` is tables and their bytes, ``touched_keys`` and ``join_state``
+what a batch touches of them, ``state_updates`` what becomes of them, ``state_segments``
+how the groups of a large state are found. ``measures`` says what is aggregated,
+``totals``, ``multisets`` and ``collected`` how, ``aggregate_plans`` which of these. The
+operators are ``aggregate``, ``join``, ``rank`` and ``latest``; ``debezium_changes`` is
+the way in and out.
 """
 
 WEIGHT = "_weight"

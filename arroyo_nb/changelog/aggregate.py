@@ -145,11 +145,11 @@ class AggregateKernel(Operator):
         and what becomes of the state."""
         delta = stacked(partials, self.partial_layout)
         old, new = state[GROUPS], delta[GROUPS]
-        touch = Touch.of(self._keys, old, new)
+        touch = Touch.of(self.group_keys, old, new)
         # The values as they were sent, from the state: a retract that is computed anew
         # could differ in a bit, and the row it means would stay downstream for ever.
         before = old.take(pa.array(touch.known))
-        known = touch.renewed(self._keys, old, new, now_us)
+        known = touch.renewed(self.group_keys, old, new, now_us)
         hung = self._hung(touch, state, delta)
         after = self._renewed(touch, known, before, new, hung)
         alive = self._alive(after)
@@ -202,7 +202,8 @@ class AggregateKernel(Operator):
         return [self.input.field(self.time)] if self.time else []
 
     @cached_property
-    def _keys(self) -> list[str]:
+    def group_keys(self) -> list[str]:
+        """The columns of the state that have the keys."""
         return [f"key {k}" for k in self.keys]
 
     @cached_property
@@ -304,7 +305,11 @@ class AggregateKernel(Operator):
 
     def _image(self, groups: pa.Table) -> pa.Table:
         """What the output says of these groups."""
-        names = [*self._keys, *map(_value, self.calls), *(t.name for t in self._time)]
+        names = [
+            *self.group_keys,
+            *map(_value, self.calls),
+            *(t.name for t in self._time),
+        ]
         return groups.select(names).rename_columns(self.output.names)
 
 

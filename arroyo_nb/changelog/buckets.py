@@ -46,10 +46,17 @@ def buckets_of(columns: Sequence[pa.Array], rows: int, buckets: int) -> Ints:
     """
     if not columns:
         return np.zeros(rows, np.int64)
-    return (_of_rows(columns, rows) % np.uint64(buckets)).astype(np.int64)
+    return (hashes_of(columns, rows) % np.uint64(buckets)).astype(np.int64)
 
 
-def _of_rows(columns: Sequence[pa.Array], rows: int) -> Hashes:
+def hashes_of(columns: Sequence[pa.Array], rows: int) -> Hashes:
+    """A number for the keys of each row: equal ones have equal numbers.
+
+    Parameters
+    ----------
+    columns, rows
+        As of :func:`buckets_of`; of no columns each number is 0.
+    """
     found = np.zeros(rows, np.uint64)
     for column in columns:
         found = _mixed(found + _of_values(whole(column)))
@@ -63,7 +70,7 @@ def _of_values(column: pa.Array) -> Hashes:
     if pt.is_dictionary(type_):
         return _of_values(column.cast(type_.value_type))
     if pt.is_struct(type_):
-        found = _of_rows(column.flatten(), len(column))
+        found = hashes_of(column.flatten(), len(column))
     elif pt.is_nested(type_):
         elements, lengths = listed(column)
         found = _of_items(_of_values(elements), lengths)

@@ -124,14 +124,14 @@ class JoinKernel(Operator):
     ) -> tuple[StateUpdate, pa.Table]:
         """What becomes of the state, and the changes of the output, retracts first."""
         delta = stacked(partials, self.partial_layout)
-        may_match = _without_null(delta[KEYS], self._keys)
+        may_match = _without_null(delta[KEYS], self.group_keys)
         lone = self._lone(groups_where(delta, ~may_match))
         delta = groups_where(delta, may_match)
         # Rows that never match were once kept.
-        matching = _without_null(state[KEYS], self._keys)
+        matching = _without_null(state[KEYS], self.group_keys)
         state = groups_where(state, matching)
-        touch = Touch.of(self._keys, state[KEYS], delta[KEYS])
-        keys = touch.renewed(self._keys, state[KEYS], delta[KEYS], now_us)
+        touch = Touch.of(self.group_keys, state[KEYS], delta[KEYS])
+        keys = touch.renewed(self.group_keys, state[KEYS], delta[KEYS], now_us)
         left, left_before = self._side(LEFT, touch, state, delta)
         right, right_before = self._side(RIGHT, touch, state, delta)
         a, b = self._changed_pairs(left, right)
@@ -186,7 +186,7 @@ class JoinKernel(Operator):
     def expire(self, state: State, before_us: int) -> tuple[StateUpdate, pa.Table]:
         """Forget keys without an append since an instant, and retract their rows."""
         old = idle_since(state[KEYS], before_us)
-        old &= _without_null(state[KEYS], self._keys)
+        old &= _without_null(state[KEYS], self.group_keys)
         if not old.any():
             return StateUpdate.nothing(self.layout), no_changes(self.output)
         idle = groups_where(state, old)
@@ -196,8 +196,9 @@ class JoinKernel(Operator):
         return self.step(state, [gone], before_us)
 
     @cached_property
-    def _keys(self) -> list[str]:
-        """A column may be equal to several: it takes both to name a key."""
+    def group_keys(self) -> list[str]:
+        """The columns of the state that have the keys."""
+        # A column may be equal to several: it takes both to name a key.
         pairs = zip(self.left_keys, self.right_keys, strict=True)
         return [f"key {a} = {b}" for a, b in pairs]
 
@@ -245,7 +246,7 @@ class JoinKernel(Operator):
         return rows.take(pa.array(np.flatnonzero(weight)))
 
     def _layout(self, more: str, type_: pa.DataType, *counts: str) -> Layout:
-        named = zip(self.left_keys, self._keys, strict=True)
+        named = zip(self.left_keys, self.group_keys, strict=True)
         keys = [self.left.field(key).with_name(name) for key, name in named]
         tables = [(KEYS, pa.schema([*keys, pa.field(more, type_)]))]
         for side, schema in ((LEFT, self.left), (RIGHT, self.right)):

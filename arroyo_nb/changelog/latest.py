@@ -109,7 +109,8 @@ class LatestRowKernel(Operator):
         return Layout(((ROWS, pa.schema(columns)),))
 
     @property
-    def _keys(self) -> tuple[str, ...]:
+    def group_keys(self) -> tuple[str, ...]:
+        """The primary key."""
         return self.keys
 
     def _last(self, told: pa.Table) -> pa.Table:

@@ -190,8 +190,8 @@ class RankKernel(Operator):
     ) -> tuple[StateUpdate, pa.Table]:
         """What becomes of the state, and the changes of the output, retracts first."""
         delta = stacked(partials, self.partial_layout)
-        touch = Touch.of(self._keys, state[KEYS], delta[KEYS])
-        keys = touch.renewed(self._keys, state[KEYS], delta[KEYS], now_us)
+        touch = Touch.of(self.group_keys, state[KEYS], delta[KEYS])
+        keys = touch.renewed(self.group_keys, state[KEYS], delta[KEYS], now_us)
         names = [f.name for f in self._values]
         side = StoredSide.of(touch, state[RANKED], delta[RANKED], names)
         ranked = self._ranked(side)
@@ -223,7 +223,8 @@ class RankKernel(Operator):
         return self.step(state, [gone], before_us)
 
     @cached_property
-    def _keys(self) -> list[str]:
+    def group_keys(self) -> list[str]:
+        """The columns of the state that have the keys."""
         return [f"key {k}" for k in self.keys]
 
     @cached_property

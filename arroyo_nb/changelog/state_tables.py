@@ -40,11 +40,11 @@ class Operator:
     def buckets(self, state: State, number: int) -> Ints:
         """The bucket of each row of a state's first table, of so many buckets."""
         main = next(iter(state.values()))
-        return buckets_of([main[key] for key in self._keys], len(main), number)
+        return buckets_of([main[key] for key in self.group_keys], len(main), number)
 
     @property
-    def _keys(self) -> Sequence[str]:
-        """The columns of a state's first table that it is cut by."""
+    def group_keys(self) -> Sequence[str]:
+        """The columns of a state's first table that name a group."""
         raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:

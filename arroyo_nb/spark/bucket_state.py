@@ -9,29 +9,25 @@
 Bytes go from Python to Spark's store and back at some 100 MB/s, so that a batch which
 reads and writes all that there is takes longer with every group. A log gets what the
 batch has changed. It is read where a query starts, or goes on elsewhere; else the state
-is in a file of the worker's machine, that the last batch has left and that any worker
-maps into its memory. The file is a copy: Spark's store alone says which state is true.
+is in files of the worker's machine, that the batches before have left and that any
+worker maps into its memory (:mod:`arroyo_nb.spark.state_files`). They are a copy:
+Spark's store alone says which state is true.
 
 Each entry of the log has a key of its own: what Spark appends to a list it first reads.
 """
 
 from __future__ import annotations
 
-import os
 import struct
-import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
+from arroyo_nb.changelog.state_segments import Groups, Seen
 from arroyo_nb.changelog.state_tables import Layout, State
 from arroyo_nb.changelog.state_updates import StateUpdate, replayed
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.spark.state_files import StateFiles
 
 SMALL_BYTES = 256 * 2**10
 """A state of fewer bytes is kept whole: it is quicker than what a log needs."""
@@ -45,9 +41,6 @@ in all, and the more is read where a query starts."""
 
 MOST_UPDATES = 64
 """After so many the whole state is written again: who starts a query reads them all."""
-
-UNUSED_S = 3600
-"""A copy that was not written for so long is of a query that has ended, or waits."""
 
 _HEAD = struct.Struct("<4s16s16sqqqq")
 # An Arrow stream, and so a whole state, begins with four bytes of ones.
@@ -104,6 +97,22 @@ class Head:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What a bucket has kept.
+
+    Parameters
+    ----------
+    groups
+        Of its state.
+    head
+        The log that it is in; None: it is kept whole.
+    """
+
+    groups: Groups
+    head: Head | None = None
+
+
+@dataclass(frozen=True)
 class BucketState:
     """The state of the bucket whose rows Spark has just given.
 
@@ -114,6 +123,8 @@ class BucketState:
         entry to such a value.
     layout
         The tables of the operator's state.
+    keys
+        The columns of the first table by which groups are found.
     files
         Copies of large states.
     """
@@ -121,41 +132,53 @@ class BucketState:
     value: Any
     log: Any
     layout: Layout
+    keys: tuple[str, ...]
     files: StateFiles
 
-    def read(self) -> tuple[State | None, Head | None]:
-        """What the bucket has kept, if it has, and the log that it is in, if it is."""
+    def read(self) -> Kept | None:
+        """What the bucket has kept; None: nothing."""
         found = self.value.get()
         if not found:
-            return None, None
+            return None
         head = Head.from_bytes(value := bytes(found[0]))
         if head is None:
-            return self.layout.from_bytes(value), None
-        state = self.files.read(head, self.layout)
-        return self._replayed(head) if state is None else state, head
+            return self._in_one(self.layout.from_bytes(value))
+        copy = self.files.read(head.log, head.version, self.layout, self.keys)
+        if copy is None:
+            copy = self._in_one(self._replayed(head)).groups
+        return Kept(copy, head)
 
-    def write(
-        self, state: State, head: Head | None, updates: Sequence[StateUpdate]
-    ) -> None:
-        """Keep a state.
+    def nothing(self) -> Kept:
+        """What a bucket has before its first row."""
+        return self._in_one(self.layout.empty())
+
+    def write(self, kept: Kept, seen: Seen, updates: Sequence[StateUpdate]) -> None:
+        """Keep what a batch has made of a state.
 
         Parameters
         ----------
-        head
-            The log that :meth:`read` gave.
+        kept
+            The state before.
+        seen
+            The groups of it that the batch has seen.
         updates
-            What has changed since.
+            What has changed of these, one after the other.
         """
-        if sum(table.nbytes for table in state.values()) < SMALL_BYTES:
-            self._write_whole(state, head)
+        groups, head = kept.groups.updated(seen, updates), kept.head
+        if groups.nbytes < SMALL_BYTES:
+            self._write_whole(groups.state, head)
             return
-        grown = head and self._append(head, updates)
+        placed = kept.groups.placed(seen, updates)
+        grown = head and self._append(head, placed)
         if grown is None:
-            grown = self._begin(state, _name() if head is None else head.log)
+            grown = self._begin(groups.state, _name() if head is None else head.log)
         self.value.update((grown.to_bytes(),))
-        self.files.write(grown, state, self.layout)
+        self.files.write(grown.log, grown.version, groups)
 
-    def _append(self, head: Head, updates: Sequence[StateUpdate]) -> Head | None:
+    def _in_one(self, state: State) -> Kept:
+        return Kept(Groups.of(state, self.layout, self.keys))
+
+    def _append(self, head: Head, updates: Iterable[StateUpdate]) -> Head | None:
         entries = [update.to_bytes(self.layout) for update in updates]
         grown = head.appended(entries)
         if grown is not None:
@@ -183,7 +206,7 @@ class BucketState:
             self.value.clear()
         if head is not None:
             self.log.clear()
-            self.files.remove(head)
+            self.files.remove(head.log)
 
     def _replayed(self, head: Head) -> State:
         entries = [bytes(self.log.getValue((n,))[0]) for n in range(head.entries)]
@@ -195,80 +218,3 @@ class BucketState:
 
 def _name() -> bytes:
     return uuid.uuid4().bytes
-
-
-@dataclass(frozen=True)
-class StateFiles:
-    """Copies of large states on the disk of a worker's machine, one file each.
-
-    They are not compressed, so that a table that is read lies in the file still. What
-    cannot be written or read is not there: nothing is lost with it.
-
-    Parameters
-    ----------
-    folder
-        Where they are; None: nowhere.
-    """
-
-    folder: Path | None
-
-    @classmethod
-    def of_worker(cls) -> StateFiles:
-        """Those of the machine on which this Spark worker runs: where Spark has its own
-        temporary files, which it deletes with the executor."""
-        folders = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
-        return cls(Path(folders[0]) / "arroyo_nb-state" if folders[0] else None)
-
-    def read(self, head: Head, layout: Layout) -> State | None:
-        """The state of a log, if it is there."""
-        if self.folder is None:
-            return None
-        try:
-            return layout.read(pa.memory_map(str(self.folder / _file_name(head))))
-        except (OSError, RunProblem):
-            return None
-
-    def write(self, head: Head, state: State, layout: Layout) -> None:
-        """Put a state in the place of the one before."""
-        if self.folder is None:
-            return
-        path = self.folder / _file_name(head)
-        part = path.with_suffix(".part")
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with pa.OSFile(str(part), "wb") as file:
-                layout.write(state, file, compressed=False)
-            # At once, or another worker could read half of it.
-            part.replace(path)
-        except OSError:
-            self.remove(head)
-        else:
-            self.remove(head, but=path.name)
-
-    def remove(self, head: Head, but: str = "") -> None:
-        """Remove what there is of a log: also what a batch has left that failed."""
-        for entry in self._entries():
-            if entry.name.startswith(head.log.hex()) and entry.name != but:
-                _remove(Path(entry))
-
-    def remove_unused(self) -> None:
-        """Remove the states of queries that write no more."""
-        oldest = time.time() - UNUSED_S
-        for entry in self._entries():
-            with suppress(OSError):
-                if entry.stat().st_mtime < oldest:
-                    _remove(Path(entry))
-
-    def _entries(self) -> Iterator[os.DirEntry[str]]:
-        if self.folder is not None:
-            with suppress(OSError), os.scandir(self.folder) as entries:
-                yield from entries
-
-
-def _file_name(head: Head) -> str:
-    return f"{head.log.hex()}-{head.version.hex()}"
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink()

@@ -61,27 +61,31 @@ class Step(Bucket):
         from arroyo_nb.spark.stateful_operators import NOW, advance, to_bytes
 
         operator, saved, rows = self._packed.value, self._saved(), list(rows)
-        layout = operator.layout
-        kept, head = saved.read()
+        kept = saved.read()
         # A beat has no part.
         blobs = [bytes(row.part) for row in rows if row.part is not None]
         # A beat for a bucket that never had rows.
         if kept is None and not blobs:
             return
-        before = layout.empty() if kept is None else kept
+        before = saved.nothing() if kept is None else kept
         parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
-        after = advance(operator, before, parts, rows[0][NOW], self._ttl_us)
+        now_us = rows[0][NOW]
+        idle_us = None if self._ttl_us is None else now_us - self._ttl_us
+        seen = before.groups.touched(parts, idle_us)
+        after = advance(operator, seen.state, parts, now_us, idle_us)
         # Also where nothing is told: an idle row of a join may have had no match.
         if after.updates:
-            saved.write(after.state, head, after.updates)
+            saved.write(before, seen, after.updates)
         if after.changes.num_rows:
             yield Row(changes=to_bytes(after.changes))
 
     def _saved(self) -> BucketState:
-        from arroyo_nb.spark.bucket_state import BucketState, StateFiles
+        from arroyo_nb.spark.bucket_state import BucketState
+        from arroyo_nb.spark.state_files import StateFiles
 
-        layout, files = self._packed.value.layout, StateFiles.of_worker()
-        return BucketState(self._state, self._log, layout, files)
+        operator, files = self._packed.value, StateFiles.of_worker()
+        keys = tuple(operator.group_keys)
+        return BucketState(self._state, self._log, operator.layout, keys, files)
 
 
 class Close(Bucket):

@@ -59,6 +59,10 @@ class StatefulOperator(Protocol):
     def expire(self, state: State, before_us: int) -> tuple[StateUpdate, pa.Table]:
         """Forget what got no append since an instant, and retract it."""
 
+    @property
+    def group_keys(self) -> Sequence[str]:
+        """The columns of a state's first table that name a group."""
+
     def buckets(self, state: State, number: int) -> Ints:
         """The bucket of each row of a state's first table, of so many buckets."""
 
@@ -145,15 +149,12 @@ class Advanced:
 
     Parameters
     ----------
-    state
-        What it keeps now.
     updates
-        How that follows from what it kept before.
+        Of its state, one after the other.
     changes
         Of the output.
     """
 
-    state: State
     updates: tuple[StateUpdate, ...]
     changes: pa.Table
 
@@ -163,23 +164,23 @@ def advance(
     state: State,
     parts: Sequence[State],
     now_us: int,
-    ttl_us: int | None,
+    idle_before_us: int | None,
 ) -> Advanced:
     """After the batch's rows; then what is idle, and did not get any, goes."""
     updates, told = [], []
-    if parts or ttl_us is None:
+    if parts or idle_before_us is None:
         update, changes = operator.step(state, parts, now_us)
-        state = update.applied_to(state, operator.layout)
         updates.append(update)
         told.append(changes)
     # Without a time to live nothing is ever idle. After the step: a key that gets an
     # append in this very batch is not idle, however long it was before.
-    if ttl_us is not None:
-        update, expired = operator.expire(state, now_us - ttl_us)
-        state = update.applied_to(state, operator.layout)
+    if idle_before_us is not None:
+        for update in updates:
+            state = update.applied_to(state, operator.layout)
+        update, expired = operator.expire(state, idle_before_us)
         updates.append(update)
         told.append(expired)
-    return Advanced(state, tuple(filter(None, updates)), _in_order(told))
+    return Advanced(tuple(filter(None, updates)), _in_order(told))
 
 
 def _in_order(told: Sequence[pa.Table]) -> pa.Table:

@@ -43,7 +43,7 @@ READERS = {
     "plan/expressions/clock.py": "once, when a script is planned",
     "run/emission.py": "once, at the start",
     "jobs/registry.py": "shown",
-    "spark/bucket_state.py": "the age of a copy, without which the state is read",
+    "spark/state_files.py": "the age of a copy, without which the state is read",
     "jobs/owner.py": "shown",
     "tape/clock.py": "once, at the start",
     "views/jobs.py": "shown",

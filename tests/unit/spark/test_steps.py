@@ -15,7 +15,7 @@ from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.join import JoinKernel
 from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.functions.aggregates import aggregate
-from arroyo_nb.spark import bucket_state
+from arroyo_nb.spark import bucket_state, state_files
 from arroyo_nb.spark.processors import Step
 
 SCHEMA = pa.schema({"k": pa.string()})
@@ -129,8 +129,8 @@ def sent(bucket: Step, rows: list[Row]) -> list[tuple[Any, ...]]:
 
 def state_of(bucket: Step) -> list[dict[str, Any]]:
     """What it has kept."""
-    state, _ = bucket._saved().read()
-    return [] if state is None else state["groups"].to_pylist()
+    kept = bucket._saved().read()
+    return [] if kept is None else kept.groups.state["groups"].to_pylist()
 
 
 def test_a_key_is_idle_by_the_time_of_its_batches(bucket: Step):
@@ -210,6 +210,23 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def states(folder: Path) -> int:
+    """How many states there are copies of, each with the files that it needs."""
+    found = [path for path in folder.iterdir() if "-" in path.name]
+    for path in found:
+        table = pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
+        log, _, _ = path.name.partition("-")
+        assert {n for n in names(folder) if n.startswith(f"{log}.")} == {
+            *table["segment"].to_pylist()
+        }
+    return len(found)
+
+
+def lose_copies(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+
+
 def keys(number: int) -> dict[str, int]:
     return {f"key {n}": 1 for n in range(number)}
 
@@ -223,7 +240,7 @@ def test_a_log_gets_what_a_batch_has_changed(step: Step, logged: Kept, folder: P
     assert [len(size) for size in sizes] == [2, 3, 4, 5, 6]
     whole, *updates = sizes[-1]
     assert all(5 * update < whole for update in updates)
-    assert len(names(folder)) == 1, "the copies of earlier states are gone"
+    assert states(folder) == 1, "the copies of earlier states are gone"
 
 
 def test_a_log_is_written_anew_before_it_is_long(step: Step, logged: Kept):
@@ -243,11 +260,10 @@ def test_what_is_lost_is_the_copy_and_not_the_state(
     for n in range(6):
         sent(step, batch(n, **keys(20 * n), always=1))
     state = state_of(step)
-    (copy,) = folder.iterdir()
-    copy.unlink()
+    lose_copies(folder)
     assert state_of(step) == state
     assert sent(step, batch(9, always=1)) == [("always", 6, -1), ("always", 7, 1)]
-    assert len(names(folder)) == 1
+    assert states(folder) == 1
 
 
 def test_a_machine_without_a_place_for_copies_goes_on(
@@ -264,7 +280,7 @@ def test_a_state_that_has_become_small_is_kept_whole(
 ):
     monkeypatch.setattr(bucket_state, "SMALL_BYTES", 10_000)
     sent(step, batch(1, **keys(1_000)))
-    assert (len(logged.log), len(names(folder))) == (1, 1)
+    assert (len(logged.log), states(folder)) == (1, 1)
     sent(step, batch(2, **dict.fromkeys(keys(990), -1)))
     assert (logged.log, names(folder)) == ([], [])
     assert len(state_of(step)) == 10
@@ -274,12 +290,30 @@ def test_copies_of_queries_that_have_ended_are_removed(
     step: Step, logged: Kept, folder: Path
 ):
     folder.mkdir()
-    for name, age_s in (("old", 2 * bucket_state.UNUSED_S), ("young", 1)):
+    for name, age_s in (("old", 2 * state_files.UNUSED_S), ("young", 1)):
         (folder / name).touch()
         os.utime(folder / name, (0, time.time() - age_s))
     sent(step, batch(1, a=1))
-    assert len(names(folder)) == 2
+    assert states(folder) == 1
     assert "young" in names(folder)
+    assert "old" not in names(folder)
+
+
+def test_a_segment_is_used_as_long_as_its_state_is_written(
+    step: Step, logged: Kept, folder: Path
+):
+    sent(step, batch(1, **keys(1_000)))
+    for path in folder.iterdir():
+        os.utime(path, (0, time.time() - 2 * state_files.UNUSED_S))
+    sent(step, batch(2, a=1))
+    assert len(names(folder)) == 3, "a state and two segments"
+    state = names(folder)
+    state_files.StateFiles(folder).remove_unused()
+    assert names(folder) == state
+    for path in folder.iterdir():
+        os.utime(path, (0, time.time() - 2 * state_files.UNUSED_S))
+    state_files.StateFiles(folder).remove_unused()
+    assert names(folder) == []
 
 
 def test_a_whole_state_may_take_several_entries(
@@ -293,8 +327,7 @@ def test_a_whole_state_may_take_several_entries(
         sent(step, batch(2 + n, one=1))
     assert len(logged.log) == parts + 3
     state = state_of(step)
-    (copy,) = folder.iterdir()
-    copy.unlink()
+    lose_copies(folder)
     assert state_of(step) == state
 
 
@@ -306,7 +339,7 @@ def test_batches_that_fail_leave_one_copy(step: Step, logged: Kept, folder: Path
         logged.restore(before)
         assert sent(step, batch(2, a=1)) == first
         logged.restore(before)
-        assert len(names(folder)) == 1
+        assert states(folder) == 1
 
 
 def test_without_a_place_for_copies_the_log_is_read(
