@@ -55,6 +55,13 @@ _LARGE = (
     "FROM rows GROUP BY v"
 )
 
+_SELF_JOINED = (
+    "WITH counts AS (SELECT tumble(INTERVAL '10 seconds') AS w, k, count(*) AS n "
+    "FROM rows WHERE v % 5 > 0 GROUP BY w, k) SELECT a.w, a.k, a.n, b.most "
+    "FROM counts a JOIN (SELECT w, max(n) AS most FROM counts GROUP BY w) b "
+    "ON a.w = b.w AND a.n = b.most"
+)
+
 CASES = {
     "rows": "SELECT upper(k) AS k, v * 2 AS twice, t FROM rows WHERE v % 7 <> 3",
     "tumble": (
@@ -111,6 +118,9 @@ CASES = {
         "FROM rows WHERE v % 3 = 0 GROUP BY w, k) b "
         "ON upper(a.k) = upper(b.k) AND a.n * 20 < b.total"
     ),
+    # By a version that read the rows twice.
+    "self_join_twice": _SELF_JOINED,
+    "self_join": _SELF_JOINED,
     "collected": (
         "SELECT session(INTERVAL '3 seconds') AS w, k, median(v) AS middle, "
         "array_agg(DISTINCT v % 5) FILTER (WHERE v % 2 = 0) AS some, "

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from arroyo_nb.plan.lowering import JOINS_ALONE, LOWERING
 from arroyo_nb.plan.nodes import Node, Stateful, UpdatingJoin, is_updating
 from arroyo_nb.plan.tree import walk
 
 
-def append_joins(root: Node, *, forgets: bool, beside: bool = False) -> frozenset[int]:
+def append_joins(
+    root: Node, *, forgets: bool, lowering: int = LOWERING
+) -> frozenset[int]:
     """The joins of a query, by identity, whose pairs Spark's own join gives: where
     nothing is taken back and nothing forgotten, and no other operator keeps keys.
 
@@ -16,8 +19,8 @@ def append_joins(root: Node, *, forgets: bool, beside: bool = False) -> frozense
     ----------
     forgets
         Whether the query forgets idle keys.
-    beside
-        Whether they are so beside other operators, too: in states that were begun so.
+    lowering
+        Its version: they were so beside other operators, too.
     """
     keeping = {id(node): node for node in walk(root) if isinstance(node, Stateful)}
     found = {
@@ -25,5 +28,6 @@ def append_joins(root: Node, *, forgets: bool, beside: bool = False) -> frozense
         for of, node in keeping.items()
         if isinstance(node, UpdatingJoin) and not is_updating(node)
     }
+    beside = lowering < JOINS_ALONE
     are_spark = not forgets and (beside or len(found) == len(keeping))
     return frozenset(found if are_spark else ())

@@ -191,13 +191,12 @@ class QueryStarter:
     @property
     def _state_config(self) -> StateConfig:
         if self.heart is None:
-            joins_beside = self.claim.joins_beside
-            return StateConfig(self.claim.buckets, joins_beside=joins_beside)
+            return StateConfig(self.claim.buckets, lowering=self.claim.lowering)
         # Each query reads the beats as one more stream: only a row makes Spark run a
         # batch, and only a batch looks for idle keys.
         beats = partial(self.heart.heartbeat.read_stream, self._spark)
         ttl = self._prepared.plan.updating_ttl
-        return StateConfig(self.claim.buckets, ttl, beats)
+        return StateConfig(self.claim.buckets, ttl, beats, self.claim.lowering)
 
     @property
     def _budget_bytes(self) -> int:

@@ -26,12 +26,17 @@ from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.plan.expressions.predicates import rejects_nulls
-from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.self_joins import without_self_joins
+from arroyo_nb.plan.tree import NodeMap, walk
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.aggregates import is_native, measure_sql
 from arroyo_nb.spark.bad_rows import BadRows
 from arroyo_nb.spark.expressions import spark_sql
-from arroyo_nb.spark.observe import observed_input, observed_sessions
+from arroyo_nb.spark.observe import (
+    numbered_assigners,
+    observed_input,
+    observed_sessions,
+)
 from arroyo_nb.spark.state_config import KEPT, StateConfig
 from arroyo_nb.spark.struct_fields import (
     NarrowWatermark,
@@ -68,16 +73,18 @@ class _Lowering:
     """What is the same for all nodes of one plan.
 
     ``watermarked`` is false where nobody asks for the watermark: no window waits for
-    it and nobody looks. ``numbers`` has the aggregates that are still to be observed,
-    by identity, and ``append_joins`` the joins that are Spark's own. A node with
-    several readers is lowered for each: Spark loses rows where one streaming DataFrame
-    is twice in a query.
+    it and nobody looks. ``numbers`` has the numbers of the aggregates that are
+    observed, by identity, ``unobserved`` those that are still to be, and
+    ``append_joins`` the joins that are Spark's own. A node with several readers is
+    lowered for each: Spark loses rows where one streaming DataFrame is twice in a
+    query.
     """
 
     read: Read
     windowed: bool
     watermarked: bool
     numbers: dict[int, int]
+    unobserved: set[int]
     keeping: StateConfig
     append_joins: frozenset[int]
     bad_rows: BadRows
@@ -113,12 +120,19 @@ def lower(
     watermarked = windowed or observed
     if watermarked:
         node = narrow_watermarks(node)
-    aggregates = (n for n in walk(node) if isinstance(n, nodes.WindowAggregate))
-    assigning = (id(n) for n in aggregates if n.assign is not None)
-    numbers = {of: number for number, of in enumerate(assigning) if observed}
-    joins = keeping.append_joins(node)
+    made: NodeMap[nodes.Node] = NodeMap()
+    numbered = numbered_assigners(node) if observed else ()
+    node = without_self_joins(node, made, lowering=keeping.lowering)
+    numbers = {id(made[assigner]): number for assigner, number in numbered}
     lowering = _Lowering(
-        read, windowed, watermarked, numbers, keeping, joins, BadRows(windowed, again)
+        read,
+        windowed,
+        watermarked,
+        numbers,
+        {*numbers.values()},
+        keeping,
+        keeping.append_joins(node),
+        BadRows(windowed, again),
     )
     return _lower(node, lowering)
 
@@ -363,8 +377,11 @@ def lower_window_aggregate(
 
     frame = _lower(node.input, lowering)
     # Once: read by several, it is lowered for each, but an observation has one name.
-    number = lowering.numbers.pop(id(node), None)
+    number = lowering.numbers.get(id(node))
+    if number not in lowering.unobserved:
+        number = None
     if number is not None:
+        lowering.unobserved.remove(number)
         frame = observed_input(frame, node, number)
     if nodes.is_updating(node.input):
         from arroyo_nb.spark.window_retractions import closed

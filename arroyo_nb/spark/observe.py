@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING, Any, assert_never
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.plan.nodes import (
     Hop,
+    Node,
     SessionWindow,
     Tumble,
     Window,
     WindowAggregate,
     is_updating,
 )
+from arroyo_nb.plan.tree import walk
 from arroyo_nb.schema import EPOCH, MICROSECOND, TIMESTAMP, quoted
 from arroyo_nb.spark.windows import WINDOW
+from arroyo_nb.sql.parse import deep_stack
 from arroyo_nb.tape.fit import SEEN, Fit
 
 if TYPE_CHECKING:
@@ -72,6 +75,20 @@ class Observed:
     sessions: Sequence[tuple[datetime, datetime]] | None = None
 
 
+def numbered_assigners(root: Node) -> Iterator[tuple[WindowAggregate, int]]:
+    """The aggregates that put rows into windows, with their numbers, from 0. Equal ones
+    put the same rows into the same windows: they have one number, and are observed
+    once."""
+    found: list[WindowAggregate] = []
+    # Views over views are compared deeper than Python's usual limit.
+    with deep_stack():
+        for node in walk(root):
+            if isinstance(node, WindowAggregate) and node.assign is not None:
+                if node not in found:
+                    found.append(node)
+                yield node, found.index(node)
+
+
 def pane(window: Window) -> timedelta:
     """The piece of event time that lies in the same windows as a whole.
 
@@ -91,8 +108,8 @@ def pane(window: Window) -> timedelta:
 
 
 def observed_input(frame: DataFrame, node: WindowAggregate, number: int) -> DataFrame:
-    """The rows, observed; aggregates that assign windows are numbered in the order of
-    :func:`arroyo_nb.plan.tree.walk`. Of changes those are rows that append."""
+    """The rows, observed under the number that :func:`numbered_assigners` gives. Of
+    changes those are rows that append."""
     from pyspark.sql import functions as F  # noqa: N812
 
     assert node.assign is not None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from arroyo_nb.changelog import BUCKETS
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.append_joins import append_joins
+from arroyo_nb.plan.lowering import LOWERING
 from arroyo_nb.plan.tree import walk
 
 if TYPE_CHECKING:
@@ -75,20 +76,19 @@ class StateConfig:
         Gives a stream that has a row now and then: each has every operator look for
         idle keys, also while no other rows come. None: they are looked for with each
         batch of a bucket only.
-    joins_beside
-        Whether Spark's own joins run beside operators that keep keys, as in states
-        that an earlier version has begun.
+    lowering
+        The version of how its plan becomes a query of Spark's.
     """
 
     buckets: int = BUCKETS
     ttl: timedelta | None = None
     beats: Callable[[], DataFrame] | None = None
-    joins_beside: bool = False
+    lowering: int = LOWERING
 
     def append_joins(self, root: nodes.Node) -> frozenset[int]:
         """The joins of a query, by identity, whose pairs Spark's own join gives."""
         forgets = self.ttl is not None
-        return append_joins(root, forgets=forgets, beside=self.joins_beside)
+        return append_joins(root, forgets=forgets, lowering=self.lowering)
 
     def settings(self, root: nodes.Node) -> Mapping[str, str]:
         """Settings of a query for its state store: what Spark itself keeps is in the

@@ -115,7 +115,7 @@ class StateFolder:
     ----------
     resumed
         Whether there was state in it.
-    buckets, forgets, joins_beside
+    buckets, forgets, lowering
         See :class:`StateHeader`.
     checkpoints
         Where each query goes on, after :meth:`inspect`.
@@ -174,13 +174,11 @@ class StateFolder:
             ) from error
         try:
             query, at = fingerprint(identity), str(path)
-            stamp = StateHeader(
-                query, name, forgets=forgets, joins_beside=False, at=at, spec=spec.text
-            )
+            stamp = StateHeader(query, name, forgets=forgets, at=at, spec=spec.text)
             before = self._claim(stamp, spec.differences)
             self.resumed, begun = before is not None, before or stamp
             self.buckets, self.forgets = begun.buckets, begun.forgets
-            self.joins_beside = begun.joins_beside
+            self.lowering = begun.lowering
         except BaseException:
             self.release()
             raise

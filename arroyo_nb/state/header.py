@@ -15,6 +15,7 @@ from pathlib import Path
 from arroyo_nb.changelog import BUCKETS
 from arroyo_nb.durable_files import read_checked, state_disk, write_checked
 from arroyo_nb.errors import RunProblem, StateProblem
+from arroyo_nb.plan.lowering import LOWERING
 
 VERSION = 3
 """Of the format of the state; 2: keys and buckets are dealt out by our own hash; 3: its
@@ -42,9 +43,9 @@ class StateHeader:
         Whether updating operators look for idle keys: another operator joins rows that
         are never forgotten. Fixed when the state is begun; a state of a version that
         did not say it looks for them.
-    joins_beside
-        Whether Spark's own joins run beside operators that keep keys, as a version did
-        that does not say. Fixed when the state is begun.
+    lowering
+        The version of how its plan becomes a query of Spark's
+        (:mod:`arroyo_nb.plan.lowering`). Fixed when the state is begun.
     at
         The folder's own path, by which files are named in it.
     spec
@@ -61,7 +62,7 @@ class StateHeader:
     name: str
     buckets: int = BUCKETS
     forgets: bool = True
-    joins_beside: bool = True
+    lowering: int = LOWERING
     at: str = ""
     spec: str = ""
     came_from: str = ""
@@ -86,7 +87,7 @@ class StateHeader:
             self,
             buckets=before.buckets,
             forgets=before.forgets,
-            joins_beside=before.joins_beside,
+            lowering=before.lowering,
         )
 
     @classmethod
@@ -102,6 +103,9 @@ class StateHeader:
         try:
             facts = read_checked(path, _MEANING)
             version = facts["version"]
+            # What earlier versions wrote of it, or did not write.
+            beside = facts.pop("joins_beside", True)
+            facts.setdefault("lowering", 0 if beside else 1)
             known = {**facts, "buckets": int(facts["buckets"]), "query": facts["query"]}
             stamp = cls(**known) if version == VERSION else None
         except FileNotFoundError:

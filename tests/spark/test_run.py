@@ -58,6 +58,22 @@ def test_every_row_is_counted_once_in_its_window_or_as_late(session):
         assert row["event_time"] + row["late_by"] >= row["window_end"]
 
 
+def test_rows_that_are_joined_with_their_own_aggregate_are_read_once(session):
+    counts = BY_HOUR.replace("1 hour", "1 minute").rstrip(";\n")
+    run = session.run(
+        f"{PATIENT.format(delay='1 second')} SELECT a.n, b.most FROM ({counts}) a "
+        f"JOIN (SELECT window, max(n) AS most FROM ({counts}) GROUP BY window) b "
+        "ON a.window = b.window AND a.n = b.most",
+        **CHUNK_BY_CHUNK,
+    )
+    assert run.wait(120)
+    picture, windows, late = run.snapshot(), run.windows(), run.late()
+    assert picture.rows_in == ALL_FLIGHTS.num_rows
+    assert picture.late_rows == late.num_rows > 10
+    assert pc.sum(windows["rows"]).as_py() + late.num_rows == picture.rows_in
+    assert run.table()["n"].equals(run.table()["most"])
+
+
 def test_columns_of_a_table_may_be_called_as_those_of_late_rows(session, tmp_path):
     times = ["00:00:00", "00:01:00", "00:00:02", "00:02:00", "00:00:03"]
     path = tmp_path / "rows.json"

@@ -34,7 +34,8 @@ from arroyo_nb.plan.nodes import (
     is_updating,
 )
 from arroyo_nb.plan.real_time import real_time_note
-from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.self_joins import without_self_joins
+from arroyo_nb.plan.tree import NodeMap, walk
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
@@ -83,9 +84,11 @@ def explain(plan: Plan) -> str:
         before = stage.sinks
     if plan.sinks:
         forgets = plan.forgets_idle_keys
-        joins = (append_joins(sink, forgets=forgets) for sink in plan.sinks)
+        made: NodeMap[Node] = NodeMap()
+        lowered = [without_self_joins(sink, made) for sink in plan.sinks]
+        joins = (append_joins(sink, forgets=forgets) for sink in lowered)
         line = partial(_with_spark, joins=frozenset[int]().union(*joins))
-        parts.append(_section("Spark", _forest(plan.sinks, line)))
+        parts.append(_section("Spark", _forest(lowered, line)))
     notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_lookup_notes(plan)]
     notes += differences(node for sink in plan.sinks for node in walk(sink))
     notes += filter(None, map(real_time_note, plan.sinks))

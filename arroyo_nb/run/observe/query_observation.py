@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,6 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.tree import walk
 from arroyo_nb.run.observe.history import History
 from arroyo_nb.run.observe.progress import (
     LoggedBatch,
@@ -31,7 +30,12 @@ from arroyo_nb.run.results.preview_state import PreviewState
 from arroyo_nb.run.sources.reader import OffsetRanges, SourceOffsets, SourcePosition
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.bad_rows import DROPPED, read_bad_rows
-from arroyo_nb.spark.observe import WRITTEN, read_fits, read_observed
+from arroyo_nb.spark.observe import (
+    WRITTEN,
+    numbered_assigners,
+    read_fits,
+    read_observed,
+)
 from arroyo_nb.tape import KEPT_BAD_ROWS, BadRow
 from arroyo_nb.tape.fit import Fit
 
@@ -83,7 +87,7 @@ class QueryObservation:
     def __init__(self, sink: nodes.Sink, *, traced: bool, preview: Preview | None):
         self.lock = RLock()
         self.is_traced = traced
-        self.aggregates = tuple(window_assigners(sink)) if traced else ()
+        self.aggregates = window_assigners(sink) if traced else ()
         self.traces = tuple(
             Trace(node.assign) for node in self.aggregates if node.assign is not None
         )
@@ -279,11 +283,10 @@ class QueryObservation:
             self.max_event_time = max(self.max_event_time or seen, seen)
 
 
-def window_assigners(sink: nodes.Sink) -> Iterator[nodes.WindowAggregate]:
-    """The aggregates that put rows into windows, as lowering numbers them."""
-    for node in walk(sink):
-        if isinstance(node, nodes.WindowAggregate) and node.assign is not None:
-            yield node
+def window_assigners(sink: nodes.Sink) -> tuple[nodes.WindowAggregate, ...]:
+    """The aggregates that put rows into windows, one of each number."""
+    by_number = {number: node for node, number in numbered_assigners(sink)}
+    return tuple(by_number[number] for number in range(len(by_number)))
 
 
 def _read_in(progress: TriggerProgress) -> OffsetRanges:

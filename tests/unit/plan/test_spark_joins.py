@@ -6,6 +6,7 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.append_joins import append_joins
+from arroyo_nb.plan.lowering import JOINS_ALONE, LOWERING
 from arroyo_nb.plan.nodes import UpdatingJoin
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.tree import walk
@@ -41,7 +42,7 @@ def test_joins_of_rows_that_only_come_are_spark_s(name):
     (sink,) = plan_script(TABLES + query, Catalog()).sinks
     joins = {id(node) for node in walk(sink) if isinstance(node, UpdatingJoin)}
     assert joins
-    for is_spark, allowed in ((alone, False), (beside, True)):
-        found = append_joins(sink, forgets=False, beside=allowed)
+    for is_spark, lowering in ((alone, LOWERING), (beside, JOINS_ALONE - 1)):
+        found = append_joins(sink, forgets=False, lowering=lowering)
         assert found == (joins if is_spark else set())
-        assert not append_joins(sink, forgets=True, beside=allowed)
+        assert not append_joins(sink, forgets=True, lowering=lowering)

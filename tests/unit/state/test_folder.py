@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from arroyo_nb.errors import RunProblem
+from arroyo_nb.plan.lowering import LOWERING
 from arroyo_nb.state import folder as folders
 from arroyo_nb.state.checkpoint import Checkpoint
 from arroyo_nb.state.folder import StateFolder, owner
@@ -63,17 +64,21 @@ def test_what_forgets_goes_on_doing_so_as_states_of_before_do(tmp_path):
         folder.release()
 
 
-def test_a_state_of_before_has_spark_s_joins_beside_other_operators(tmp_path):
+@pytest.mark.parametrize(
+    ("facts", "lowering"),
+    [({}, 0), ({"joins_beside": True}, 0), ({"joins_beside": False}, 1)],
+)
+def test_a_state_of_before_runs_as_it_was_begun(tmp_path, facts, lowering):
     new = StateFolder(tmp_path, identity="one", name="a", forgets=False)
     new.release()
     stamp = tmp_path / "run.json"
-    facts = json.loads(stamp.read_text())
-    del facts["joins_beside"], facts["check"]
-    stamp.write_text(json.dumps(facts))
+    written = json.loads(stamp.read_text())
+    del written["lowering"], written["check"]
+    stamp.write_text(json.dumps(written | facts))
     for _ in range(2):
         old = StateFolder(tmp_path, identity="one", name="a", forgets=False)
         old.release()
-        assert (new.joins_beside, old.joins_beside) == (False, True)
+        assert (new.lowering, old.lowering) == (LOWERING, lowering)
 
 
 def test_state_of_another_format_is_refused(tmp_path):

@@ -1,0 +1,14 @@
+"""The versions of how a plan becomes a query of Spark's.
+
+What Spark keeps has the shape of its query. So a state is resumed by the version that
+it was begun by, which its folder names, and a new one is begun by the newest.
+"""
+
+JOINS_ALONE = 1
+"""Spark's own joins run only where no operator of ours keeps keys beside them."""
+
+NO_SELF_JOINS = 2
+"""A join of rows with an aggregate of themselves is an aggregate with OVER."""
+
+LOWERING = NO_SELF_JOINS
+"""The newest version."""
