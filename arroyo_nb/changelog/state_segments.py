@@ -89,11 +89,14 @@ class Segment:
         Columns of the first table.
     name
         Of its file; empty where it is in none.
+    stored
+        The index that is in the file; the tables there are in order.
     """
 
     state: State
     keys: tuple[str, ...]
     name: str = ""
+    stored: Index | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.state.values())))
@@ -101,18 +104,32 @@ class Segment:
     @cached_property
     def ordered(self) -> State:
         """Its tables, those of rows in the order of the groups."""
+        if self.stored is not None:
+            return self.state
         (main, groups), *others = self.state.items()
         return {main: groups, **{name: _in_order(rows) for name, rows in others}}
 
     @cached_property
     def index(self) -> Index:
         """Where its groups are."""
-        return Index.of(self.ordered, self.keys)
+        return self.stored or Index.of(self.ordered, self.keys)
 
     @cached_property
     def nbytes(self) -> int:
         """What its tables take."""
-        return sum(table.nbytes for table in self.state.values())
+        return bytes_of(self.state)
+
+    def bytes_of(self, there: Mask) -> int:
+        """About what some of its groups take: rows are as large as each other."""
+        if there.all():
+            return self.nbytes
+        (_, groups), *others = self.state.items()
+        found = groups.nbytes * there.mean()
+        for name, rows in others:
+            starts = self.index.starts[name]
+            share = np.diff(starts)[there].sum() / max(len(rows), 1)
+            found += rows.nbytes * share
+        return int(found)
 
     def taken(self, groups: Ints) -> State:
         """Some groups, ascending, with the rows that point at them."""
@@ -180,9 +197,9 @@ class Groups:
     @property
     def nbytes(self) -> int:
         """About what the tables of those that are there take."""
-        return sum(map(_bytes_there, self.segments, self.there))
+        return sum(map(Segment.bytes_of, self.segments, self.there))
 
-    @property
+    @cached_property
     def state(self) -> State:
         """All of them."""
         found = [
@@ -208,11 +225,11 @@ class Groups:
         """
         main, _ = self.layout.tables[0]
         new = [part[main] for part in parts]
-        # Looked up one by one, most groups would take longer than all.
-        if 2 * sum(map(len, new)) >= len(self):
-            return self.all()
         made = [hashes_of([t[key] for key in self.keys], len(t)) for t in new]
         hashes = np.unique(np.concatenate([np.empty(0, np.uint64), *made]))
+        # Half of the groups, looked up one by one, take as long as all of them.
+        if 2 * len(hashes) >= len(self):
+            return self.all()
         found, places, before = [], [], 0
         for segment, mask in zip(self.segments, self.there, strict=True):
             seen = np.zeros(len(segment), np.bool_)
@@ -276,10 +293,10 @@ class Groups:
                 continue
             segments.append(segment)
             there.append(mask)
-            while len(segments) > 1 and _are_near(segments[-2:], there[-2:]):
-                pieces = [*map(_left, segments[-2:], there[-2:])]
-                segments[-2:] = [Segment(self._stacked(pieces), self.keys)]
-                there[-2:] = [np.ones(len(segments[-1]), np.bool_)]
+            while (last := _to_merge(segments, there)) is not None:
+                pieces = [*map(_left, segments[-last:], there[-last:])]
+                segments[-last:] = [Segment(self._stacked(pieces), self.keys)]
+                there[-last:] = [np.ones(len(segments[-1]), np.bool_)]
         if not segments:
             return Groups.of(self.layout.empty(), self.layout, self.keys)
         return Groups(tuple(segments), tuple(there), self.layout, self.keys)
@@ -289,14 +306,18 @@ def _left(segment: Segment, there: Mask) -> State:
     return groups_where(segment.state, there)
 
 
-def _bytes_there(segment: Segment, there: Mask) -> int:
-    return int(segment.nbytes * there.mean()) if len(there) else 0
+def bytes_of(state: State) -> int:
+    """What the tables of a state take."""
+    return sum(table.nbytes for table in state.values())
 
 
-def _are_near(segments: Sequence[Segment], there: Sequence[Mask]) -> bool:
-    """Whether the later of two is not much smaller, or half of the earlier is gone."""
-    before, after = map(_bytes_there, segments, there)
-    return before < 2 * after or 2 * before < segments[0].nbytes
+def _to_merge(segments: Sequence[Segment], there: Sequence[Mask]) -> int | None:
+    """How many of the last segments become one: the last one, if most of it is gone, or
+    two, if the later is not much smaller."""
+    *before, last = map(Segment.bytes_of, segments[-2:], there[-2:])
+    if 2 * last < segments[-1].nbytes:
+        return 1
+    return 2 if before and before[0] < 2 * last else None
 
 
 def _in_order(rows: pa.Table) -> pa.Table:

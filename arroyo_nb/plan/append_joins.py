@@ -20,7 +20,7 @@ def append_joins(
     forgets
         Whether the query forgets idle keys.
     lowering
-        Its version: they were so beside other operators, too.
+        Its version (:mod:`arroyo_nb.plan.lowering`).
     """
     keeping = {id(node): node for node in walk(root) if isinstance(node, Stateful)}
     found = {

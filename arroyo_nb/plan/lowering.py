@@ -4,6 +4,9 @@ What Spark keeps has the shape of its query. So a state is resumed by the versio
 it was begun by, which its folder names, and a new one is begun by the newest.
 """
 
+JOINS_BESIDE = 0
+"""Spark's own joins run beside operators of ours, too."""
+
 JOINS_ALONE = 1
 """Spark's own joins run only where no operator of ours keeps keys beside them."""
 

@@ -32,8 +32,11 @@ from arroyo_nb.plan.nodes import (
     WindowOver,
 )
 from arroyo_nb.plan.queries.joins import filtered
-from arroyo_nb.plan.tree import NodeMap, transform
+from arroyo_nb.plan.rewrites.updating import unrepeatable
+from arroyo_nb.plan.tree import NodeMap, transform, walk
+from arroyo_nb.plan.verify import expressions
 from arroyo_nb.sql.parse import deep_stack
+from arroyo_nb.sql.syntax_tree import all_in
 
 
 def without_self_joins(
@@ -56,7 +59,8 @@ def without_self_joins(
               WindowAggregate tumble(3600s) AS window; by carrier; count(*) AS n
 
     Each row has its group's row beside it, and no other, where all keys of the group
-    are keys of the join.
+    are keys of the join. Where a function gives another value each time the rows of
+    both sides are not the same: such joins stay.
 
     Parameters
     ----------
@@ -73,7 +77,9 @@ def without_self_joins(
             return node
         # Views over views are compared deeper than Python's usual limit.
         with deep_stack():
-            return next(filter(None, map(_pairs, repeat(node), _orders(node))), node)
+            return next(
+                filter(None, map(_without_join, repeat(node), _orders(node))), node
+            )
 
     def as_it_is(node: Node) -> Node:
         return node
@@ -82,8 +88,8 @@ def without_self_joins(
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """A relation, seen through filters and select lists.
+class _Opened:
+    """A relation without the filters and select lists that it begins with.
 
     Parameters
     ----------
@@ -100,19 +106,20 @@ class _Seen:
     predicates: tuple[exp.Expr, ...]
 
     @classmethod
-    def through(cls, node: Node) -> _Seen:
+    def through(cls, node: Node) -> _Opened:
         """The relation down to its origin."""
-        seen = cls(node, {field.name: column(field) for field in node.schema}, ())
+        opened = cls(node, {field.name: column(field) for field in node.schema}, ())
         while isinstance(node, Filter | Project):
             if isinstance(node, Filter):
-                found = (*seen.predicates, node.predicate)
-                seen = replace(seen, predicates=found)
+                # The lower one first, as it may guard the other from an error.
+                found = (node.predicate, *opened.predicates)
+                opened = replace(opened, predicates=found)
             else:
-                seen = seen.over({i.name: i.expression for i in node.items})
+                opened = opened.over({i.name: i.expression for i in node.items})
             node = node.input
-        return replace(seen, origin=node)
+        return replace(opened, origin=node)
 
-    def over(self, made_of: Mapping[str, exp.Expr]) -> _Seen:
+    def over(self, made_of: Mapping[str, exp.Expr]) -> _Opened:
         """The relation over what the columns of its origin are made of."""
         columns = {n: _below(e, made_of) for n, e in self.columns.items()}
         predicates = tuple(_below(e, made_of) for e in self.predicates)
@@ -132,11 +139,11 @@ def _orders(node: WindowJoin) -> Iterator[_Order]:
     yield _Order(node.right, node.left, [(right, left) for left, right in node.keys])
 
 
-def _pairs(join: WindowJoin, order: _Order) -> Node | None:
+def _without_join(join: WindowJoin, order: _Order) -> Node | None:
     """The pairs without a join; None where a side is no aggregate of the other."""
-    rows, groups = map(_Seen.through, order[:2])
+    rows, groups = map(_Opened.through, order[:2])
     over = _with_groups(rows.origin, groups.origin)
-    if over is None:
+    if over is None or any(map(_is_unrepeatable, walk(join))):
         return None
     groups = groups.over(over.made_of)
     equal = [
@@ -180,7 +187,7 @@ def _with_groups(rows: Node, groups: Node) -> _WithGroups | None:
     """Rows with their groups; None where these are not groups of all of them."""
     if not isinstance(groups, WindowAggregate) or groups.assign is not None:
         return None
-    grouped = _Seen.through(groups.input)
+    grouped = _Opened.through(groups.input)
     window = next((f for f in rows.schema if f.name in rows.window_columns), None)
     if grouped.predicates or window is None or grouped.origin != rows:
         return None
@@ -209,6 +216,12 @@ def _is_plain(measure: Measure) -> bool:
     """Whether it is the same with OVER, whatever computes it."""
     is_odd = measure.distinct or measure.where is not None or measure.order
     return aggregate(measure.function).deterministic and not is_odd
+
+
+def _is_unrepeatable(node: Node) -> bool:
+    """Whether what a node computes is another value each time."""
+    calls = (call for _, e in expressions(node) for call in all_in(e, exp.Anonymous))
+    return any(call.name in unrepeatable() for call in calls)
 
 
 def _below(expression: exp.Expr, made_of: Mapping[str, exp.Expr]) -> exp.Expr:

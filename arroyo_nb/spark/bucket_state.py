@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
-from arroyo_nb.changelog.state_segments import Groups, Seen
+from arroyo_nb.changelog.state_segments import Groups, Seen, bytes_of
 from arroyo_nb.changelog.state_tables import Layout, State
 from arroyo_nb.changelog.state_updates import StateUpdate, replayed
 from arroyo_nb.spark.state_files import StateFiles
@@ -165,7 +165,8 @@ class BucketState:
             What has changed of these, one after the other.
         """
         groups, head = kept.groups.updated(seen, updates), kept.head
-        if groups.nbytes < SMALL_BYTES:
+        # What is known of segments is about how large they are.
+        if groups.nbytes < SMALL_BYTES and bytes_of(groups.state) < SMALL_BYTES:
             self._write_whole(groups.state, head)
             return
         placed = kept.groups.placed(seen, updates)

@@ -89,6 +89,15 @@ class _Lowering:
     append_joins: frozenset[int]
     bad_rows: BadRows
 
+    def take_number(self, node: nodes.WindowAggregate) -> int | None:
+        """The number that an aggregate is observed under; None: it is not, or was."""
+        number = self.numbers.get(id(node))
+        if number is None or number not in self.unobserved:
+            return None
+        # Read by several it is lowered for each, but an observation has one name.
+        self.unobserved.remove(number)
+        return number
+
 
 def lower(
     node: nodes.Node,
@@ -376,12 +385,8 @@ def lower_window_aggregate(
     from pyspark.sql import functions as F  # noqa: N812
 
     frame = _lower(node.input, lowering)
-    # Once: read by several, it is lowered for each, but an observation has one name.
-    number = lowering.numbers.get(id(node))
-    if number not in lowering.unobserved:
-        number = None
+    number = lowering.take_number(node)
     if number is not None:
-        lowering.unobserved.remove(number)
         frame = observed_input(frame, node, number)
     if nodes.is_updating(node.input):
         from arroyo_nb.spark.window_retractions import closed

@@ -74,6 +74,9 @@ class StateFiles:
             ]
         except (OSError, RunProblem):
             return None
+        # There is one at least; a file that was cut may say that there is none.
+        if not read:
+            return None
         there = [np.unpackbits(bits, count=len(s)).view(np.bool_) for s, bits in read]
         return Groups(tuple(s for s, _ in read), tuple(there), layout, keys)
 
@@ -115,10 +118,7 @@ class StateFiles:
         assert self.folder is not None
         file = pa.memory_map(str(self.folder / name))
         state = layout.read(file)
-        segment = Segment(state, keys, name)
-        # As if they had been computed.
-        segment.__dict__.update(ordered=state, index=_read_index(file, layout))
-        return segment
+        return Segment(state, keys, name, _read_index(file, layout))
 
     def _written(self, log: bytes, segment: Segment) -> Segment:
         if segment.name:

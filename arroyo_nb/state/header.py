@@ -15,7 +15,7 @@ from pathlib import Path
 from arroyo_nb.changelog import BUCKETS
 from arroyo_nb.durable_files import read_checked, state_disk, write_checked
 from arroyo_nb.errors import RunProblem, StateProblem
-from arroyo_nb.plan.lowering import LOWERING
+from arroyo_nb.plan.lowering import JOINS_ALONE, JOINS_BESIDE, LOWERING
 
 VERSION = 3
 """Of the format of the state; 2: keys and buckets are dealt out by our own hash; 3: its
@@ -105,7 +105,7 @@ class StateHeader:
             version = facts["version"]
             # What earlier versions wrote of it, or did not write.
             beside = facts.pop("joins_beside", True)
-            facts.setdefault("lowering", 0 if beside else 1)
+            facts.setdefault("lowering", JOINS_BESIDE if beside else JOINS_ALONE)
             known = {**facts, "buckets": int(facts["buckets"]), "query": facts["query"]}
             stamp = cls(**known) if version == VERSION else None
         except FileNotFoundError:
@@ -117,6 +117,11 @@ class StateHeader:
                 f"'{folder}' holds state of format {version}, this version of "
                 f"arroyo_nb keeps format {VERSION}",
                 hint=AFRESH,
+            )
+        if stamp.lowering > LOWERING:
+            raise RunProblem(
+                f"'{folder}' holds state of a newer version of arroyo_nb",
+                hint=f"run it with that version; or {AFRESH}",
             )
         return stamp
 

@@ -12,7 +12,7 @@ import pytest
 
 from arroyo_nb.changelog.exact import SLOT
 from arroyo_nb.changelog.idle_keys import TOUCHED
-from arroyo_nb.changelog.state_segments import Groups, Seen
+from arroyo_nb.changelog.state_segments import Groups, Seen, bytes_of
 from arroyo_nb.changelog.state_tables import Layout, State
 from arroyo_nb.changelog.state_updates import StateUpdate, replayed
 from arroyo_nb.spark.state_files import StateFiles
@@ -123,6 +123,24 @@ def test_updates_of_what_was_seen_are_updates_of_all(
         sizes.add(len(groups.segments))
     assert max(sizes) > 1, "the state was in several segments"
     assert max(sizes) < 8, "and never in many"
+
+
+def test_a_state_of_which_most_is_gone_is_not_kept_as_it_was() -> None:
+    random = Random(2)
+    keys = [(f"{n}", 1.5) for n in range(400)]
+    groups = Groups.of(state_of(keys, random, 1), LAYOUT, KEYS)
+    whole = bytes_of(groups.state)
+    for first in range(0, 360, 40):
+        batch = state_of(keys[first : first + 40], random, 2)
+        seen = groups.touched([batch], None)
+        names = {(k, str(f)) for k, f in keys[first : first + 40]}
+        update = StateUpdate(gone(seen, names), LAYOUT.empty())
+        groups = groups.updated(seen, [update])
+        assert sum(segment.nbytes for segment in groups.segments) <= max(
+            2 * bytes_of(groups.state), whole // 10
+        )
+        assert groups.nbytes == pytest.approx(bytes_of(groups.state), rel=0.3, abs=500)
+    assert len(groups) == 40
 
 
 def test_a_batch_of_few_keys_sees_few_groups() -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.plan.explain.format import described
+from arroyo_nb.plan.expressions.predicates import conjuncts
 from arroyo_nb.plan.lowering import NO_SELF_JOINS
-from arroyo_nb.plan.nodes import WindowAggregate, WindowJoin, WindowOver
+from arroyo_nb.plan.nodes import Filter, WindowAggregate, WindowJoin, WindowOver
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.self_joins import without_self_joins
 from arroyo_nb.plan.tree import NodeMap, walk
@@ -57,6 +58,11 @@ TWICE = {
     "ON a.w = b.w AND a.total = b.auction",
     "distinct": f"SELECT a.n FROM {COUNTS} a JOIN (SELECT w, count(DISTINCT n) AS most "
     f"FROM {COUNTS} GROUP BY w) b ON a.w = b.w AND n = most",
+    "random numbers": f"SELECT a.r FROM (SELECT w, r FROM (SELECT w, random() AS r "
+    f"FROM {COUNTS}) WHERE r < 0.5) a JOIN {MOST} b ON a.w = b.w",
+    "of random rows": "SELECT a.n FROM (SELECT w, n FROM (SELECT w, n + random() AS n "
+    f"FROM {COUNTS})) a JOIN (SELECT w, max(n) AS most FROM (SELECT w, n + random() "
+    f"AS n FROM {COUNTS}) GROUP BY w) b ON a.w = b.w AND a.n = b.most",
     "no aggregate": f"SELECT a.n FROM {COUNTS} a JOIN {COUNTS} b ON a.w = b.w "
     "AND a.auction = b.auction",
 }
@@ -97,6 +103,19 @@ def test_a_state_of_before_has_the_join(name):
     sink = planned(ONCE[name])
     earlier = NO_SELF_JOINS - 1
     assert without_self_joins(sink, NodeMap(), lowering=earlier) is sink
+
+
+def test_a_condition_that_guards_another_stays_before_it():
+    numbers = f"(SELECT * FROM {CITIES} WHERE city ~ '^[0-9]+$')"
+    sink = planned(
+        f"SELECT a.total FROM (SELECT * FROM {numbers} WHERE CAST(city AS BIGINT) > 5) "
+        f"a JOIN (SELECT w, sum(total) AS s FROM {CITIES} GROUP BY w) b ON a.w = b.w"
+    )
+    lowered = without_self_joins(sink, NodeMap())
+    (found,) = (node for node in walk(lowered) if isinstance(node, Filter))
+    first, second = conjuncts(found.predicate)
+    assert "5" in second.sql()
+    assert "5" not in first.sql()
 
 
 def test_null_keys_match_nothing():

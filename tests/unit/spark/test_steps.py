@@ -342,6 +342,43 @@ def test_batches_that_fail_leave_one_copy(step: Step, logged: Kept, folder: Path
         assert states(folder) == 1
 
 
+def test_a_state_of_one_large_group_stays_in_its_log(
+    logged: Kept, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bucket_state, "SMALL_BYTES", 30_000)
+    rows = pa.schema({"a": pa.int64(), "v": pa.int64()})
+    pairs = JoinKernel(rows, RIGHT, ("a",), ("b",), "inner")
+    step = Step(pairs, ttl_us=10)
+    step.init(logged)
+
+    def take(now_us: int, left: list[tuple[int, int]]) -> None:
+        columns = [[a for a, _ in left], [v for _, v in left]]
+        sides = pa.table(columns, schema=rows), RIGHT.empty_table()
+        part = pairs.partial_layout.to_bytes(pairs.partial(*sides))
+        row = Row(_bucket=0, part=part if left else None, _now_us=now_us)
+        assert list(step.handleInputRows((0,), iter([row]), None)) == []
+
+    take(100, [*((0, v) for v in range(5_000)), *((a, 0) for a in range(1, 300))])
+    take(109, [(0, 5_000)])
+    take(111, [])
+    kept = step._saved().read()
+    assert kept is not None
+    assert len(kept.groups) == 1, "the other keys were idle"
+    assert len(kept.groups.state["left"]) == 5_001
+    assert kept.head is not None, "one large group is no small state"
+
+
+def test_a_copy_that_was_cut_is_none(step: Step, logged: Kept, folder: Path):
+    for n in range(3):
+        sent(step, batch(n, a=1, b=1))
+    (state,) = (path for path in folder.iterdir() if "-" in path.name)
+    whole = state.read_bytes()
+    expected = state_of(step)
+    for size in range(len(whole)):
+        state.write_bytes(whole[:size])
+        assert state_of(step) == expected
+
+
 def test_without_a_place_for_copies_the_log_is_read(
     step: Step, logged: Kept, monkeypatch: pytest.MonkeyPatch
 ):

@@ -81,6 +81,16 @@ def test_a_state_of_before_runs_as_it_was_begun(tmp_path, facts, lowering):
         assert (new.lowering, old.lowering) == (LOWERING, lowering)
 
 
+def test_a_state_of_a_newer_version_is_refused(tmp_path):
+    StateFolder(tmp_path, identity="one", name="a").release()
+    stamp = tmp_path / "run.json"
+    facts = json.loads(stamp.read_text()) | {"lowering": LOWERING + 1}
+    del facts["check"]
+    stamp.write_text(json.dumps(facts))
+    with pytest.raises(RunProblem, match="state of a newer version of arroyo_nb"):
+        StateFolder(tmp_path, identity="one", name="a")
+
+
 def test_state_of_another_format_is_refused(tmp_path):
     StateFolder(tmp_path, identity="one", name="a").release()
     stamp = tmp_path / "run.json"
