@@ -24,6 +24,7 @@ def clock() -> Any:
     class Clock:
         output = pa.schema({"now": pa.int64()})
         layout = partial_layout = Layout((("rows", NUMBERS),))
+        group_keys = ("n",)
 
         def partial(self, rows: pa.Table) -> State:
             return {"rows": rows}
