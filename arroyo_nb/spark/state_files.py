@@ -106,8 +106,10 @@ class StateFiles:
         written: defaultdict[str, list[tuple[float, Path]]] = defaultdict(list)
         for entry in self._entries():
             with suppress(OSError):
+                # Another worker may just have removed it.
+                at = entry.stat().st_mtime
                 # Of one log: segments stay while the state is written beside them.
-                written[entry.name[:_LOG]].append((entry.stat().st_mtime, Path(entry)))
+                written[entry.name[:_LOG]].append((at, Path(entry)))
         oldest = time.time() - UNUSED_S
         for files in written.values():
             if max(files)[0] < oldest:

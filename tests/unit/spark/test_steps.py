@@ -299,6 +299,15 @@ def test_copies_of_queries_that_have_ended_are_removed(
     assert "old" not in names(folder)
 
 
+def test_a_copy_may_go_while_others_are_looked_at(folder: Path):
+    folder.mkdir()
+    (folder / "gone").symlink_to(folder / "nowhere")
+    (folder / "old").touch()
+    os.utime(folder / "old", (0, time.time() - 2 * state_files.UNUSED_S))
+    state_files.StateFiles(folder).remove_unused()
+    assert names(folder) == ["gone"]
+
+
 def test_a_segment_is_used_as_long_as_its_state_is_written(
     step: Step, logged: Kept, folder: Path
 ):
