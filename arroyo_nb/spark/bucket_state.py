@@ -111,6 +111,13 @@ class Kept:
     groups: Groups
     head: Head | None = None
 
+    def touched(self, parts: Sequence[State], idle_before_us: int | None) -> Seen:
+        """The groups that a batch may touch, as :meth:`Groups.touched` finds them; of a
+        small state, which was read whole, all."""
+        if self.head is None:
+            return self.groups.all()
+        return self.groups.touched(parts, idle_before_us)
+
 
 @dataclass(frozen=True)
 class BucketState:

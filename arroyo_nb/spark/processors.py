@@ -71,7 +71,7 @@ class Step(Bucket):
         parts = [operator.partial_layout.from_bytes(blob) for blob in blobs]
         now_us = rows[0][NOW]
         idle_us = None if self._ttl_us is None else now_us - self._ttl_us
-        seen = before.groups.touched(parts, idle_us)
+        seen = before.touched(parts, idle_us)
         after = advance(operator, seen.state, parts, now_us, idle_us)
         # Also where nothing is told: an idle row of a join may have had no match.
         if after.updates:
