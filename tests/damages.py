@@ -102,8 +102,8 @@ def _kind(path: Path) -> str:
 def put_back(copy: Path, folder: Path) -> None:
     """Have a folder as it was when it was copied, with the times of its files."""
     made = folder.with_name(f"{folder.name}.made")
-    shutil.copytree(copy, made)
     deadline = time.monotonic() + PUT_BACK_S
+    copy_whole(copy, made, deadline)
     while True:
         shutil.rmtree(folder, ignore_errors=True)
         try:
@@ -112,5 +112,18 @@ def put_back(copy: Path, folder: Path) -> None:
         except OSError:
             # Spark tidies up the state of a run that has ended on a thread of its own,
             # and makes its folders anew meanwhile.
+            if time.monotonic() > deadline:
+                raise
+
+
+def copy_whole(folder: Path, made: Path, deadline: float) -> None:
+    """Copy a folder that others may be writing in: where a file goes meanwhile, as one
+    does that is renamed when it is written, copy it again."""
+    while True:
+        try:
+            shutil.copytree(folder, made)
+            return
+        except shutil.Error:
+            shutil.rmtree(made, ignore_errors=True)
             if time.monotonic() > deadline:
                 raise
