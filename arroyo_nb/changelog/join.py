@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,40 @@ MATCHES = "_matches"
 
 How = Literal["inner", "left", "right", "full"]
 
+Taken: TypeAlias = tuple[pa.Table, Ints]
+"""Rows, and which of them are taken, any as often as wanted."""
+
+
+class Columns(Protocol):
+    """Columns of equal length, by name."""
+
+    def __getitem__(self, name: str) -> pa.Array | pa.ChunkedArray:
+        """The values of one."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of rows, of which a column is made when it is asked for.
+
+    Parameters
+    ----------
+    left, right
+        The rows of each side, whose names differ.
+    a, b
+        The positions of each pair in them.
+    """
+
+    left: pa.Table
+    right: pa.Table
+    a: Ints
+    b: Ints
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        """The values of a column, one for each pair."""
+        if name in self.left.column_names:
+            return self.left[name].take(pa.array(self.a))
+        return self.right[name].take(pa.array(self.b))
+
 
 @dataclass(frozen=True)
 class JoinKernel(Operator):
@@ -65,8 +99,8 @@ class JoinKernel(Operator):
     left_keys, right_keys
         Columns that must be equal, in pairs of equal type.
     condition
-        Further condition: from pairs (the columns of both sides) to booleans; NULL is
-        no match. It must be deterministic.
+        Further condition: from the columns of pairs, by name, to booleans; NULL is no
+        match. It must be deterministic.
     """
 
     left: pa.Schema
@@ -74,7 +108,7 @@ class JoinKernel(Operator):
     left_keys: tuple[str, ...]
     right_keys: tuple[str, ...]
     how: How = "inner"
-    condition: Callable[[pa.Table], pa.Array] | None = None
+    condition: Callable[[Columns], pa.Array] | None = None
 
     @cached_property
     def output(self) -> pa.Schema:
@@ -138,13 +172,14 @@ class JoinKernel(Operator):
         weight = left.after[a] * right.after[b] - left.before[a] * right.before[b]
         left_after = left_before + _gained(left, a, right, b)
         right_after = right_before + _gained(right, b, left, a)
-        padded = self._padded(
-            _alone(left, left_before, left_after),
-            left.rows,
-            _alone(right, right_before, right_after),
-            right.rows,
-        )
-        matched = self._rows(_take(left, a), _take(right, b), weight)
+        matched = self._rows((left.rows, a), (right.rows, b), weight)
+        padded = []
+        if self.how in ("left", "full"):
+            alone = _alone(left, left_before, left_after)
+            padded.append(self._padded("left", left.rows, alone))
+        if self.how in ("right", "full"):
+            alone = _alone(right, right_before, right_after)
+            padded.append(self._padded("right", right.rows, alone))
         (_, _), (_, of_left), (_, of_right) = self.layout.tables
         touched = {
             KEYS: keys,
@@ -156,29 +191,25 @@ class JoinKernel(Operator):
         for side in (LEFT, RIGHT):
             alive[int64s(touched[side][SLOT])] = True
         changes = pa.concat_tables([matched, *padded, lone])
-        # Retracts first: who keeps rows by key must lose the old one before the new one
-        # comes, not after it.
-        order = np.argsort(weights(changes) > 0, kind="stable")
         update = touch.update(touched, alive).among(matching)
-        return update, changes.take(pa.array(order))
+        return update, _retracts_first(changes)
 
     def _padded(
-        self, left: Ints, left_rows: pa.Table, right: Ints, right_rows: pa.Table
-    ) -> list[pa.Table]:
-        """Changes of rows without a match, by how much each row's copies change."""
-        padded = []
-        if self.how in ("left", "full"):
-            padded.append(self._rows(left_rows, None, left))
-        if self.how in ("right", "full"):
-            padded.append(self._rows(None, right_rows, right))
-        return padded
+        self, side: Literal["left", "right"], rows: pa.Table, change: Ints
+    ) -> pa.Table:
+        """Changes of rows of a side without a match, by how much each row's copies
+        change."""
+        found = (rows, np.arange(len(rows)))
+        if side == "left":
+            return self._rows(found, None, change)
+        return self._rows(None, found, change)
 
     def _lone(self, delta: State) -> pa.Table:
         """Changes of rows that never match: those that came are all that there are."""
         left, right = delta[LEFT], delta[RIGHT]
         both = (
-            self._rows(left, None, weights(left)),
-            self._rows(None, right, weights(right)),
+            self._padded("left", left, weights(left)),
+            self._padded("right", right, weights(right)),
         )
         # A row of NULLs is the same row whichever side it is from.
         return consolidate(pa.concat_tables(both))
@@ -223,27 +254,29 @@ class JoinKernel(Operator):
         a, b = (np.concatenate(both) for both in zip(one, two, strict=True))
         if self.condition is None:
             return a, b
-        seen = self._rows(_take(left, a), _take(right, b), np.ones(len(a), np.int64))
         # It is computed anew for pairs that are taken back: a condition that is not
         # deterministic would not retract what it has sent.
-        holds = pc.fill_null(whole(self.condition(seen)), False)
+        pairs_ = Pairs(left.rows, right.rows, a, b)
+        holds = pc.fill_null(whole(self.condition(pairs_)), False)
         met = np.flatnonzero(holds.to_numpy(zero_copy_only=False))
         return a[met], b[met]
 
-    def _rows(
-        self, left: pa.Table | None, right: pa.Table | None, weight: Ints
-    ) -> pa.Table:
+    def _rows(self, left: Taken | None, right: Taken | None, weight: Ints) -> pa.Table:
         """Output rows that change by a weight other than 0, padded with NULLs."""
         # One code path for pairs and padded rows: the side that is missing is NULLs.
-        sides = [side for side in (left, right) if side is not None]
-        found = {name: s[name] for s in sides for name in s.column_names}
+        moved = np.flatnonzero(weight)
+        found: dict[str, pa.ChunkedArray] = {}
+        for side in (left, right):
+            if side is not None:
+                rows, at = side
+                taken = rows.take(pa.array(at[moved]))
+                found |= zip(taken.column_names, taken.columns, strict=True)
         columns = [
-            found[f.name] if f.name in found else pa.nulls(len(weight), f.type)
+            found[f.name] if f.name in found else pa.nulls(len(moved), f.type)
             for f in self.output
         ]
-        rows = pa.table(columns, schema=self.output)
-        rows = rows.append_column(WEIGHT, pa.array(weight))
-        return rows.take(pa.array(np.flatnonzero(weight)))
+        changes = pa.table(columns, schema=self.output)
+        return changes.append_column(WEIGHT, pa.array(weight[moved]))
 
     def _layout(self, more: str, type_: pa.DataType, *counts: str) -> Layout:
         named = zip(self.left_keys, self.group_keys, strict=True)
@@ -270,8 +303,13 @@ def _filtered(rows: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
     return rows if keep.all() else rows.filter(pa.array(keep))
 
 
-def _take(side: StoredSide, positions: Ints) -> pa.Table:
-    return side.rows.take(pa.array(positions))
+def _retracts_first(changes: pa.Table) -> pa.Table:
+    """In the order in which who keeps rows by key must see them: it loses the old one
+    before the new one comes, not after it."""
+    appends = weights(changes) > 0
+    if appends.all():
+        return changes
+    return changes.take(pa.array(np.argsort(appends, kind="stable")))
 
 
 def _pairs_of(

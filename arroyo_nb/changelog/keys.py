@@ -38,8 +38,13 @@ def group_ids(columns: Sequence[pa.Array], rows: int) -> Ints:
     """
     if not columns:
         return np.zeros(rows, np.int64)
-    ids = _codes(columns[0])
-    for column in columns[1:]:
+    # Numbers are the same in any order of the columns; where the first ones tell all
+    # rows apart, the others are not looked at.
+    first, *others = sorted(columns, key=_effort)
+    ids = _codes(first)
+    for column in others:
+        if size(ids) == rows:
+            break
         codes = _codes(column)
         # Dense again after each column: so the product is at most the rows squared, and
         # not that of the columns' sizes, which soon overflows.
@@ -49,8 +54,7 @@ def group_ids(columns: Sequence[pa.Array], rows: int) -> Ints:
 
 def subgroup_ids(groups: Ints, columns: Sequence[pa.Array]) -> Ints:
     """Group numbers of rows that already lie in numbered ``groups``."""
-    ids = group_ids(columns, len(groups))
-    return _encode(pa.array(groups * (ids.max(initial=0) + 1) + ids))
+    return group_ids([pa.array(groups), *columns], len(groups))
 
 
 def size(ids: Ints) -> int:
@@ -118,6 +122,16 @@ def listed(column: pa.Array) -> tuple[pa.Array, Ints]:
 
 def _chunks(column: pa.Array) -> list[pa.Array]:
     return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+
+
+def _effort(column: pa.Array) -> int:
+    """What comes first is quick to look at, and tells many rows apart."""
+    type_ = column.type
+    if pt.is_temporal(type_):
+        return 0
+    if pt.is_primitive(type_):
+        return 1
+    return 3 if pt.is_nested(type_) else 2
 
 
 def _codes(column: pa.Array) -> Ints:

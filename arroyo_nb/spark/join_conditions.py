@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from arroyo_nb.changelog.join import Columns
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.queries.join_conditions import operands
 
@@ -29,7 +30,7 @@ class Value:
 
     name: str
 
-    def __call__(self, pairs: pa.Table) -> pa.Array:
+    def __call__(self, pairs: Columns) -> pa.Array:
         """The values of the expression, one for each pair of rows."""
         return pairs[self.name]
 
@@ -41,13 +42,13 @@ class Test:
     operator: str
     operands: tuple[Value | Test, ...]
 
-    def __call__(self, pairs: pa.Table) -> pa.Array:
+    def __call__(self, pairs: Columns) -> pa.Array:
         """Its value for each pair."""
         return _OPERATORS[self.operator](*(operand(pairs) for operand in self.operands))
 
 
 def pair_condition(condition: exp.Expr, one_sided: OneSided) -> Value | Test:
-    """A bound condition on pairs, as what computes it from a table of them.
+    """A bound condition on pairs, as what computes it from their columns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which conditions of an outer join can be computed from a pair of rows.
+"""Which conditions of a join can be computed from a pair of rows.
 
 What reads one side only is computed below the join, whatever it is. What reads both is
 computed by the join itself, in Arrow: only what is the same there as in Spark.
