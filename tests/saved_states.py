@@ -62,6 +62,12 @@ _SELF_JOINED = (
     "ON a.w = b.w AND a.n = b.most"
 )
 
+_RANKED = (
+    "SELECT k, v, other FROM (SELECT a.k AS k, a.v AS v, b.v AS other, row_number() "
+    "OVER (PARTITION BY a.k ORDER BY b.v, a.v DESC) AS place "
+    "FROM rows a JOIN rows b ON a.v % 10 = b.v % 10 WHERE b.v > a.v) WHERE place <= 3"
+)
+
 CASES = {
     "rows": "SELECT upper(k) AS k, v * 2 AS twice, t FROM rows WHERE v % 7 <> 3",
     "tumble": (
@@ -102,6 +108,9 @@ CASES = {
         "SELECT k, v, n FROM (SELECT k, v, row_number() OVER (PARTITION BY upper(k) "
         "ORDER BY v % 10 DESC, v) AS n FROM rows) WHERE n <= 2"
     ),
+    # By a version whose ranks had all columns of their input.
+    "rank_wide": _RANKED,
+    "rank_narrow": _RANKED,
     "over": (
         "SELECT w, k, n, place, before, total FROM (SELECT *, "
         "row_number() OVER (PARTITION BY w ORDER BY n DESC) AS place, "

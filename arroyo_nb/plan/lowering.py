@@ -13,5 +13,9 @@ JOINS_ALONE = 1
 NO_SELF_JOINS = 2
 """A join of rows with an aggregate of themselves is an aggregate with OVER."""
 
-LOWERING = NO_SELF_JOINS
+NO_UNREAD_COLUMNS = 3
+"""Joins and ranks keep no column that nobody reads. What WHERE says of the pairs of a
+join that is ours is a condition of the join."""
+
+LOWERING = NO_UNREAD_COLUMNS
 """The newest version."""

@@ -79,11 +79,12 @@ def transform(
     """
     made = NodeMap() if made is None else made
     for node in walk(root, made):
-        made[node] = change(_over(node, made))
+        made[node] = change(over_inputs(node, made))
     return made[root]
 
 
-def _over(node: Node, made: NodeMap[Node]) -> Node:
+def over_inputs(node: Node, made: NodeMap[Node]) -> Node:
+    """The node over what its inputs have become; the same object if these have not."""
     # Most nodes keep their inputs in most passes: asked first, as it is quick.
     if all(made[child] is child for child in node.inputs):
         return node

@@ -26,7 +26,7 @@ from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.plan.expressions.predicates import rejects_nulls
-from arroyo_nb.plan.self_joins import without_self_joins
+from arroyo_nb.plan.lowered import became, lowered
 from arroyo_nb.plan.tree import NodeMap, walk
 from arroyo_nb.schema import TIMESTAMP, quoted, spark_type
 from arroyo_nb.spark.aggregates import is_native, measure_sql
@@ -131,8 +131,9 @@ def lower(
         node = narrow_watermarks(node)
     made: NodeMap[nodes.Node] = NodeMap()
     numbered = numbered_assigners(node) if observed else ()
-    node = without_self_joins(node, made, lowering=keeping.lowering)
-    numbers = {id(made[assigner]): number for assigner, number in numbered}
+    forgets = keeping.ttl is not None
+    node = lowered(node, made, forgets=forgets, lowering=keeping.lowering)
+    numbers = {id(became(assigner, made)): number for assigner, number in numbered}
     lowering = _Lowering(
         read,
         windowed,

@@ -14,6 +14,7 @@ from arroyo_nb.plan.explain.differences import differences
 from arroyo_nb.plan.explain.format import described
 from arroyo_nb.plan.explain.lookups import keeping, lookup_spark
 from arroyo_nb.plan.expressions.intervals import in_words
+from arroyo_nb.plan.lowered import lowered
 from arroyo_nb.plan.nodes import (
     Filter,
     LatestRow,
@@ -34,7 +35,6 @@ from arroyo_nb.plan.nodes import (
     is_updating,
 )
 from arroyo_nb.plan.real_time import real_time_note
-from arroyo_nb.plan.self_joins import without_self_joins
 from arroyo_nb.plan.tree import NodeMap, walk
 
 if TYPE_CHECKING:
@@ -84,11 +84,10 @@ def explain(plan: Plan) -> str:
         before = stage.sinks
     if plan.sinks:
         forgets = plan.forgets_idle_keys
-        made: NodeMap[Node] = NodeMap()
-        lowered = [without_self_joins(sink, made) for sink in plan.sinks]
-        joins = (append_joins(sink, forgets=forgets) for sink in lowered)
+        sinks = [lowered(sink, NodeMap(), forgets=forgets) for sink in plan.sinks]
+        joins = (append_joins(sink, forgets=forgets) for sink in sinks)
         line = partial(_with_spark, joins=frozenset[int]().union(*joins))
-        parts.append(_section("Spark", _forest(lowered, line)))
+        parts.append(_section("Spark", _forest(sinks, line)))
     notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_lookup_notes(plan)]
     notes += differences(node for sink in plan.sinks for node in walk(sink))
     notes += filter(None, map(real_time_note, plan.sinks))

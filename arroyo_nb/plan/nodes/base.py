@@ -235,7 +235,7 @@ class Numbered(Unwindowed):
     ----------
     keys, order
         PARTITION BY and ORDER BY, bound over the input. Rows that are equal in the
-        order are numbered in the order of all their columns.
+        order are numbered in the order of their columns.
     numbers
         The numbers; output columns behind those of the input.
     """
