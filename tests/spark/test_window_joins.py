@@ -62,7 +62,7 @@ QUERIES = {
     "k, max(n) AS m, sum(s) AS o FROM lw GROUP BY w, k) b ON a.k = b.k AND {b}",
     "with its own groups by floats": "SELECT b.w, a.g, b.o FROM (SELECT w, g, "
     "count(*) AS o FROM rg GROUP BY w, g) b JOIN rg a ON {b} AND a.g = b.g",
-    "with the sum of all": "SELECT a.w, a.k, a.n * 100 / b.m AS p FROM lh a JOIN "
+    "with the sum of all": "SELECT a.w, a.k, a.n * 100 - b.m AS p FROM lh a JOIN "
     "(SELECT w, sum(n)::BIGINT AS m FROM lh GROUP BY w) b ON {b} WHERE b.m > 1",
     "three ways": "SELECT a.w, a.k, b.n, c.n AS m FROM lw a LEFT JOIN rw b "
     "ON a.k = b.k AND {b} LEFT JOIN lw c ON b.n = c.n AND {c}",
