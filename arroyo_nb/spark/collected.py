@@ -24,6 +24,7 @@ from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.schema import spark_type
 from arroyo_nb.spark.aggregates import is_native
 from arroyo_nb.spark.expressions import spark_sql
+from arroyo_nb.spark.operator_changes import select_list
 from arroyo_nb.spark.stateful import OperatorColumns, aggregate_call
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class CollectedMeasures:
         # The list has the rows of the filter only.
         call = aggregate_call("value", replace(measure, where=None), columns)
         how = "collect_set" if measure.distinct else "collect_list"
-        text = f"{how}(struct({', '.join(columns.items)}))"
+        text = f"{how}(struct({', '.join(select_list(columns.texts))}))"
         if measure.where is not None:
             where = spark_sql(measure.where, row_time=self._row_time)
             text += f" FILTER (WHERE {where})"

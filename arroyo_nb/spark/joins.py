@@ -24,21 +24,10 @@ from arroyo_nb.plan.expressions.typing import column
 from arroyo_nb.plan.queries.join_conditions import is_one_sided
 from arroyo_nb.schema import TIMESTAMP, quoted
 from arroyo_nb.spark.join_conditions import pair_condition
+from arroyo_nb.spark.operator_changes import OperatorChanges, OperatorInput
 from arroyo_nb.spark.state_config import StateConfig
-from arroyo_nb.spark.stateful import (
-    OperatorColumns,
-    arrow_schema,
-    changes_of_parts,
-    hashed,
-    row_id,
-    time_of,
-)
-from arroyo_nb.spark.stateful_operators import (
-    PARTS,
-    SidePartials,
-    appended,
-    decoded,
-)
+from arroyo_nb.spark.stateful import OperatorColumns, hashed, row_id, time_of
+from arroyo_nb.spark.stateful_operators import PARTS, SidePartials
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,7 +40,7 @@ def joined(
     node: nodes.UpdatingJoin,
     row_times: tuple[str, str],
     keeping: StateConfig,
-) -> DataFrame:
+) -> OperatorChanges:
     """The pairs: both sides' columns and ``_timestamp``; weight and id of changes.
 
     Parameters
@@ -88,23 +77,21 @@ def joined(
         node.how,
         condition,
     )
-    parts = [
+    left_parts, right_parts = (
         side.rows().mapInArrow(SidePartials(operator, number, keeping.buckets), PARTS)
         for number, side in enumerate(sides)
-    ]
-    updates = nodes.is_updating(node)
-    # Pairs of a forgotten key stay with who has them: where rows only come, nothing is
-    # taken back.
-    decode = decoded if updates else appended
-    changes = changes_of_parts(parts[0].union(parts[1]), operator, keeping, decode)
-    names = [name for side in sides for name in side.named()]
+    )
+    parts = left_parts.union(right_parts)
+    items = {**sides[0].named(), **sides[1].named()}
     time = f"greatest({', '.join(side.time for side in sides)})"
-    if not updates:
-        return changes.selectExpr(*names, f"{time} AS {TIMESTAMP}")
+    if not nodes.is_updating(node):
+        # Pairs of a forgotten key stay with who has them: nothing is taken back.
+        items[TIMESTAMP] = time
+        return OperatorChanges(parts, operator, keeping, items, appends=True)
     # The id of a pair is that of its two rows.
     pair = [name for side in sides for name in side.identity()]
-    named_by = row_id(pair)
-    return changes.selectExpr(*names, time_of(node, time), WEIGHT, named_by)
+    items |= {TIMESTAMP: time_of(node, time), WEIGHT: WEIGHT, ROW_ID: row_id(pair)}
+    return OperatorChanges(parts, operator, keeping, items)
 
 
 class _JoinInput:
@@ -128,36 +115,34 @@ class _JoinInput:
         self.updating = nodes.is_updating(node)
         self.schema = node.schema
         self._frame = frame
-        self._timed = [f"{row_time} AS {self.time}"] if timed else []
+        self._timed = {self.time: row_time} if timed else {}
         self._values = [self.columns.add(column(field)) for field in node.schema]
 
-    def named(self) -> list[str]:
-        """The input's columns, under their own names."""
-        names = zip(self._values, self.schema.names, strict=True)
-        return [f"{value} AS {quoted(name)}" for value, name in names]
+    def named(self) -> dict[str, str]:
+        """The columns that have the input's, by the names of these."""
+        return dict(zip(self.schema.names, self._values, strict=True))
 
     def state_schema(self) -> pa.Schema:
         """What the state holds of a row."""
-        schema = arrow_schema(self._frame.selectExpr(*self._items()))
+        schema = OperatorInput(self._frame, self._texts(), retracts=False).schema
         # A constant is never NULL, but in a padded row it is.
         return pa.schema([field.with_nullable(True) for field in schema])
 
     def rows(self) -> DataFrame:
         """The rows, with their weights where they may be taken back."""
-        weight = [WEIGHT] if self.updating else []
-        return self._frame.selectExpr(*self._items(), *weight)
+        return OperatorInput(self._frame, self._texts(), self.updating).rows
 
     def identity(self) -> list[str]:
         """What tells a row of this side from others."""
         return [self.id] if self.updating else self._values
 
-    def _items(self) -> list[str]:
-        items = [*self.columns.items, *self._timed]
+    def _texts(self) -> dict[str, str]:
+        texts = {**self.columns.texts, **self._timed}
         if self.updating:
             # Rows that were united with changes have no id.
-            texts = [quoted(name) for name in self.schema.names]
-            items.append(f"coalesce({ROW_ID}, {hashed(texts)}) AS {self.id}")
-        return items
+            values = [quoted(name) for name in self.schema.names]
+            texts[self.id] = f"coalesce({ROW_ID}, {hashed(values)})"
+        return texts
 
 
 def _one_sided(

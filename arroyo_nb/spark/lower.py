@@ -22,6 +22,8 @@ from functools import reduce
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
+from sqlglot import exp
+
 from arroyo_nb.changelog import ROW_ID, SEQUENCE, WEIGHT
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.naming import free
@@ -37,6 +39,7 @@ from arroyo_nb.spark.observe import (
     observed_input,
     observed_sessions,
 )
+from arroyo_nb.spark.operator_changes import OperatorChanges, Relation, rows_of
 from arroyo_nb.spark.state_config import KEPT, StateConfig
 from arroyo_nb.spark.struct_fields import (
     NarrowWatermark,
@@ -55,7 +58,6 @@ from arroyo_nb.tape import END_OF_TIME_US
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, GroupedData
-    from sqlglot import exp
 
 
 Read: TypeAlias = "Callable[[nodes.Source | nodes.LookupJoin], DataFrame]"
@@ -144,7 +146,7 @@ def lower(
         keeping.append_joins(node),
         BadRows(windowed, again),
     )
-    return _lower(node, lowering)
+    return rows_of(_lower(node, lowering))
 
 
 def visible(frame: DataFrame, node: nodes.Node, *, timed: bool = False) -> DataFrame:
@@ -186,7 +188,9 @@ def _moment(node: nodes.Node) -> str:
     return column if node.window is None else f"{column}.`end`"
 
 
-def _lower(node: nodes.Node, lowering: _Lowering) -> DataFrame:
+def _lower(node: nodes.Node, lowering: _Lowering) -> Relation:
+    """A node as rows, or as the changes of an operator, which the next one may read
+    where they are."""
     match node:
         case nodes.Source():
             return lowering.bad_rows.of_records(lowering.read(node), node)
@@ -228,16 +232,16 @@ def changelog_columns(source: nodes.Source) -> tuple[str, ...]:
     return (WEIGHT, SEQUENCE) if nodes.is_updating(source) else ()
 
 
-def lower_latest_row(node: nodes.LatestRow, lowering: _Lowering) -> DataFrame:
+def lower_latest_row(node: nodes.LatestRow, lowering: _Lowering) -> OperatorChanges:
     """The changes of a table's rows (:mod:`arroyo_nb.spark.changes`)."""
     from arroyo_nb.spark.changes import latest
 
-    return latest(_lower(node.input, lowering), node, lowering.keeping)
+    return latest(rows_of(_lower(node.input, lowering)), node, lowering.keeping)
 
 
 def lower_watermark(node: nodes.Watermark, lowering: _Lowering) -> DataFrame:
     """Sets event time and watermark, then removes the end-of-stream row."""
-    frame = _lower(node.input, lowering)
+    frame = rows_of(_lower(node.input, lowering))
     time = quoted(TIMESTAMP)
     if node.event_time is not None:
         columns = map(quoted, node.input.schema.names)
@@ -286,10 +290,18 @@ def _with_end_of_time(expression: exp.Expr, name: str) -> str:
     return f"IF({time} = {END_OF_TIME}, {time}, {value}) AS {quoted(name)}"
 
 
-def lower_project(node: nodes.Project, lowering: _Lowering) -> DataFrame:
-    """The items under their names, and the hidden column."""
+def lower_project(node: nodes.Project, lowering: _Lowering) -> Relation:
+    """The items under their names, and the hidden columns."""
+    below = _lower(node.input, lowering)
+    if isinstance(below, OperatorChanges) and _only_renames(node):
+        names = {item.name: item.expression.name for item in node.items}
+        return below.renamed(names | {name: name for name in hidden(node)})
     items = [_named(item, node.input) for item in node.items]
-    return _lower(node.input, lowering).selectExpr(*items, *map(quoted, hidden(node)))
+    return rows_of(below).selectExpr(*items, *map(quoted, hidden(node)))
+
+
+def _only_renames(node: nodes.Project) -> bool:
+    return all(isinstance(item.expression, exp.Column) for item in node.items)
 
 
 def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
@@ -305,8 +317,8 @@ def lower_filter(node: nodes.Filter, lowering: _Lowering) -> DataFrame:
     if not lowering.watermarked and _rejects_end(node):
         # Without the test of lower_watermark, nobody may read the event time at all.
         (below,) = node.input.inputs
-        return _lower(below, lowering).filter(predicate)
-    return _filtered(_lower(node.input, lowering), predicate, node, lowering)
+        return rows_of(_lower(below, lowering)).filter(predicate)
+    return _filtered(rows_of(_lower(node.input, lowering)), predicate, node, lowering)
 
 
 def _rejects_end(node: nodes.Filter) -> bool:
@@ -342,7 +354,7 @@ def lower_unnest(node: nodes.Unnest, lowering: _Lowering) -> DataFrame:
     """
     place = quoted(free("_place", node.schema.names))
     given = spark_sql(node.list, row_time=row_time(node.input))
-    frame = _lower(node.input, lowering).selectExpr(
+    frame = rows_of(_lower(node.input, lowering)).selectExpr(
         *map(quoted, (*node.input.schema.names, *hidden(node))),
         f"posexplode_outer({given}) AS ({place}, {quoted(node.element.name)})",
     )
@@ -357,7 +369,7 @@ def lower_union(node: nodes.Union, lowering: _Lowering) -> DataFrame:
     """All rows of all branches, columns by position."""
     names = [quoted(name) for name in (*node.schema.names, *hidden(node))]
     frames = (
-        _lower(branch, lowering).selectExpr(
+        rows_of(_lower(branch, lowering)).selectExpr(
             *map("{} AS {}".format, _as_branch(number, node), names)
         )
         for number, branch in enumerate(node.branches)
@@ -385,7 +397,7 @@ def lower_window_aggregate(
     """One row per key and window: the window, the keys, the measures."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    frame = _lower(node.input, lowering)
+    frame = rows_of(_lower(node.input, lowering))
     number = lowering.take_number(node)
     if number is not None:
         frame = observed_input(frame, node, number)
@@ -410,20 +422,22 @@ def lower_window_aggregate(
 
 def lower_updating_aggregate(
     node: nodes.UpdatingAggregate, lowering: _Lowering
-) -> DataFrame:
+) -> OperatorChanges:
     """The changes of one row per key (:mod:`arroyo_nb.spark.stateful`)."""
     from arroyo_nb.spark.stateful import aggregated
 
-    frame = _lower(node.input, lowering)
-    return aggregated(frame, node, row_time(node.input), lowering.keeping)
+    below = _lower(node.input, lowering)
+    return aggregated(below, node, row_time(node.input), lowering.keeping)
 
 
-def lower_updating_rank(node: nodes.UpdatingRank, lowering: _Lowering) -> DataFrame:
+def lower_updating_rank(
+    node: nodes.UpdatingRank, lowering: _Lowering
+) -> OperatorChanges:
     """The changes of numbered rows (:mod:`arroyo_nb.spark.ranks`)."""
     from arroyo_nb.spark.ranks import ranked
 
-    frame = _lower(node.input, lowering)
-    return ranked(frame, node, row_time(node.input), lowering.keeping)
+    below = _lower(node.input, lowering)
+    return ranked(below, node, row_time(node.input), lowering.keeping)
 
 
 def lower_window_over(node: nodes.WindowOver, lowering: _Lowering) -> DataFrame:
@@ -432,10 +446,10 @@ def lower_window_over(node: nodes.WindowOver, lowering: _Lowering) -> DataFrame:
 
     over = nodes_of_one_shuffle(node)
     below = over[0].input
-    return with_over(_lower(below, lowering), over, row_time(below))
+    return with_over(rows_of(_lower(below, lowering)), over, row_time(below))
 
 
-def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFrame:
+def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> Relation:
     """The pairs, or their changes: by an operator in buckets
     (:mod:`arroyo_nb.spark.joins`), or by Spark's own join
     (:mod:`arroyo_nb.spark.append_joins`)."""
@@ -445,17 +459,17 @@ def lower_updating_join(node: nodes.UpdatingJoin, lowering: _Lowering) -> DataFr
 
         keys = zip(*node.keys, strict=True)
         left, right = map(_with_keys, node.inputs, keys, repeat(lowering))
-        pairs = joined(left, right, node, times)
+        pairs: Relation = joined(left, right, node, times)
     else:
         from arroyo_nb.spark.joins import joined as joined_in_buckets
 
-        left, right = (_lower(side, lowering) for side in node.inputs)
+        left, right = (rows_of(_lower(side, lowering)) for side in node.inputs)
         pairs = joined_in_buckets(left, right, node, times, lowering.keeping)
     if nodes.is_updating(node) or not lowering.windowed:
         return pairs
     # A window over the pairs closes by the query's watermark.
     columns = map(quoted, node.schema.names)
-    return pairs.select(*columns, marked(TIMESTAMP, TIMESTAMP))
+    return rows_of(pairs).select(*columns, marked(TIMESTAMP, TIMESTAMP))
 
 
 def _with_keys(
@@ -464,14 +478,14 @@ def _with_keys(
     """The rows of a side that may have a match: none is kept for nothing."""
     values = (spark_sql(key, row_time=row_time(side)) for key in keys)
     tests = " AND ".join(f"({value}) IS NOT NULL" for value in values)
-    return _filtered(_lower(side, lowering), f"({tests})", side, lowering)
+    return _filtered(rows_of(_lower(side, lowering)), f"({tests})", side, lowering)
 
 
 def lower_window_join(node: nodes.WindowJoin, lowering: _Lowering) -> DataFrame:
     """The pairs of each window (:mod:`arroyo_nb.spark.window_joins`)."""
     from arroyo_nb.spark.window_joins import joined
 
-    left, right = (_lower(side, lowering) for side in node.inputs)
+    left, right = (rows_of(_lower(side, lowering)) for side in node.inputs)
     return joined(left, right, node, (row_time(node.left), row_time(node.right)))
 
 
@@ -479,7 +493,7 @@ def lower_lookup_join(node: nodes.LookupJoin, lowering: _Lowering) -> DataFrame:
     """The rows and what was found for them (:mod:`arroyo_nb.spark.lookups`)."""
     from arroyo_nb.spark.lookups import FOUND, broadcast, query_store
 
-    frame, time = _lower(node.input, lowering), row_time(node.input)
+    frame, time = rows_of(_lower(node.input, lowering)), row_time(node.input)
     if node.table.asked:
         return lowering.bad_rows.readable(query_store(frame, node, time), node)
     how = "inner" if node.how == "inner" and _may_move(node, lowering) else "left_outer"

@@ -82,13 +82,13 @@ def with_over(
     values = {field.name: columns.add(column(field)) for field in input_schema}
     keys = tuple(dict.fromkeys(columns.add(key) for key in over[0].keys))
     groups = tuple(_group(f"f_{n}", node, columns) for n, node in enumerate(over))
-    rows, schema = columns.read(frame, retracts=False, also=[WINDOW])
+    read = columns.read(frame, retracts=False, also={WINDOW: quoted(WINDOW)})
     ties = tuple(dict.fromkeys(values.values()))
     limit = _limit(over[-1], groups[-1])
-    kernel = OverKernel(schema, keys, ties, (*ties, WINDOW), groups, limit)
+    kernel = OverKernel(read.schema, keys, ties, (*ties, WINDOW), groups, limit)
     bucket = f"pmod({hashed(keys)}, {_BUCKETS}) AS {_BUCKET}"
     made = (
-        rows.selectExpr("*", bucket)
+        read.rows.selectExpr("*", bucket)
         .groupBy(_BUCKET)
         .applyInArrow(_computed(kernel), from_arrow_schema(kernel.output))
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arroyo_nb.changelog.aggregate import AggregateKernel
     from arroyo_nb.changelog.state_tables import State
     from arroyo_nb.spark.bucket_state import BucketState
-    from arroyo_nb.spark.stateful_operators import StatefulOperator
+    from arroyo_nb.spark.stateful_operators import Chain, StatefulOperator
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -45,11 +45,27 @@ class Bucket(StatefulProcessor):  # type: ignore[misc]
 
 
 class Step(Bucket):
-    """A bucket's state, taken one batch further."""
+    """A bucket's state, taken one batch further.
 
-    def __init__(self, operator: StatefulOperator, ttl_us: int | None) -> None:
+    Parameters
+    ----------
+    operator
+        Whose state it is.
+    ttl_us
+        After how long without an append a group is forgotten, in microseconds.
+    chain
+        What reads the changes here; None: they are sent as they are.
+    """
+
+    def __init__(
+        self,
+        operator: StatefulOperator,
+        ttl_us: int | None,
+        chain: Chain | None = None,
+    ) -> None:
         super().__init__(operator)
         self._ttl_us = ttl_us
+        self._chain = None if chain is None else Packed(chain)
 
     def init(self, handle: Any) -> None:
         """Get the log as well, of a bucket whose state is large."""
@@ -76,8 +92,13 @@ class Step(Bucket):
         # Also where nothing is told: an idle row of a join may have had no match.
         if after.updates:
             saved.write(before, seen, after.updates)
-        if after.changes.num_rows:
+        if not after.changes.num_rows:
+            return
+        if self._chain is None:
             yield Row(changes=to_bytes(after.changes))
+            return
+        for part in self._chain.value(after.changes).to_pylist():
+            yield Row(**part)
 
     def _saved(self) -> BucketState:
         from arroyo_nb.spark.bucket_state import BucketState

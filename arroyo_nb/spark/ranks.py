@@ -11,37 +11,33 @@ same when a row is taken back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.measures import Order
 from arroyo_nb.changelog.rank import NumberColumn, Numbering, RankKernel, RankLimit
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.typing import column
-from arroyo_nb.schema import quoted, spark_type
-from arroyo_nb.spark.state_config import StateConfig
-from arroyo_nb.spark.stateful import (
-    OperatorColumns,
+from arroyo_nb.schema import TIMESTAMP, spark_type
+from arroyo_nb.spark.operator_changes import (
+    OperatorChanges,
+    Relation,
     operator_changes,
-    row_id,
-    time_of,
-    timed,
 )
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from arroyo_nb.spark.state_config import StateConfig
+from arroyo_nb.spark.stateful import OperatorColumns, row_id, time_of, timed
 
 _FIRST = nodes.Limit("row_number", 1)
 
 
 def ranked(
-    frame: DataFrame, node: nodes.UpdatingRank, row_time: str, keeping: StateConfig
-) -> DataFrame:
+    relation: Relation, node: nodes.UpdatingRank, row_time: str, keeping: StateConfig
+) -> OperatorChanges:
     """The changes of the numbered rows: columns, ``_timestamp``, weight and id.
 
     Parameters
     ----------
-    frame
+    relation
         The lowered input.
     node
         How to number.
@@ -58,19 +54,16 @@ def ranked(
         for o in node.order
     )
     retracts = nodes.is_updating(node.input)
-    rows, schema = columns.read(frame, retracts, timed(node, row_time))
+    read = columns.read(relation, retracts, timed(node, row_time))
     operator = RankKernel(
-        schema, tuple(keys), order, _numbers(node), _limit(node), retracts
+        read.schema, tuple(keys), order, _numbers(node), _limit(node), retracts
     )
-    named = [f"{name} AS {quoted(visible)}" for visible, name in values.items()]
+    items = values.copy()
     for number, made in zip(node.numbers, operator.numbers, strict=True):
-        type_ = spark_type(number.field.type)
-        named.append(f"CAST({made.name} AS {type_}) AS {quoted(number.name)}")
+        items[number.name] = f"CAST({made.name} AS {spark_type(number.field.type)})"
     identity = _identity(operator, node, list(values.values()))
-    named_by = row_id(identity)
-    return operator_changes(rows, operator, keeping).selectExpr(
-        *named, time_of(node), WEIGHT, named_by
-    )
+    items |= {TIMESTAMP: time_of(node), WEIGHT: WEIGHT, ROW_ID: row_id(identity)}
+    return operator_changes(read, operator, keeping, items)
 
 
 def _numbers(node: nodes.UpdatingRank) -> tuple[NumberColumn, ...]:

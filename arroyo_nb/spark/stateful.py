@@ -15,43 +15,27 @@ follow each other in one query, and Spark runs no empty batches.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
-
-import pyarrow as pa
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall, Order
 from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.plan import nodes
-from arroyo_nb.schema import (
-    BIGINT_UNSIGNED,
-    TIMESTAMP,
-    quoted,
-    spark_type,
-)
-from arroyo_nb.spark.bucket_numbers import bucket_number_sql
+from arroyo_nb.schema import BIGINT_UNSIGNED, TIMESTAMP, spark_type
 from arroyo_nb.spark.expressions import spark_sql
-from arroyo_nb.spark.processors import Step
-from arroyo_nb.spark.state_config import StateConfig
-from arroyo_nb.spark.stateful_operators import (
-    BUCKET,
-    NOW,
-    PARTS,
-    Partials,
-    StatefulOperator,
-    UnaryOperator,
-    decoded,
+from arroyo_nb.spark.operator_changes import (
+    OperatorChanges,
+    OperatorInput,
+    Relation,
+    operator_changes,
 )
+from arroyo_nb.spark.state_config import StateConfig
 from arroyo_nb.state.canonical import Canonical
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
     from sqlglot import exp
-
-Decode: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""Reads what an operator has told, in a worker."""
 
 ROW_TIME = "row_time"
 """The event time as a part of a row that may be taken back, where it is one."""
@@ -62,13 +46,16 @@ _WIDEST = "decimal(38,0)"
 
 
 def aggregated(
-    frame: DataFrame, node: nodes.UpdatingAggregate, row_time: str, keeping: StateConfig
-) -> DataFrame:
+    relation: Relation,
+    node: nodes.UpdatingAggregate,
+    row_time: str,
+    keeping: StateConfig,
+) -> OperatorChanges:
     """The changes of one row per key: its columns, ``_timestamp``, weight and id.
 
     Parameters
     ----------
-    frame
+    relation
         The lowered input.
     node
         What to aggregate.
@@ -81,23 +68,19 @@ def aggregated(
     columns = OperatorColumns(node.input.schema.names, row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
     calls = calls_of(node.measures, columns)
-    rows, schema = columns.read(frame, retracts, timed(node, row_time))
+    read = columns.read(relation, retracts, timed(node, row_time))
     # Two columns of a DISTINCT may be one expression.
     distinct = tuple(dict.fromkeys(keys))
     time = ROW_TIME if node.timed else None
-    operator = AggregateKernel(schema, distinct, calls, retracts, time)
-    changes = operator_changes(rows, operator, keeping)
-    named = (
-        f"{name} AS {quoted(key.name)}"
-        for name, key in zip(keys, node.keys, strict=True)
-    )
-    return changes.selectExpr(
-        *named,
-        *measured(node.measures),
-        time_of(node),
-        WEIGHT,
-        row_id(keys),
-    )
+    operator = AggregateKernel(read.schema, distinct, calls, retracts, time)
+    items = {
+        **{key.name: name for name, key in zip(keys, node.keys, strict=True)},
+        **measured(node.measures),
+        TIMESTAMP: time_of(node),
+        WEIGHT: WEIGHT,
+        ROW_ID: row_id(keys),
+    }
+    return operator_changes(read, operator, keeping, items)
 
 
 class OperatorColumns:
@@ -114,9 +97,9 @@ class OperatorColumns:
         self._columns: dict[str, tuple[str, str]] = {}
 
     @property
-    def items(self) -> list[str]:
-        """The select list."""
-        return [f"{text} AS {name}" for name, text in self._columns.values()]
+    def texts(self) -> dict[str, str]:
+        """The columns as Spark SQL text, by name."""
+        return dict(self._columns.values())
 
     def add(self, expression: exp.Expr) -> str:
         """The column that has the expression's value."""
@@ -129,33 +112,24 @@ class OperatorColumns:
         return self._columns[key][0]
 
     def read(
-        self, frame: DataFrame, retracts: bool, also: Sequence[str] = ()
-    ) -> tuple[DataFrame, pa.Schema]:
-        """The columns of a frame, ``also`` others as Spark SQL text, with the weight
-        where it ``retracts``; and their schema, in which the weight is not told."""
+        self, relation: Relation, retracts: bool, also: Mapping[str, str]
+    ) -> OperatorInput:
+        """The columns of a relation, ``also`` others as Spark SQL text, with the weight
+        where it ``retracts``."""
         # count(*) reads none, but a table without columns has no rows.
-        items = [*self.items, *also] or ["TRUE AS c_row"]
-        rows = frame.selectExpr(*items)
-        schema = arrow_schema(rows)
-        return (frame.selectExpr(*items, WEIGHT) if retracts else rows), schema
+        texts = {**self.texts, **also} or {"c_row": "TRUE"}
+        return OperatorInput(relation, texts, retracts)
 
 
-def timed(node: nodes.Stateful, row_time: str) -> list[str]:
+def timed(node: nodes.Stateful, row_time: str) -> dict[str, str]:
     """The event time as a part of what an operator reads, as Spark SQL text: of a row
     that may be taken back nobody asks it, unless the operator is timed."""
-    return [f"{row_time} AS {ROW_TIME}"] if node.timed else []
+    return {ROW_TIME: row_time} if node.timed else {}
 
 
 def time_of(node: nodes.Stateful, time: str = ROW_TIME) -> str:
     """The event time of an operator's output, as Spark SQL text; any, if untimed."""
-    return f"{time if node.timed else _ANY_TIME} AS {TIMESTAMP}"
-
-
-def arrow_schema(rows: DataFrame) -> pa.Schema:
-    """What Python is given of the columns."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return to_arrow_schema(rows.schema, timezone="UTC")
+    return time if node.timed else _ANY_TIME
 
 
 def row_id(values: Sequence[str]) -> str:
@@ -167,7 +141,7 @@ def row_id(values: Sequence[str]) -> str:
         What names the row among those of its operator. A union tells rows of its
         branches apart.
     """
-    return f"{hashed(values or ['TRUE'])} AS {ROW_ID}"
+    return hashed(values or ["TRUE"])
 
 
 def hashed(values: Sequence[str]) -> str:
@@ -212,13 +186,9 @@ def aggregate_call(
     )
 
 
-def measured(measures: Sequence[nodes.Measure]) -> list[str]:
-    """The measures of an operator's output, as Spark SQL text."""
-    named = enumerate(measures)
-    return [
-        f"{measure_value(f'agg_{n}', measure)} AS {quoted(measure.name)}"
-        for n, measure in named
-    ]
+def measured(measures: Sequence[nodes.Measure]) -> dict[str, str]:
+    """The measures of an operator's output, as Spark SQL text, by name."""
+    return {m.name: measure_value(f"agg_{n}", m) for n, m in enumerate(measures)}
 
 
 def measure_value(name: str, measure: nodes.Measure) -> str:
@@ -234,69 +204,3 @@ def measure_value(name: str, measure: nodes.Measure) -> str:
 
 def _is_unsigned_sum(measure: nodes.Measure) -> bool:
     return aggregate(measure.function).wraps and measure.type == BIGINT_UNSIGNED
-
-
-def operator_changes(
-    frame: DataFrame, operator: UnaryOperator, keeping: StateConfig
-) -> DataFrame:
-    """The changes of an operator's output.
-
-    Parameters
-    ----------
-    frame
-        The operator's input columns, and what it reads beside them, like ``_weight``.
-    operator
-        What to keep up to date.
-    keeping
-        How the state is kept.
-    """
-    # Summed up before the shuffle, so that it carries one piece for each bucket and
-    # batch of rows.
-    parts = frame.mapInArrow(Partials(operator, keeping.buckets), PARTS)
-    return changes_of_parts(parts, operator, keeping)
-
-
-def changes_of_parts(
-    parts: DataFrame,
-    operator: StatefulOperator,
-    keeping: StateConfig,
-    decode: Decode = decoded,
-) -> DataFrame:
-    """The changes of an operator's output, from the partial states of its input.
-
-    Parameters
-    ----------
-    parts
-        Of the columns :data:`PARTS`.
-    operator
-        What to keep up to date.
-    keeping
-        How the state is kept.
-    decode
-        Which of the changes these are, out of what the operator has told.
-    """
-    if keeping.beats is not None:
-        every = f"explode(sequence(0, {keeping.buckets - 1})) AS {BUCKET}"
-        nothing = "CAST(NULL AS BINARY) AS part"
-        # A beat goes to every bucket, as each looks for idle keys of its own only.
-        parts = parts.union(keeping.beats().selectExpr(every, nothing))
-    # Spark logs the time of a batch, and a batch that it runs again has it again: what
-    # a batch forgets must not depend on when it is run.
-    now = f"unix_micros(current_timestamp()) AS {NOW}"
-    parts = parts.selectExpr(bucket_number_sql(keeping.buckets), "part", now)
-    # timeMode None: with processing time Spark would run empty batches without end,
-    # only to look for timers.
-    steps = parts.groupBy(BUCKET).transformWithState(
-        Step(operator, keeping.ttl_us), "changes binary", "Append", "None"
-    )
-    changes = operator.output.append(pa.field(WEIGHT, pa.int64()))
-    return decode_changes(steps, changes, decode)
-
-
-def decode_changes(
-    steps: DataFrame, schema: pa.Schema, decode: Decode = decoded
-) -> DataFrame:
-    """The rows that steps have told as Arrow IPC bytes."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return steps.mapInArrow(decode, from_arrow_schema(schema))

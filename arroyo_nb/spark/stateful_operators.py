@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -83,9 +83,39 @@ class Partials:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for rows in stacked(batches):
-            yield bucketed_parts(
-                self.operator.partial(rows), self.operator, self.buckets
-            )
+            yield self.of_rows(rows)
+
+    def of_rows(self, rows: pa.Table) -> pa.RecordBatch:
+        """Rows as rows of :data:`PARTS`."""
+        part = self.operator.partial(rows)
+        return bucketed_parts(part, self.operator, self.buckets)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What reads the changes of an operator in its own worker: the partial states of
+    the next operator.
+
+    Parameters
+    ----------
+    partials
+        Of the next operator.
+    columns
+        What it reads: columns of the changes, and their names in its input.
+    appends
+        Whether rows only come; it then reads no weight.
+    """
+
+    partials: Partials
+    columns: tuple[tuple[str, str], ...]
+    appends: bool
+
+    def __call__(self, changes: pa.Table) -> pa.RecordBatch:
+        """Changes as rows of :data:`PARTS`."""
+        if self.appends:
+            changes = _copied(changes)
+        read, names = zip(*self.columns, strict=True)
+        return self.partials.of_rows(changes.select(read).rename_columns(names))
 
 
 @dataclass(frozen=True)
@@ -201,13 +231,18 @@ def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def appended(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows that are appended, each as often as it comes, as record batches."""
-    for changes in decoded(batches):
-        weight = changes[WEIGHT].to_numpy()
-        if (weight == 1).all():
-            yield changes
-        else:
-            copies = np.repeat(np.arange(len(weight)), np.maximum(weight, 0))
-            yield changes.take(pa.array(copies))
+    yield from map(_copied, decoded(batches))
+
+
+_Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
+
+
+def _copied(changes: _Rows) -> _Rows:
+    weight = changes[WEIGHT].to_numpy()
+    if (weight == 1).all():
+        return changes
+    copies = np.repeat(np.arange(len(weight)), np.maximum(weight, 0))
+    return changes.take(pa.array(copies))
 
 
 def to_bytes(changes: pa.Table) -> bytes:

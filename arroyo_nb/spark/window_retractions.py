@@ -21,10 +21,17 @@ from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import quoted
 from arroyo_nb.spark.bucket_numbers import bucket_number_sql
+from arroyo_nb.spark.operator_changes import decode_changes, select_list
 from arroyo_nb.spark.processors import Close
 from arroyo_nb.spark.state_config import StateConfig
-from arroyo_nb.spark.stateful import OperatorColumns, calls_of, decode_changes, measured
-from arroyo_nb.spark.stateful_operators import BUCKET, END, START, WindowPartials
+from arroyo_nb.spark.stateful import OperatorColumns, calls_of, measured
+from arroyo_nb.spark.stateful_operators import (
+    BUCKET,
+    END,
+    START,
+    WindowPartials,
+    decoded,
+)
 from arroyo_nb.spark.windows import WINDOW, assigned, marked
 
 if TYPE_CHECKING:
@@ -53,13 +60,13 @@ def closed(
     columns = OperatorColumns(node.input.schema.names, row_time)
     keys = tuple(columns.add(key.expression) for key in node.keys)
     calls = calls_of(node.measures, columns)
-    edges = [f"{WINDOW}.start AS {START}", f"{WINDOW}.end AS {END}"]
+    edges = {START: f"{WINDOW}.start", END: f"{WINDOW}.end"}
     # A change is put into windows like a row: a retraction comes to the same ones as
     # the append that it takes back.
     in_windows = frame.select("*", *assigned(node.assign, alone=False))
-    rows, schema = columns.read(in_windows, retracts=True, also=edges)
-    operator = AggregateKernel(schema, (START, END, *dict.fromkeys(keys)), calls)
-    parts = rows.mapInArrow(WindowPartials(operator, keeping.buckets), _PARTS)
+    read = columns.read(in_windows, retracts=True, also=edges)
+    operator = AggregateKernel(read.schema, (START, END, *dict.fromkeys(keys)), calls)
+    parts = read.rows.mapInArrow(WindowPartials(operator, keeping.buckets), _PARTS)
     steps = (
         parts.selectExpr(bucket_number_sql(keeping.buckets), START, END, "part")
         # A column that is built anew bears no watermark unless it is marked.
@@ -71,10 +78,10 @@ def closed(
         f"{name} AS {quoted(key.name)}"
         for name, key in zip(keys, node.keys, strict=True)
     )
-    final = decode_changes(steps, operator.output).selectExpr(
+    final = decode_changes(steps, operator.output, decoded).selectExpr(
         f"{_BOTH} AS {quoted(node.window_name)}",
         *named,
-        *measured(node.measures),
+        *select_list(measured(node.measures)),
         f"{_BOTH} AS {WINDOW}",
     )
     visible = map(quoted, node.schema.names)

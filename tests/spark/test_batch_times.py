@@ -11,8 +11,8 @@ from microbatches import run_to_end, write_tables
 
 from arroyo_nb.changelog.state_tables import Layout, State
 from arroyo_nb.changelog.state_updates import StateUpdate
+from arroyo_nb.spark.operator_changes import OperatorInput, operator_changes
 from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
-from arroyo_nb.spark.stateful import operator_changes
 
 NUMBERS = pa.schema({"n": pa.int64()})
 
@@ -49,11 +49,10 @@ def test_is_the_logged_one_and_the_same_when_a_batch_is_run_again(engine, tmp_pa
     def work():
         spark = engine.session
         reader = spark.readStream.schema("n bigint").option("maxFilesPerTrigger", 1)
-        frame = operator_changes(
-            reader.parquet(str(folder)), clock(), StateConfig(buckets=1)
-        )
+        read = OperatorInput(reader.parquet(str(folder)), {"n": "n"}, retracts=False)
+        told = operator_changes(read, clock(), StateConfig(buckets=1), {"now": "now"})
         with query_settings(spark, IN_ROCKSDB):
-            outcome = run_to_end(frame, state)
+            outcome = run_to_end(told.rows, state)
         return {batch: row["now"] for batch, row in outcome.rows}
 
     def logged_us(batch: int) -> int:

@@ -396,6 +396,28 @@ def test_a_tumbling_count_has_the_operators_of_hand_written_spark(engine, tmp_pa
     assert schema.names == their_schema.names
 
 
+N, M = col("n", BIGINT), col("m", BIGINT)
+
+
+@pytest.mark.parametrize(
+    ("value", "hops"),
+    [(N, 2), (op(exp.Add, N, lit(1), BIGINT), 4)],
+    ids=["same", "new"],
+)
+def test_rows_leave_python_between_operators_for_spark(engine, tmp_path, value, hops):
+    write_chunks(tmp_path, SCHEMA, [])
+    counts = nodes.UpdatingAggregate(watermark(), (named("k", K),), (count(),))
+    below = nodes.Project(counts, (named("m", value),))
+    plan = nodes.UpdatingAggregate(below, (named("m", M),), (count("keys"),))
+
+    def analyzed():
+        frame = visible(lower(plan, reader(engine.session, tmp_path)), plan)
+        return frame._jdf.queryExecution().analyzed().toString()
+
+    text = engine.worker.call(analyzed)
+    assert (text.count("MapInArrow"), text.count("TransformWithState")) == (hops, 2)
+
+
 def columns_read(engine, tmp_path, plan, *, observed=False):
     """The columns that Spark reads of Parquet files."""
     write_chunks(tmp_path, pa.schema([("s", pa.struct([("x", "int64")]))]), [])

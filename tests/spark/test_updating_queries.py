@@ -7,7 +7,6 @@ import duckdb
 import pyarrow.compute as pc
 import pytest
 
-from arroyo_nb.changelog import ROW_ID
 from arroyo_nb.connectors.sample import FOLDER
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.results.changes import ChangesPreview
@@ -71,8 +70,8 @@ def test_the_folded_changelog_is_the_batch_answer(session, table, query):
 def test_rows_with_nulls_in_other_places_have_other_ids(engine):
     def work():
         rows = "VALUES (NULL, 7), (7, NULL), (NULL, NULL), (7, 7) AS t(a, b)"
-        text = f"SELECT {row_id(['a', 'b'])} FROM {rows}"
-        return {row[ROW_ID] for row in engine.session.sql(text).collect()}
+        text = f"SELECT {row_id(['a', 'b'])} AS id FROM {rows}"
+        return {row["id"] for row in engine.session.sql(text).collect()}
 
     assert len(engine.worker.call(work)) == 4
 

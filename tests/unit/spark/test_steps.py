@@ -17,6 +17,7 @@ from arroyo_nb.changelog.measures import AggregateCall
 from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.spark import bucket_state, state_files
 from arroyo_nb.spark.processors import Step
+from arroyo_nb.spark.stateful_operators import Chain, Partials
 
 SCHEMA = pa.schema({"k": pa.string()})
 COUNTS = AggregateKernel(
@@ -395,3 +396,54 @@ def test_without_a_place_for_copies_the_log_is_read(
     for n in range(3):
         sent(step, batch(n, a=1))
     assert [row["value n"] for row in state_of(step)] == [3]
+
+
+HOW_OFTEN = AggregateKernel(
+    pa.schema({"times": pa.int64()}),
+    ("times",),
+    (AggregateCall("keys", "count", pa.int64(), kernel=aggregate("count").kernel),),
+    retracts=True,
+)
+
+
+def test_a_next_operator_reads_the_changes_where_they_are():
+    columns = (("n", "times"), ("_weight", "_weight"))
+    chain = Chain(Partials(HOW_OFTEN, buckets=4), columns, appends=False)
+    step, plain = Step(COUNTS, None, chain), Step(COUNTS, None)
+    state, folded = {}, []
+    for one in (step, plain):
+        one.init(Kept())
+    for now_us, weights in enumerate(({"a": 2, "b": 2, "c": 1}, {"a": -1, "c": 4})):
+        told = [*step.handleInputRows((0,), iter(batch(now_us, **weights)), None)]
+        changes = sent(plain, batch(now_us, **weights))
+        ours = pa.table(
+            {"times": [n for _, n, _ in changes], "_weight": [w for *_, w in changes]}
+        )
+        sources = {
+            "chained": [(row["_bucket"], bytes(row.part)) for row in told],
+            "as rows": [
+                (row["_bucket"], row["part"])
+                for row in Partials(HOW_OFTEN, 4).of_rows(ours).to_pylist()
+            ],
+        }
+        for way, parts in sources.items():
+            for number, part in parts:
+                key = way, number
+                before = state.get(key, HOW_OFTEN.layout.empty())
+                partial = HOW_OFTEN.partial_layout.from_bytes(part)
+                update, out = HOW_OFTEN.step(before, [partial], now_us)
+                state[key] = update.applied_to(before, HOW_OFTEN.layout)
+                folded += [(way, *row.values()) for row in out.to_pylist()]
+    ways = [sorted(row[1:] for row in folded if row[0] == way) for way in sources]
+    assert ways[0] == ways[1]
+    assert (5, 1, 1) in ways[0]
+
+
+def test_rows_that_only_come_are_read_as_often_as_they_come():
+    columns = (("n", "times"),)
+    chain = Chain(Partials(HOW_OFTEN, buckets=1), columns, appends=True)
+    changes = pa.table({"n": [7, 8], "_weight": [3, -1]})
+    (part,) = chain(changes).to_pylist()
+    partial = HOW_OFTEN.partial_layout.from_bytes(part["part"])
+    _, out = HOW_OFTEN.step(HOW_OFTEN.layout.empty(), [partial], 0)
+    assert out.to_pylist() == [{"times": 7, "keys": 3, "_weight": 1}]
