@@ -79,6 +79,10 @@ def _columns_read(root: Node) -> NodeMap[set[str] | None]:
     read[root] = None
     # Readers before what they read.
     for node in reversed(nodes):
+        wanted = read[node]
+        if wanted is not None and wanted.isdisjoint(node.schema.names):
+            # One at least: its rows may be counted, and no more.
+            read[node] = {node.schema.names[0]}
         names = _handed_on(node, read[node])
         for child in node.inputs:
             before = read[child]
@@ -106,11 +110,7 @@ def _handed_on(node: Node, read: set[str] | None) -> set[str] | None:
 
 def _only(node: Node, names: set[str] | None) -> Node:
     """The relation with these of its columns; the same object if none goes."""
-    if names is None:
-        return node
-    # One at least: its rows may be counted, and no more.
-    kept = [field for field in node.schema if field.name in names]
-    kept = kept or [*node.schema.fields[:1]]
+    kept = [field for field in node.schema if names is None or field.name in names]
     if len(kept) == len(node.schema):
         return node
     if isinstance(node, Project):
