@@ -44,6 +44,7 @@ from arroyo_nb.changelog.zset import (
     int64s,
     negated,
     no_changes,
+    retracts_first,
     weights,
 )
 
@@ -176,10 +177,10 @@ class JoinKernel(Operator):
         padded = []
         if self.how in ("left", "full"):
             alone = _alone(left, left_before, left_after)
-            padded.append(self._padded("left", left.rows, alone))
+            padded.append(self._rows(_all(left.rows), None, alone))
         if self.how in ("right", "full"):
             alone = _alone(right, right_before, right_after)
-            padded.append(self._padded("right", right.rows, alone))
+            padded.append(self._rows(None, _all(right.rows), alone))
         (_, _), (_, of_left), (_, of_right) = self.layout.tables
         touched = {
             KEYS: keys,
@@ -192,24 +193,14 @@ class JoinKernel(Operator):
             alive[int64s(touched[side][SLOT])] = True
         changes = pa.concat_tables([matched, *padded, lone])
         update = touch.update(touched, alive).among(matching)
-        return update, _retracts_first(changes)
-
-    def _padded(
-        self, side: Literal["left", "right"], rows: pa.Table, change: Ints
-    ) -> pa.Table:
-        """Changes of rows of a side without a match, by how much each row's copies
-        change."""
-        found = (rows, np.arange(len(rows)))
-        if side == "left":
-            return self._rows(found, None, change)
-        return self._rows(None, found, change)
+        return update, retracts_first(changes)
 
     def _lone(self, delta: State) -> pa.Table:
         """Changes of rows that never match: those that came are all that there are."""
         left, right = delta[LEFT], delta[RIGHT]
         both = (
-            self._padded("left", left, weights(left)),
-            self._padded("right", right, weights(right)),
+            self._rows(_all(left), None, weights(left)),
+            self._rows(None, _all(right), weights(right)),
         )
         # A row of NULLs is the same row whichever side it is from.
         return consolidate(pa.concat_tables(both))
@@ -303,13 +294,8 @@ def _filtered(rows: pa.Table, keep: npt.NDArray[np.bool_]) -> pa.Table:
     return rows if keep.all() else rows.filter(pa.array(keep))
 
 
-def _retracts_first(changes: pa.Table) -> pa.Table:
-    """In the order in which who keeps rows by key must see them: it loses the old one
-    before the new one comes, not after it."""
-    appends = weights(changes) > 0
-    if appends.all():
-        return changes
-    return changes.take(pa.array(np.argsort(appends, kind="stable")))
+def _all(rows: pa.Table) -> Taken:
+    return rows, np.arange(len(rows))
 
 
 def _pairs_of(

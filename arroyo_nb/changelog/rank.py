@@ -46,6 +46,7 @@ from arroyo_nb.changelog.zset import (
     int64s,
     negated,
     no_changes,
+    retracts_first,
     value_columns,
     weights,
 )
@@ -325,6 +326,4 @@ class RankKernel(Operator):
         for number, column in zip(self.numbers, values, strict=True):
             changes = changes.append_column(number.name, pa.array(column))
         changes = changes.select(self.output.names)
-        # Retracts first, as everywhere in a batch's changes.
-        order = np.argsort(weight > 0, kind="stable")
-        return changes.append_column(WEIGHT, pa.array(weight)).take(pa.array(order))
+        return retracts_first(changes.append_column(WEIGHT, pa.array(weight)))

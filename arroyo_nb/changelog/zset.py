@@ -53,6 +53,15 @@ def no_changes(output: pa.Schema) -> pa.Table:
     return output.append(pa.field(WEIGHT, pa.int64())).empty_table()
 
 
+def retracts_first(changes: pa.Table) -> pa.Table:
+    """In the order in which who keeps rows by key must see them: it loses the old one
+    before the new one comes, not after it."""
+    appends = weights(changes) > 0
+    if appends.all():
+        return changes
+    return changes.take(pa.array(np.argsort(appends, kind="stable")))
+
+
 def consolidate(changes: pa.Table) -> pa.Table:
     """The same Z-set with each row once, and none of weight 0.
 

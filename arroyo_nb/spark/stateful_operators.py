@@ -19,7 +19,7 @@ from arroyo_nb.changelog.join import JoinKernel
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids, whole
 from arroyo_nb.changelog.state_tables import Layout, State, put_stream, split
 from arroyo_nb.changelog.state_updates import StateUpdate
-from arroyo_nb.changelog.zset import consolidate, weights
+from arroyo_nb.changelog.zset import consolidate, retracts_first
 
 BUCKET = "_bucket"
 PARTS = f"{BUCKET} int, part binary"
@@ -218,8 +218,7 @@ def _in_order(told: Sequence[pa.Table]) -> pa.Table:
     if len(some) == 1:
         return some[0]
     # A row that was appended by a retract and is idle comes and goes at once.
-    both = consolidate(pa.concat_tables(some))
-    return both.take(pa.array(np.argsort(weights(both) > 0, kind="stable")))
+    return retracts_first(consolidate(pa.concat_tables(some)))
 
 
 def decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
