@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-
-from sqlglot import exp
-
-from arroyo_nb.plan.expressions.typing import column
 from arroyo_nb.plan.nodes import (
     Filter,
-    Named,
     Node,
     Project,
     Unnest,
@@ -19,9 +12,8 @@ from arroyo_nb.plan.nodes import (
     UpdatingRank,
     WindowAggregate,
 )
+from arroyo_nb.plan.rewrites.prune_join_columns import names_read, with_only
 from arroyo_nb.plan.tree import NodeMap, over_inputs, walk
-from arroyo_nb.plan.verify import expressions
-from arroyo_nb.sql.syntax_tree import all_in
 
 
 def without_unread_columns(root: Node, made: NodeMap[Node]) -> Node:
@@ -60,7 +52,7 @@ def without_unread_columns(root: Node, made: NodeMap[Node]) -> Node:
     for node in walk(root):
         keeps_rows = isinstance(node, UpdatingJoin | UpdatingRank)
         fresh = over_inputs(node, narrowed if keeps_rows else made)
-        narrowed[node] = _only(fresh, read[node])
+        narrowed[node] = with_only(fresh, read[node])
         is_above = isinstance(node, Project) and not _keeps_nothing(node)
         made[node] = narrowed[node] if is_above else fresh
     return made[root]
@@ -95,31 +87,12 @@ def _columns_read(root: Node) -> NodeMap[set[str] | None]:
 
 def _handed_on(node: Node, read: set[str] | None) -> set[str] | None:
     """What is read of the inputs of a node of which some columns are read."""
-    own = (expression for _, expression in expressions(node))
     match node:
         case UpdatingAggregate() | WindowAggregate():
-            return _names(own)
+            return names_read(node)
         case Project():
-            items = (i for i in node.items if read is None or i.name in read)
-            return _names(item.expression for item in items)
+            return names_read(with_only(node, read))
         case Filter() | Unnest() | UpdatingJoin() | UpdatingRank():
-            return None if read is None else read | _names(own)
+            return None if read is None else read | names_read(node)
         case _:
             return None
-
-
-def _only(node: Node, names: set[str] | None) -> Node:
-    """The relation with these of its columns; the same object if none goes."""
-    kept = [field for field in node.schema if names is None or field.name in names]
-    if len(kept) == len(node.schema):
-        return node
-    if isinstance(node, Project):
-        wanted = {field.name for field in kept}
-        items = tuple(item for item in node.items if item.name in wanted)
-        return replace(node, items=items)
-    items = tuple(Named(f.name, column(f), f.type, f.nullable) for f in kept)
-    return Project(node, items, span=node.span)
-
-
-def _names(found: Iterable[exp.Expr]) -> set[str]:
-    return {c.name for expression in found for c in all_in(expression, exp.Column)}

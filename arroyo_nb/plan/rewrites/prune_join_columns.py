@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -46,7 +45,7 @@ def narrow_joins(root: Node, made: NodeMap[Node]) -> Node:
     def change(node: Node) -> Node:
         if not isinstance(node, Project | UpdatingAggregate | WindowAggregate):
             return node
-        below = _keeping(node.input, _names(e for _, e in expressions(node)))
+        below = _keeping(node.input, names_read(node))
         return node if below is node.input else replace(node, input=below)
 
     return transform(root, change, made)
@@ -55,10 +54,10 @@ def narrow_joins(root: Node, made: NodeMap[Node]) -> Node:
 def _keeping(node: Node, names: set[str]) -> Node:
     """The relation with at least these columns; the same object if none can go."""
     if isinstance(node, Filter | Unnest):
-        below = _keeping(node.input, names | _names(e for _, e in expressions(node)))
+        below = _keeping(node.input, names | names_read(node))
         return node if below is node.input else replace(node, input=below)
     if isinstance(node, UpdatingJoin | WindowJoin):
-        names = names | _names(e for _, e in expressions(node))
+        names = names | names_read(node)
         left, right = (_only(side, names) for side in node.inputs)
         if left is node.left and right is node.right:
             return node
@@ -69,17 +68,28 @@ def _keeping(node: Node, names: set[str]) -> Node:
 def _only(side: Node, names: set[str]) -> Node:
     """The relation with these of its columns."""
     side = _keeping(side, names)
-    kept = [field for field in side.schema if field.name in names]
-    if len(kept) == len(side.schema):
-        return side
-    if isinstance(side, Project):
-        # Of a join below, too, less is read now.
-        items = tuple(item for item in side.items if item.name in names)
-        below = _keeping(side.input, _names(item.expression for item in items))
-        return replace(side, items=items, input=below)
+    narrow = with_only(side, names)
+    if narrow is side or not isinstance(narrow, Project) or narrow.input is side:
+        return narrow
+    # Of a join below, too, less is read now.
+    return replace(narrow, input=_keeping(narrow.input, names_read(narrow)))
+
+
+def with_only(node: Node, names: set[str] | None) -> Node:
+    """The relation with these of its columns, None: with all; the same object if none
+    goes."""
+    kept = [field for field in node.schema if names is None or field.name in names]
+    if len(kept) == len(node.schema):
+        return node
+    if isinstance(node, Project):
+        wanted = {field.name for field in kept}
+        items = tuple(item for item in node.items if item.name in wanted)
+        return replace(node, items=items)
     items = tuple(Named(f.name, column(f), f.type, f.nullable) for f in kept)
-    return Project(side, items, span=side.span)
+    return Project(node, items, span=node.span)
 
 
-def _names(found: Iterable[exp.Expr]) -> set[str]:
-    return {c.name for expression in found for c in all_in(expression, exp.Column)}
+def names_read(node: Node) -> set[str]:
+    """The columns that the expressions of a node read."""
+    parts = (part for _, part in expressions(node))
+    return {c.name for part in parts for c in all_in(part, exp.Column)}
