@@ -69,17 +69,20 @@ def joined(
     condition = None
     if node.condition is not None:
         condition = pair_condition(node.condition, lambda e: _one_sided(e, sides))
+    # What the keys and the condition read is known by now.
+    reads = [side.read() for side in sides]
+    left_schema, right_schema = (_padded(read.schema) for read in reads)
     operator = JoinKernel(
-        sides[0].state_schema(),
-        sides[1].state_schema(),
+        left_schema,
+        right_schema,
         tuple(left for left, _ in keys),
         tuple(right for _, right in keys),
         node.how,
         condition,
     )
     left_parts, right_parts = (
-        side.rows().mapInArrow(SidePartials(operator, number, keeping.buckets), PARTS)
-        for number, side in enumerate(sides)
+        read.rows.mapInArrow(SidePartials(operator, number, keeping.buckets), PARTS)
+        for number, read in enumerate(reads)
     )
     parts = left_parts.union(right_parts)
     items = {**sides[0].named(), **sides[1].named()}
@@ -122,15 +125,9 @@ class _JoinInput:
         """The columns that have the input's, by the names of these."""
         return dict(zip(self.schema.names, self._values, strict=True))
 
-    def state_schema(self) -> pa.Schema:
-        """What the state holds of a row."""
-        schema = OperatorInput(self._frame, self._texts(), retracts=False).schema
-        # A constant is never NULL, but in a padded row it is.
-        return pa.schema([field.with_nullable(True) for field in schema])
-
-    def rows(self) -> DataFrame:
+    def read(self) -> OperatorInput:
         """The rows, with their weights where they may be taken back."""
-        return OperatorInput(self._frame, self._texts(), self.updating).rows
+        return OperatorInput(self._frame, self._texts(), self.updating)
 
     def identity(self) -> list[str]:
         """What tells a row of this side from others."""
@@ -143,6 +140,11 @@ class _JoinInput:
             values = [quoted(name) for name in self.schema.names]
             texts[self.id] = f"coalesce({ROW_ID}, {hashed(values)})"
         return texts
+
+
+def _padded(schema: pa.Schema) -> pa.Schema:
+    # A constant is never NULL, but in a padded row it is.
+    return pa.schema([field.with_nullable(True) for field in schema])
 
 
 def _one_sided(

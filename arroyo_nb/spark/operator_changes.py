@@ -1,4 +1,15 @@
-"""What updating operators read of Spark, or of each other, and the changes they tell.
+"""Changelog operators on Spark: state in buckets, Arrow in and out.
+
+::
+
+    rows --mapInArrow: partial, split by bucket--> (bucket, Arrow IPC bytes)
+         --groupBy(bucket).transformWithState: step--> Arrow IPC bytes
+         --mapInArrow: decode--> typed columns and the weight
+
+One state access per bucket and batch, whatever the number of keys: Spark's own keyed
+Python operators take several socket round trips per key. The state is Spark's: kept in
+RocksDB, checkpointed, restored and distributed by it. timeMode None, so operators
+follow each other in one query, and Spark runs no empty batches.
 
 The changes of an operator become rows of Spark where Spark is to do something with
 them. Where the next operator reads them as they are, they stay in the worker
@@ -145,8 +156,8 @@ class OperatorInput:
         from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
         if self._chained is None:
-            read = rows_of(self.relation).selectExpr(*select_list(self.texts))
-            return to_arrow_schema(read.schema, timezone="UTC")
+            read = to_arrow_schema(self.rows.schema, timezone="UTC")
+            return pa.schema([field for field in read if field.name != WEIGHT])
         changes, columns = self._chained
         fields = (
             changes.operator.output.field(columns[name]).with_name(name)
@@ -156,7 +167,7 @@ class OperatorInput:
         given = from_arrow_schema(pa.schema(fields))
         return to_arrow_schema(given, timezone="UTC")
 
-    @property
+    @cached_property
     def rows(self) -> DataFrame:
         """What is read, as rows of Spark."""
         return rows_of(self.relation).selectExpr(*select_list(self._read))

@@ -1,4 +1,4 @@
-"""Ranks and top-N on Spark (:mod:`arroyo_nb.spark.stateful` runs the kernel).
+"""Ranks and top-N on Spark (:mod:`arroyo_nb.spark.operator_changes` runs the kernel).
 
 What names a row for those who read its changes? A leaderboard is read by place: with
 row_number() selected, the partition's keys and the number name a row, nothing else has

@@ -1,16 +1,4 @@
-"""Changelog operators on Spark: state in buckets, Arrow in and out.
-
-::
-
-    rows --mapInArrow: partial, split by bucket--> (bucket, Arrow IPC bytes)
-         --groupBy(bucket).transformWithState: step--> Arrow IPC bytes
-         --mapInArrow: decode--> typed columns and the weight
-
-One state access per bucket and batch, whatever the number of keys: Spark's own keyed
-Python operators take several socket round trips per key. The state is Spark's: kept in
-RocksDB, checkpointed, restored and distributed by it. timeMode None, so operators
-follow each other in one query, and Spark runs no empty batches.
-"""
+"""Updating aggregates on Spark, and what all updating operators read and give."""
 
 from __future__ import annotations
 

@@ -74,15 +74,13 @@ def closed(
         .groupBy(BUCKET)
         .transformWithState(Close(operator), "changes binary", "Append", "EventTime")
     )
-    named = (
-        f"{name} AS {quoted(key.name)}"
-        for name, key in zip(keys, node.keys, strict=True)
-    )
-    final = decode_changes(steps, operator.output, decoded).selectExpr(
-        f"{_BOTH} AS {quoted(node.window_name)}",
-        *named,
-        *select_list(measured(node.measures)),
-        f"{_BOTH} AS {WINDOW}",
-    )
+    items = {
+        node.window_name: _BOTH,
+        **{key.name: name for name, key in zip(keys, node.keys, strict=True)},
+        **measured(node.measures),
+        WINDOW: _BOTH,
+    }
+    told = decode_changes(steps, operator.output, decoded)
+    final = told.selectExpr(*select_list(items))
     visible = map(quoted, node.schema.names)
     return final.select(*visible, marked(WINDOW, WINDOW))
