@@ -27,7 +27,7 @@ from traitlets import Bool, Enum, Integer, Unicode
 from arroyo_nb import magic_options as flags
 from arroyo_nb.catalog import ConnectorTable
 from arroyo_nb.engine.paths import user_path
-from arroyo_nb.engine.termination import close_at_sigterm
+from arroyo_nb.engine.sigterm import close_at_sigterm
 from arroyo_nb.errors import RunProblem, SyntaxProblem
 from arroyo_nb.jobs import JOBS, SPEC
 from arroyo_nb.magic_options import CellLine

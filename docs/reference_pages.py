@@ -30,7 +30,8 @@ from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.signature import Nulls, ScalarFunction
 from arroyo_nb.jobs.targets import TARGETS
 from arroyo_nb.plan.explain.differences import DIFFERENCES
-from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions import window_calls
+from arroyo_nb.plan.expressions.functions import UNSUPPORTED_FUNCTIONS
 from arroyo_nb.plan.tables.create_table import COMMON_OPTIONS
 from arroyo_nb.with_options import Option, OptionKind
 
@@ -43,7 +44,7 @@ ARROYO_FUNCTIONS = Path(__file__).with_name("arroyo_functions.yaml")
 """The names of the functions that Arroyo has."""
 
 _ELSEWHERE: Mapping[str, str] = {
-    **dict.fromkeys(calls.WINDOWS, "[a window](sql.md)"),
+    **dict.fromkeys(window_calls.WINDOWS, "[a window](sql.md)"),
     "row_time": "the event time of a row",
     "unnest": "in a select list: [each element as a row](sql.md)",
 }
@@ -255,8 +256,8 @@ def covered(name: str) -> tuple[str, str]:
         return "[a function of OVER](over.md)", ""
     if (scalar := functions.scalar(name)) is not None:
         return f"[{scalar.doc}](functions.md)", scalar.differs
-    if name in calls.UNSUPPORTED_FUNCTIONS:
-        return f"refused: {calls.UNSUPPORTED_FUNCTIONS[name]}", ""
+    if name in UNSUPPORTED_FUNCTIONS:
+        return f"refused: {UNSUPPORTED_FUNCTIONS[name]}", ""
     raise LookupError(f"Arroyo's function {name}() is neither run nor refused")
 
 

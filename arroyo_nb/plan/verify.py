@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from arroyo_nb.plan.expressions.calls import window_of
 from arroyo_nb.plan.expressions.typing import type_of
+from arroyo_nb.plan.expressions.window_calls import window_of
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Filter,

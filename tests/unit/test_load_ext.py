@@ -126,12 +126,12 @@ def test_a_reload_keeps_tables_runs_and_the_broker() -> None:
 
 
 AGAIN = """
-from arroyo_nb.engine import termination
+from arroyo_nb.engine import sigterm
 before = {kind: set(names) for kind, names in shell.magics_manager.magics.items()}
 counted = lambda: [
     len(shell.Completer.custom_matchers),
     len(shell.input_transformers_cleanup),
-    len(termination._CLOSES),
+    len(sigterm._CLOSES),
     "pyarrow.lib.Table" in shell.display_formatter.formatters["text/html"],
     sum(type(one).__module__ == "arroyo_nb.magics" for one in shell.configurables),
     *({"arroyo"} & names for names in map(set, shell.magics_manager.magics.values())),

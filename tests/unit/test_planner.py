@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from arroyo_nb import functions
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.errors import ArroyoError, CatalogProblem, SyntaxProblem
-from arroyo_nb.plan.expressions.calls import UNSUPPORTED_FUNCTIONS
+from arroyo_nb.plan.expressions.functions import UNSUPPORTED_FUNCTIONS
 from arroyo_nb.plan.nodes import Hop, Node, Tumble, WindowAggregate
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.plan.rewrites import PASSES

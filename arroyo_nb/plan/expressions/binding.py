@@ -21,14 +21,16 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem, PlanProblem, Unsupport
 from arroyo_nb.functions import SignatureProblem, aggregates, json
 from arroyo_nb.functions.over import OverFunction
 from arroyo_nb.functions.regex import check_pattern
-from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.access_hints import access_hint, membership_hint
 from arroyo_nb.plan.expressions.frames import frame_of
 from arroyo_nb.plan.expressions.functions import (
     ELSEWHERE,
     ROW_TIME,
+    UNSUPPORTED_FUNCTIONS,
     WORDED,
     function_call,
+    function_name,
     json_cast,
     plain_call,
     scalar_function,
@@ -111,9 +113,9 @@ def bind_row_condition(expression: exp.Expr, scope: Scope, clause: str) -> exp.E
         When an aggregate or a window is in it.
     """
     bound = bind_condition(expression, scope, clause)
-    call = calls.find_window_call(bound)
+    call = window_calls.find_window_call(bound)
     if call is not None:
-        raise calls.misplaced_window(call)
+        raise window_calls.misplaced_window(call)
     found = aggregate_calls.find_aggregate(bound)
     if found is not None:
         raise PlanProblem(
@@ -145,7 +147,7 @@ def _dot(node: exp.Dot, scope: Scope) -> exp.Expr:
 def _window_argument(node: exp.Expr, scope: Scope) -> exp.Expr:
     """Arroyo has words of its own for months in a window."""
     if isinstance(node, exp.Interval):
-        calls.without_months(written_interval(node))
+        window_calls.without_months(written_interval(node))
     return bind(node, scope)
 
 
@@ -265,20 +267,20 @@ def _bracket(node: exp.Bracket, scope: Scope) -> exp.Expr:
 
 
 def _call(node: exp.Anonymous, scope: Scope) -> exp.Expr:
-    name = calls.function_name(node)
+    name = function_name(node)
     if name == unnest.UNNEST:
         return _unnest(node, scope)
     hint = access_hint(name, node.expressions, partial(bind, scope=scope))
-    if name in calls.UNSUPPORTED_FUNCTIONS:
+    if name in UNSUPPORTED_FUNCTIONS:
         hint = hint or ELSEWHERE.get(name)
-        words = calls.UNSUPPORTED_FUNCTIONS[name]
+        words = UNSUPPORTED_FUNCTIONS[name]
         raise Unsupported(words, hint=hint)
     aggregate = aggregates.primary(name)
     if aggregate is not None:
         return _aggregate(aggregate, node, scope)
-    if name in calls.WINDOWS:
+    if name in window_calls.WINDOWS:
         arguments = [_window_argument(a, scope) for a in node.expressions]
-        return calls.window_call(name, arguments)
+        return window_calls.window_call(name, arguments)
     # Before its arguments: what `cont(*)` has wrong is not the star.
     if name != ROW_TIME:
         scalar_function(name, hint)

@@ -10,8 +10,7 @@ from sqlglot import exp
 from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import usual_format
-from arroyo_nb.functions import aggregates, json
-from arroyo_nb.plan.expressions import calls
+from arroyo_nb.functions import aggregates, json, over
 from arroyo_nb.plan.expressions.access_hints import element_hint
 from arroyo_nb.plan.expressions.clock import PLANNED_AT, planning_time
 from arroyo_nb.plan.expressions.scope import CLOCK
@@ -23,8 +22,19 @@ from arroyo_nb.plan.expressions.typing import (
     typed,
     whole_number,
 )
+from arroyo_nb.plan.expressions.window_calls import WINDOWS
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import INTERVAL, NULL, ListOf, StructOf, Timestamp, Type
+
+UNSUPPORTED_FUNCTIONS = {
+    **{word: f"{word.upper()} is not supported" for word in ("all", "any", "some")},
+    "grouping": "grouping() needs GROUPING SETS, which is not supported",
+    "multi_hash": "multi_hash() is not supported: Spark has no XXH3",
+    "row": "a row value is not supported",
+    "metadata": "metadata() may only be called in a generated column",
+    **{f: f"{f}() needs OVER" for f in over.names() if not aggregates.primary(f)},
+}
+"""Arroyo's functions that are not run: name -> the words that refuse it."""
 
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "btrim"}
 
@@ -40,6 +50,11 @@ WORDED: dict[type[exp.Expr], tuple[Callable[[Any], str], tuple[str, ...]]] = {
 }
 """Calls with words between their arguments: the function's name, and sqlglot's names
 of the arguments in the order of the plain call."""
+
+
+def function_name(call: exp.Anonymous) -> str:
+    """The name of a function as it is known: quoted, its case counts."""
+    return call.name if isinstance(call.this, exp.Identifier) else call.name.lower()
 
 
 def plain_call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
@@ -188,7 +203,7 @@ def scalar_function(name: str, hint: str | None = None) -> functions.ScalarFunct
     """
     if (found := functions.scalar(name)) is not None:
         return found
-    known = {*functions.names(), *aggregates.names(), *calls.WINDOWS}
+    known = {*functions.names(), *aggregates.names(), *WINDOWS}
     raise CatalogProblem(
         f"Invalid function '{name}'",
         hint=hint or ELSEWHERE.get(name) or did_you_mean(name, known),

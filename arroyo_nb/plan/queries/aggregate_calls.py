@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.functions.aggregates import aggregate
-from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.typing import (
     cast,
     is_nullable,
@@ -116,9 +116,9 @@ def measure(name: str, node: exp.Expr) -> Measure:
     call = node.this if isinstance(node, exp.Filter) else node
     arguments, order, distinct = parts(call)
     for part in (*arguments, *(item.this for item in order)):
-        window = calls.find_window_call(part)
+        window = window_calls.find_window_call(part)
         if window is not None:
-            raise calls.misplaced_window(window)
+            raise window_calls.misplaced_window(window)
     read = aggregate(call.name).constant
     return Measure(
         name,
@@ -168,9 +168,9 @@ def filtered(call: exp.Expr, predicate: exp.Expr) -> exp.Filter:
     PlanProblem
         When the predicate holds an aggregate or a window call.
     """
-    window = calls.find_window_call(predicate)
+    window = window_calls.find_window_call(predicate)
     if window is not None:
-        raise calls.misplaced_window(window)
+        raise window_calls.misplaced_window(window)
     # Of a call with OVER it may read what the groups have.
     inner = find_aggregate(predicate) if is_aggregate(call) else None
     if inner is not None:

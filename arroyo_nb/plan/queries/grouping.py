@@ -10,7 +10,7 @@ from itertools import chain
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem
-from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.binding import bind, bind_condition
 from arroyo_nb.plan.expressions.naming import free, output_name, shown
 from arroyo_nb.plan.expressions.scope import (
@@ -106,9 +106,9 @@ def _key(expression: exp.Expr, scope: Scope, items: tuple[Named, ...]) -> exp.Ex
         )
     over.refuse_over(bound)
     unnest.refuse_unnest(bound)
-    call = calls.find_window_call(bound)
+    call = window_calls.find_window_call(bound)
     if call is not None and call is not bound:
-        raise calls.misplaced_window(call)
+        raise window_calls.misplaced_window(call)
     return bound
 
 
@@ -143,7 +143,7 @@ def _ordinal(literal: exp.Literal, items: tuple[Named, ...]) -> exp.Expr:
 def _key_name(bound: exp.Expr, items: tuple[Named, ...], taken: set[str]) -> str:
     """The name that the select list gives the key, where it selects it."""
     names = [item.name for item in items if item.expression == bound]
-    own = "window" if calls.window_of(bound) else output_name(bound)
+    own = "window" if window_calls.window_of(bound) else output_name(bound)
     return free(next((n for n in names if n not in taken), own), taken)
 
 
@@ -157,9 +157,9 @@ def _having(
     names = Relation(None, {name: item.field for name, item in aliased.items()})
     wider = replace(scope, relations=(*scope.relations, names))
     bound = bind_condition(clause.this, wider, "HAVING")
-    call = calls.find_window_call(bound)
+    call = window_calls.find_window_call(bound)
     if call is not None:
-        raise calls.misplaced_window(call)
+        raise window_calls.misplaced_window(call)
 
     def unaliased(node: exp.Expr) -> exp.Expr | None:
         named = aliased.get(node.meta.get("written", ""))

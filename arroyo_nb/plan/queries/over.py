@@ -18,7 +18,8 @@ from arroyo_nb.errors import CatalogProblem, PlanProblem, Unsupported
 from arroyo_nb.functions import aggregates
 from arroyo_nb.functions.over import OverFunction, over_function
 from arroyo_nb.over.frame import OverFrame
-from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions import window_calls
+from arroyo_nb.plan.expressions.functions import function_name
 from arroyo_nb.plan.expressions.naming import free, shown
 from arroyo_nb.plan.expressions.scope import spelled
 from arroyo_nb.plan.expressions.typing import (
@@ -56,7 +57,7 @@ def function_of(call: exp.Expr) -> OverFunction | None:
     inner = inner_call(call)
     if inner is None:
         return None
-    function = over_function(calls.function_name(inner))
+    function = over_function(function_name(inner))
     if function is None:
         return None
     if isinstance(call, exp.Filter):
@@ -82,7 +83,7 @@ def inner_call(call: exp.Expr) -> exp.Anonymous | None:
 def aggregate_of(call: exp.Expr) -> str | None:
     """The aggregate that OVER follows, by its primary name."""
     inner = inner_call(call)
-    return None if inner is None else aggregates.primary(calls.function_name(inner))
+    return None if inner is None else aggregates.primary(function_name(inner))
 
 
 def function_call(
@@ -296,9 +297,9 @@ def with_over(node: Node, items: tuple[Named, ...]) -> tuple[Node, tuple[Named, 
 
 def _refuse_window_calls(call: exp.Window) -> None:
     """After GROUP BY: a window that is a key is a column by then."""
-    window = calls.find_window_call(call)
+    window = window_calls.find_window_call(call)
     if window is not None:
-        raise calls.misplaced_window(window)
+        raise window_calls.misplaced_window(window)
 
 
 def _without_function(call: exp.Window) -> tuple[exp.Expr, ...]:

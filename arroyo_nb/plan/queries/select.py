@@ -21,7 +21,7 @@ from arroyo_nb.errors import (
     Unsupported,
 )
 from arroyo_nb.functions.types import common_type
-from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.binding import bind, bind_row_condition
 from arroyo_nb.plan.expressions.naming import output_name
 from arroyo_nb.plan.expressions.scope import (
@@ -229,7 +229,7 @@ def _projected(select: exp.Select, grouping: Grouping) -> Node:
         ),
     )
     for item in items:
-        call = calls.find_window_call(item.expression)
+        call = window_calls.find_window_call(item.expression)
         if call is not None:
             raise _ungrouped_window(call, grouping)
     return Project(grouping.node, items, span=span_of(select))
@@ -237,7 +237,7 @@ def _projected(select: exp.Select, grouping: Grouping) -> Node:
 
 def _ungrouped_window(call: exp.Anonymous, grouping: Grouping) -> ArroyoError:
     if grouping.grouped:
-        return calls.misplaced_window(call)
+        return window_calls.misplaced_window(call)
     return PlanProblem(
         "can't call a windowing function without grouping by it in an aggregate",
         span=place_of(call),

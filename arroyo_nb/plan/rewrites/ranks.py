@@ -8,7 +8,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, raise_all
-from arroyo_nb.plan.expressions.calls import NUMBERINGS
 from arroyo_nb.plan.expressions.predicates import all_of, conjuncts
 from arroyo_nb.plan.expressions.typing import type_of, whole_number
 from arroyo_nb.plan.nodes import (
@@ -27,6 +26,9 @@ from arroyo_nb.plan.tree import NodeMap, transform
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import BIGINT, Decimal
 from arroyo_nb.sql.syntax_tree import all_in
+
+NUMBERINGS = frozenset(("dense_rank", "rank", "row_number"))
+"""Functions that number rows, in a window and without one."""
 
 NOT_WINDOWED = "Window functions require already windowed input"
 """Why Arroyo refuses OVER on rows without a window; here the numbers are updating."""

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.plan.explain.format import window_text
-from arroyo_nb.plan.expressions.calls import window_of
 from arroyo_nb.plan.expressions.intervals import in_words, interval_text
 from arroyo_nb.plan.expressions.typing import place_of
+from arroyo_nb.plan.expressions.window_calls import window_of
 from arroyo_nb.plan.nodes import (
     Aggregate,
     Hop,

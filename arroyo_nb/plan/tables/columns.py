@@ -13,7 +13,7 @@ from arroyo_nb.catalog import Generated
 from arroyo_nb.connectors import NO_METADATA
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Unsupported
 from arroyo_nb.functions.types import fits
-from arroyo_nb.plan.expressions import calls
+from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.binding import bind
 from arroyo_nb.plan.expressions.scope import ErrorCollector, Scope, unique
 from arroyo_nb.plan.expressions.types import is_internal, type_from_sql
@@ -285,9 +285,9 @@ def _generated(declared: Field, expression: exp.Expr, scope: Scope) -> Generated
 
 
 def _check_scalar(bound: exp.Expr, where: str) -> None:
-    call = calls.find_window_call(bound)
+    call = window_calls.find_window_call(bound)
     if call is not None:
-        raise calls.misplaced_window(call)
+        raise window_calls.misplaced_window(call)
     if aggregate_calls.find_aggregate(bound) is not None:
         raise CatalogProblem(f"aggregates are not allowed in {where}")
 

@@ -17,8 +17,8 @@ from datetime import datetime
 from threading import Lock
 
 from arroyo_nb.plan import nodes
+from arroyo_nb.run.observe.late_row_counts import tally
 from arroyo_nb.run.observe.snapshot import WindowBar
-from arroyo_nb.run.observe.window_counts import tally
 from arroyo_nb.run.sources.reader import OffsetRanges
 from arroyo_nb.schema import EPOCH, MICROSECOND
 

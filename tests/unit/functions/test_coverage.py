@@ -9,7 +9,7 @@ import pytest
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import Unsupported
-from arroyo_nb.plan.expressions.calls import UNSUPPORTED_FUNCTIONS
+from arroyo_nb.plan.expressions.functions import UNSUPPORTED_FUNCTIONS
 from arroyo_nb.plan.planner import plan_script
 
 DOCS = Path(__file__).parents[3] / "docs"

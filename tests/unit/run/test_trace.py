@@ -81,7 +81,7 @@ def test_rows_of_windows_before_1970_are_late_from_the_start():
 
 def test_what_is_let_go_is_counted(monkeypatch):
     monkeypatch.setattr("arroyo_nb.run.observe.trace.TRACE_BATCHES", 3)
-    monkeypatch.setattr("arroyo_nb.run.observe.window_counts.TRACE_WINDOWS", 2)
+    monkeypatch.setattr("arroyo_nb.run.observe.late_row_counts.TRACE_WINDOWS", 2)
     trace = Trace(Tumble(HOUR))
     for number in range(5):
         trace.add(batch(number, number or None, None, **{f"h{number}": 1}))
@@ -171,7 +171,7 @@ def test_a_hop_of_thousands_of_windows_costs_what_its_panes_do():
 
 
 def test_only_closed_windows_are_let_go(monkeypatch):
-    monkeypatch.setattr("arroyo_nb.run.observe.window_counts.TRACE_WINDOWS", 3)
+    monkeypatch.setattr("arroyo_nb.run.observe.late_row_counts.TRACE_WINDOWS", 3)
     trace = Trace(Hop(slide=HOUR, width=2 * HOUR))
     trace.add(batch(0, None, None, h5=1, h6=2, h7=3, h8=4))
     assert (len(trace.windows()), trace.forgotten) == (5, 0)
@@ -251,7 +251,7 @@ def test_a_stream_without_a_pause_is_one_bar_of_bounded_size():
 
 
 def test_of_sessions_the_newest_are_kept(monkeypatch):
-    monkeypatch.setattr("arroyo_nb.run.observe.window_counts.TRACE_WINDOWS", 2)
+    monkeypatch.setattr("arroyo_nb.run.observe.late_row_counts.TRACE_WINDOWS", 2)
     trace = Trace(SessionWindow(GAP))
     for number in range(5):
         hours = {f"h{100 * number}": 1}

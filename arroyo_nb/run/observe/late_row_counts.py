@@ -1,4 +1,5 @@
-"""How many rows came for each window, kept so that a batch costs what its panes do.
+"""How many rows came for each window and how many came too late for one, kept so that
+a batch costs what its panes do.
 
 A row of a hop lies in width / slide windows, which can be thousands. Those windows lie
 side by side, so a pane changes the counts at two or three places only, and the windows

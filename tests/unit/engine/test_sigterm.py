@@ -14,7 +14,7 @@ WITHIN_S = 60
 SCRIPT = """
 import threading
 from arroyo_nb.engine.folders import make_work_folder
-from arroyo_nb.engine.termination import close_at_sigterm
+from arroyo_nb.engine.sigterm import close_at_sigterm
 folders = [make_work_folder(), make_work_folder()]
 (folders[0] / "file").touch()
 {setup}

@@ -1,5 +1,4 @@
-"""The calls that are neither scalar functions nor aggregates: windows, and what is
-refused."""
+"""Calls of the window functions: tumble, hop and session."""
 
 from __future__ import annotations
 
@@ -9,34 +8,15 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, PlanProblem
-from arroyo_nb.functions import aggregates, over
 from arroyo_nb.plan.expressions.intervals import Interval, parse_interval
 from arroyo_nb.plan.expressions.typing import duration, place_of, type_of, typed
 from arroyo_nb.plan.nodes import Hop, SessionWindow, Tumble, Window
 from arroyo_nb.schema import TEXT, WINDOW_STRUCT
 from arroyo_nb.sql.syntax_tree import all_in
 
-NUMBERINGS = frozenset(("dense_rank", "rank", "row_number"))
-"""Functions that number rows, in a window and without one."""
-
-UNSUPPORTED_FUNCTIONS = {
-    **{word: f"{word.upper()} is not supported" for word in ("all", "any", "some")},
-    "grouping": "grouping() needs GROUPING SETS, which is not supported",
-    "multi_hash": "multi_hash() is not supported: Spark has no XXH3",
-    "row": "a row value is not supported",
-    "metadata": "metadata() may only be called in a generated column",
-    **{f: f"{f}() needs OVER" for f in over.names() if not aggregates.primary(f)},
-}
-"""Arroyo's functions that are not run: name -> the words that refuse it."""
-
 _SHAPES = {"tumble": ("width",), "hop": ("slide", "width"), "session": ("gap",)}
 WINDOWS = frozenset(_SHAPES)
 """Names of the window calls."""
-
-
-def function_name(call: exp.Anonymous) -> str:
-    """The name of a function as it is known: quoted, its case counts."""
-    return call.name if isinstance(call.this, exp.Identifier) else call.name.lower()
 
 
 def window_call(name: str, arguments: Sequence[exp.Expr]) -> exp.Anonymous:
