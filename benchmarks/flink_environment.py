@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arroyo_nb.engine import ivy
+from arroyo_nb.engine.cache_lock import lock
 from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.command import spark_home
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.jar_coordinates import Coordinates
 from arroyo_nb.engine.jars import go_on
 from arroyo_nb.engine.java import find_java
-from arroyo_nb.engine.locks import lock
 
 VERSION = "2.3.0"
 PARQUET = Coordinates("org.apache.flink", "flink-sql-parquet", VERSION)

@@ -28,7 +28,7 @@ from arroyo_nb.jobs.spec_changes import JobVersion, judge
 from arroyo_nb.jobs.spec_file import JobFile
 from arroyo_nb.jobs.targets import LOCAL
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.explain.page import streaming_plan
+from arroyo_nb.plan.explain.text import streaming_plan
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.compatibility import Outcome

@@ -16,13 +16,14 @@ from typing import Any, TypeAlias
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import JOBS, SPEC, SUFFIXES, registry, spec_file
-from arroyo_nb.jobs.owner import JobProcess, holder, job_in
+from arroyo_nb.jobs.owner import JobProcess, job_in
 from arroyo_nb.jobs.runner.counts import read_progress
 from arroyo_nb.jobs.runner.log import log_path, read_events, sentence
 from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.jobs.status import status as spec_status
 from arroyo_nb.run.names import safe_name
 from arroyo_nb.run.option_values import state_folder
+from arroyo_nb.state.lock import holder
 
 Say: TypeAlias = Callable[[str], None]
 _Event: TypeAlias = dict[str, Any]

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arroyo_nb.engine import ivy
+from arroyo_nb.engine.cache_lock import lock
 from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.command import spark_version
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import is_own
 from arroyo_nb.engine.jar_coordinates import Coordinates, parse_coordinates, pinned
 from arroyo_nb.engine.java import Java, find_java
-from arroyo_nb.engine.locks import lock
 from arroyo_nb.engine.paths import user_path
 
 FOLDER = "ARROYO_NB_JARS"

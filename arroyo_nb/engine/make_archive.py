@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from arroyo_nb.engine import folders
+from arroyo_nb.engine.cache_lock import lock
 from arroyo_nb.engine.class_data import Archive, remove_unused
 from arroyo_nb.engine.errors import EngineProblem
-from arroyo_nb.engine.locks import lock
 
 WRITING_S = 180
 """How long a JVM may take to end: it writes the archive then."""

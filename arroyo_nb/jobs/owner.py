@@ -6,7 +6,6 @@ only while their process is the one that has the lock.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -21,8 +20,8 @@ from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import registry
 from arroyo_nb.run.stopping import StopMode
-from arroyo_nb.state.files import JOB_NOTES, LOCK, STOP_REQUEST
-from arroyo_nb.state.folder import owner
+from arroyo_nb.state.files import JOB_NOTES, STOP_REQUEST
+from arroyo_nb.state.lock import holder
 
 STOP_S = 150.0
 """How long a job may take to stop: what is being written is written first."""
@@ -144,18 +143,6 @@ def refuse_second(folder: Path) -> None:
             f"state folder '{folder}' is in use by {held}",
             hint="stop that run, or give this one a state folder of its own",
         )
-
-
-def holder(folder: Path) -> str | None:
-    """Who holds the lock of a folder, in words; None: nobody."""
-    try:
-        with (folder / LOCK).open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return owner(folder)
-    except OSError:
-        pass
-    return None
 
 
 def stop_job(

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.jobs.owner import JobProcess, holder, job_in
+from arroyo_nb.jobs.owner import JobProcess, job_in
 from arroyo_nb.jobs.spec_file import load
 from arroyo_nb.jobs.transfer import state_of
 from arroyo_nb.state.header import find_header
+from arroyo_nb.state.lock import holder
 
 
 class Status(NamedTuple):

@@ -28,6 +28,7 @@ from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.copies import hand_over
 from arroyo_nb.state.header import StateHeader, find_header
 from arroyo_nb.state.identity import fingerprint
+from arroyo_nb.state.lock import holder
 from arroyo_nb.state.resume import OnIncompatible, refuse
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def export_state(run: Run, there: Path, check: Callable[[], None]) -> None:
     run.stop("handed over to its job", StopMode.CHECKPOINT)
     deadline = time.monotonic() + owner.STOP_S
     # Once it has ended, a source that hangs may still have the folder.
-    while not run.state.ended or owner.holder(run.folder) is not None:
+    while not run.state.ended or holder(run.folder) is not None:
         check()
         if time.monotonic() > deadline:
             raise RunProblem(f"'{run.name}' has not ended within {owner.STOP_S:g} s")

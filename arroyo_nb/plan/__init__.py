@@ -110,6 +110,6 @@ class Plan:
     def explain(self) -> str:
         """The statements, the plan after each pass that changed it, and what Spark
         does for each node of the last one."""
-        from arroyo_nb.plan.explain.page import explain
+        from arroyo_nb.plan.explain.text import explain
 
         return explain(self)

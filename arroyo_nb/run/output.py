@@ -59,7 +59,7 @@ from arroyo_nb.spark.observe import (
     observed_rows,
 )
 from arroyo_nb.spark.state_config import CLOSING_IN_SILENCE, REAL_TIME
-from arroyo_nb.state.folder import user_of
+from arroyo_nb.state.lock import user_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from arroyo_nb.connectors import TableSpec, holding, is_streamed
 from arroyo_nb.plan import Plan
-from arroyo_nb.plan.explain.format import described
+from arroyo_nb.plan.explain.node_lines import described
 from arroyo_nb.plan.nodes import (
     Filter,
     LatestRow,

@@ -24,9 +24,10 @@ from arroyo_nb.state.files import (
     ROWS,
     STOP_REQUEST,
 )
-from arroyo_nb.state.folder import Lock, settle
+from arroyo_nb.state.folder import settle
 from arroyo_nb.state.header import STAMP, StateHeader, next_folder
 from arroyo_nb.state.identity import fingerprint
+from arroyo_nb.state.lock import Lock
 from arroyo_nb.state.manifest import Manifest
 
 

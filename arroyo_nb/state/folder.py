@@ -17,23 +17,20 @@ A folder is one query's: state of another query is refused, never misread.
 
 from __future__ import annotations
 
-import fcntl
 import math
-import os
 import shutil
-import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from arroyo_nb.durable_files import state_disk
 from arroyo_nb.engine.folders import foreign
 from arroyo_nb.errors import RunProblem, StateProblem
 from arroyo_nb.file_errors import full_disk, is_full
 from arroyo_nb.state.checkpoint import Checkpoint, inspect_checkpoint, newest_chunks
-from arroyo_nb.state.files import HEARTBEAT, LOCK, OUTPUTS, ROWS
+from arroyo_nb.state.files import HEARTBEAT, OUTPUTS, ROWS
 from arroyo_nb.state.header import (
     AFRESH,
     NO_SPEC,
@@ -44,6 +41,7 @@ from arroyo_nb.state.header import (
     waiting,
 )
 from arroyo_nb.state.identity import fingerprint
+from arroyo_nb.state.lock import Lock
 from arroyo_nb.state.manifest import MANIFEST, Manifest, numbered
 from arroyo_nb.state.relocation import logs, relocate
 
@@ -57,55 +55,6 @@ _STARTED = {
     "lookups": "it has the rows of a lookup table as they were when the run began",
     "sources": "it says which topic is read, and where that was begun",
 }
-
-LOOKED_AT_S = 0.2
-"""How long a lock may be held by somebody who only looks whether it is."""
-
-
-class Lock:
-    """The lock of a run's folder, held by this process from construction to
-    :meth:`release`.
-
-    Parameters
-    ----------
-    folder
-        Which.
-    name
-        The run's, told to whoever meets the lock.
-
-    Raises
-    ------
-    RunProblem
-        When another run holds it.
-    """
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._file = (folder / LOCK).open("a+")
-        try:
-            self._acquire(folder)
-            self._file.truncate(0)
-            self._file.write(f"run '{name}' of process {os.getpid()}{_here()}")
-            self._file.flush()
-        except BaseException:  # also a full disk: who keeps the error keeps the file
-            self.release()
-            raise
-
-    def _acquire(self, folder: Path) -> None:
-        # flock ends with its process, however it dies: no stale lock is possible.
-        if _locked(self._file) and _is_at(self._file, folder / LOCK):
-            return
-        raise RunProblem(
-            f"state folder '{folder}' is in use by {owner(folder)}",
-            hint="stop that run, or give this one a state folder of its own",
-        )
-
-    def release(self) -> None:
-        """Let another run have it; harmless twice."""
-        if not self._file.closed:
-            # Not by closing alone: a child that was forked holds the file open too.
-            fcntl.flock(self._file, fcntl.LOCK_UN)
-            with suppress(OSError):  # what a full disk did not take of its text
-                self._file.close()
 
 
 class StateFolder:
@@ -356,26 +305,6 @@ class StateFolder:
         return before
 
 
-def _locked(file: IO[str]) -> bool:
-    deadline = time.monotonic() + LOOKED_AT_S
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(LOOKED_AT_S / 10)
-        else:
-            return True
-
-
-def _is_at(file: IO[str], path: Path) -> bool:
-    """Whether a file still has its name: its folder may have been set aside."""
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    return False
-
-
 def settle(folder: Path) -> None:
     """Let a copy take the place of a folder whose lock is held; one that was killed in
     doing so is gone on with: the stamp comes last. A copy of what is here after all is
@@ -389,20 +318,3 @@ def settle(folder: Path) -> None:
     for part in sorted(copy.iterdir(), key=lambda part: part.name == STAMP):
         part.replace(folder / part.name)
     copy.rmdir()
-
-
-def user_of(state: Path) -> str:
-    """Who holds the run folder that an output's state lies in."""
-    return owner(state.parents[2])
-
-
-def owner(folder: Path) -> str:
-    """Who locked a folder last, in words; with its host, where that is another one."""
-    with suppress(OSError):
-        told = (folder / LOCK).read_text().strip().removesuffix(_here())
-        return told or "another run"
-    return "another run"
-
-
-def _here() -> str:
-    return f" on {socket.gethostname()}"

@@ -20,7 +20,7 @@ from soaking import NUMBERS, QUERIES, SOFT_LIMIT, rows
 
 from arroyo_nb import Session
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.jobs.owner import holder
+from arroyo_nb.state.lock import holder
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Lookup joins as text, for :mod:`arroyo_nb.plan.explain.page`."""
+"""Lookup joins as text, for :mod:`arroyo_nb.plan.explain.text`."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
-from arroyo_nb.plan.explain.format import window_text
+from arroyo_nb.plan.explain.node_lines import window_text
 from arroyo_nb.plan.nodes import (
     Join,
     Node,

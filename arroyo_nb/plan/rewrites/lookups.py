@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.functions.types import is_integer
-from arroyo_nb.plan.explain.format import sql_text
+from arroyo_nb.plan.explain.node_lines import sql_text
 from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.plan.expressions.predicates import case
 from arroyo_nb.plan.expressions.typing import column, place_of, replaced, type_of

@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
-from arroyo_nb.plan.explain.format import window_text
+from arroyo_nb.plan.explain.node_lines import window_text
 from arroyo_nb.plan.expressions.intervals import in_words, interval_text
 from arroyo_nb.plan.expressions.typing import place_of
 from arroyo_nb.plan.expressions.window_calls import window_of

@@ -5,7 +5,7 @@ import pytest
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.connectors import CONNECTORS, connector_infos
 from arroyo_nb.errors import ArroyoError, Unsupported
-from arroyo_nb.plan.explain.page import explain
+from arroyo_nb.plan.explain.text import explain
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.options import RunOptions
 from arroyo_nb.run.prepare import prepare

@@ -12,11 +12,11 @@ from odd_names import ODD_NAMES, WITHOUT_COLON
 
 from arroyo_nb.engine import archive, class_data
 from arroyo_nb.engine import make_archive as making
+from arroyo_nb.engine.cache_lock import lock
 from arroyo_nb.engine.class_data import archive_for, remove_unused
 from arroyo_nb.engine.command import spark_home
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.java import Java, find_java
-from arroyo_nb.engine.locks import lock
 
 JAVA_17 = Java(Path("/jdk"), "17.0.1", "Maker 17.0.1+1", frozenset())
 DAY_S = 86_400

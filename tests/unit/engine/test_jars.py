@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from arroyo_nb.engine import EngineProblem, ivy, jars
+from arroyo_nb.engine.cache_lock import lock
 from arroyo_nb.engine.jar_coordinates import Coordinates
 from arroyo_nb.engine.jars import FOLDER, JarSet, resolve
 from arroyo_nb.engine.java import Java
-from arroyo_nb.engine.locks import lock
 
 THING = Coordinates("org.example", "thing", "1.9")
 PART = Coordinates("org.example", "part", "2.0")

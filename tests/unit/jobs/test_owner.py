@@ -14,7 +14,6 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import registry
 from arroyo_nb.jobs.owner import (
     JobProcess,
-    holder,
     job_in,
     refuse_second,
     requested_mode,
@@ -23,6 +22,7 @@ from arroyo_nb.jobs.owner import (
 from arroyo_nb.jobs.status import status
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.folder import StateFolder
+from arroyo_nb.state.lock import holder
 
 JOB = """
 import signal, sys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.plan.explain.format import described
+from arroyo_nb.plan.explain.node_lines import described
 from arroyo_nb.plan.lowered import became, lowered
 from arroyo_nb.plan.lowering import NO_UNREAD_COLUMNS
 from arroyo_nb.plan.nodes import Filter, UpdatingJoin, UpdatingRank

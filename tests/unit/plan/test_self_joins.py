@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arroyo_nb.catalog import Catalog
-from arroyo_nb.plan.explain.format import described
+from arroyo_nb.plan.explain.node_lines import described
 from arroyo_nb.plan.expressions.predicates import conjuncts
 from arroyo_nb.plan.lowering import NO_SELF_JOINS
 from arroyo_nb.plan.nodes import Filter, WindowAggregate, WindowJoin, WindowOver

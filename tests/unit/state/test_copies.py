@@ -9,9 +9,10 @@ import pytest
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.state import copies
-from arroyo_nb.state.folder import Lock, StateFolder
+from arroyo_nb.state.folder import StateFolder
 from arroyo_nb.state.header import StateHeader, find_header, next_folder
 from arroyo_nb.state.identity import fingerprint
+from arroyo_nb.state.lock import Lock
 from arroyo_nb.state.relocation import relocate
 
 NEW = StateHeader(fingerprint("plan"), "job", spec="what it was")

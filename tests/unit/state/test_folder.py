@@ -13,7 +13,8 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.lowering import LOWERING
 from arroyo_nb.state import folder as folders
 from arroyo_nb.state.checkpoint import Checkpoint
-from arroyo_nb.state.folder import StateFolder, owner
+from arroyo_nb.state.folder import StateFolder
+from arroyo_nb.state.lock import owner
 
 HOLD = """
 import sys

@@ -16,7 +16,7 @@ from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.frames import lookup_table
 from arroyo_nb.over.frame import OverFrame
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.explain import format as described
+from arroyo_nb.plan.explain import node_lines as described
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.state.canonical import Canonical, canonical_value
 from arroyo_nb.state.identity import plan_identity

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from arroyo_nb.connectors import CONNECTORS
 from arroyo_nb.plan.append_joins import append_joins
 from arroyo_nb.plan.explain.differences import differences
-from arroyo_nb.plan.explain.format import described
 from arroyo_nb.plan.explain.lookups import keeping, lookup_spark
+from arroyo_nb.plan.explain.node_lines import described
 from arroyo_nb.plan.expressions.intervals import in_words
 from arroyo_nb.plan.lowered import lowered
 from arroyo_nb.plan.nodes import (
