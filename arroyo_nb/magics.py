@@ -562,7 +562,7 @@ def load(shell: Any, session: Session | None = None) -> None:
     pages = shell.display_formatter.formatters["text/html"]
     if ARROW_TABLE not in pages:
         pages.for_type_by_name(*ARROW_TABLE.rsplit(".", 1), _arrow_page)
-    session.engine.warm_up()
+    session.warm_up()
 
 
 def unload(shell: Any) -> None:

@@ -39,6 +39,15 @@ if TYPE_CHECKING:
     from arroyo_nb.run.prepare import PreparedRun, RunFolder
     from arroyo_nb.run.run import Run
 
+_FIRST_RUN = (
+    "arroyo_nb.plan.planner",
+    "arroyo_nb.run.prepare",
+    "arroyo_nb.run.run",
+    "arroyo_nb.views.notebook",
+)
+"""Modules that a first run imports, half a second of it; a kernel that only loads the
+extension has them in the background."""
+
 
 class Session(TopicTasks):
     """A catalog, an engine and runs; a context manager that stops them all.
@@ -102,6 +111,11 @@ class Session(TopicTasks):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def warm_up(self) -> None:
+        """Start Spark and load what a first run needs, in the background; returns at
+        once. A first run that comes meanwhile is not held up."""
+        self.engine.warm_up(_FIRST_RUN)
+
     @property
     def runs(self) -> Mapping[str, Run]:
         """The newest run of each name, oldest first."""
@@ -119,7 +133,7 @@ class Session(TopicTasks):
         ArroyoError
             With every independent error of the script.
         """
-        # sqlglot is heavy: a kernel that only loads the extension never imports it.
+        # sqlglot is heavy: it would hold up who loads the extension.
         from arroyo_nb.plan.planner import plan_script
 
         chosen = self.strict if strict is None else strict

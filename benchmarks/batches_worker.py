@@ -59,11 +59,12 @@ def median_ms(query: StreamingQuery, batches: int) -> float:
 def ours(kind: str, folder: Path, batches: int) -> list[float]:
     """A cell with its panel, in an engine that has warmed up meanwhile."""
     from arroyo_nb.catalog import Catalog
+    from arroyo_nb.engine.query_settings import query_settings
     from arroyo_nb.plan import nodes
     from arroyo_nb.plan.planner import plan_script
     from arroyo_nb.run.output import Output
     from arroyo_nb.session import Session
-    from arroyo_nb.spark.state_config import StateConfig, query_settings
+    from arroyo_nb.spark.state_config import StateConfig
     from benchmarks.streams import read
 
     tables = "".join(TABLE.format(name=name) for name in ("events", "others"))
@@ -104,7 +105,7 @@ def ours(kind: str, folder: Path, batches: int) -> list[float]:
 
     took = []
     with Session() as session:
-        session.engine.warm_up()
+        session.warm_up()
         while getgeneratorstate(session.engine._warmth) != GEN_CLOSED:
             time.sleep(0.1)
         for _ in range(RUNS):

@@ -17,11 +17,12 @@ import pyarrow as pa
 
 from arroyo_nb.catalog import Catalog, ConnectorTable
 from arroyo_nb.connectors import CONNECTORS
+from arroyo_nb.engine.query_settings import query_settings
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import TIMESTAMP
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import KEPT, query_settings
+from arroyo_nb.spark.state_config import KEPT
 from arroyo_nb.tape import Chunk
 from arroyo_nb.tape.format import Totals
 from arroyo_nb.tape.writer import write_chunk

@@ -39,7 +39,7 @@ files = sorted(events.iterdir())
 path = pathlib.Path(sys.argv[1], "events.json")
 path.write_text("".join(file.read_text() for file in files))
 session = Session()
-session.engine.warm_up()  # as %load_ext does
+session.warm_up()  # as %load_ext does
 run = session.run(f'''
     CREATE TABLE events (
         k BIGINT, ts TIMESTAMP NOT NULL, WATERMARK FOR ts AS ts - INTERVAL '1 second'

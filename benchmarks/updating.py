@@ -22,11 +22,11 @@ import pyarrow as pa
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall
+from arroyo_nb.engine.query_settings import IN_ROCKSDB, query_settings
 from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.session import Session
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import IN_ROCKSDB, query_settings
 from arroyo_nb.tape import Chunk
 from arroyo_nb.tape.format import Totals
 from arroyo_nb.tape.writer import write_chunk

@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, suppress
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -206,12 +207,17 @@ class Engine:
         files = resolve(jars, tell=tell, check=check)
         self.worker.call(self._add, jars, files, names, check=check)
 
-    def warm_up(self) -> None:
-        """Start, then run a small stream, in the background; returns at once.
+    def warm_up(self, modules: Sequence[str] = ()) -> None:
+        """Start, then run small streams, in the background; returns at once.
 
         What fails here fails again, and is then told, when a session is wanted.
+
+        Parameters
+        ----------
+        modules
+            What its user will import for a first run: Python has loaded them by then.
         """
-        self._warmth = self._warming()
+        self._warmth = self._warming(modules)
         self.worker.when_idle(self._step, self._warmth)
 
     def tidy(self) -> None:
@@ -351,10 +357,13 @@ class Engine:
             gateway.forget()
         self._tell("died", f"{why}; starting a new engine")
 
-    def _warming(self) -> Generator[None, None, None]:
+    def _warming(self, modules: Sequence[str]) -> Generator[None, None, None]:
         """Warm-up in steps, between which the worker serves others."""
         session = self.session
         yield
+        for module in modules:
+            import_module(module)
+            yield
         if self._given is not None or self._work is None:
             return
         folder = self._work / f"warm-{self.restarts}"

@@ -21,7 +21,7 @@ from arroyo_nb.errors import RunProblem
 from arroyo_nb.jobs import registry
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.state.files import JOB_NOTES, STOP_REQUEST
-from arroyo_nb.state.lock import holder
+from arroyo_nb.state.lock import holder, in_use
 
 STOP_S = 150.0
 """How long a job may take to stop: what is being written is written first."""
@@ -139,10 +139,7 @@ def refuse_second(folder: Path) -> None:
             "run it twice, give this one another --state-dir",
         )
     if (held := holder(folder)) is not None:
-        raise RunProblem(
-            f"state folder '{folder}' is in use by {held}",
-            hint="stop that run, or give this one a state folder of its own",
-        )
+        raise in_use(folder, held)
 
 
 def stop_job(

@@ -9,11 +9,12 @@ from operator import eq
 from typing import TYPE_CHECKING
 
 from arroyo_nb.engine import external_session
+from arroyo_nb.engine.query_settings import query_settings
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.run.heartbeat import Heartbeat
 from arroyo_nb.run.prepare import PreparedRun, RunFolder, errors_in
 from arroyo_nb.spark.lower import Read
-from arroyo_nb.spark.state_config import StateConfig, query_settings
+from arroyo_nb.spark.state_config import StateConfig
 from arroyo_nb.spark.task_slots import Slots
 from arroyo_nb.state.folder import StateFolder
 from arroyo_nb.state.identity import plan_identity

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog import BUCKETS
+from arroyo_nb.engine.query_settings import IN_ROCKSDB, STREAMING
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.append_joins import append_joins
 from arroyo_nb.plan.lowering import LOWERING
 from arroyo_nb.plan.tree import walk
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-_STREAMING = "spark.sql.streaming."
-
-IN_ROCKSDB: Mapping[str, str] = MappingProxyType(
-    {
-        _STREAMING + "stateStore.providerClass": "org.apache.spark.sql.execution."
-        "streaming.state.RocksDBStateStoreProvider"
-    }
-)
-"""Settings of a query of updating operators, which are in Python and want it."""
+    from pyspark.sql import DataFrame
 
 CLOSING_IN_SILENCE: Mapping[str, str] = MappingProxyType(
-    {_STREAMING + "noDataMicroBatches.enabled": "true"}
+    {STREAMING + "noDataMicroBatches.enabled": "true"}
 )
 """Settings of a query whose source may fall silent: a window that the watermark has
 passed is then closed by a micro-batch without rows. Over tapes, such batches would come
@@ -41,23 +31,6 @@ REAL_TIME: Mapping[str, str] = MappingProxyType(
 """Settings of a query in real-time mode, which refuses any other store, also where it
 keeps nothing. It reads JSON in Spark's expressions: the last one of two members of one
 name counts, as in the other readers."""
-
-
-@contextmanager
-def query_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """The queries that are started meanwhile have the settings: a query takes along
-    those that it is started with."""
-    before = {name: spark.conf.get(name) for name in settings}
-    _set(spark, settings)
-    try:
-        yield
-    finally:
-        _set(spark, before)
-
-
-def _set(spark: SparkSession, settings: Mapping[str, str]) -> None:
-    for name, value in settings.items():
-        spark.conf.set(name, value)
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,7 @@ class Lock:
         # flock ends with its process, however it dies: no stale lock is possible.
         if _locked(self._file) and _is_at(self._file, folder / LOCK):
             return
-        raise RunProblem(
-            f"state folder '{folder}' is in use by {owner(folder)}",
-            hint="stop that run, or give this one a state folder of its own",
-        )
+        raise in_use(folder, owner(folder))
 
     def release(self) -> None:
         """Let another run have it; harmless twice."""
@@ -61,6 +58,14 @@ class Lock:
             fcntl.flock(self._file, fcntl.LOCK_UN)
             with suppress(OSError):  # what a full disk did not take of its text
                 self._file.close()
+
+
+def in_use(folder: Path, user: str) -> RunProblem:
+    """The error of a run that finds its folder locked by another one."""
+    return RunProblem(
+        f"state folder '{folder}' is in use by {user}",
+        hint="stop that run, or give this one a state folder of its own",
+    )
 
 
 def holder(folder: Path) -> str | None:

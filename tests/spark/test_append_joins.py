@@ -13,9 +13,10 @@ import pytest
 from microbatches import reader, run_to_end, write_chunks
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.engine.query_settings import query_settings
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import KEPT, StateConfig, query_settings
+from arroyo_nb.spark.state_config import KEPT, StateConfig
 
 IN_BUCKETS = StateConfig(ttl=timedelta(days=1))
 TABLE = """CREATE TABLE {0} (k TEXT, {1} DOUBLE, s STRUCT<one INT, two INT>,

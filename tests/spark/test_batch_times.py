@@ -11,8 +11,9 @@ from microbatches import run_to_end, write_tables
 
 from arroyo_nb.changelog.state_tables import Layout, State
 from arroyo_nb.changelog.state_updates import StateUpdate
+from arroyo_nb.engine.query_settings import IN_ROCKSDB, query_settings
 from arroyo_nb.spark.operator_changes import OperatorInput, operator_changes
-from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
+from arroyo_nb.spark.state_config import StateConfig
 
 NUMBERS = pa.schema({"n": pa.int64()})
 

@@ -10,6 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from arroyo_nb.codecs.sql_decoder import PAYLOAD, SqlDecoder
+from arroyo_nb.engine.query_settings import query_settings
 from arroyo_nb.formats import payload_format
 from arroyo_nb.formats.json.strict import BadRecord, RecordReader
 from arroyo_nb.schema import (
@@ -30,7 +31,7 @@ from arroyo_nb.schema import (
     Timestamp,
     arrow_schema,
 )
-from arroyo_nb.spark.state_config import REAL_TIME, query_settings
+from arroyo_nb.spark.state_config import REAL_TIME
 
 TYPES = (
     *(BOOLEAN, TEXT, BIGINT, BIGINT_UNSIGNED, Primitive("TINYINT"), DOUBLE, FLOAT),

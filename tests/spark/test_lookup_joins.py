@@ -19,13 +19,13 @@ from redis_server import running
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.connectors.sample import FOLDER
+from arroyo_nb.engine.query_settings import IN_ROCKSDB, query_settings
 from arroyo_nb.errors import RunProblem, Unreached
 from arroyo_nb.frames import lookup_table
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.lookups import static_frame
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import IN_ROCKSDB, query_settings
 
 USERS = """CREATE TEMPORARY TABLE users (
     id TEXT METADATA FROM 'key' PRIMARY KEY, name TEXT, age INT

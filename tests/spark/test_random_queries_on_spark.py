@@ -14,11 +14,12 @@ from random_histories import answers, as_read, history, plain
 from random_queries import TABLES, catalog, query
 
 from arroyo_nb.changelog import ROW_ID, WEIGHT
+from arroyo_nb.engine.query_settings import IN_ROCKSDB, query_settings
 from arroyo_nb.plan.nodes import is_updating
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.schema import quoted
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
+from arroyo_nb.spark.state_config import StateConfig
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 

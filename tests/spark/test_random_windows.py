@@ -23,9 +23,9 @@ from random_windows import COLUMNS, SECOND, TABLES, WINDOWS, Script, Scripts
 from test_random_queries_on_spark import shuffled, united
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.engine.query_settings import query_settings
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import query_settings
 
 DELAYS = {"t": 5 * SECOND, "u": 2 * SECOND}
 TYPES = {

@@ -16,15 +16,11 @@ from microbatches import reader, run_to_end, sampled, write_chunks
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import ROW_ID, WEIGHT
+from arroyo_nb.engine.query_settings import IN_ROCKSDB, query_settings
 from arroyo_nb.plan.nodes import is_updating
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import (
-    IN_ROCKSDB,
-    KEPT,
-    StateConfig,
-    query_settings,
-)
+from arroyo_nb.spark.state_config import KEPT, StateConfig
 
 TABLES = {"l": "k TEXT, g BIGINT, v DOUBLE", "r": "k TEXT, h INT, w DOUBLE"}
 SCHEMAS = {

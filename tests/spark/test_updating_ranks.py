@@ -13,9 +13,10 @@ from microbatches import reader, run_to_end, write_chunks
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.engine.query_settings import IN_ROCKSDB, query_settings
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
+from arroyo_nb.spark.state_config import StateConfig
 
 TABLE = """CREATE TABLE t (k TEXT, v BIGINT, s TEXT) WITH (
     connector = 'single_file', path = '{}', type = 'source', format = 'json');"""

@@ -11,13 +11,14 @@ import pytest
 from microbatches import reader, run_to_end, sampled, write_chunks
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.engine.query_settings import IN_ROCKSDB, query_settings
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.query_observation import window_assigners
 from arroyo_nb.schema import EPOCH
 from arroyo_nb.spark.lower import lower, visible
 from arroyo_nb.spark.observe import observed_input, read_observed
-from arroyo_nb.spark.state_config import IN_ROCKSDB, StateConfig, query_settings
+from arroyo_nb.spark.state_config import StateConfig
 
 INSTANT = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema({"k": pa.string(), "v": pa.int64(), "at": INSTANT})

@@ -88,7 +88,7 @@ class FakeSession:
 
     def __init__(self) -> None:
         self.catalog = Catalog()
-        self.engine = SimpleNamespace(warm_up=lambda: None)
+        self.warm_up = lambda: None
         self.runs: dict[str, FakeRun] = {}
         self.calls: list[tuple[str, RunOptions]] = []
         self.names: list[str] = []

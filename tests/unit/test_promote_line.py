@@ -44,7 +44,7 @@ def line(monkeypatch, tmp_path):
     """Runs a cell in a shell whose session has one run; says what it shows."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
-    engine = SimpleNamespace(warm_up=lambda: None)
+    engine = SimpleNamespace(warm_up=lambda *_: None)
     session = Session(engine=engine)
     catalog = plan_script(TICKS, Catalog()).catalog
     session._runs.add(FakeRun(plan_script(QUERY, catalog)))
