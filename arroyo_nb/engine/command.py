@@ -55,12 +55,6 @@ _OUR_FLAGS = (
     "-XX:Tier4MinInvocationThreshold=6000",
     "-XX:Tier4CompileThreshold=150000",
     "-XX:Tier4BackEdgeThreshold=400000",
-    # What the first compiler makes counts less for the second: 0.4 s less to the first
-    # row; windowed counts are 0 to 4 % slower when warm. To count no calls either
-    # would save 0.3 s more and cost 5 to 8 %.
-    "-XX:+UnlockDiagnosticVMOptions",
-    "-XX:-C1ProfileInlinedCalls",
-    "-XX:-C1ProfileBranches",
     # Growing to it would take a full collection in the middle of the start.
     "-XX:MetaspaceSize=192m",
     "-XX:-UsePerfData",
@@ -74,6 +68,20 @@ _OUR_FLAGS = (
     "-Dio.netty.jfr.enabled=false",
 )
 
+
+_OF_25 = (
+    # Objects take 8 bytes less: 0.1 s less to the first row.
+    "-XX:+UseCompactObjectHeaders",
+)
+
+_BEFORE_25 = (
+    # What the first compiler makes counts less for the second: 0.25 s less to the first
+    # row; windowed counts are 0 to 8 % slower when warm. To count no calls either
+    # would save 0.3 s more and cost 5 to 8 %. Java 25 finds such counts in its cache.
+    "-XX:+UnlockDiagnosticVMOptions",
+    "-XX:-C1ProfileInlinedCalls",
+    "-XX:-C1ProfileBranches",
+)
 
 # It registers its functions with each first session, by Scala's reflection: a second of
 # six to the first row. Who wants pyspark.ml hands in a session of their own.
@@ -134,8 +142,9 @@ def class_path(home: Path, extra: Iterable[Path] = ()) -> list[Path]:
 def java_flags(java: Java) -> list[str]:
     """Flags for the JVM itself that an archive depends on."""
     vector = [f"--add-modules={VECTOR_MODULE}"] if java.has_vector_module else []
+    ours = _OUR_FLAGS + (_OF_25 if java.major >= 25 else _BEFORE_25)
     asked = os.environ.get("ARROYO_NB_JAVA_OPTS", "").split()
-    return [*vector, *_SPARK_FLAGS, *_OUR_FLAGS, *asked]
+    return [*vector, *_SPARK_FLAGS, *ours, *asked]
 
 
 def _heap_flags(most_mib: int) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ def _build(archive: Archive, start: Start, background: bool) -> None:
     say("making an archive, once: it takes 1 minute, or 4 on two busy cores")
     part = archive.path.with_name(f"{archive.path.stem}.part-{os.getpid()}")
     work = folders.make_work_folder()
-    jvm = start(archive.make(part), work)
+    jvm = start(archive.make(linked(part, work)), work)
     if background:
         _give_way(jvm.pid)
         _end_with_stdin(jvm, work, part)
@@ -125,6 +125,14 @@ def _build(archive: Archive, start: Start, background: bool) -> None:
         _tidy(jvm, work, part)
     size_mb = archive.path.stat().st_size / 1e6
     say(f"{archive.path.name}: {size_mb:.0f} MB in {time.monotonic() - started:.0f} s")
+
+
+def linked(path: Path, work: Path) -> Path:
+    """A path of the same file whose name is plain, as that of a work folder is: Java 25
+    leaves the writing to a second process, which misreads others."""
+    folder = work / "cache"
+    folder.symlink_to(path.parent.absolute())
+    return folder / path.name
 
 
 def _give_way(pid: int) -> None:

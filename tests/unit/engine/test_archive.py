@@ -223,7 +223,9 @@ def test_java_writes_and_reads_an_archive_in_a_cache_of_any_name(
     cache.mkdir(parents=True)
     monkeypatch.setenv("ARROYO_NB_CACHE", str(cache))
     archive = archive_for(find_java())
-    made = java_ends(*archive.make(archive.path))
+    work = tmp_path / "work"
+    work.mkdir()
+    made = java_ends(*archive.make(making.linked(archive.path, work)))
     if not archive.path.exists():
         assert java_ends(*archive.make(tmp_path / "plain")).returncode == 0
         assert not (tmp_path / "plain").exists(), made.stdout + made.stderr

