@@ -15,7 +15,6 @@ import tempfile
 import threading
 import time
 from contextvars import copy_context
-from inspect import GEN_CLOSED, getgeneratorstate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +105,7 @@ def ours(kind: str, folder: Path, batches: int) -> list[float]:
     took = []
     with Session() as session:
         session.warm_up()
-        while getgeneratorstate(session.engine._warmth) != GEN_CLOSED:
+        while not session.engine.is_warm:
             time.sleep(0.1)
         for _ in range(RUNS):
             with tempfile.TemporaryDirectory() as state:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, suppress
 from importlib import import_module
+from inspect import GEN_CLOSED, getgeneratorstate
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -219,6 +220,11 @@ class Engine:
         """
         self._warmth = self._warming(modules)
         self.worker.when_idle(self._step, self._warmth)
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether a warm-up has come to its end, or has given way to a run."""
+        return getgeneratorstate(self._warmth) == GEN_CLOSED
 
     def tidy(self) -> None:
         """Have what queries that ended left behind in Spark closed, once the worker has
