@@ -1,7 +1,7 @@
-"""A small streaming job that touches what a user's first cell will touch.
+"""Small streaming jobs that touch what a user's first cell will touch.
 
-The engine runs it after the start, so that classes are loaded and compiled; a
-class-data archive is made while it runs, so that they load quickly. It yields
+The engine runs them after the start, so that classes are loaded and compiled; a
+class-data archive is made while they run, so that classes load quickly. They yield
 between steps of at most about a second: whoever drives it can let others go first.
 """
 
@@ -54,8 +54,8 @@ def steps(
     )
     rows = stamped.withWatermark("ts", "1 second").filter(f"ts < {_END}")
     yield
-    yield from _run(_counted(rows), folder / "w")
-    yield from _run(_kept(rows), folder / "u", IN_ROCKSDB)
+    yield from _run(_windowed(rows), folder / "w")
+    yield from _run(_updating(rows), folder / "u", IN_ROCKSDB)
 
 
 def more_steps(session: SparkSession, folder: Path) -> Generator[None, None, None]:
@@ -78,7 +78,7 @@ def more_steps(session: SparkSession, folder: Path) -> Generator[None, None, Non
     yield from _run(plain, folder / "p")
 
 
-def _counted(rows: DataFrame) -> DataFrame:
+def _windowed(rows: DataFrame) -> DataFrame:
     """Counts of each window and key, whose rows are observed."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -94,7 +94,7 @@ def _counted(rows: DataFrame) -> DataFrame:
     return groups.selectExpr("seen.start", "seen.end", "k", "`count(1)` AS n")
 
 
-def _kept(rows: DataFrame) -> DataFrame:
+def _updating(rows: DataFrame) -> DataFrame:
     """Rows that go the way of an updating operator's: to Python in parts, to a state in
     Python, and back as rows."""
     from pyspark.sql import Row
