@@ -64,7 +64,7 @@ def ours(kind: str, folder: Path, batches: int) -> list[float]:
     from arroyo_nb.run.output import Output
     from arroyo_nb.session import Session
     from arroyo_nb.spark.state_config import StateConfig
-    from benchmarks.streams import read
+    from benchmarks.streams import read, warm_up
 
     tables = "".join(TABLE.format(name=name) for name in ("events", "others"))
     (sink,) = plan_script(tables + QUERIES[kind], Catalog()).sinks
@@ -104,9 +104,7 @@ def ours(kind: str, folder: Path, batches: int) -> list[float]:
 
     took = []
     with Session() as session:
-        session.warm_up()
-        while not session.engine.is_warm:
-            time.sleep(0.1)
+        warm_up(session)
         for _ in range(RUNS):
             with tempfile.TemporaryDirectory() as state:
                 output = session.engine.worker.call(run, Path(state))

@@ -36,13 +36,12 @@ QUERIES = {
 
 
 FIRST = """
-import sys, time
+import sys
 from arroyo_nb.session import Session
 from benchmarks.first_row import first_row_s
+from benchmarks.streams import warm_up
 with Session() as session:
-    session.warm_up()  # as %load_ext does
-    while not session.engine.is_warm:
-        time.sleep(0.1)
+    warm_up(session)
     print(first_row_s(session, sys.argv[1]))
 """
 

@@ -13,11 +13,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import DataStreamWriter
 
+    from arroyo_nb.session import Session
+
 
 def read(spark: SparkSession, folder: Path, columns: str) -> DataFrame:
     """The chunks of a folder as a stream, one a micro-batch."""
     reader = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1)
     return reader.parquet(folder.as_uri())
+
+
+def warm_up(session: Session) -> None:
+    """What loading the extension does, to its end."""
+    session.warm_up()
+    while not session.engine.is_warm:
+        time.sleep(0.1)
 
 
 def seconds(make: Callable[[], DataFrame], mode: str = "append") -> float:

