@@ -12,11 +12,18 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from arroyo_nb.engine.command import ARROW_SINK, LEFTOVERS, LOCAL_FILES, spark_home
+from arroyo_nb.engine.command import (
+    ARROW_SINK,
+    LEFTOVERS,
+    LOCAL_FILES,
+    PANE_COUNTS,
+    spark_home,
+)
 from arroyo_nb.engine.program import LEASH
 
 SOURCES = {
     "ArrowSink.java": ARROW_SINK,
+    "PaneCounts.java": PANE_COUNTS,
     "LocalFiles.java": LOCAL_FILES,
     "Leftovers.java": LEFTOVERS,
     "Leash.java": LEASH,

@@ -93,6 +93,9 @@ LOCAL_FILES = Path(__file__).with_name("local_files.jar")
 ARROW_SINK = Path(__file__).with_name("arrow_sink.jar")
 """Gives Python the rows of micro-batches; see ArrowSink.java."""
 
+PANE_COUNTS = Path(__file__).with_name("pane_counts.jar")
+"""Counts rows by their panes, inside the code of a stage; see PaneCounts.java."""
+
 LEFTOVERS = Path(__file__).with_name("leftovers.jar")
 """Ends threads and closes descriptors that Spark forgets; see Leftovers.java."""
 
@@ -136,7 +139,8 @@ def class_path(home: Path, extra: Iterable[Path] = ()) -> list[Path]:
     found = (home / "jars").glob("*.jar")
     jars = sorted(jar for jar in found if not jar.name.startswith(_MLLIB))
     logging_first = sorted(jars, key=lambda jar: not jar.name.startswith("slf4j-api"))
-    return [*logging_first, ARROW_SINK, LOCAL_FILES, LEFTOVERS, *map(Path, extra)]
+    ours = (ARROW_SINK, PANE_COUNTS, LOCAL_FILES, LEFTOVERS)
+    return [*logging_first, *ours, *map(Path, extra)]
 
 
 def java_flags(java: Java) -> list[str]:

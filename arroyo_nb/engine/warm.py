@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine.arrow_sink import ArrowSink, Receive
+from arroyo_nb.engine.pane_counts import PaneCounts
 from arroyo_nb.engine.paths import spark_path, spark_pattern
 from arroyo_nb.engine.query_settings import IN_ROCKSDB, query_settings
 
@@ -31,6 +32,7 @@ first window takes 0.6 s after 20 micro-batches, 0.75 after 10, 0.95 after 3."""
 
 _FEW = 3
 _DEADLINE_S = 60
+_MINUTE_US = 60_000_000
 _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -71,7 +73,9 @@ def more_steps(session: SparkSession, folder: Path) -> Generator[None, None, Non
     parsed = text.select(F.from_json("value", _SCHEMA).alias("row")).select("row.*")
     late = parsed.withWatermark("ts", "1 second")
     gap = F.session_window("ts", "5 seconds").alias("window")
-    yield from _run(late.groupBy(gap, "k").count(), folder / "s")
+    sessions = late.groupBy(gap, "k").count()
+    ended = F.expr("histogram_numeric(unix_micros(window.end), 8)")
+    yield from _run(sessions.observe("ended", ended.alias("panes")), folder / "s")
     hop = F.window("ts", "1 minute", "20 seconds")
     yield from _run(late.groupBy(hop).agg(F.sum("n")), folder / "h")
     plain = parsed.where("n > 3 and k like '%1'").mapInArrow(_same, _SCHEMA)
@@ -79,14 +83,11 @@ def more_steps(session: SparkSession, folder: Path) -> Generator[None, None, Non
 
 
 def _windowed(rows: DataFrame) -> DataFrame:
-    """Counts of each window and key, whose rows are observed."""
+    """Counts of each window and key, whose rows are counted by their panes."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    observed = rows.observe(
-        "rows",
-        F.expr("max(unix_micros(ts))").alias("newest"),
-        F.expr("histogram_numeric(pmod(unix_micros(ts), 60L), 8)").alias("panes"),
-    )
+    panes = PaneCounts(rows.sparkSession, _MINUTE_US, 8)
+    observed = panes.counted(rows, "unix_micros(ts)")
     window = F.window("ts", "1 minute").alias("window")
     texts = ("count(1)", "sum(n)", "min(n)", "max(n)", "avg(n)")
     measures = (F.expr(f"CAST({text} AS BIGINT)").alias(text) for text in texts)

@@ -55,9 +55,7 @@ from arroyo_nb.spark.batch_boundary import (
     stop_at_once,
 )
 from arroyo_nb.spark.lower import Read, lower, visible
-from arroyo_nb.spark.observe import (
-    observed_rows,
-)
+from arroyo_nb.spark.observe import WindowInputs, observed_rows
 from arroyo_nb.spark.state_config import CLOSING_IN_SILENCE, REAL_TIME
 from arroyo_nb.state.lock import user_of
 
@@ -136,6 +134,7 @@ class Output:
         self._busy_since_s: float | None = None
         self._asked_s = 0.0
         self._query: StreamingQuery | None = None
+        self._inputs: WindowInputs | None = None
         self._arrow_sink: ArrowSink | None = None
         # One that was stopped, and whose thread has not ended.
         self._hanging: StreamingQuery | None = None
@@ -225,8 +224,8 @@ class Output:
         are written in the context, by which a kernel knows the cell that a thread
         prints for. The checkpoint is mended once the sink can go on from it."""
         self._keep_rows(rows, budget_bytes)
-        is_traced = self.observation.is_traced
-        frame = lower(self.sink.input, read, observed=is_traced, keeping=keeping)
+        inputs = self._inputs = WindowInputs() if self.observation.is_traced else None
+        frame = lower(self.sink.input, read, inputs=inputs, keeping=keeping)
         writer = self._make_writer(state, resume)
         self._sink.open(writer, context)
         mend()
@@ -406,7 +405,7 @@ class Output:
                 self._hanging = None if stop_at_once(query, release) else query
                 self.poll()  # the batch that ended meanwhile is one of its own
         finally:
-            self._query = None
+            self._query, self._inputs = None, None
             if self._arrow_sink is not None:
                 self._arrow_sink.close()
             self.close()
@@ -459,11 +458,17 @@ class Output:
         self.observation.places = newest.places
         # recentProgress brings up to a hundred texts over the gateway, so it is asked
         # for only where batches ended between two polls.
-        return new_batches(
+        batches = new_batches(
             newest,
             lambda: map(_progress, query.recentProgress),
             first=self.observation.next_batch,
         )
+        return [self._with_inputs(batch) for batch in batches]
+
+    def _with_inputs(self, batch: TriggerProgress) -> TriggerProgress:
+        """A batch with the rows that were counted beside Spark's own observations."""
+        taken = self._inputs.taken(batch.batch_id) if self._inputs else {}
+        return replace(batch, observed={**batch.observed, **taken})
 
 
 def _release(query: StreamingQuery, topics: Sequence[StreamedReader]) -> None:

@@ -35,8 +35,8 @@ from arroyo_nb.spark.aggregates import is_native, measure_sql
 from arroyo_nb.spark.bad_rows import BadRows
 from arroyo_nb.spark.expressions import spark_sql
 from arroyo_nb.spark.observe import (
+    WindowInputs,
     numbered_assigners,
-    observed_input,
     observed_sessions,
 )
 from arroyo_nb.spark.operator_changes import OperatorChanges, Relation, rows_of
@@ -75,8 +75,8 @@ class _Lowering:
     """What is the same for all nodes of one plan.
 
     ``watermarked`` is false where nobody asks for the watermark: no window waits for
-    it and nobody looks. ``numbers`` has the numbers of the aggregates that are
-    observed, by identity, ``unobserved`` those that are still to be, and
+    it and nobody looks. ``inputs`` observes the aggregates; ``numbers`` has their
+    numbers, by identity, ``unobserved`` those that are still to be, and
     ``append_joins`` the joins that are Spark's own. A node with several readers is
     lowered for each: Spark loses rows where one streaming DataFrame is twice in a
     query.
@@ -85,6 +85,7 @@ class _Lowering:
     read: Read
     windowed: bool
     watermarked: bool
+    inputs: WindowInputs | None
     numbers: dict[int, int]
     unobserved: set[int]
     keeping: StateConfig
@@ -105,7 +106,7 @@ def lower(
     node: nodes.Node,
     read: Read,
     *,
-    observed: bool = False,
+    inputs: WindowInputs | None = None,
     again: bool = False,
     keeping: StateConfig = KEPT,
 ) -> DataFrame:
@@ -118,9 +119,9 @@ def lower(
         ``Over``, which the rewrites replace.
     read
         Gives each source's rows; a batch DataFrame makes the plan a batch query.
-    observed
-        Whether somebody looks: each micro-batch then tells its watermark, and the
-        input of each window aggregate its rows (:mod:`arroyo_nb.spark.observe`).
+    inputs
+        Observes the input of each window aggregate, where somebody looks; each
+        micro-batch then tells its watermark too. None: nobody looks.
     again
         Whether these are rows that a windowed query has read before: nothing of them
         is counted once more.
@@ -128,11 +129,11 @@ def lower(
         How the state of updating operators is kept.
     """
     windowed = again or any(isinstance(n, nodes.WindowAggregate) for n in walk(node))
-    watermarked = windowed or observed
+    watermarked = windowed or inputs is not None
     if watermarked:
         node = narrow_watermarks(node)
     made: NodeMap[nodes.Node] = NodeMap()
-    numbered = numbered_assigners(node) if observed else ()
+    numbered = numbered_assigners(node) if inputs is not None else ()
     forgets = keeping.ttl is not None
     node = lowered(node, made, forgets=forgets, lowering=keeping.lowering)
     numbers = {id(became(assigner, made)): number for assigner, number in numbered}
@@ -140,6 +141,7 @@ def lower(
         read,
         windowed,
         watermarked,
+        inputs,
         numbers,
         {*numbers.values()},
         keeping,
@@ -400,7 +402,8 @@ def lower_window_aggregate(
     frame = rows_of(_lower(node.input, lowering))
     number = lowering.take_number(node)
     if number is not None:
-        frame = observed_input(frame, node, number)
+        assert lowering.inputs is not None, "who has numbers observes"
+        frame = lowering.inputs.observed(frame, node, number)
     if nodes.is_updating(node.input):
         from arroyo_nb.spark.window_retractions import closed
 

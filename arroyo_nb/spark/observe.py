@@ -1,7 +1,8 @@
 """Exact counts of what came into a window aggregate, with each micro-batch.
 
-The input of an aggregate is observed by Spark itself while it flows: no second pass.
-What Spark counts as dropped are groups after pre-aggregation; from these counts and
+The input of an aggregate is counted while it flows, without a second pass: by a class
+of ours, or by Spark's own observation where a session has no such class. What Spark
+counts as dropped are groups after pre-aggregation; from these counts and
 the watermark that Spark used, the run tells the late *rows* of each window.
 """
 
@@ -15,6 +16,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Any, assert_never
 
 from arroyo_nb.changelog import WEIGHT
+from arroyo_nb.engine.pane_counts import CountedPanes, PaneCounts, has_pane_counts
 from arroyo_nb.plan.nodes import (
     Hop,
     Node,
@@ -38,8 +40,11 @@ _FIT = "fit:"
 WRITTEN = "written"
 """Observation of the rows that come to a sink."""
 
-PANES = 512
-"""Most panes of one batch that are counted exactly."""
+PANES = 2048
+"""Most panes of one batch that are counted exactly: a day has 1,440 minutes."""
+
+BINS = 512
+"""The same of Spark's histogram, which looks through its bins for each row."""
 
 SESSION_PIECES = 8
 """Pieces of a session's gap that rows are counted by."""
@@ -54,12 +59,12 @@ class Observed:
     rows
         All of them, late ones too.
     max_event_time
-        None without rows.
+        None without rows; of changes that of rows that append.
     pane_rows
         Rows by the start of their pane (see :func:`pane`).
     exact
         False where the batch spread over more than :data:`PANES` panes: neighbours
-        are then counted together.
+        are then counted together, where the first of them begins.
     closed_sessions
         How many sessions it closed.
     sessions
@@ -107,22 +112,52 @@ def pane(window: Window) -> timedelta:
             assert_never(window)
 
 
-def observed_input(frame: DataFrame, node: WindowAggregate, number: int) -> DataFrame:
-    """The rows, observed under the number that :func:`numbered_assigners` gives. Of
-    changes those are rows that append."""
+class WindowInputs:
+    """Observes the rows that come into the window aggregates of one query."""
+
+    def __init__(self) -> None:
+        self._counts: dict[int, PaneCounts] = {}
+
+    def observed(
+        self, frame: DataFrame, node: WindowAggregate, number: int
+    ) -> DataFrame:
+        """The rows, observed under the number that :func:`numbered_assigners` gives. Of
+        changes those are rows that append."""
+        assert node.assign is not None
+        width_us = pane(node.assign) // MICROSECOND
+        time = f"unix_micros({quoted(TIMESTAMP)})"
+        if is_updating(node.input):
+            time = f"IF({WEIGHT} > 0, {time}, NULL)"
+        spark = frame.sparkSession
+        if not has_pane_counts(spark):
+            return _observed_by_spark(frame, time, width_us, number)
+        self._counts[number] = counts = PaneCounts(spark, width_us, PANES)
+        return counts.counted(frame, time)
+
+    def taken(self, batch_id: int) -> dict[str, Any]:
+        """What was counted in a batch beside Spark's observations, in their form."""
+        found = ((n, counts.take(batch_id)) for n, counts in self._counts.items())
+        return {_name(n): _as_told(panes) for n, panes in found if panes is not None}
+
+
+def _observed_by_spark(
+    frame: DataFrame, time: str, width_us: int, number: int
+) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
-    assert node.assign is not None
-    time = f"unix_micros({quoted(TIMESTAMP)})"
-    start = f"{time} - pmod({time}, {pane(node.assign) // MICROSECOND}L)"
-    if is_updating(node.input):
-        start = f"IF({WEIGHT} > 0, {start}, NULL)"
+    start = f"{time} - pmod({time}, {width_us}L)"
     return frame.observe(
         _name(number),
         F.expr(f"max({time})").alias("max_us"),
         # A histogram is exact until it needs one bin more than it has, and bounded.
-        F.expr(f"histogram_numeric({start}, {PANES})").alias("panes"),
+        F.expr(f"histogram_numeric({start}, {BINS})").alias("panes"),
     )
+
+
+def _as_told(counted: CountedPanes) -> Mapping[str, Any]:
+    panes = [{"x": start, "y": rows} for start, rows in counted.rows.items()]
+    exact = counted.together == 1
+    return {"max_us": counted.newest_us, "panes": panes, "exact": exact}
 
 
 def observed_sessions(frame: DataFrame, number: int, *, alone: bool) -> DataFrame:
@@ -133,16 +168,16 @@ def observed_sessions(frame: DataFrame, number: int, *, alone: bool) -> DataFram
     frame
         A row for each session, with Spark's window.
     number
-        As of :func:`observed_input`.
+        As of :meth:`WindowInputs.observed`.
     alone
         Whether there is no key: such sessions are few, and each is told.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    # As in observed_input: bins are values as long as there are fewer than PANES.
+    # Bins are values as long as there are fewer than BINS.
     edges = [
         F.expr(
-            f"histogram_numeric(unix_micros({quoted(WINDOW)}.`{edge}`), {PANES})"
+            f"histogram_numeric(unix_micros({quoted(WINDOW)}.`{edge}`), {BINS})"
         ).alias(edge)
         for edge in ("start", "end")
         if alone
@@ -163,7 +198,8 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
     Parameters
     ----------
     observed
-        ``observedMetrics`` of Spark's progress JSON.
+        ``observedMetrics`` of Spark's progress JSON, with what :class:`WindowInputs`
+        has counted.
     number
         Which aggregate.
     """
@@ -182,9 +218,9 @@ def read_observed(observed: Mapping[str, Any], number: int) -> Observed:
         rows=sum(panes.values()),
         max_event_time=_instant(values["max_us"]),
         pane_rows=panes,
-        # Bins, not panes: no task joins any before it has PANES of them, and there
-        # are never fewer after that.
-        exact=len(values["panes"]) < PANES and not too_many,
+        # Of Spark's histogram bins, not panes: no task joins any before it has BINS of
+        # them, and there are never fewer after that.
+        exact=values.get("exact", len(values["panes"]) < BINS) and not too_many,
         closed_sessions=closed,
         sessions=sessions,
     )
@@ -199,7 +235,7 @@ def _sessions(ended: Mapping[str, Any]) -> Sequence[tuple[datetime, datetime]] |
         sorted(int(found["x"]) for found in ended[edge] or ())
         for edge in ("start", "end")
     )
-    if len(starts) >= PANES or len(starts) != len(ends):
+    if len(starts) >= BINS or len(starts) != len(ends):
         return None
     # Spark's session ends a microsecond before the gap does.
     pairs = zip(starts, ends, strict=True)

@@ -204,7 +204,7 @@ def trace_left_out(snapshot: Snapshot) -> str:
         )
     if not snapshot.late_exact:
         parts.append(
-            "late rows of sessions are counted by eighths of the gap: at most so many; "
+            "late rows are counted by pieces of event time: at most so many; "
             f"{snapshot.handle}.late() lists them"
         )
     if snapshot.recorded_to is not None:

@@ -16,6 +16,7 @@ from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine.query_settings import query_settings
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.spark.lower import lower, visible
+from arroyo_nb.spark.observe import WindowInputs
 from arroyo_nb.spark.state_config import KEPT, StateConfig
 
 IN_BUCKETS = StateConfig(ttl=timedelta(days=1))
@@ -108,7 +109,8 @@ def rows_of(engine, tmp_path):
                 return reader(spark, folder / "live" / source.table.name)(source)
 
             with query_settings(spark, keeping.settings(plan)):
-                lowered = lower(plan.input, read, observed=observed, keeping=keeping)
+                inputs = WindowInputs() if observed else None
+                lowered = lower(plan.input, read, inputs=inputs, keeping=keeping)
                 return run_to_end(visible(lowered, plan.input), folder / "state").rows
 
         found = []

@@ -297,6 +297,11 @@ for name in ("a:b", "a:b/[1]"):
         f"{table}; SELECT counter FROM t", state_dir=Path.cwd() / name)
     run.wait_quietly(120)
     answer([run.state.value, run.rows_in, str(run.error or "")])
+windows = "SELECT tumble(INTERVAL '1 second') AS w, count(*) AS n FROM t GROUP BY w"
+run = Session(engine=engine).run(f"{table}; {windows}")
+run.wait_quietly(120)
+bars = run.windows().to_pylist()
+answer([sum(bar["rows"] for bar in bars), run.snapshot().exact])
 engine.close()
 answer(settings() == before)
 answer(spark.sql("select count(*) n from mine").first().n)
@@ -331,6 +336,7 @@ def test_a_session_that_is_handed_in_is_left_alone(
     assert "a:b/[1]/" in error
     assert "its path has a ':' and one of \\ { } [ ] * ?, " in error
     assert "name another folder" in error
+    assert started.answer() == [3, True]  # of whose rows Spark makes a histogram
     assert started.answer() is True
     assert started.answer() == 1
     assert started.answer() == [2, None]

@@ -27,8 +27,9 @@ from arroyo_nb.schema import (
     StructOf,
     Timestamp,
 )
+from arroyo_nb.spark import observe
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.observe import read_observed
+from arroyo_nb.spark.observe import WindowInputs, read_observed
 
 S = 1_000_000
 SCHEMA = pa.schema([("k", pa.string()), ("v", pa.int64())])
@@ -212,20 +213,24 @@ def test_a_union_of_windows_is_windowed(stream):
     assert seconds(stream(again, batches)) == [(2, 0, 2), (3, 30, 2)]
 
 
-def test_a_shared_aggregate_is_observed_once(engine, tmp_path):
+@pytest.mark.parametrize("ours", [True, False], ids=["our_count", "spark_histogram"])
+def test_a_shared_aggregate_is_observed_once(engine, tmp_path, monkeypatch, ours):
+    monkeypatch.setattr(observe, "has_pane_counts", lambda _spark: ours)
     shared = counted(watermark())
     wide = counted(watermark(), nodes.Tumble(s(60)))
     plan = nodes.Union((shared, shared, wide))
     folder = tmp_path / "tape"
     folder.mkdir()
     write_chunks(folder, SCHEMA, [[("a", 1, 5 * S), ("a", 1, 65 * S)]])
+    inputs = WindowInputs()
 
     def work():
-        rows = lower(plan, reader(engine.session, folder), observed=True)
-        return run_to_end(visible(rows, plan), tmp_path / "state")
+        rows = lower(plan, reader(engine.session, folder), inputs=inputs)
+        outcome = run_to_end(visible(rows, plan), tmp_path / "state")
+        told = outcome.progress[0]["observedMetrics"] if not ours else {}
+        return outcome, {**told, **inputs.taken(0)}
 
-    outcome = engine.worker.call(work)
-    metrics = outcome.progress[0]["observedMetrics"]
+    outcome, metrics = engine.worker.call(work)
     # Numbered as the plan is walked, inputs before their readers.
     assert [dict(read_observed(metrics, n).pane_rows) for n in range(3)] == [
         {at(0): 1, at(60): 1},
@@ -418,13 +423,13 @@ def test_rows_leave_python_between_operators_for_spark(engine, tmp_path, value, 
     assert (text.count("MapInArrow"), text.count("TransformWithState")) == (hops, 2)
 
 
-def columns_read(engine, tmp_path, plan, *, observed=False):
+def columns_read(engine, tmp_path, plan, inputs=None):
     """The columns that Spark reads of Parquet files."""
     write_chunks(tmp_path, pa.schema([("s", pa.struct([("x", "int64")]))]), [])
 
     def work():
         read = batch_reader(engine.session, tmp_path)
-        frame = visible(lower(plan, read, observed=observed), plan)
+        frame = visible(lower(plan, read, inputs=inputs), plan)
         return frame._jdf.queryExecution().executedPlan().toString()
 
     return re.findall(r"ReadSchema: struct<(.*)>", engine.worker.call(work))
@@ -437,7 +442,7 @@ STRUCTS = nodes.Watermark(source(Field("s", STRUCT)), None, s(1))
 
 def test_a_field_of_a_struct_is_read_alone_below_a_watermark(engine, tmp_path):
     plan = nodes.Project(STRUCTS, (named("x", X),))
-    read = columns_read(engine, tmp_path, plan, observed=True)
+    read = columns_read(engine, tmp_path, plan, WindowInputs())
     assert read == ["s:struct<x:bigint>,_timestamp:timestamp"]
 
 

@@ -11,13 +11,15 @@ import pytest
 from microbatches import reader, run_to_end, sampled, write_chunks
 
 from arroyo_nb.catalog import Catalog
+from arroyo_nb.engine.pane_counts import NO_STREAM
 from arroyo_nb.engine.query_settings import IN_ROCKSDB, query_settings
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.plan.planner import plan_script
 from arroyo_nb.run.observe.query_observation import window_assigners
 from arroyo_nb.schema import EPOCH
+from arroyo_nb.spark import observe
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.observe import observed_input, read_observed
+from arroyo_nb.spark.observe import WindowInputs, read_observed
 from arroyo_nb.spark.state_config import StateConfig
 
 INSTANT = pa.timestamp("us", tz="UTC")
@@ -63,7 +65,8 @@ def sent(engine, tmp_path):
                 return reader(spark, tmp_path / source.table.name)(source)
 
             with query_settings(spark, IN_ROCKSDB):
-                frame = lower(plan, read, observed=True, keeping=StateConfig(buckets=2))
+                keeping = StateConfig(buckets=2)
+                frame = lower(plan, read, inputs=WindowInputs(), keeping=keeping)
                 return run_to_end(visible(frame, plan), tmp_path / "state")
 
         return engine.worker.call(work)
@@ -239,19 +242,26 @@ def test_a_table_of_a_database_in_windows(session, tmp_path):
         run.late()
 
 
-def test_only_what_is_appended_is_counted_among_the_rows_of_a_window(engine):
+@pytest.mark.parametrize("ours", [True, False], ids=["our_count", "spark_histogram"])
+def test_only_what_is_appended_is_counted_among_the_rows_of_a_window(
+    engine, monkeypatch, ours
+):
+    monkeypatch.setattr(observe, "has_pane_counts", lambda _spark: ours)
     script = """CREATE TABLE ticks WITH (connector = 'impulse', event_rate = 1);
     SELECT sum(n) FROM (SELECT counter % 2 AS k, count(*) AS n FROM ticks GROUP BY k)
     GROUP BY tumble(INTERVAL '1 minute')"""
     (sink,) = plan_script(script, Catalog()).sinks
     (node,) = window_assigners(sink)
-    changes = [(10, 1), (10, -1), (20, 1), (70, 1), (70, -1)]
+    changes = [(10, 1), (10, -1), (20, 1), (70, 1), (70, -1), (90, -1)]
 
     def panes():
         frame = engine.session.createDataFrame(changes, "s long, _weight long")
         times = frame.selectExpr("timestamp_seconds(s) AS _timestamp", "_weight")
-        seen = observed_input(times, node, 0)
+        inputs = WindowInputs()
+        seen = inputs.observed(times, node, 0)
         seen.collect()
+        if ours:
+            return read_observed(inputs.taken(NO_STREAM), 0)
         told = seen._jdf.queryExecution().observedMetrics().apply("window:0").json()
         return read_observed({"window:0": json.loads(told)}, 0)
 

@@ -25,7 +25,7 @@ from arroyo_nb.plan import nodes
 from arroyo_nb.schema import BIGINT, TEXT, Field
 from arroyo_nb.spark.late_row_query import late_rows
 from arroyo_nb.spark.lower import lower, visible
-from arroyo_nb.spark.observe import PANES, pane, read_observed
+from arroyo_nb.spark.observe import PANES, WindowInputs, pane, read_observed
 
 MS = 1_000
 S = 1_000 * MS
@@ -185,7 +185,8 @@ def oracle(tape):
 
 
 def streamed(engine, tape):
-    """What Spark gives for all plans, and the progress of each batch."""
+    """What Spark gives for all plans, and what it observed in each batch."""
+    inputs = WindowInputs()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "tape")
         folder.mkdir()
@@ -193,32 +194,35 @@ def streamed(engine, tape):
 
         def run():
             frames = [
-                labelled(kind, plan, reader(engine.session, folder))
+                labelled(kind, plan, reader(engine.session, folder), inputs)
                 for kind, plan in PLANS.items()
             ]
             union = reduce(lambda one, other: one.unionByName(other), frames)
-            return run_to_end(union, Path(name, "state"))
+            outcome = run_to_end(union, Path(name, "state"))
+            return outcome.rows, [
+                inputs.taken(told["batchId"]) for told in outcome.progress
+            ]
 
-        outcome = engine.worker.call(run)
+        rows, observed = engine.worker.call(run)
     found = {kind: Counter() for kind in PLANS}
-    for _, r in outcome.rows:
+    for _, r in rows:
         edges = (micros(r["window"]["start"]), micros(r["window"]["end"]))
         found[r["kind"]][(*edges, r["k"], r["n"], r["s"])] += 1
-    return found, outcome.progress
+    return found, observed
 
 
-def labelled(kind, plan, read):
+def labelled(kind, plan, read, inputs):
     # Observations of one query must not share a name: one plan is observed.
-    frame = visible(lower(plan, read, observed=kind == "hop"), plan)
+    frame = visible(lower(plan, read, inputs=inputs if kind == "hop" else None), plan)
     key = "k" if "k" in plan.schema else "CAST(NULL AS STRING) AS k"
     return frame.selectExpr(f"'{kind}' AS kind", "window", key, "n", "s")
 
 
 def check_windows(engine, tape):
-    found, progress = streamed(engine, tape)
+    found, told = streamed(engine, tape)
     assert found == oracle(tape)
-    for batch, got in zip(tape, progress, strict=False):
-        observed = read_observed(got["observedMetrics"], 0)
+    for batch, metrics in zip(tape, told, strict=False):
+        observed = read_observed(metrics, 0)
         width = pane(HOP.assign) // us(1)
         panes = Counter(t - t % width for _, _, t in batch)
         assert {micros(p): n for p, n in observed.pane_rows.items()} == panes

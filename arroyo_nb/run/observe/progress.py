@@ -62,7 +62,8 @@ class TriggerProgress:
         How often late rows of one window and key were left out of it. Spark counts
         them after it has put the batch's rows of a group together.
     observed
-        Observed metrics by name, as Spark gives them.
+        Observed metrics by name, as Spark gives them, and what was counted beside it
+        (:class:`arroyo_nb.spark.observe.WindowInputs`).
     written_rows
         Rows that Spark itself wrote; None where a writer of ours did.
     ran

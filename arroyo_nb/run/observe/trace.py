@@ -1,8 +1,8 @@
 """What happened, batch by batch: the one value that views and late-row ledgers read.
 
 Per batch: what was read, which watermark closed windows, which watermark
-decided what is late, and how many rows were put into each window. The counts come
-from Spark's observed metrics at the input of the window aggregate, so they are exact
+decided what is late, and how many rows were put into each window. The counts are made
+at the input of the window aggregate (:mod:`arroyo_nb.spark.observe`), so they are exact
 per row; Spark's own counter counts groups after pre-aggregation.
 
 Spark filters late rows by the watermark of the batch *before* and closes windows by
@@ -83,8 +83,8 @@ class Trace:
         Rows that missed at least one of their windows.
     late_exact
         Whether that is exact; else there are at most so many. It is for windows of a
-        fixed width; a session ends when its own rows say, and those are counted by
-        pieces of the gap.
+        fixed width whose panes were each counted by themselves; a session ends when
+        its own rows say, and those are counted by pieces of the gap.
     cut_after
         The last batch that was recorded, once there were too many; else None.
     exact
@@ -154,6 +154,7 @@ class Trace:
             # A row that several of its windows missed is one late row.
             missed, exact = self._tally.count(_micros(pane), rows, late_watermark)
             late += missed
+            exact = not missed or (exact and batch.exact)
             self.late_exact = self.late_exact and exact
         if batch.watermark is not None:
             spans = None

@@ -170,6 +170,15 @@ def test_a_hop_of_thousands_of_windows_costs_what_its_panes_do():
     assert sum(bar.rows for bar in bars) == 500 * 10 * 3600
 
 
+def test_late_rows_of_panes_that_were_counted_together_are_at_most_so_many():
+    trace = Trace(Tumble(HOUR))
+    together = replace(batch(0, 6, None, h4=2, h6=1), exact=False)
+    trace.add(together)
+    assert (trace.late_rows, trace.late_exact, trace.exact) == (0, True, False)
+    trace.add(replace(batch(1, 8, 6, h4=3, h8=1), exact=False))
+    assert (trace.late_rows, trace.late_exact) == (3, False)
+
+
 def test_only_closed_windows_are_let_go(monkeypatch):
     monkeypatch.setattr("arroyo_nb.run.observe.late_row_counts.TRACE_WINDOWS", 3)
     trace = Trace(Hop(slide=HOUR, width=2 * HOUR))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from arroyo_nb.schema import EPOCH
-from arroyo_nb.spark.observe import PANES, read_observed
+from arroyo_nb.spark.observe import BINS, read_observed
 
 SECOND = timedelta(seconds=1)
 
@@ -26,6 +26,13 @@ def test_a_pane_that_several_tasks_saw_is_counted_for_all_of_them():
 
 
 def test_a_full_histogram_may_have_joined_neighbours():
-    assert read([(x, 1) for x in range(PANES - 1)]).exact
-    assert not read([(x, 1) for x in range(PANES)]).exact
-    assert not read([(x // 2, 1) for x in range(PANES)]).exact
+    assert read([(x, 1) for x in range(BINS - 1)]).exact
+    assert not read([(x, 1) for x in range(BINS)]).exact
+    assert not read([(x // 2, 1) for x in range(BINS)]).exact
+
+
+def test_what_is_counted_beside_spark_says_itself_whether_it_is_exact():
+    panes = [{"x": x * 1_000_000, "y": 1} for x in range(BINS)]
+    for exact in (True, False):
+        told = {"window:0": {"max_us": 9, "panes": panes, "exact": exact}}
+        assert read_observed(told, 0).exact is exact

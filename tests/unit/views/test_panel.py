@@ -309,14 +309,14 @@ def test_sessions_are_called_what_they_are() -> None:
         static_html.bundle(near)["text/html"],
     ):
         assert "up to 37" in told
-        assert "late rows of sessions are counted by eighths of the gap" in told
+        assert "late rows are counted by pieces of event time" in told
     for told in (frame(near), static_html.bundle(near)["text/html"]):
         assert "session 10 min · a bar is a session; open ones" in told
     assert 'aria-label="5 bars, ' in frame(near)
     assert lesson(near).count("Up to 37 rows were late") == 1
     exact = frame(replace(near, late_exact=True))
     assert "up to" not in exact
-    assert "eighths" not in exact
+    assert "pieces" not in exact
 
 
 @pytest.mark.parametrize(

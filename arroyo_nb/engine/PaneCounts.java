@@ -1,0 +1,205 @@
+package arroyo_nb;
+
+import java.io.Serializable;
+import java.nio.ByteBuffer;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.util.AccumulatorV2;
+
+/**
+ * Counts the rows of each micro-batch by their pane: the piece of event time that they lie
+ * in.
+ *
+ * <p>Spark's own observation ends the code that Spark generates for a stage, and makes its
+ * histogram row by row: a quarter of what a windowed count takes. This is a predicate in
+ * the middle of that code, true for every row, and an accumulator: a task counts, and the
+ * driver adds up the counts of the tasks that succeed. It is for a Spark of one process: a
+ * stage that is run again, as one is when a worker is lost, would count again.
+ */
+public final class PaneCounts extends AccumulatorV2<Long, Long>
+    implements UDF1<Long, Boolean> {
+  private static final String BATCH_ID = "streaming.sql.batchId"; // of MicroBatchExecution
+  private static final long NO_STREAM = -1;
+
+  private final long width;
+  private final int most;
+  private final TreeMap<Long, Panes> batches = new TreeMap<>();
+  private transient Panes current;
+
+  /**
+   * @param width of a pane, in microseconds
+   * @param most panes of one batch that are told apart
+   */
+  public PaneCounts(long width, int most) {
+    this.width = width;
+    this.most = most;
+  }
+
+  /**
+   * The rows, counted on their way; may be called once.
+   *
+   * @param micros their event time since the epoch, in microseconds, as SQL; a row is not
+   *     counted where that is null
+   */
+  public Dataset<Row> counted(Dataset<Row> rows, String micros) {
+    rows.sparkSession().sparkContext().register(this);
+    // Not deterministic, or Spark would move it below an aggregate or a watermark, where
+    // other rows flow, or merge it with another predicate, which then decides what it sees.
+    return rows.filter(
+        functions
+            .udf(this, DataTypes.BooleanType)
+            .asNondeterministic()
+            .withName("counted")
+            .apply(functions.expr(micros)));
+  }
+
+  /**
+   * What a batch counted; the batches before it are forgotten.
+   *
+   * @return null: no row; else 64-bit numbers: the newest event time, how many panes are
+   *     counted together, and of each its start and its rows
+   */
+  public synchronized byte[] take(long batchId) {
+    Panes found = batches.get(batchId);
+    batches.headMap(batchId, false).clear();
+    return found == null ? null : found.encoded();
+  }
+
+  @Override
+  public Boolean call(Long micros) {
+    if (micros == null) {
+      return Boolean.TRUE;
+    }
+    if (current == null) {
+      TaskContext task = TaskContext.get();
+      if (task == null) {
+        throw new IllegalStateException("rows are counted in tasks, not while one plans");
+      }
+      String batchId = task.getLocalProperty(BATCH_ID);
+      current = ofBatch(batchId == null ? NO_STREAM : Long.parseLong(batchId));
+    }
+    current.add(micros);
+    return Boolean.TRUE;
+  }
+
+  private Panes ofBatch(long batchId) {
+    return batches.computeIfAbsent(batchId, id -> new Panes(width, most));
+  }
+
+  @Override
+  public synchronized void merge(AccumulatorV2<Long, Long> task) {
+    ((PaneCounts) task).batches.forEach((id, panes) -> ofBatch(id).merge(panes));
+  }
+
+  @Override
+  public void add(Long micros) {
+    call(micros);
+  }
+
+  @Override
+  public boolean isZero() {
+    return batches.isEmpty();
+  }
+
+  @Override
+  public synchronized PaneCounts copy() {
+    PaneCounts copy = copyAndReset();
+    copy.merge(this);
+    return copy;
+  }
+
+  @Override
+  public PaneCounts copyAndReset() {
+    return new PaneCounts(width, most);
+  }
+
+  @Override
+  public synchronized void reset() {
+    batches.clear();
+    current = null;
+  }
+
+  /** Says nothing: Spark's heartbeats ask for it while a task counts. */
+  @Override
+  public Long value() {
+    return 0L;
+  }
+
+  /** The counts of one batch. */
+  private static final class Panes implements Serializable {
+    private final long width;
+    private final int most;
+    private final Map<Long, long[]> rows = new HashMap<>();
+    private long together = 1;
+    private long newest = Long.MIN_VALUE;
+    // The pane of the row before, which is that of most rows.
+    private long start;
+    private long end;
+    private long[] count;
+
+    Panes(long width, int most) {
+      this.width = width;
+      this.most = most;
+    }
+
+    void add(long micros) {
+      if (micros < start || micros >= end) {
+        turnTo(micros);
+      }
+      count[0]++;
+      newest = Math.max(newest, micros);
+    }
+
+    private void turnTo(long micros) {
+      do {
+        if (rows.size() > most) {
+          widen();
+        }
+        long piece = width * together;
+        long pane = Math.floorDiv(micros, piece);
+        start = pane * piece;
+        end = start + piece;
+        count = rows.computeIfAbsent(pane, key -> new long[1]);
+      } while (rows.size() > most);
+    }
+
+    void merge(Panes other) {
+      newest = Math.max(newest, other.newest);
+      while (together < other.together) {
+        widen();
+      }
+      long ratio = together / other.together;
+      other.rows.forEach((pane, found) -> put(Math.floorDiv(pane, ratio), found[0]));
+      while (rows.size() > most) {
+        widen();
+      }
+    }
+
+    /** Counts two neighbours as one from now on. */
+    private void widen() {
+      Map<Long, long[]> before = new HashMap<>(rows);
+      rows.clear();
+      together *= 2;
+      before.forEach((pane, found) -> put(Math.floorDiv(pane, 2), found[0]));
+      start = end = 0;
+    }
+
+    private void put(long pane, long found) {
+      rows.computeIfAbsent(pane, key -> new long[1])[0] += found;
+    }
+
+    byte[] encoded() {
+      ByteBuffer out = ByteBuffer.allocate(Long.BYTES * (2 + 2 * rows.size()));
+      out.putLong(newest).putLong(together);
+      rows.forEach((pane, found) -> out.putLong(pane * width * together).putLong(found[0]));
+      return out.array();
+    }
+  }
+}

@@ -1,0 +1,87 @@
+"""Counts of rows by the pane of event time that they lie in.
+
+They are made in the middle of the code that Spark generates for a micro-batch; see
+``PaneCounts.java``.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+NO_STREAM = -1
+"""Stands for the batch of rows that are no stream's."""
+
+
+@dataclass(frozen=True)
+class CountedPanes:
+    """What was counted in one micro-batch; times are microseconds since the epoch.
+
+    Parameters
+    ----------
+    newest_us
+        The newest event time.
+    together
+        How many neighbouring panes are counted as one; 1: each is told apart.
+    rows
+        Rows by the start of their pane.
+    """
+
+    newest_us: int
+    together: int
+    rows: dict[int, int]
+
+
+class PaneCounts:
+    """Counts the rows of one DataFrame, with each micro-batch.
+
+    Parameters
+    ----------
+    spark
+        A session with our classes (:func:`has_pane_counts`).
+    width_us
+        Of a pane, in microseconds.
+    most
+        Panes of one batch that are told apart; of more, neighbours are counted as one.
+    """
+
+    def __init__(self, spark: SparkSession, width_us: int, most: int) -> None:
+        self._java = spark._jvm.arroyo_nb.PaneCounts(width_us, most)
+
+    def counted(self, rows: DataFrame, micros: str) -> DataFrame:
+        """The rows as they are, counted on their way; may be called once.
+
+        Parameters
+        ----------
+        micros
+            Their event time in microseconds since the epoch, as Spark SQL; a row where
+            that is NULL is not counted.
+        """
+        from pyspark.sql import DataFrame
+
+        return DataFrame(self._java.counted(rows._jdf, micros), rows.sparkSession)
+
+    def take(self, batch_id: int) -> CountedPanes | None:
+        """What a batch counted, None without a row; the batches before it are
+        forgotten."""
+        encoded = self._java.take(batch_id)
+        if encoded is None:
+            return None
+        newest, together, *panes = struct.unpack(f">{len(encoded) // 8}q", encoded)
+        rows = dict(zip(panes[::2], panes[1::2], strict=True))
+        return CountedPanes(newest, together, rows)
+
+
+def has_pane_counts(spark: SparkSession) -> bool:
+    """Whether rows can be counted so: the session has our classes, which one that a
+    user has made need not, and works in one process."""
+    from py4j.java_gateway import JavaClass
+
+    context: Any = spark.sparkContext
+    has_class = isinstance(spark._jvm.arroyo_nb.PaneCounts, JavaClass)
+    return has_class and bool(context._jsc.isLocal())
