@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arroyo_nb.engine import ivy
+from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.cache_lock import lock
-from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.command import spark_home
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.jar_coordinates import Coordinates

@@ -18,10 +18,10 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.command import (
     class_path,
     java_flags,
@@ -29,9 +29,8 @@ from arroyo_nb.engine.command import (
     spark_version,
 )
 from arroyo_nb.engine.errors import EngineProblem
-from arroyo_nb.engine.folders import foreign, is_own, make_work_folder
+from arroyo_nb.engine.folders import is_own
 from arroyo_nb.engine.java import Java
-from arroyo_nb.engine.paths import user_path
 
 _KEEP_UNUSED_S = 30 * 86_400
 _RETRY_AFTER_S = 86_400
@@ -123,40 +122,6 @@ def archive_of(
     name = f"{program}-{version}-java-{java.version}-{key}"
     suffix = ".aot" if is_aot else ".jsa"
     return Archive(cache_folder() / f"{name}{suffix}", is_aot)
-
-
-def cache_folder() -> Path:
-    """``ARROYO_NB_CACHE``, else a folder in the user's cache folder; that of a user
-    without a home goes with the process.
-
-    Raises
-    ------
-    EngineProblem
-        When another user can have put something into it.
-    """
-    folder = _named_cache() or _passing_cache()
-    if (taken := foreign(folder)) is not None:
-        raise EngineProblem(
-            f"the cache folder '{folder}' is not used: {taken}",
-            hint="ARROYO_NB_CACHE names another folder",
-        )
-    return folder
-
-
-@cache
-def _passing_cache() -> Path:
-    return make_work_folder()
-
-
-def _named_cache() -> Path | None:
-    named = os.environ.get("ARROYO_NB_CACHE")
-    if named:
-        return user_path(named)
-    try:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    except RuntimeError:  # a container's user may have none
-        return None
-    return Path(base) / "arroyo_nb"
 
 
 def _key(version: str, java: Java, jars: Sequence[Path], flags: Sequence[str]) -> str:

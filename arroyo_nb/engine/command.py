@@ -17,6 +17,7 @@ from arroyo_nb.engine.config import heap_mib
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.java import VECTOR_MODULE, Java
 from arroyo_nb.engine.paths import Links
+from arroyo_nb.engine.unsigned_jars import unsigned
 
 _OPEN_IN_BASE = (
     *("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net"),
@@ -134,13 +135,14 @@ def spark_version() -> str:
 def class_path(home: Path, extra: Iterable[Path] = ()) -> list[Path]:
     """Spark's jars in a fixed order, then ours, then the extra ones.
 
-    The logging API goes first, as Spark's own launcher puts it. MLlib is left out.
+    The logging API goes first, as Spark's own launcher puts it. MLlib is left out, and
+    signed jars are given by copies without their signatures.
     """
     found = (home / "jars").glob("*.jar")
     jars = sorted(jar for jar in found if not jar.name.startswith(_MLLIB))
     logging_first = sorted(jars, key=lambda jar: not jar.name.startswith("slf4j-api"))
     ours = (ARROW_SINK, PANE_COUNTS, LOCAL_FILES, LEFTOVERS)
-    return [*logging_first, *ours, *map(Path, extra)]
+    return [*map(unsigned, logging_first), *ours, *map(Path, extra)]
 
 
 def java_flags(java: Java) -> list[str]:
@@ -185,9 +187,8 @@ def java_command(
         f"-Djava.io.tmpdir={work}",
         f"-XX:ErrorFile={work}/crash.log",
         f"-Dlog4j2.configurationFile={logging}",
-        "org.apache.spark.deploy.SparkSubmit",
-        *(part for pair in settings.items() for part in ("--conf", "=".join(pair))),
-        "pyspark-shell",
+        *("-D" + "=".join(pair) for pair in settings.items()),
+        "org.apache.spark.api.python.PythonGatewayServer",
     ]
     file = work / "java.args"
     file.write_text("\n".join(map(_quoted, arguments)) + "\n", encoding="utf-8")

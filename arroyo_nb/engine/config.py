@@ -88,6 +88,7 @@ SQL = (
         "0.00000012 * 2 would be 0 where both are DECIMAL(38, 10)",
     ),
     Setting("spark.sql.caseSensitive", "true", "Arroyo tells a from A"),
+    Setting("spark.sql.ui.explainMode", "simple", "no UI shows it: 5 % of a batch"),
     Setting(
         "spark.sql.analyzer.maxIterations",
         "1000",

@@ -241,7 +241,7 @@ class Engine:
         atexit.unregister(self.close)
         self._stop_builder()
         if self._jvm is not None:
-            self._jvm.close()
+            self._jvm.kill()
             with suppress(EngineProblem, TimeoutError):
                 self.worker.call(gateway.forget, timeout=2)
         self.worker.close()

@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.engine import wrapping_arithmetic as wrapping
@@ -127,9 +128,8 @@ def forget() -> None:
     if context is not None:
         context._jsc = None
         server, context._accumulatorServer = context._accumulatorServer, None
-        with suppress(Exception):
-            server.shutdown()
-            server.server_close()
+        # It looks twice a second whether it is to end.
+        Thread(target=_shut_down, args=(server,), daemon=True).start()
     if gateway is not None:
         # Finalizers of Java objects look at this before they call the dead JVM.
         gateway._gateway_client.is_connected = False
@@ -144,6 +144,11 @@ def forget() -> None:
     session_class._activeSession = None
     SQLContext._instantiatedContext = None
     SparkFiles._sc = None
+
+
+def _shut_down(server: Any) -> None:
+    with suppress(Exception):  # its socket may have gone with the work folder
+        server.shutdown()
 
 
 def _say_nothing(*_: object) -> None:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arroyo_nb.engine import ivy
+from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.cache_lock import lock
-from arroyo_nb.engine.class_data import cache_folder
 from arroyo_nb.engine.command import spark_version
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import is_own

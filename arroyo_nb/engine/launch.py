@@ -92,14 +92,18 @@ class Jvm(Child):
         """The last lines of what the JVM and Spark have logged."""
         return tail(self._spark_log, self.log)
 
-    def close(self, timeout_s: float = 2.5) -> None:
-        """End it politely by closing its stdin, then by force."""
+    def close(self, timeout_s: float) -> None:
+        """End it in good order by closing its stdin, then by force."""
         self.close_stdin()
         self.wait(timeout_s)
         self.kill()
 
     def kill(self) -> None:
-        """End it now; its Python workers see their pipe close and go too."""
+        """End it now; its Python workers see their pipe close and go too.
+
+        In good order it would take half a second, and only tidy what goes with it: all
+        that its queries have committed lies in files.
+        """
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.folders import pid_namespace, process_start
 
 

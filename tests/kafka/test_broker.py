@@ -19,7 +19,7 @@ from machine import allowed
 from odd_names import NESTED
 from sockets import listeners, off_loopback
 
-from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.folders import process_start
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.kafka.local import LocalBroker

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from odd_names import ANY_NAME, NESTED, WITHOUT_COLON
 
-from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.jobs.spec import JobSpec
 
 WITHIN_S = 120

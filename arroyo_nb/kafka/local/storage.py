@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import is_own
 from arroyo_nb.engine.java import Java

@@ -57,7 +57,6 @@ def starting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Starti
         pid=0,
         wait_until_up=made.at("up", None),
         kill=made.at("killed", None),
-        close=made.at("ended", None),
     )
     monkeypatch.setattr(external_session, "active_session", lambda: None)
     archive = SimpleNamespace(exists=False, use=list)
@@ -87,7 +86,7 @@ def test_one_that_is_closed_while_its_jvm_starts_leaves_nothing(
 ) -> None:
     starting.close_at = place
     starting.start()
-    assert starting.done.count("killed") == 1
+    assert "killed" in starting.done
     assert ("up" in starting.done) == (place != "launched")
     assert "failed" not in starting.done
     assert starting.engine.status == "closed"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arroyo_nb.engine import folders
-from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import make_work_folder, owner_of, process_start, sweep
 from arroyo_nb.errors import RunProblem

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from odd_names import ANY_NAME, ODD_NAMES
 
-from arroyo_nb.engine import class_data, folders, ivy
-from arroyo_nb.engine.class_data import cache_folder
+from arroyo_nb.engine import cache_folder as cache_module
+from arroyo_nb.engine import folders, ivy
+from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.command import _quoted, spark_home
 from arroyo_nb.engine.folders import owner_of
 from arroyo_nb.engine.jar_coordinates import Coordinates
@@ -153,10 +154,10 @@ def test_who_has_no_home_has_a_cache_that_goes_with_the_process(
     def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr(class_data.Path, "home", no_home)
+    monkeypatch.setattr(cache_module.Path, "home", no_home)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("ARROYO_NB_CACHE", raising=False)
-    class_data._passing_cache.cache_clear()
+    cache_module._passing_cache.cache_clear()
     made = cache_folder()
     assert cache_folder() == made
     assert owner_of(made) is not None  # so that a sweep finds it
