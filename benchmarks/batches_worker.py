@@ -12,17 +12,16 @@ import json
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from contextvars import copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming import StreamingQuery
 
-RUNS = 3
+RUNS, PLAIN_RUNS = 3, 2
 """The first of a process, and those that the JVM is warm for."""
 
 UNTIMED = 2
@@ -134,29 +133,25 @@ def plain(kind: str, folder: Path, batches: int) -> list[float]:
         "stateless": lambda: stream().where("v > 3").selectExpr("k", "v + 1 AS v"),
         "windowed": windowed,
         "updating": lambda: stream().groupBy("k").agg(F.count("*"), F.sum("v")),
-        "joined": lambda: windowed().join(windowed(), ["w", "k"]),
     }
     mode = "update" if kind == "updating" else "append"
     took = []
-    for _ in range(RUNS):
-        ended = threading.Event()
-
-        def take(batch: Any, number: int, ended: threading.Event = ended) -> None:
-            batch.toArrow()
-            if number + 1 >= batches:
-                ended.set()
-
+    for _ in range(PLAIN_RUNS):
         with tempfile.TemporaryDirectory() as checkpoint:
-            writer = made[kind]().writeStream.outputMode(mode).foreachBatch(take)
+            writer = made[kind]().writeStream.outputMode(mode).foreachBatch(_collect)
             query = writer.option("checkpointLocation", checkpoint).start()
-            while not ended.wait(1):
+            while len(query.recentProgress) < batches:
                 if (failure := query.exception()) is not None:
                     raise failure
-            query.processAllAvailable()
+                time.sleep(0.5)
             took.append(median_ms(query, batches))
             query.stop()
     spark.stop()
     return took
+
+
+def _collect(batch: DataFrame, _: int) -> None:
+    batch.toArrow()
 
 
 def main(engine: str, kind: str, folder: str, batches: str) -> None:
