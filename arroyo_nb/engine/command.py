@@ -187,8 +187,9 @@ def java_command(
         f"-Djava.io.tmpdir={work}",
         f"-XX:ErrorFile={work}/crash.log",
         f"-Dlog4j2.configurationFile={logging}",
-        *("-D" + "=".join(pair) for pair in settings.items()),
-        "org.apache.spark.api.python.PythonGatewayServer",
+        "org.apache.spark.deploy.SparkSubmit",
+        *(part for pair in settings.items() for part in ("--conf", "=".join(pair))),
+        "pyspark-shell",
     ]
     file = work / "java.args"
     file.write_text("\n".join(map(_quoted, arguments)) + "\n", encoding="utf-8")

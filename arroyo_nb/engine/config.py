@@ -67,6 +67,7 @@ STATIC = (
     Setting("spark.ui.retainedDeadExecutors", "1", "bounded history"),
     Setting("spark.sql.ui.retainedExecutions", "20", "bounded history"),
     Setting("spark.sql.streaming.ui.enabled", "false", "history kept for a UI"),
+    Setting("spark.sql.ui.explainMode", "simple", "no UI shows it: 5 % of a batch"),
     Setting("spark.ui.liveUpdate.period", "-1", "status is kept for a UI only"),
     Setting(
         "spark.python.daemon.module",
@@ -88,7 +89,6 @@ SQL = (
         "0.00000012 * 2 would be 0 where both are DECIMAL(38, 10)",
     ),
     Setting("spark.sql.caseSensitive", "true", "Arroyo tells a from A"),
-    Setting("spark.sql.ui.explainMode", "simple", "no UI shows it: 5 % of a batch"),
     Setting(
         "spark.sql.analyzer.maxIterations",
         "1000",

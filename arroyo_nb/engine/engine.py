@@ -240,13 +240,15 @@ class Engine:
         self._closed = True
         atexit.unregister(self.close)
         self._stop_builder()
-        if self._jvm is not None:
-            self._jvm.kill()
-            with suppress(EngineProblem, TimeoutError):
-                self.worker.call(gateway.forget, timeout=2)
-        self.worker.close()
-        self._remove_work()
-        self._tell("closed", "closed")
+        try:
+            if self._jvm is not None:
+                self._jvm.kill()
+                with suppress(EngineProblem, TimeoutError):
+                    self.worker.call(gateway.forget, timeout=2)
+        finally:
+            self.worker.close()
+            self._remove_work()
+            self._tell("closed", "closed")
 
     def _start(self) -> SparkSession:
         self._since = time.monotonic()

@@ -128,8 +128,10 @@ def forget() -> None:
     if context is not None:
         context._jsc = None
         server, context._accumulatorServer = context._accumulatorServer, None
-        # It looks twice a second whether it is to end.
-        Thread(target=_shut_down, args=(server,), daemon=True).start()
+        # It looks twice a second whether it is to end. While Python ends it starts no
+        # thread, and this one ends with it.
+        with suppress(RuntimeError):
+            Thread(target=_shut_down, args=(server,), daemon=True).start()
     if gateway is not None:
         # Finalizers of Java objects look at this before they call the dead JVM.
         gateway._gateway_client.is_connected = False

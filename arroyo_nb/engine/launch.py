@@ -104,9 +104,10 @@ class Jvm(Child):
         In good order it would take half a second, and only tidy what goes with it: all
         that its queries have committed lies in files.
         """
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        self._process.wait()
+        if self.alive:  # its number may be another's by now
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
         self.close_stdin()
 
 

@@ -78,6 +78,15 @@ def is_searched(path: Path) -> bool:
     return ":" in str(path) and _SPECIAL.search(str(path)) is not None
 
 
+def is_entry(path: Path) -> bool:
+    """Whether a class path can name a jar as it is, without a link or a copy.
+
+    >>> is_entry(Path("/a b.jar")), is_entry(Path("/a:b.jar"))
+    (True, False)
+    """
+    return os.pathsep not in str(path) and max(str(path)) <= _LAST_OF_BASIC_PLANE
+
+
 class Links:
     """Entries of a class path and of ``PYTHONPATH``: a path with a colon is given by a
     link to it, a jar below a folder named by an emoji or the like by a copy.

@@ -7,6 +7,7 @@ signed: 400 classes, a third of a second of each start. Nobody asks who has sign
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from contextlib import suppress
@@ -16,6 +17,7 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo, is_zipfile
 from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.errors import EngineProblem
 from arroyo_nb.engine.folders import is_own
+from arroyo_nb.engine.paths import is_entry
 
 SIGNED = ("commons-compiler-", "janino-")
 """What the names of Spark's signed jars begin with."""
@@ -32,11 +34,17 @@ def unsigned(jar: Path) -> Path:
     if not jar.name.startswith(SIGNED):
         return jar
     with suppress(OSError, BadZipFile, EngineProblem):
-        copy = cache_folder() / f"{jar.stem}-unsigned.jar"
+        status = jar.stat()
+        build = hashlib.sha256(f"{status.st_size} {status.st_mtime_ns}".encode())
+        copy = cache_folder() / f"spark-{jar.stem}-{build.hexdigest()[:8]}.jar"
+        # A link or a copy of the copy would be of another time in each work folder.
+        if not is_entry(copy):
+            return jar
         # One that a crash of the machine has cut would take Janino away for ever.
         if not (is_own(copy) and is_zipfile(copy)):
             _write(jar, copy)
-        return copy
+        if is_own(copy):  # there are file systems whose files are everybody's
+            return copy
     return jar
 
 
@@ -44,11 +52,11 @@ def _write(jar: Path, copy: Path) -> None:
     copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, part = tempfile.mkstemp(".part", copy.stem, copy.parent)
     try:
-        with (
-            os.fdopen(descriptor, "wb") as file,
-            ZipFile(file, "w", ZIP_DEFLATED) as out,
-        ):
-            _put_unsigned(jar, out)
+        with os.fdopen(descriptor, "wb") as file:
+            with ZipFile(file, "w") as out:
+                _put_unsigned(jar, out)
+            file.flush()
+            os.fsync(file.fileno())
         os.utime(part, (_EPOCH_S, _EPOCH_S))
         Path(part).replace(copy)
     except BaseException:

@@ -63,8 +63,9 @@ class Observed:
     pane_rows
         Rows by the start of their pane (see :func:`pane`).
     exact
-        False where the batch spread over more than :data:`PANES` panes: neighbours
-        are then counted together, where the first of them begins.
+        False where the batch spread over more than :data:`PANES` panes, or :data:`BINS`
+        of Spark's histogram: neighbours are then counted together, where the first of
+        them begins, or at the mean of their rows.
     closed_sessions
         How many sessions it closed.
     sessions

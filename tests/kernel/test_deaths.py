@@ -7,7 +7,6 @@ Spark takes seconds.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -83,10 +82,10 @@ def begin(kernel: Kernel) -> Kernel:
 
 
 def own_cache(folder: Path) -> str:
-    """A cache to be written to, with what the user's has: a cold start takes long."""
-    archive = archive_for(find_java())
-    if archive.exists:
-        shutil.copy2(archive.path, folder / archive.path.name)
+    """A cache to be written to, in which no kernel makes an archive by itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARROYO_NB_CACHE", str(folder))
+        archive_for(find_java()).failed.write_text("left to the tests")
     return str(folder)
 
 

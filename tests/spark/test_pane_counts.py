@@ -10,7 +10,7 @@ import pytest
 from microbatches import run_to_end, write_chunks, write_tables
 from pyspark.errors import PySparkException
 
-from arroyo_nb.engine.pane_counts import NO_STREAM, PaneCounts
+from arroyo_nb.engine.pane_counts import NO_STREAM, PaneCounts, has_pane_counts
 
 MINUTE = 60_000_000
 MOST = 8
@@ -44,6 +44,10 @@ def counted(engine, times, tasks, width=MINUTE):
         return counts.take(NO_STREAM)
 
     return engine.worker.call(work)
+
+
+def test_an_engine_of_ours_has_them(engine):
+    assert engine.worker.call(lambda: has_pane_counts(engine.session))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,5 +1,8 @@
 """An engine that is closed while it starts, with a JVM that only pretends."""
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +21,7 @@ from arroyo_nb.engine import (
     launch,
 )
 from arroyo_nb.engine import engine as module
+from arroyo_nb.engine.java import Java
 
 DEADLINE_S = 20
 
@@ -91,3 +95,37 @@ def test_one_that_is_closed_while_its_jvm_starts_leaves_nothing(
     assert "failed" not in starting.done
     assert starting.engine.status == "closed"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_jvm_that_has_ended_is_not_killed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its number may be another's by now."""
+    java = Java(Path("/jdk"), "17.0.1", "Maker 17", frozenset())
+    ended = launch.Jvm([sys.executable, "-c", ""], tmp_path, java)
+    assert ended.wait(DEADLINE_S)
+    monkeypatch.setattr(os, "killpg", lambda *_: pytest.fail("killed"))
+    ended.kill()
+
+
+_FORGET = """
+from types import SimpleNamespace
+from pyspark import SparkContext
+from arroyo_nb.engine import gateway
+
+class NoThread:
+    def __init__(self, *_, **__):
+        pass
+    def start(self):
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+SparkContext._active_spark_context = SimpleNamespace(_jsc=1, _accumulatorServer=None)
+gateway.Thread = NoThread
+gateway.forget()
+assert SparkContext._active_spark_context is None
+"""
+
+
+def test_a_jvm_is_forgotten_while_python_ends() -> None:
+    """Python 3.12 starts no thread then."""
+    subprocess.run([sys.executable, "-c", _FORGET], check=True)

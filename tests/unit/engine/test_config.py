@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from arroyo_nb.engine import command, config
+from arroyo_nb.engine.cache_folder import cache_folder
 from arroyo_nb.engine.java import Java
+from arroyo_nb.engine.unsigned_jars import SIGNED, unsigned
 
 WORK = Path("/w")
 
@@ -72,9 +74,11 @@ def test_the_class_path_ends_with_the_extra_jars() -> None:
     assert paths[0].name.startswith("slf4j-api")
     assert paths[:-1] == command.class_path(home)
     assert paths[-1] == Path("/x/kafka.jar")
-    given = {jar.stem.removesuffix("-unsigned") for jar in paths}
-    left_out = {jar.stem for jar in (home / "jars").glob("*.jar")} - given
+    jars = {*(home / "jars").glob("*.jar")}
+    left_out = {jar.name for jar in jars - {*paths} if unsigned(jar) not in paths}
     assert [name.partition("_")[0] for name in left_out] == ["spark-mllib"]
+    copies = [path for path in paths if path.parent == cache_folder()]
+    assert len(copies) == len(SIGNED)
 
 
 def test_arguments_are_quoted_for_javas_argument_file(tmp_path: Path) -> None:
@@ -83,5 +87,5 @@ def test_arguments_are_quoted_for_javas_argument_file(tmp_path: Path) -> None:
     line = command.java_command(java, tmp_path, settings)
     assert line == ["/jdk/bin/java", f"@{tmp_path}/java.args"]
     text = (tmp_path / "java.args").read_text()
-    assert '"-Dspark.app.name=a \\"b\\" \\\\ c"' in text
+    assert '"spark.app.name=a \\"b\\" \\\\ c"' in text
     assert "jdk.incubator.vector" not in text

@@ -5,6 +5,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from arroyo_nb.engine import unsigned_jars
 from arroyo_nb.engine.command import spark_home
 from arroyo_nb.engine.unsigned_jars import SIGNED, unsigned
 
@@ -52,7 +53,7 @@ def test_a_copy_is_made_once_and_again_where_it_was_cut(cache: Path) -> None:
     jar = SIGNED_JARS[0]
     made = unsigned(jar).stat()
     assert unsigned(jar).stat().st_ino == made.st_ino
-    copy = cache / f"{jar.stem}-unsigned.jar"
+    copy = unsigned(jar)
     content = copy.read_bytes()
     copy.write_bytes(content[:1000])
     again = unsigned(jar).stat()
@@ -65,6 +66,22 @@ def test_a_jar_without_a_signature_stays_where_it_is(cache: Path) -> None:
     jar = next(jar for jar in JARS if jar not in SIGNED_JARS)
     assert unsigned(jar) == jar
     assert not cache.exists()
+
+
+def test_a_copy_that_others_can_write_is_not_used(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unsigned_jars, "is_own", lambda _: False)
+    assert unsigned(SIGNED_JARS[0]) == SIGNED_JARS[0]
+
+
+@pytest.mark.parametrize("name", ["a:b", "\U0001f600"])
+def test_a_copy_is_on_the_class_path_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    """What stands in for it in a work folder is of another time in each."""
+    monkeypatch.setenv("ARROYO_NB_CACHE", str(tmp_path / name))
+    assert unsigned(SIGNED_JARS[0]) == SIGNED_JARS[0]
 
 
 def test_without_a_place_for_copies_jars_are_signed(cache: Path) -> None:
