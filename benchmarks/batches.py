@@ -62,6 +62,17 @@ def took_ms(engine: str, kind: str, folder: Path, batches: int) -> list[float]:
     return found
 
 
+def reported(
+    report: Report, what: str, engine: str, kind: str, folder: Path, batches: int
+) -> tuple[float, float]:
+    """Report what a batch takes in the first run of a process, and in later ones."""
+    first, *later = took_ms(engine, kind, folder, batches)
+    warm = statistics.median(later)
+    report.add(f"{what}: {engine}, warm", warm, "ms")
+    report.add(f"{what}: {engine}, first run", first, "ms")
+    return first, warm
+
+
 def measure(report: Report) -> None:
     """Measure each kind with each size."""
     with tempfile.TemporaryDirectory() as name:
@@ -70,19 +81,13 @@ def measure(report: Report) -> None:
             make_chunks(folder, rows, batches)
             for kind, most in RATIOS.items():
                 what, is_small = f"{kind}, {rows:,} rows", rows == SMALL
-                first, *warm = took_ms("ours", kind, folder, batches)
-                ours = statistics.median(warm)
-                report.add(f"{what}: ours, warm", ours, "ms")
-                report.add(f"{what}: ours, first run", first, "ms")
+                first, ours = reported(report, what, "ours", kind, folder, batches)
                 target = FIRST if is_small else None
                 report.add(f"{what}: first to warm", first / ours, "x", target=target)
                 if most is None:
                     continue
                 read = min(batches, PLAIN_BATCHES)
-                first, *warm = took_ms("plain", kind, folder, read)
-                plain = statistics.median(warm)
-                report.add(f"{what}: plain, warm", plain, "ms")
-                report.add(f"{what}: plain, first run", first, "ms")
+                _, plain = reported(report, what, "plain", kind, folder, read)
                 target = most if is_small else None
                 report.add(f"{what}: ours to plain", ours / plain, "x", target=target)
 

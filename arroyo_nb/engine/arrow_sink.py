@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.engine.external_session import has_class
 from arroyo_nb.errors import RunProblem
 
 if TYPE_CHECKING:
@@ -30,9 +31,7 @@ Take = Callable[[Receive, int], None]
 
 def has_arrow_sink(spark: SparkSession) -> bool:
     """Whether the session has our sink: one that a user has made need not."""
-    from py4j.java_gateway import JavaClass
-
-    return isinstance(spark._jvm.arroyo_nb.ArrowSink, JavaClass)
+    return has_class(spark, "ArrowSink")
 
 
 class ArrowSink:

@@ -242,6 +242,8 @@ class Engine:
         self._stop_builder()
         try:
             if self._jvm is not None:
+                # In good order it would take half a second, and only tidy what goes
+                # with it: all that its queries have committed lies in files.
                 self._jvm.kill()
                 with suppress(EngineProblem, TimeoutError):
                     self.worker.call(gateway.forget, timeout=2)

@@ -79,6 +79,14 @@ def _can_load(session: SparkSession, name: str) -> bool:
     return True
 
 
+def has_class(session: SparkSession, name: str) -> bool:
+    """Has it a class of ours? A session that a user has made need not."""
+    from py4j.java_gateway import JavaClass
+
+    jvm: Any = session._jvm
+    return isinstance(getattr(jvm.arroyo_nb, name), JavaClass)
+
+
 def check_finds(session: SparkSession, folder: Path) -> None:
     """Refuse a state folder in which a Spark without our ``LocalFiles.java`` finds no
     files.

@@ -12,7 +12,6 @@ import struct
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from arroyo_nb.engine import command
@@ -97,18 +96,6 @@ class Jvm(Child):
         self.close_stdin()
         self.wait(timeout_s)
         self.kill()
-
-    def kill(self) -> None:
-        """End it now; its Python workers see their pipe close and go too.
-
-        In good order it would take half a second, and only tidy what goes with it: all
-        that its queries have committed lies in files.
-        """
-        if self.alive:  # its number may be another's by now
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
-            self._process.wait()
-        self.close_stdin()
 
 
 def start(

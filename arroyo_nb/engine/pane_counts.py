@@ -10,6 +10,8 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from arroyo_nb.engine.external_session import has_class
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -80,8 +82,5 @@ class PaneCounts:
 def has_pane_counts(spark: SparkSession) -> bool:
     """Whether rows can be counted so: the session has our classes, which one that a
     user has made need not, and works in one process."""
-    from py4j.java_gateway import JavaClass
-
     context: Any = spark.sparkContext
-    has_class = isinstance(spark._jvm.arroyo_nb.PaneCounts, JavaClass)
-    return has_class and bool(context._jsc.isLocal())
+    return has_class(spark, "PaneCounts") and bool(context._jsc.isLocal())

@@ -84,7 +84,12 @@ def is_entry(path: Path) -> bool:
     >>> is_entry(Path("/a b.jar")), is_entry(Path("/a:b.jar"))
     (True, False)
     """
-    return os.pathsep not in str(path) and max(str(path)) <= _LAST_OF_BASIC_PLANE
+    return os.pathsep not in str(path) and not _is_misread(path)
+
+
+def _is_misread(path: Path) -> bool:
+    # Java encodes each half of such a character by itself.
+    return max(str(path)) > _LAST_OF_BASIC_PLANE
 
 
 class Links:
@@ -102,8 +107,8 @@ class Links:
 
     def entry(self, path: Path) -> str:
         """A path of the same file, or of its copy, that a JVM reads as it is."""
-        # Java follows links, and encodes each half of such a character by itself.
-        needs_copy = path.is_file() and max(str(path)) > _LAST_OF_BASIC_PLANE
+        # No link to it: Java follows links.
+        needs_copy = path.is_file() and _is_misread(path)
         if os.pathsep not in str(path) and not needs_copy:
             return str(path)
         digest = hashlib.sha256(bytes(path.absolute())).hexdigest()[:_LINK_CHARS]

@@ -78,6 +78,15 @@ class Child:
             with suppress(OSError):
                 self._process.stdin.close()
 
+    def kill(self) -> None:
+        """End it now; harmless when it has ended. What reads from its pipes, as Spark's
+        Python workers do, sees them close and goes too."""
+        if self.alive:  # else its number may be another's by now
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
+        self.close_stdin()
+
 
 class Program(Child):
     """A Java program; ``Leash.java`` halts it when its stdin closes.
@@ -114,14 +123,6 @@ class Program(Child):
         self._process.terminate()
         self.wait(timeout_s)
         self.kill()
-
-    def kill(self) -> None:
-        """End it now; harmless when it has ended."""
-        if self.alive:
-            with suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
-            self._process.wait()
-        self.close_stdin()
 
 
 def tail(*logs: Path, lines: int = 15) -> str:
