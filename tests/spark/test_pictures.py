@@ -56,12 +56,21 @@ def _time(moment, random):
 
 
 def pictures(session, script, name):
-    """Every picture of a run at which something had changed."""
+    """Every picture of a run at which something had changed.
+
+    The next chunk is released by the picture of the one before: several batches between
+    two polls would be one picture.
+    """
     taken = []
     run = session.run(script, name=name, step=True)
+
+    def look_and_step(_):
+        taken.append(run.snapshot(ALL_ROWS))
+        run.step()
+
     run.on_rows(lambda *_: taken.append(run.snapshot(ALL_ROWS)))
-    run.on_progress(lambda _: taken.append(run.snapshot(ALL_ROWS)))
-    run.resume()
+    run.on_progress(look_and_step)
+    run.step()
     assert run.wait(120)
     assert run.state is RunState.FINISHED
     return [*taken, run.snapshot(ALL_ROWS)]
