@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from arroyo_nb.session import Session as Session
+    from arroyo_nb.udfs.decorators import udaf as udaf
+    from arroyo_nb.udfs.decorators import udf as udf
 
 __version__ = "0.1.0"
-__all__ = ["ArroyoError", "Session", "__version__", "active_session"]
+__all__ = ["ArroyoError", "Session", "__version__", "active_session", "udaf", "udf"]
 
 
 def __getattr__(name: str) -> Any:
@@ -25,6 +27,10 @@ def __getattr__(name: str) -> Any:
         from arroyo_nb.session import Session
 
         return Session
+    if name in ("udf", "udaf"):
+        from arroyo_nb.udfs import decorators
+
+        return getattr(decorators, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

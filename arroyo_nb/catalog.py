@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.functions.user_defined import UserFunction
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.schema import Field, Schema
 from arroyo_nb.source import Span
@@ -247,13 +248,15 @@ Relation: TypeAlias = ConnectorTable | LookupTable | View | MemoryTable
 
 @dataclass(frozen=True)
 class Catalog:
-    """Immutable name -> table; names are looked up case-insensitively.
+    """Immutable name -> table; names are looked up case-insensitively. And the
+    functions of users, by their lower-case names.
 
     >>> Catalog().names
     ()
     """
 
     tables: Mapping[str, Relation] = field(default_factory=dict)
+    functions: Mapping[str, UserFunction] = field(default_factory=dict, compare=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -265,12 +268,16 @@ class Catalog:
 
     def define(self, table: Relation) -> Catalog:
         """A catalog in which the name means this table, whatever it meant before."""
-        return Catalog({**self.tables, table.name.lower(): table})
+        return replace(self, tables={**self.tables, table.name.lower(): table})
 
     def without(self, name: str) -> Catalog:
         """A catalog in which the name means nothing."""
         tables = {n: t for n, t in self.tables.items() if n != name.lower()}
-        return Catalog(tables)
+        return replace(self, tables=tables)
+
+    def with_functions(self, functions: Mapping[str, UserFunction]) -> Catalog:
+        """A catalog in which scripts may call these functions of users alone."""
+        return replace(self, functions=functions)
 
     def get(self, name: str, *, span: Span | None = None) -> Relation:
         """The table of that name.

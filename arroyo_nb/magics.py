@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.extensions import ExtensionManager
 from IPython.core.getipython import get_ipython
-from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic import (
+    Magics,
+    cell_magic,
+    line_cell_magic,
+    magics_class,
+    no_var_expand,
+)
 from traitlets import Bool, Enum, Integer, Unicode
 
 from arroyo_nb import magic_options as flags
@@ -44,6 +50,7 @@ from arroyo_nb.run.interrupts import (
 from arroyo_nb.run.option_values import duration
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.session import Session
+from arroyo_nb.udf_commands import UdfCommands
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,6 +118,7 @@ class ArroyoMagics(Magics):
         # Statements that were put into a cell: who runs a cell again wants no other.
         self._offered: set[str] = set()
         self._kafka: KafkaCommands | None = None
+        self._udfs = UdfCommands(session, _say)
 
     @no_var_expand
     @line_cell_magic("arroyo")
@@ -122,8 +130,18 @@ class ArroyoMagics(Magics):
         else:
             self._cell(flags.parse_line(line), cell)
 
+    @no_var_expand
+    @cell_magic("arroyo_udf")
+    def arroyo_udf(self, line: str, cell: str) -> None:
+        """Define functions of SQL: ``%%arroyo_udf [python|rust]``.
+
+        In Python several, each with @udf; in Rust one, as Arroyo takes it.
+        """
+        self._shell.user_ns.update(self._udfs.define(line, cell))
+
     def close(self) -> None:
         """Listen to the shell no more, stop all runs and the broker."""
+        self._udfs.close()
         if self._stage is not None:
             self._stage.close()
         if self in self._shell.configurables:
@@ -469,6 +487,12 @@ class ArroyoMagics(Magics):
             return "nothing runs"
         return f"'{name}' has ended already: {self.session.get(name).state.value}"
 
+    def _do_functions(self, name: str | None = None) -> None:
+        from arroyo_nb.views.notebook import publish
+
+        if (listed := self._udfs.list(name)) is not None:
+            publish(listed)
+
     def _do_kafka(self, word: str) -> None:
         self._kafka_commands().do(word)
 
@@ -580,7 +604,8 @@ def unload(shell: Any) -> None:
     if ARROW_TABLE in pages and pages.lookup_by_type(ARROW_TABLE) is _arrow_page:
         pages.pop(ARROW_TABLE)
     for kind in ("line", "cell"):
-        shell.magics_manager.magics[kind].pop("arroyo", None)
+        for name in ("arroyo", "arroyo_udf"):
+            shell.magics_manager.magics[kind].pop(name, None)
     try:
         loaded.magics.close()
     finally:

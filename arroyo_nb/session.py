@@ -26,6 +26,7 @@ from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.options import BUDGET_BYTES, RunOptions
 from arroyo_nb.run.runs import Runs
 from arroyo_nb.run.topic_tasks import TopicTasks
+from arroyo_nb.udfs.session_functions import SessionFunctions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +50,7 @@ _FIRST_RUN = (
 extension has them in the background."""
 
 
-class Session(TopicTasks):
+class Session(TopicTasks, SessionFunctions):
     """A catalog, an engine and runs; a context manager that stops them all.
 
     One that nobody closes is closed when the process exits.
@@ -91,6 +92,7 @@ class Session(TopicTasks):
         tell: Tell = say_nothing,
     ) -> None:
         super().__init__(tell)
+        SessionFunctions.__init__(self)
         self.catalog = Catalog()
         self.answers: tuple[StatementAnswer, ...] = ()
         """What SHOW TABLES, DESCRIBE and EXPLAIN of the last script answer."""
@@ -137,7 +139,8 @@ class Session(TopicTasks):
         from arroyo_nb.plan.planner import plan_script
 
         chosen = self.strict if strict is None else strict
-        return plan_script(sql, self.catalog, strict=chosen, name=source)
+        catalog = self.catalog.with_functions(self.function_rows())
+        return plan_script(sql, catalog, strict=chosen, name=source)
 
     def run(
         self,
@@ -434,6 +437,8 @@ class Session(TopicTasks):
 
         path = user_path(spec)
         job, options = take_over(path)
+        for udf in job.functions:
+            self.define(udf)
         run = self.run_with(
             job.spec.script, options, name=job.spec.name, source=job.source.name
         )
@@ -445,6 +450,11 @@ class Session(TopicTasks):
         """The runs that read or write a table and have not ended. Each goes on with it
         whatever becomes of its name: DROP TABLE takes nothing away from a run."""
         return self._runs.users(table)
+
+    def callers(self, function: str) -> list[str]:
+        """The runs that call a function of a user's and have not ended. Each goes on
+        with it as it was when the run was started."""
+        return self._runs.callers(function)
 
     def clear(self, *, everything: bool = False) -> list[str]:
         """Forget the runs that have ended, and the rows that they kept where no state

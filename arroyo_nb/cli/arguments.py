@@ -6,14 +6,18 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from arroyo_nb.cli.exit_codes import UsageProblem
+from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.jobs import SUFFIXES
 from arroyo_nb.registry import nearest_name
 from arroyo_nb.run.options import BY_NAME
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.source import ScriptText
+
+if TYPE_CHECKING:
+    from arroyo_nb.udfs.definition import Udf
 
 NOTEBOOK = ".ipynb"
 STDIN, STDIN_NAME = "-", "<stdin>"
@@ -52,6 +56,13 @@ def add_script_command(
     command.add_argument("file", metavar="FILE", help=said)
     strict = BY_NAME["strict"]
     command.add_argument(strict.flag, action="store_true", help=strict.doc)
+    command.add_argument(
+        "--udf",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="functions that the script may call, in .py or .rs; may be given again",
+    )
     return command
 
 
@@ -106,6 +117,31 @@ def read_script(file: str) -> ScriptText:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UsageProblem(f"cannot read '{file}': {reason}") from error
     return ScriptText(text, STDIN_NAME if file == STDIN else file)
+
+
+def read_functions(arguments: argparse.Namespace) -> dict[str, Udf]:
+    """The functions in the files of ``--udf``, by name; nothing of them is run.
+
+    Raises
+    ------
+    ArroyoError
+        When one is wrong, or two have one name.
+    UsageProblem
+        Where the file is no script.
+    """
+    from arroyo_nb.udfs.languages import read_file
+
+    if arguments.udf and (is_spec(arguments.file) or arguments.file.endswith(NOTEBOOK)):
+        raise UsageProblem(f"--udf needs a script: '{arguments.file}' has its own")
+    found: dict[str, Udf] = {}
+    for file in arguments.udf:
+        for udf in read_file(Path(file)):
+            if udf.name in found:
+                raise CatalogProblem(
+                    f"'{file}' defines {udf.name}, as a file before it does"
+                )
+            found[udf.name] = udf
+    return found
 
 
 def is_spec(file: str) -> bool:

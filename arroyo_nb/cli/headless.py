@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -42,12 +42,19 @@ if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
     from arroyo_nb.run.run import Run
     from arroyo_nb.state.resume import Prepared
+    from arroyo_nb.udfs.definition import Udf
 
 STATUS_S = 0.2
 """How often a terminal is told where a run is."""
 
 
-def run_script(script: ScriptText, options: RunOptions, *, name: str | None) -> None:
+def run_script(
+    script: ScriptText,
+    options: RunOptions,
+    *,
+    name: str | None,
+    functions: Sequence[Udf] = (),
+) -> None:
     """Run a script to its end, and say what its rows do not.
 
     Parameters
@@ -56,6 +63,8 @@ def run_script(script: ScriptText, options: RunOptions, *, name: str | None) -> 
         How it is run.
     name
         The run's; None: one made from its text.
+    functions
+        Those of users that it may call.
 
     Raises
     ------
@@ -63,6 +72,8 @@ def run_script(script: ScriptText, options: RunOptions, *, name: str | None) -> 
         When it fails, or runs nothing.
     """
     with Session(tell=say_aside) as session:
+        for udf in functions:
+            session.define(udf)
         try:
             with _status_line(session):
                 _begun(session, script, options, name=name, wait=True)
@@ -139,6 +150,8 @@ def run_job(job: JobFile, launch: JobLaunch) -> Ended:
             _spark(launch.submitted) as spark,
             Session(spark=spark, tell=events.note) as session,
         ):
+            for udf in job.functions:
+                session.define(udf)
 
             def begin() -> Run:
                 script = ScriptText(spec.script, "<cell>")

@@ -23,6 +23,7 @@ from arroyo_nb.cli.arguments import (
     add_parameters,
     add_script_command,
     is_spec,
+    read_functions,
     read_script,
 )
 from arroyo_nb.cli.exit_codes import FAILED, FINISHED, STOPPED, UsageProblem
@@ -32,6 +33,7 @@ from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.run.options import BY_NAME, RunOptions
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.source import ScriptText
+from arroyo_nb.udfs import known
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
@@ -138,6 +140,7 @@ def _run_inside(arguments: argparse.Namespace) -> int:
     # A supervisor's stop is a stop with a final checkpoint, as an interrupt is.
     signal.signal(signal.SIGTERM, _terminate)
     file, script = arguments.file, read_script(arguments.file)
+    functions = read_functions(arguments)
     given = {name: getattr(arguments, name) for name in ("strict", "state_dir")}
     options = RunOptions.parse(given)
     if is_spec(file):
@@ -158,7 +161,9 @@ def _run_inside(arguments: argparse.Namespace) -> int:
     for option in filter(None, (arguments.changed, *_of_jobs(arguments))):
         raise UsageProblem(f"{option} needs a job.yaml: '{file}' is a script")
     named = None if file == STDIN else Path(file).stem
-    headless.run_script(script, options, name=arguments.name or named)
+    headless.run_script(
+        script, options, name=arguments.name or named, functions=[*functions.values()]
+    )
     return FINISHED
 
 
@@ -181,10 +186,10 @@ def _planned(arguments: argparse.Namespace, script: ScriptText) -> Plan:
     if is_spec(arguments.file):
         from arroyo_nb.jobs import spec_file
 
+        read_functions(arguments)
         return spec_file.read(script).plan(strict=arguments.strict)
-    return plan_script(
-        script.text, Catalog(), strict=arguments.strict, name=script.name
-    )
+    catalog = Catalog().with_functions(known.rows(read_functions(arguments)))
+    return plan_script(script.text, catalog, strict=arguments.strict, name=script.name)
 
 
 def _check(arguments: argparse.Namespace) -> int:

@@ -101,10 +101,11 @@ def complete(session: Session, context: CompletionContext) -> SimpleMatcherResul
         return _result(_line_word(line), _flags(line))
     if re.match(r"\s*%arroyo\s", line):
         return _result(_line_word(line), _command(session, line))
-    if not lines[0].startswith("%%arroyo") or row == 0:
+    if not re.match(r"%%arroyo(?!\w)", lines[0]) or row == 0:
         return {"completions": []}
     before = "\n".join((*lines[1:row], line))
-    return _body(session.catalog, before, "\n".join(lines[1:]))
+    catalog = session.catalog.with_functions(session.function_rows())
+    return _body(catalog, before, "\n".join(lines[1:]))
 
 
 def _result(word: str, found: Found) -> SimpleMatcherResult:
@@ -196,7 +197,7 @@ def _anything(catalog: Catalog, place: CursorPlace) -> Iterator[tuple[str, str]]
     words = set(re.findall(r"\w+", _blanked(place.whole).lower()))
     named = _named(catalog, words) or list(catalog.tables.values())
     yield from _columns(named)
-    functions = (*WINDOWS, *_functions())
+    functions = (*WINDOWS, *catalog.functions, *_functions())
     yield from ((name, "function") for name in functions)
     yield from ((word, "keyword") for word in (*KEYWORDS, *TYPES))
     yield from _tables_only(catalog, place)

@@ -32,6 +32,7 @@ from arroyo_nb.functions.signature import (
     ScalarFunction,
     SignatureProblem,
 )
+from arroyo_nb.functions.user_defined import known
 
 __all__ = [
     "Argument",
@@ -58,8 +59,9 @@ def _by_name() -> dict[str, ScalarFunction]:
 
 
 def scalar(name: str) -> ScalarFunction | None:
-    """The function of that lower-case name or alias."""
-    return _by_name().get(name)
+    """The function of that lower-case name or alias, or one of a user's."""
+    found = _by_name().get(name) or known().get(name)
+    return found if isinstance(found, ScalarFunction) else None
 
 
 @cache
@@ -69,5 +71,5 @@ def volatile() -> Mapping[str, str]:
 
 
 def names() -> tuple[str, ...]:
-    """All names, aliases among them, sorted."""
+    """All names of the dialect, aliases among them, sorted."""
     return tuple(sorted(_by_name()))

@@ -19,12 +19,14 @@ from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.let_binding import once
 from arroyo_nb.functions.literals import check_text
 from arroyo_nb.functions.types import common_type, fits, is_integer, is_number
+from arroyo_nb.functions.user_defined import UserDefined
 from arroyo_nb.schema import (
     EPOCH,
     JSON,
     JSON_VALUE,
     NULL,
     TEXT,
+    Decimal,
     ListOf,
     StructOf,
     Type,
@@ -49,10 +51,13 @@ class ParameterKind(Enum):
     DOCUMENT = "JSON"
     KEY = "name or index"
     STRUCT = "struct"
+    DECIMAL = "DECIMAL"
 
 
 _LISTS = (ParameterKind.LIST, ParameterKind.OTHER_LIST)
 _RELATED = (ParameterKind.LIST, ParameterKind.ELEMENT)
+_WHOLE = Decimal(20, 0)
+"""A decimal that holds every whole number."""
 
 
 class Result(Enum):
@@ -236,6 +241,8 @@ def _fits(given: Type, wanted: Parameter) -> bool:
             return given == TEXT or is_integer(given)
         case ParameterKind.STRUCT:
             return isinstance(given, StructOf)
+        case ParameterKind.DECIMAL:
+            return isinstance(given, Decimal) or is_integer(given)
         case _:
             return fits(given, wanted)
 
@@ -244,6 +251,8 @@ def _own(given: Type, wanted: Parameter) -> Type:
     """What an argument is cast to, apart from the others."""
     if not isinstance(wanted, ParameterKind):
         return wanted
+    if wanted is ParameterKind.DECIMAL and not isinstance(given, Decimal):
+        return _WHOLE
     return ListOf(NULL) if given == NULL and wanted in _LISTS else given
 
 
@@ -287,18 +296,24 @@ class ScalarFunction:
     element
         Of a function that gives a list: what one element is in Spark SQL, by its place,
         where it needs less than the list; None where it does not.
+    udf
+        The user's definition; None: it is one of the dialect's.
     """
 
     name: str
     signatures: tuple[Signature, ...]
     template: Template
     doc: str
-    nulls: Nulls = Nulls.STRICT
+    nulls: Nulls | Callable[[Sequence[bool]], bool] = Nulls.STRICT
     aliases: tuple[str, ...] = ()
     volatile: str = ""
     example: str = field(kw_only=True)
     differs: str = field(default="", kw_only=True)
     element: ElementTemplate | None = field(default=None, kw_only=True)
+    udf: UserDefined | None = field(default=None, kw_only=True)
+
+    def __deepcopy__(self, _: object) -> ScalarFunction:
+        return self  # it does not change, and bound calls are copied with it
 
     def check(self, types: Sequence[Type], literals: Literals = ()) -> Type:
         """The type of the result.
@@ -329,9 +344,15 @@ class ScalarFunction:
                 return True
             case Nulls.NEVER:
                 return False
+            case decide:
+                return decide(nullables)
 
     def spark(
-        self, arguments: Sequence[Argument], *, planned_at: datetime = EPOCH
+        self,
+        arguments: Sequence[Argument],
+        *,
+        planned_at: datetime = EPOCH,
+        only_where: str = "",
     ) -> str:
         """The Spark SQL of a call.
 
@@ -341,6 +362,9 @@ class ScalarFunction:
             As they are given.
         planned_at
             When the script was planned, for functions of the clock.
+        only_where
+            Spark SQL of a condition: a function of a user's is called for the rows
+            alone for which it is true, and NULL for others. Empty: for all.
 
         Raises
         ------
@@ -350,6 +374,8 @@ class ScalarFunction:
             argument's place.
         """
         ready = self._cast(arguments)
+        if self.udf is not None:
+            return self.udf.spark_call([a.sql for a in ready], only_where)
         if isinstance(self.template, ClockTemplate):
             return self.template.write(planned_at)
         return once(partial(self._written, ready), [a.sql for a in ready])

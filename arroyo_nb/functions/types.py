@@ -17,6 +17,7 @@ from arroyo_nb.schema import (
     NULL,
     TEXT,
     Decimal,
+    Field,
     ListOf,
     Primitive,
     StructOf,
@@ -76,8 +77,17 @@ def fits(given: Type, wanted: Type) -> bool:
             return given == TEXT
         case ListOf(element):
             return isinstance(given, ListOf) and fits(given.element, element)
+        case StructOf(fields):
+            return isinstance(given, StructOf) and _fit(given.fields, fields)
         case _:
             return False
+
+
+def _fit(given: Sequence[Field], wanted: Sequence[Field]) -> bool:
+    """Whether the fields of a struct are those of another, by their names in order."""
+    return [f.name for f in given] == [f.name for f in wanted] and all(
+        fits(one.type, other.type) for one, other in zip(given, wanted, strict=True)
+    )
 
 
 def castable(given: Type, wanted: Type) -> bool:

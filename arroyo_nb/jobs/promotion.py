@@ -9,10 +9,11 @@ from datetime import timedelta
 from arroyo_nb.catalog import LookupTable, Relation
 from arroyo_nb.errors import PromoteProblem
 from arroyo_nb.jobs.lint import lint, refuse
-from arroyo_nb.jobs.spec import JobSpec, Origin, TableDefinition
+from arroyo_nb.jobs.spec import JobSpec, Origin, TableDefinition, Udf
 from arroyo_nb.jobs.spec_file import JobFile, read
 from arroyo_nb.jobs.versions import packages
 from arroyo_nb.plan import Plan
+from arroyo_nb.plan.user_functions import place_of_call, user_functions
 from arroyo_nb.source import ScriptText
 from arroyo_nb.sql.parse import deep_stack, semicolons
 from arroyo_nb.sql.show_statements import ARROYO_SAYS
@@ -44,8 +45,8 @@ def promoted(
     real_time
         Whether the cell runs in Spark's real-time mode.
     before
-        The spec that this one replaces. What no cell says it keeps: parallelism, state,
-        functions and tags, and the options that the cell leaves out.
+        The spec that this one replaces. What no cell says it keeps: parallelism, state
+        and tags, and the options that the cell leaves out.
     file
         What errors and findings call the spec.
 
@@ -75,6 +76,7 @@ def promoted(
             ttl=None,
         ),
         packages=packages(plan),
+        udfs=_udfs(plan),
     )
     made = read(ScriptText(spec.text, file))
     again = made.plan()
@@ -163,6 +165,32 @@ def without_asides(plan: Plan) -> str:
             after = (place + 1 for place in ends if place >= statement.span.end)
             end = next(after, len(text))
     return "".join((*parts, text[end:]))
+
+
+def _udfs(plan: Plan) -> tuple[Udf, ...]:
+    """The functions of users that a plan calls.
+
+    Raises
+    ------
+    PromoteProblem
+        When one means nothing without its notebook, or two have one name.
+    """
+    found: dict[str, Udf] = {}
+    for udf in user_functions(plan.sinks):
+        if udf.bound_to:
+            raise PromoteProblem(
+                f"the function '{udf.name}' cannot leave its notebook: {udf.bound_to}",
+                span=place_of_call(plan.sinks, udf.name),
+                hint="write into the function what it uses, or import it",
+            ).at(plan.source)
+        if udf.name in found:
+            raise PromoteProblem(
+                f"the name '{udf.name}' means two functions: one was defined again "
+                "after a view of it was made",
+                hint=_AGAIN,
+            )
+        found[udf.name] = Udf(udf.name, udf.language, udf.text)
+    return tuple(found.values())
 
 
 def _refuse_shapes(plan: Plan) -> None:

@@ -26,11 +26,13 @@ from arroyo_nb.jobs.yaml_values import Item
 from arroyo_nb.run.option_values import checkpoint_interval, state_folder
 from arroyo_nb.run.options import OPTIONS, RunOption, RunOptions
 from arroyo_nb.source import ScriptText, Span
+from arroyo_nb.udfs import known
 from arroyo_nb.with_options import REFERENCE
 
 if TYPE_CHECKING:
     from arroyo_nb.allowed_roots import Roots
     from arroyo_nb.plan import Plan
+    from arroyo_nb.udfs.definition import Udf as Definition
 
 
 @dataclass(frozen=True)
@@ -66,13 +68,44 @@ class JobFile:
         from arroyo_nb.plan.planner import plan_script
 
         spec, strict = self.spec, strict or self.spec.options.strict
+        functions = {udf.name: udf for udf in self.functions}
+        catalog = Catalog().with_functions(known.rows(functions))
         try:
-            plan = plan_script(spec.script, Catalog(), strict=strict)
+            plan = plan_script(spec.script, catalog, strict=strict)
         except ArroyoError as error:
             raise self.located(error) from None
         self._check_tables(plan)
         ttl = spec.options.ttl
         return plan if ttl is None else plan.with_updating_ttl(ttl)
+
+    @cached_property
+    def functions(self) -> tuple[Definition, ...]:
+        """The functions of the spec, as far as their source says; nothing is run.
+
+        Raises
+        ------
+        ArroyoError
+            When a source does not define its function, with the place in the file.
+        """
+        return tuple(map(self._function, self.item.listed("udfs"), self.spec.udfs))
+
+    def _function(self, item: Item, udf: Udf) -> Definition:
+        from arroyo_nb.udfs.languages import read_definitions
+
+        source = item.entries["source"]
+        try:
+            found = read_definitions(ScriptText(udf.source), udf.language)
+        except ArroyoError as error:
+            for problem in error.problems:
+                within = problem.span or Span(0, len(udf.source))
+                problem.span = document.place(self.source, source, within)
+            raise error.at(self.source) from None
+        for definition in found:
+            if definition.name == udf.name.lower():
+                return definition
+        raise PromoteProblem(
+            f"the source does not define '{udf.name}'", span=item.entries["name"].span
+        ).at(self.source)
 
     @property
     def state(self) -> Path:
@@ -97,11 +130,6 @@ class JobFile:
         self.check_runs_on_spark(plan)
         if self.spec.options.real_time:
             self._check_real_time(plan)
-        if self.spec.udfs:
-            raise PromoteProblem(
-                "functions of a script are not run yet",
-                span=self.item.entries["udfs"].key,
-            ).at(self.source)
         return plan
 
     def check_runs_on_spark(self, plan: Plan) -> None:

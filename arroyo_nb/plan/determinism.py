@@ -12,8 +12,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from arroyo_nb.functions import volatile
-from arroyo_nb.functions.aggregates import aggregate
+from arroyo_nb.plan.expressions.functions import volatile
 from arroyo_nb.plan.nodes import (
     Measure,
     Node,
@@ -85,7 +84,7 @@ def _handed_on(node: Node, below: list[frozenset[str]]) -> frozenset[str]:
 
 def _is_orderless(measure: Measure, below: frozenset[str]) -> bool:
     parts = [*measure.arguments, *([measure.where] if measure.where else [])]
-    row = aggregate(measure.function)
+    row = measure.row
     rounded = row.rounds and _is_float(measure.type)
     return row.deterministic and not rounded and _are(parts, below)
 
@@ -107,5 +106,4 @@ def _are(expressions: Iterable[exp.Expr], below: frozenset[str]) -> bool:
     """Whether they are settled, of columns of which these are."""
     parts = [part for one in expressions for part in parts_of(one)]
     columns = {part.name for part in parts if isinstance(part, exp.Column)}
-    calls = {part.name for part in parts if isinstance(part, exp.Anonymous)}
-    return columns <= below and not calls & volatile().keys()
+    return columns <= below and not any(map(volatile, parts))

@@ -17,6 +17,7 @@ from typing import TypeVar, cast
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.errors import ArroyoError, PlanProblem, Unsupported, raise_all
+from arroyo_nb.functions.user_defined import user_defined
 from arroyo_nb.plan import Plan, PlanStage
 from arroyo_nb.plan.build import Script, file_of
 from arroyo_nb.plan.expressions.clock import at_one_time
@@ -67,7 +68,12 @@ def plan_script(
     """
     source = ScriptText(text, name)
     try:
-        with deep_stack(), _no_collector(), at_one_time():
+        with (
+            deep_stack(),
+            _no_collector(),
+            at_one_time(),
+            user_defined(catalog.functions),
+        ):
             return _planned(source, catalog, strict=strict)
     except ArroyoError as error:
         raise error.at(source) from None

@@ -23,6 +23,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.nodes import WindowAggregate as Windowed
 from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.user_functions import calls_of
 
 _TRANSACTIONS = ("sink.commit_mode", "exactly_once")
 _TIME = "sink.timestamp_field"
@@ -105,4 +106,6 @@ def _of_operator(node: Node) -> str | None:
         return f"{type(node).__name__} keeps state"
     if isinstance(node, LookupJoin):
         return f"'{node.table.name}' is looked up"
+    if (call := next(calls_of(node), None)) is not None:
+        return f"{call.name}() is a function of the user's, which Python calls"
     return None

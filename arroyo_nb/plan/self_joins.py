@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.over.frame import PARTITION
 from arroyo_nb.plan.expressions.naming import free
 from arroyo_nb.plan.expressions.operators import binary
@@ -215,13 +214,13 @@ def _with_groups(rows: Node, groups: Node) -> _WithGroups | None:
 def _is_plain(measure: Measure) -> bool:
     """Whether it is the same with OVER, whatever computes it."""
     is_odd = measure.distinct or measure.where is not None or measure.order
-    return aggregate(measure.function).deterministic and not is_odd
+    return measure.row.deterministic and not is_odd
 
 
 def _is_unrepeatable(node: Node) -> bool:
     """Whether what a node computes is another value each time."""
     calls = (call for _, e in expressions(node) for call in all_in(e, exp.Anonymous))
-    return any(call.name in unrepeatable() for call in calls)
+    return any(map(unrepeatable, calls))
 
 
 def _below(expression: exp.Expr, made_of: Mapping[str, exp.Expr]) -> exp.Expr:

@@ -13,7 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from arroyo_nb.engine.descriptors import check_spare
-from arroyo_nb.errors import RunProblem
+from arroyo_nb.errors import ArroyoError, RunProblem
+from arroyo_nb.plan.user_functions import place_of_call
 from arroyo_nb.run.diagnosis import Diagnosis
 from arroyo_nb.run.ending import Ending
 from arroyo_nb.run.observe.snapshot import RunState, before_end, naive
@@ -21,6 +22,7 @@ from arroyo_nb.run.pending_stop import PendingStop
 from arroyo_nb.run.query_starter import QueryStarter, check_reach, claim_folder
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.spark.failures import GONE, PARTITION_ADDED, run_problem
+from arroyo_nb.udfs.messages import named_in
 
 if TYPE_CHECKING:
     from arroyo_nb.engine import Engine
@@ -271,8 +273,18 @@ class Execution:
         if life.state.ended:  # stopped while it was being started
             self._ending.release()
             return
-        life.error = self._diagnosis.problem(error, is_begun=life.is_begun)
+        problem = self._diagnosis.problem(error, is_begun=life.is_begun)
+        life.error = self._placed(problem)
         self._end(RunState.FAILED, "")
+
+    def _placed(self, problem: ArroyoError) -> ArroyoError:
+        """An error of a function of the user's, with the place of its call."""
+        name = named_in(problem.message)
+        if problem.span is None and name is not None:
+            plan = self._prepared.plan
+            problem.span = place_of_call(plan.sinks, name)
+            problem.at(plan.source)
+        return problem
 
     def _end(self, state: RunState, note: str) -> None:
         self._ending.end(state, note)

@@ -74,6 +74,13 @@ class Runs:
 
         return [run.name for run in self.live if uses(run.plan, table)]
 
+    def callers(self, function: str) -> list[str]:
+        """The names of the live runs that call a function of a user's."""
+        from arroyo_nb.plan.user_functions import user_functions
+
+        named = ((run.name, user_functions(run.plan.sinks)) for run in self.live)
+        return [name for name, udfs in named if function in (u.name for u in udfs)]
+
     def add(self, run: Run) -> None:
         """List a run, in place of one of its name."""
         self._runs[run.name] = run

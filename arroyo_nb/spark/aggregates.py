@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arroyo_nb.engine.wrapping_arithmetic import ADD, SUM
-from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import Measure
@@ -31,7 +30,7 @@ _WIDEST = Decimal(38, 0)
 def is_native(measure: Measure) -> bool:
     """Whether functions of Spark compute a measure over a window; others are computed
     from the rows (:mod:`arroyo_nb.spark.collected`)."""
-    row = aggregate(measure.function)
+    row = measure.row
     return row.spark is not None and (row.spark_distinct or not measure.distinct)
 
 
@@ -49,7 +48,7 @@ def measure_sql(measure: Measure, *, row_time: str) -> str:
     where = ""
     if measure.where is not None:
         where = f" FILTER (WHERE {spark_sql(measure.where, row_time=row_time)})"
-    template = aggregate(measure.function).spark
+    template = measure.row.spark
     assert template is not None, "not native"
     call = WindowedCall(measure, arguments[0] if arguments else "1", where)
     text = call.call(template) if isinstance(template, str) else template(call)

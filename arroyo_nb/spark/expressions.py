@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import Any
 
 from sqlglot import exp
 
@@ -24,7 +25,7 @@ from arroyo_nb.engine.wrapping_arithmetic import (
     NEGATE,
     SUBTRACT,
 )
-from arroyo_nb.functions import Argument, scalar
+from arroyo_nb.functions import Argument
 from arroyo_nb.functions.arrays import element
 from arroyo_nb.functions.casts import cast
 from arroyo_nb.functions.let_binding import once
@@ -32,11 +33,13 @@ from arroyo_nb.functions.patterns import java
 from arroyo_nb.functions.signature import ScalarFunction
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
+from arroyo_nb.plan.expressions.functions import called
 from arroyo_nb.plan.expressions.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
     BIGINT_UNSIGNED,
     DOUBLE,
+    EPOCH,
     FLOAT,
     PRIMITIVES,
     Decimal,
@@ -47,8 +50,36 @@ from arroyo_nb.schema import (
     spark_type,
 )
 
-Write: TypeAlias = Callable[[exp.Expr], str]
-"""Writes a sub-expression."""
+
+@dataclass(frozen=True)
+class Write:
+    """Writes a sub-expression.
+
+    Parameters
+    ----------
+    row_time
+        What ``row_time()`` is.
+    only_where
+        For which rows its value is looked at, as Spark SQL text; empty: for all. Spark
+        calls a function of Python for every row, also inside CASE.
+    """
+
+    row_time: str
+    only_where: str = ""
+
+    def __call__(self, node: exp.Expr) -> str:
+        if isinstance(node, exp.Anonymous) and node.name == "row_time":
+            return self.row_time
+        writer = _WRITERS.get(type(node))
+        if writer is None:
+            raise TypeError(f"no Spark text for {type(node).__name__}: {node!r}")
+        return writer(node, self)
+
+    def where(self, condition: str) -> Write:
+        """What writes what is looked at where a condition is true, too."""
+        both = filter(None, (self.only_where, condition))
+        return replace(self, only_where=" AND ".join(both))
+
 
 _FLOATING = (FLOAT, DOUBLE)
 _UNSIGNED_MASKS = {
@@ -74,16 +105,7 @@ def spark_sql(expression: exp.Expr, *, row_time: str) -> str:
     TypeError
         For a class that the planner should have refused.
     """
-
-    def write(node: exp.Expr) -> str:
-        if isinstance(node, exp.Anonymous) and node.name == "row_time":
-            return row_time
-        writer = _WRITERS.get(type(node))
-        if writer is None:
-            raise TypeError(f"no Spark text for {type(node).__name__}: {node!r}")
-        return writer(node, write)
-
-    return write(expression)
+    return Write(row_time)(expression)
 
 
 def _infix(operator: str) -> Callable[[Any, Write], str]:
@@ -238,13 +260,14 @@ def _cast(node: exp.Cast, write: Write) -> str:
 
 
 def _case(node: exp.Case, write: Write) -> str:
-    arms = (
-        f" WHEN {write(arm.this)} THEN {write(arm.args['true'])}"
-        for arm in node.args["ifs"]
-    )
-    default = node.args.get("default")
+    arms, default = node.args["ifs"], node.args.get("default")
+    text = ""
+    for arm in arms:
+        condition = write(arm.this)
+        text += f" WHEN {condition} THEN {write.where(condition)(arm.args['true'])}"
+        write = write.where(f"NOT coalesce({condition}, FALSE)")
     otherwise = "" if default is None else f" ELSE {write(default)}"
-    return f"(CASE{''.join(arms)}{otherwise} END)"
+    return f"(CASE{text}{otherwise} END)"
 
 
 def _between(node: exp.Between, write: Write) -> str:
@@ -297,14 +320,15 @@ def _element(node: exp.Bracket, write: Write) -> str:
 
 def _call(node: exp.Anonymous, write: Write) -> str:
     arguments = [_argument(a, write) for a in node.expressions]
-    planned_at = node.meta.get(PLANNED_AT)
-    if planned_at is None:
-        return _function(node).spark(arguments)
-    return _function(node).spark(arguments, planned_at=planned_at)
+    planned_at = node.meta.get(PLANNED_AT, EPOCH)
+    only_where = write.only_where
+    return _function(node).spark(
+        arguments, planned_at=planned_at, only_where=only_where
+    )
 
 
 def _function(call: exp.Anonymous) -> ScalarFunction:
-    function = scalar(call.name)
+    function = called(call)
     if function is None:
         raise TypeError(f"no Spark text for the function {call.name}")
     return function

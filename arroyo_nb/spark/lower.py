@@ -46,6 +46,7 @@ from arroyo_nb.spark.struct_fields import (
     column_of,
     narrow_watermarks,
 )
+from arroyo_nb.spark.user_functions import knowing_functions
 from arroyo_nb.spark.windows import (
     END_OF_TIME,
     WINDOW,
@@ -138,7 +139,7 @@ def lower(
     node = lowered(node, made, forgets=forgets, lowering=keeping.lowering)
     numbers = {id(became(assigner, made)): number for assigner, number in numbered}
     lowering = _Lowering(
-        read,
+        knowing_functions(read, node),
         windowed,
         watermarked,
         inputs,

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from arroyo_nb.changelog.measures import Order
-from arroyo_nb.functions import aggregates
 from arroyo_nb.functions.over import OverFunction, over_function
 from arroyo_nb.functions.over.row import NUMBER
 from arroyo_nb.lazy_imports import pa
@@ -141,7 +140,7 @@ def _call(name: str, one: nodes.OverColumn, columns: OperatorColumns) -> OverCal
     function = over_function(measure.function)
     if function is None:
         call = aggregate_call(name, measure, columns)
-        if aggregates.aggregate(measure.function).ordered and not call.order:
+        if measure.row.ordered and not call.order:
             call = call if call.distinct else ordered_by_position(call)
         return OverCall(
             name, call.type, aggregate_over, frame=one.frame, aggregate=call

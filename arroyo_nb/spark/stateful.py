@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from arroyo_nb.changelog import ROW_ID, WEIGHT
 from arroyo_nb.changelog.aggregate import AggregateKernel
 from arroyo_nb.changelog.measures import AggregateCall, Order
-from arroyo_nb.functions.aggregates import aggregate
 from arroyo_nb.plan import nodes
 from arroyo_nb.schema import BIGINT_UNSIGNED, TIMESTAMP, spark_type
 from arroyo_nb.spark.expressions import spark_sql
@@ -170,7 +169,7 @@ def aggregate_call(
         measure.distinct,
         tuple(order),
         measure.parameter,
-        kernel=aggregate(measure.function).kernel,
+        kernel=measure.row.kernel,
     )
 
 
@@ -191,4 +190,4 @@ def measure_value(name: str, measure: nodes.Measure) -> str:
 
 
 def _is_unsigned_sum(measure: nodes.Measure) -> bool:
-    return aggregate(measure.function).wraps and measure.type == BIGINT_UNSIGNED
+    return measure.row.wraps and measure.type == BIGINT_UNSIGNED

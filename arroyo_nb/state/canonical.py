@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from arroyo_nb.functions import scalar
 from arroyo_nb.functions.types import is_integer
+from arroyo_nb.plan.expressions.functions import called
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import Measure, Named, Ordering
 from arroyo_nb.schema import MICROSECOND, Decimal, Type
@@ -91,6 +91,8 @@ class Canonical:
             value["order"] = self.order(measure.order)
         if measure.parameter is not None:
             value["parameter"] = canonical_value(measure.parameter)
+        if measure.user is not None and measure.user.udf is not None:
+            value["source"] = measure.user.udf.sha256
         return value
 
 
@@ -179,8 +181,11 @@ def _in(node: exp.In, convert: Convert) -> Json:
 
 def _call(node: exp.Anonymous, convert: Convert) -> Json:
     # An alias of a function is the function.
-    function = scalar(node.name)
+    function = called(node)
     name = node.name if function is None else function.name
+    if function is not None and function.udf is not None:
+        # Another definition computes something else.
+        name = f"{name} {function.udf.sha256}"
     return ["call", name, *map(convert, node.expressions)]
 
 

@@ -23,7 +23,9 @@ def table(name: str, *columns: str) -> ConnectorTable:
 FLIGHTS = table("flights", "carrier", "origin", "tailNum")
 AIRPORTS = table("airports", "faa", "name")
 CATALOG = Catalog({"flights": FLIGHTS, "airports": AIRPORTS})
-SESSION = SimpleNamespace(catalog=CATALOG, runs={"delays": None})
+SESSION = SimpleNamespace(
+    catalog=CATALOG, runs={"delays": None}, function_rows=dict
+)
 
 
 def offered(text: str) -> list[str]:
@@ -97,7 +99,7 @@ def test_is_quick_with_many_tables() -> None:
         f"t{n}": table(f"t{n}", *(f"column_{n}_{i}" for i in range(50)))
         for n in range(200)
     }
-    session = SimpleNamespace(catalog=Catalog(many), runs={})
+    session = SimpleNamespace(catalog=Catalog(many), runs={}, function_rows=dict)
     text = "%%arroyo\n" + "SELECT a, b FROM t1 -- words\n" * 200 + "SELECT c"
     context = CompletionContext("", text, len("SELECT c"), text.count("\n"), None)
     complete(session, context)  # type: ignore[arg-type]

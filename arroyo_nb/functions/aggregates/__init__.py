@@ -22,6 +22,7 @@ from arroyo_nb.functions.aggregates.row import (
     SparkCall,
     SparkTemplate,
 )
+from arroyo_nb.functions.user_defined import known
 
 __all__ = [
     "FAMILIES",
@@ -45,12 +46,14 @@ def _by_name() -> dict[str, AggregateFunction]:
 
 
 def aggregate(name: str) -> AggregateFunction:
-    """The aggregate of that name or alias, which there is."""
-    return _by_name()[name]
+    """The aggregate of that name or alias, or one of a user's, which there is."""
+    found = _found(name)
+    assert found is not None
+    return found
 
 
 def names() -> tuple[str, ...]:
-    """What an aggregate may be called."""
+    """What an aggregate of the dialect may be called."""
     return tuple(_by_name())
 
 
@@ -60,5 +63,10 @@ def primary(name: str) -> str | None:
     >>> primary("mean"), primary("upper")
     ('avg', None)
     """
-    row = _by_name().get(name)
+    row = _found(name)
     return None if row is None else row.name
+
+
+def _found(name: str) -> AggregateFunction | None:
+    found = _by_name().get(name) or known().get(name)
+    return found if isinstance(found, AggregateFunction) else None

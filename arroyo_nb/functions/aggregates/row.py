@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from arroyo_nb.changelog.measures import Kernel
+from arroyo_nb.functions.signature import Signature
 from arroyo_nb.functions.types import is_number
+from arroyo_nb.functions.user_defined import UserDefined
 from arroyo_nb.schema import DOUBLE, NULL, Type
 
 if TYPE_CHECKING:
@@ -86,6 +88,10 @@ class AggregateFunction:
         Whether it rounds on the way, where it is of floats: then it is not.
     wraps
         Whether it wraps around at the width of a whole number.
+    signature
+        What it takes, where each argument is of a type of its own.
+    udf
+        The user's definition; None: it is one of the dialect's.
     """
 
     name: str
@@ -107,6 +113,11 @@ class AggregateFunction:
     deterministic: bool = False
     rounds: bool = False
     wraps: bool = False
+    signature: Signature | None = None
+    udf: UserDefined | None = None
+
+    def __deepcopy__(self, _: object) -> AggregateFunction:
+        return self  # it does not change, and bound calls are copied with it
 
 
 def any_value(type_: Type) -> Type | None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-import sys
 from collections.abc import Iterator
 
-from sqlglot import exp
-
-from arroyo_nb.functions import volatile
 from arroyo_nb.jobs.rules.rule import Hit, LintedJob
+from arroyo_nb.plan.expressions.functions import volatile
 from arroyo_nb.plan.nodes import (
     LatestRow,
     UpdatingAggregate,
@@ -18,6 +14,8 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.rewrites.strict import refused_by_arroyo
 from arroyo_nb.run.option_values import duration_literal
+from arroyo_nb.udfs.languages import PYTHON
+from arroyo_nb.udfs.python.packages import distribution, imported_packages
 
 
 def unbounded_state(job: LintedJob) -> Iterator[Hit]:
@@ -56,7 +54,7 @@ def non_deterministic(job: LintedJob) -> Iterator[Hit]:
     Make the value of what the row says, as in `md5(id)`, or at the source.
     """
     for part in job.calls():
-        if isinstance(part, exp.Anonymous) and part.name in volatile():
+        if volatile(part):
             said = f"{part.name}() gives another value when a batch is computed again"
             yield Hit(said, part.meta.get("span"))
 
@@ -85,23 +83,10 @@ def udf_package(job: LintedJob) -> Iterator[Hit]:
     """
     listed = {name.lower().replace("-", "_") for name in job.spec.packages}
     for udf in job.spec.udfs:
-        if udf.language != "python":
+        if udf.language != PYTHON:
             continue
-        for package in sorted(_imported(udf.source) - listed):
+        for name in sorted(imported_packages(udf.source)):
+            package = distribution(name)
+            if package.lower().replace("-", "_") in listed:
+                continue
             yield Hit(f"'{udf.name}' imports '{package}', which is not in 'packages'")
-
-
-def _imported(source: str) -> set[str]:
-    """The packages that Python source imports, those of the standard library left
-    out; none of what is no Python."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return set()
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found.update(alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
-    return found - sys.stdlib_module_names

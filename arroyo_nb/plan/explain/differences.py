@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from arroyo_nb.functions.aggregates import aggregate, primary
+from arroyo_nb.functions.aggregates import primary
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.typing import type_of
 from arroyo_nb.plan.nodes import (
@@ -80,9 +80,8 @@ def _measures(node: Node) -> Iterable[Measure]:
 
 
 def _wraps(measure: Measure) -> bool:
-    is_aggregate = primary(measure.function) is not None
-    whole = is_aggregate and is_integer(measure.type)
-    return whole and aggregate(measure.function).wraps
+    is_aggregate = measure.user or primary(measure.function) is not None
+    return bool(is_aggregate) and is_integer(measure.type) and measure.row.wraps
 
 
 def _may_wrap(node: Node) -> bool:

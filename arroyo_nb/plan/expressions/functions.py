@@ -11,6 +11,7 @@ from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import usual_format
 from arroyo_nb.functions import aggregates, json, over
+from arroyo_nb.functions.user_defined import known as users
 from arroyo_nb.plan.expressions.access_hints import element_hint
 from arroyo_nb.plan.expressions.clock import PLANNED_AT, planning_time
 from arroyo_nb.plan.expressions.scope import CLOCK
@@ -73,6 +74,24 @@ def plain_call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
 
 
 ROW_TIME = "row_time"
+USER_FUNCTION = "user_function"
+"""Of a bound call of a user's function, in its ``meta``: the function."""
+
+
+def called(call: exp.Anonymous) -> functions.ScalarFunction | None:
+    """The function that a bound call calls; None: it is none of a table's."""
+    own: functions.ScalarFunction | None = call.meta.get(USER_FUNCTION)
+    return own or functions.scalar(call.name)
+
+
+def volatile(part: exp.Expr) -> str:
+    """What a bound call gives that is not the same when it is computed again, in words;
+    empty: it is the same, or no call."""
+    if not isinstance(part, exp.Anonymous):
+        return ""
+    function = called(part)
+    return "" if function is None else function.volatile
+
 
 ELSEWHERE = {
     **{
@@ -203,7 +222,7 @@ def scalar_function(name: str, hint: str | None = None) -> functions.ScalarFunct
     """
     if (found := functions.scalar(name)) is not None:
         return found
-    known = {*functions.names(), *aggregates.names(), *WINDOWS}
+    known = {*functions.names(), *aggregates.names(), *WINDOWS, *users()}
     raise CatalogProblem(
         f"Invalid function '{name}'",
         hint=hint or ELSEWHERE.get(name) or did_you_mean(name, known),
@@ -241,6 +260,8 @@ def function_call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
         raise
     # What a literal may not be is told now, where its place is known.
     function.spark(given)
+    if function.udf is not None:
+        made.meta[USER_FUNCTION] = function
     if isinstance(function.template, functions.ClockTemplate):
         made.meta[PLANNED_AT] = planning_time()
     nullable = function.nullable([is_nullable(argument) for argument in arguments])

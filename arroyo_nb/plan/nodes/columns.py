@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from arroyo_nb.functions.aggregates import AggregateFunction, aggregate
 from arroyo_nb.over.frame import OverFrame
 from arroyo_nb.schema import BIGINT_UNSIGNED, Field, Type
 from arroyo_nb.source import Span
@@ -62,6 +63,8 @@ class Measure:
         The order of a list, or of what is first; bound over the input.
     parameter
         The constant argument: a delimiter, a position from 1, a fraction.
+    user
+        The function, where it is one of a user's: its name may mean another one later.
     """
 
     name: str
@@ -73,7 +76,13 @@ class Measure:
     where: exp.Expr | None = None
     order: tuple[Ordering, ...] = ()
     parameter: str | int | float | None = None
+    user: AggregateFunction | None = field(default=None, compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def row(self) -> AggregateFunction:
+        """What the function is; it is one that aggregates."""
+        return self.user or aggregate(self.function)
 
     @cached_property
     def field(self) -> Field:

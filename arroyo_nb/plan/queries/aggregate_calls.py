@@ -13,7 +13,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from arroyo_nb.errors import CatalogProblem, PlanProblem
-from arroyo_nb.functions.aggregates import aggregate
+from arroyo_nb.functions.aggregates import AggregateFunction, aggregate
 from arroyo_nb.plan.expressions import window_calls
 from arroyo_nb.plan.expressions.typing import (
     cast,
@@ -68,7 +68,7 @@ def aggregate_call(
             "In an aggregate with DISTINCT, ORDER BY expressions must appear in "
             "argument list"
         )
-    values = [cast(value, function.reads(type_of(value))) for value in values]
+    values = _cast(function, values)
     wrapped: list[exp.Expr] = [*values, *constant]
     if distinct:
         wrapped = [exp.Distinct(expressions=values), *constant]
@@ -119,7 +119,8 @@ def measure(name: str, node: exp.Expr) -> Measure:
         window = window_calls.find_window_call(part)
         if window is not None:
             raise window_calls.misplaced_window(window)
-    read = aggregate(call.name).constant
+    function = aggregate(call.name)
+    read = function.constant
     return Measure(
         name,
         call.name,
@@ -133,6 +134,7 @@ def measure(name: str, node: exp.Expr) -> Measure:
             for o in order
         ),
         parameter=None if read is None else read(arguments[-1]),
+        user=function if function.udf is not None else None,
         span=place_of(node),
     )
 
@@ -188,7 +190,8 @@ def _split(
     function = aggregate(name)
     wanted = function.arguments + (function.constant is not None)
     if len(arguments) != wanted and (not function.of_rows or arguments):
-        raise CatalogProblem(f"{name}() takes {_COUNTS[wanted]}, not {len(arguments)}")
+        counted = _COUNTS[wanted] if wanted < len(_COUNTS) else f"{wanted} arguments"
+        raise CatalogProblem(f"{name}() takes {counted}, not {len(arguments)}")
     if function.constant is None:
         return list(arguments), []
     *values, last = arguments
@@ -200,8 +203,26 @@ def _split(
     return values, [last]
 
 
+def _cast(
+    function: AggregateFunction, values: Sequence[exp.Expr]
+) -> Sequence[exp.Expr]:
+    """The arguments as values of the types that it reads."""
+    if function.signature is None:
+        return [cast(value, function.reads(type_of(value))) for value in values]
+    types = function.signature.targets([type_of(value) for value in values])
+    return [cast(*pair) for pair in zip(values, types, strict=True)]
+
+
 def _result(name: str, values: Sequence[exp.Expr]) -> Type:
     function = aggregate(name)
+    if function.signature is not None:
+        given = [type_of(value) for value in values]
+        if function.signature.accepts(given):
+            return function.signature.result_type(given)
+        raise CatalogProblem(
+            f"{name}() does not take ({', '.join(map(str, given))})",
+            hint=f"write {name}({function.signature})",
+        )
     types = [function.result(type_of(value)) for value in values]
     for value, type_ in zip(values, types, strict=True):
         if type_ is None:

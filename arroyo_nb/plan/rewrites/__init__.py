@@ -20,6 +20,7 @@ from arroyo_nb.plan.nodes import (
     WindowJoin,
     WindowOver,
 )
+from arroyo_nb.plan.rewrites.async_calls import async_projections
 from arroyo_nb.plan.rewrites.event_time import event_time
 from arroyo_nb.plan.rewrites.joins import updating_joins, windowed_joins
 from arroyo_nb.plan.rewrites.lookups import lookup_joins
@@ -142,5 +143,6 @@ PASSES = (
         of=(WindowAggregate,),
     ),
     Pass(same_windows, "the branches of a union share one window", of=(Union,)),
+    Pass(async_projections, "async functions are called in select lists"),
     Pass(updating_sinks, "changes go to sinks that can write retractions", of=(Sink,)),
 )

@@ -25,6 +25,7 @@ from arroyo_nb.plan.rewrites.ranks import NO_WINDOW_KEY, NOT_WINDOWED
 from arroyo_nb.plan.rewrites.updating import NOT_UPDATING
 from arroyo_nb.plan.rewrites.windows import NO_WINDOW, uneven_hop
 from arroyo_nb.plan.tree import NodeMap, walk
+from arroyo_nb.plan.user_functions import functions_of
 
 MIXED_UNION = (
     "can't union updating with append-only branches: their schemas differ by "
@@ -38,7 +39,7 @@ def refused_by_arroyo(
     """The nodes of a streaming plan that Arroyo would not run, with its message; those
     that are ``known`` were asked before."""
     for node in walk(root, known):
-        message = _message(node)
+        message = _message(node) or _function_message(node)
         if message is not None:
             yield node, message
         if known is not None:
@@ -67,6 +68,11 @@ def _message(node: Node) -> str | None:
             return None if table.updating else NOT_UPDATING
         case _:
             return None
+
+
+def _function_message(node: Node) -> str | None:
+    """What it says of the functions of users that a node calls."""
+    return next(filter(None, (udf.arroyo_says for udf in functions_of(node))), None)
 
 
 def _over_message(node: WindowOver) -> str | None:

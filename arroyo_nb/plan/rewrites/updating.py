@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem, Unsupported
 from arroyo_nb.formats import usual_format
-from arroyo_nb.functions import volatile
-from arroyo_nb.plan.expressions.functions import ROW_TIME
+from arroyo_nb.plan.expressions.functions import ROW_TIME, volatile
 from arroyo_nb.plan.expressions.typing import place_of
 from arroyo_nb.plan.nodes import (
     Aggregate,
@@ -33,11 +31,13 @@ NOT_UPDATING = "input is updating, but sink is not configured as an updating sin
 """Why Arroyo refuses changes in a sink of rows."""
 
 
-def unrepeatable() -> Mapping[str, str]:
-    """What the functions do that are not the same again: a retract is found by its
-    values, which must be the same when they are taken back."""
-    given = {name: f"gives {what}" for name, what in volatile().items()}
-    return {**given, ROW_TIME: "may be another time"}
+def unrepeatable(call: exp.Expr) -> str:
+    """What a call does that is not the same again; empty: it is. A retract is found by
+    its values, which must be the same when they are taken back."""
+    if isinstance(call, exp.Anonymous) and call.name == ROW_TIME:
+        return "may be another time"
+    what = volatile(call)
+    return f"gives {what}" if what else ""
 
 
 def updating_group_by(root: Node, made: NodeMap[Node]) -> Node:
@@ -139,10 +139,9 @@ def check_repeatable(node: Node, where: str, when: str) -> None:
 def check_repeatable_in(expression: exp.Expr | None, where: str, when: str) -> None:
     """Refuse the same in one expression."""
     for call in all_in(expression, exp.Anonymous) if expression is not None else ():
-        if call.name in unrepeatable():
+        if why := unrepeatable(call):
             raise Unsupported(
-                f"{call.name}() {where} is not supported: it "
-                f"{unrepeatable()[call.name]} {when}",
+                f"{call.name}() {where} is not supported: it {why} {when}",
                 span=place_of(call),
             )
 

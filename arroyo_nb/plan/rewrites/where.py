@@ -163,7 +163,7 @@ def _pushed_into(join: Join, parts: Sequence[exp.Expr], way: _Way) -> _Move:
         read = sides_read(part, join.left)
         # Below the join it would be computed once a row, above it once a pair: the
         # answer would be another one.
-        if any(call.name in unrepeatable() for call in all_in(part, exp.Anonymous)):
+        if any(map(unrepeatable, all_in(part, exp.Anonymous))):
             rest.append(part)
         elif key is not None:
             keys.append(key)

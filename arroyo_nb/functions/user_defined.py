@@ -1,0 +1,80 @@
+"""The functions that users have defined, where a script is planned.
+
+A plan is made in the block of :func:`user_defined`; what it calls it then has with it,
+so that nobody asks by name later: a function that is defined again is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arroyo_nb.functions.aggregates.row import AggregateFunction
+    from arroyo_nb.functions.signature import ScalarFunction
+
+
+class UserDefined(Protocol):
+    """What a row of a table of functions says of the function of a user."""
+
+    @property
+    def name(self) -> str:
+        """What SQL calls it."""
+
+    @property
+    def language(self) -> str:
+        """``python`` or ``rust``."""
+
+    @property
+    def text(self) -> str:
+        """Source that defines it, and needs nothing else of the notebook."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the source, in hexadecimal digits."""
+
+    @property
+    def is_async(self) -> bool:
+        """Whether its calls wait for each other's answers."""
+
+    @property
+    def arroyo_says(self) -> str:
+        """Why Arroyo would refuse it, in its words; empty: it would not."""
+
+    @property
+    def bound_to(self) -> str:
+        """Why the source does not stand for itself, in words; empty: it does."""
+
+    def spark_call(self, arguments: Sequence[str], only_where: str) -> str:
+        """A call as Spark SQL text, as :meth:`ScalarFunction.spark` has it."""
+
+    def batch_call(self) -> Callable[..., Any]:
+        """What a worker calls with Arrow arrays, the arguments of a batch of rows; it
+        gives an array. It can be pickled."""
+
+
+UserFunction: TypeAlias = "ScalarFunction | AggregateFunction"
+
+NONE: Mapping[str, UserFunction] = MappingProxyType({})
+
+_known: ContextVar[Mapping[str, UserFunction]] = ContextVar("user_defined")
+
+
+@contextmanager
+def user_defined(functions: Mapping[str, UserFunction]) -> Iterator[None]:
+    """In the block, scripts may call these, by their lower-case names."""
+    token = _known.set(functions)
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def known() -> Mapping[str, UserFunction]:
+    """The functions of users that a script may call."""
+    return _known.get(NONE)

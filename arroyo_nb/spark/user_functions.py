@@ -1,0 +1,155 @@
+"""Functions of users in Spark: scalar ones as Arrow functions of its SQL.
+
+A worker is given Arrow batches and calls the function with the rows that it is called
+for: those where no argument that must not be NULL is. Aggregates are kernels of the
+operators (:mod:`arroyo_nb.udfs.groups`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from arroyo_nb.lazy_imports import np, pa, pc
+from arroyo_nb.plan import nodes
+from arroyo_nb.plan.expressions.functions import USER_FUNCTION
+from arroyo_nb.plan.tree import walk
+from arroyo_nb.plan.user_functions import calls_of
+from arroyo_nb.schema import arrow_type, spark_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from arroyo_nb.spark.lower import Read
+    from arroyo_nb.udfs.definition import Udf
+
+
+def knowing_functions(read: Read, node: nodes.Node) -> Read:
+    """What reads the sources of a plan, and has Spark know the functions that it calls
+    before they are named to it."""
+    udfs: dict[str, Udf] = {}
+    for part in walk(node):
+        for call in calls_of(part):
+            udf = call.meta[USER_FUNCTION].udf
+            udfs[udf.spark_name] = udf
+            if call.find_ancestor(exp.Case) is not None:
+                udfs[udf.guarded_name] = udf
+    if not udfs:
+        return read
+
+    def reading(source: nodes.Source | nodes.LookupJoin) -> DataFrame:
+        frame = read(source)
+        while udfs:
+            _register(frame.sparkSession, *udfs.popitem())
+        return frame
+
+    return reading
+
+
+def _register(spark: SparkSession, name: str, udf: Udf) -> None:
+    from pyspark.sql.pandas.functions import arrow_udf
+
+    if spark.catalog.functionExists(name):
+        return
+    function = BatchFunction(
+        udf.batch_call(),
+        tuple(arrow_type(p.type) for p in udf.parameters),
+        tuple(p.optional for p in udf.parameters),
+        arrow_type(udf.result),
+        guarded=name == udf.guarded_name,
+    )
+    # Its stubs want a function type, which Spark warns of.
+    made = arrow_udf(  # type: ignore[call-overload]
+        _called(function), spark_type(udf.result)
+    )
+    if udf.options.volatile:
+        made = made.asNondeterministic()
+    spark.udf.register(name, made)
+
+
+def _called(function: BatchFunction) -> Callable[..., pa.Array]:
+    """What Spark calls: it goes by the annotations."""
+
+    def call(*arrays: pa.Array) -> pa.Array:
+        return function(*arrays)
+
+    return call
+
+
+@dataclass(frozen=True)
+class BatchFunction:
+    """A function over the arrays of a batch, as Spark has them.
+
+    Parameters
+    ----------
+    call
+        As :meth:`arroyo_nb.udfs.definition.Udf.batch_call` gives it.
+    types
+        Of its arguments; a decimal keeps its digits.
+    optional
+        Which arguments may be NULL.
+    result
+        The type of its result.
+    guarded
+        Whether an array before its arguments says for which rows it is called.
+    """
+
+    call: Callable[..., pa.Array]
+    types: Sequence[pa.DataType]
+    optional: Sequence[bool]
+    result: pa.DataType
+    guarded: bool = False
+
+    def __call__(self, *arrays: pa.Array) -> pa.Array:
+        rows, called = len(arrays[0]), None
+        if self.guarded:
+            called, *arrays = arrays  # type: ignore[assignment]
+            called = pc.fill_null(called, False)
+        given = [_cast(*pair) for pair in zip(arrays, self.types, strict=True)]
+        called = self._called_for(given, called)
+        if called is None:
+            return _for_spark(self.call(*given) if rows else pa.nulls(0, self.result))
+        given = [array.filter(called) for array in given]
+        results = pa.nulls(0, self.result)
+        if len(given[0]):
+            results = self.call(*given)
+        # Each result at its row: of the others the place is NULL, and so the result.
+        places = np.cumsum(called.to_numpy(zero_copy_only=False)) - 1
+        at = pc.if_else(called, pa.array(places), pa.scalar(None, pa.int64()))
+        return _for_spark(results.take(at))
+
+    def _called_for(
+        self, arrays: Sequence[pa.Array], called: pa.Array | None
+    ) -> pa.Array | None:
+        """Which rows it is called for; None: for all."""
+        for array, optional in zip(arrays, self.optional, strict=True):
+            if not optional and array.null_count:
+                valid = array.is_valid()
+                called = valid if called is None else pc.and_(called, valid)
+        return called
+
+
+def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    if array.type == type_ or pa.types.is_decimal(type_):
+        return array
+    return array.cast(type_)
+
+
+def _for_spark(array: pa.Array) -> pa.Array:
+    """Spark's times have a zone."""
+    return array.cast(_zoned(array.type))
+
+
+def _zoned(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(type_):
+        return pa.timestamp("us", "UTC")
+    if pa.types.is_list(type_):
+        return pa.list_(_zoned(type_.value_type))
+    if pa.types.is_struct(type_):
+        return pa.struct(
+            [pa.field(f.name, _zoned(f.type), f.nullable) for f in type_.fields]
+        )
+    return type_

@@ -1,0 +1,91 @@
+"""The languages that functions are written in, and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.registry import did_you_mean
+from arroyo_nb.source import ScriptText
+
+if TYPE_CHECKING:
+    from arroyo_nb.udfs.definition import Udf
+
+PYTHON, RUST = "python", "rust"
+SUFFIXES = {".py": PYTHON, ".rs": RUST}
+"""End of a file's name -> the language that it is in."""
+
+
+def read_definitions(source: ScriptText, language: str) -> tuple[Udf, ...]:
+    """The functions that a text defines; nothing of it is run or compiled.
+
+    Raises
+    ------
+    ArroyoError
+        For each thing that is wrong with one, with its place.
+    """
+    read = _READERS.get(language)
+    if read is None:
+        raise CatalogProblem(
+            f"'{language}' is no language of functions",
+            hint=did_you_mean(language, _READERS),
+        )
+    return read(source)
+
+
+def read_file(path: Path) -> tuple[Udf, ...]:
+    """The functions that a file defines.
+
+    Raises
+    ------
+    ArroyoError
+        When it cannot be read, is in no language of functions, or is wrong.
+    """
+    language = language_of(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "it is not text in UTF-8"
+        raise CatalogProblem(f"'{path}' cannot be read: {said}") from None
+    return read_definitions(ScriptText(text, str(path)), language)
+
+
+def language_of(path: PurePath) -> str:
+    """The language of a file, by the end of its name.
+
+    Raises
+    ------
+    CatalogProblem
+        When it is none.
+
+    >>> language_of(PurePath("my/udfs.py"))
+    'python'
+    """
+    language = SUFFIXES.get(path.suffix)
+    if language is None:
+        known = " or ".join(SUFFIXES)
+        raise CatalogProblem(
+            f"'{path}' is no file of functions: its name ends in {known}"
+        )
+    return language
+
+
+def _python(source: ScriptText) -> tuple[Udf, ...]:
+    from arroyo_nb.udfs.python.definitions import definitions
+    from arroyo_nb.udfs.python.loading import load
+
+    return definitions(source, load)
+
+
+def _rust(source: ScriptText) -> tuple[Udf, ...]:
+    from arroyo_nb.udfs.rust.definitions import definition
+
+    return (definition(source),)
+
+
+_READERS: Mapping[str, Callable[[ScriptText], tuple[Udf, ...]]] = {
+    PYTHON: _python,
+    RUST: _rust,
+}

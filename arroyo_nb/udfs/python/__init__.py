@@ -1,0 +1,1 @@
+"""Functions in Python: their definitions, and how workers call them."""

@@ -1,0 +1,89 @@
+"""Async functions: many calls at a time, on one event loop for each worker process.
+
+The loop lives as long as the worker, on a thread of its own: clients and connections
+that a function keeps in a global are of one loop, batch after batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.errors import RunProblem
+from arroyo_nb.udfs.messages import timed_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from arroyo_nb.udfs.definition import UdfOptions
+    from arroyo_nb.udfs.python.calls import PythonFunction
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="async udfs").start()
+    return loop
+
+
+@dataclass(frozen=True)
+class AsyncCall:
+    """Calls an async function for each row of a batch, so many at a time."""
+
+    of: PythonFunction
+    options: UdfOptions
+
+    def __call__(self, *arrays: pa.Array) -> pa.Array:
+        columns = self.of.values(arrays)
+        rows = list(zip(*columns))  # noqa: B905
+        ended = asyncio.run_coroutine_threadsafe(self._all(rows), _loop())
+        try:
+            results = ended.result()
+        except BaseExceptionGroup as failed:
+            # The first one ended the others.
+            raise failed.exceptions[0] from None
+        return self.of.array(results, columns)
+
+    async def _all(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
+        """The results of all rows, in their order. The first failure ends the rest."""
+        results: list[Any] = [None] * len(rows)
+        todo = iter(range(len(rows)))
+
+        async def work() -> None:
+            # Workers, and not a task for each row: a batch may have 10,000.
+            for place in todo:
+                results[place] = await self._one(rows[place])
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self.options.allowed_in_flight, len(rows))):
+                group.create_task(work())
+        return results
+
+    async def _one(self, row: Sequence[Any]) -> Any:
+        limit = self.options.timeout.total_seconds()
+        clock = asyncio.timeout(limit)
+        try:
+            async with clock:
+                return await self.of.function(*row)
+        except TimeoutError as error:
+            if not clock.expired():  # a time-out of the function's own
+                return self._failed(error, row)
+            if self.options.on_timeout == "null":
+                return None
+            said = self.of.failed(error, row)
+            raise RunProblem(
+                timed_out("Python", self.of.name, limit),
+                hint=f"{(said.hint or '').partition(';')[0]}; on_timeout='null' gives "
+                "NULL instead",
+            ) from None
+        except Exception as error:
+            return self._failed(error, row)
+
+    def _failed(self, error: Exception, row: Sequence[Any]) -> None:
+        if not self.of.null_on_error:
+            raise self.of.failed(error, row) from None

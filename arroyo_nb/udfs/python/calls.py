@@ -1,0 +1,301 @@
+"""How a Python function is called with a batch: in a worker, with Arrow arrays.
+
+Columns become lists of Python values and back by Arrow and NumPy; only the call itself
+is made once for each row.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arroyo_nb.errors import DataProblem, RunProblem
+from arroyo_nb.udfs.messages import failed, unfit
+from arroyo_nb.udfs.python.source_text import SourceText
+
+DECIMALS = 18
+"""Digits after the point of a decimal that a function gives."""
+
+_SHOWN = 120
+"""Longest text of an argument in an error."""
+
+
+@dataclass(frozen=True)
+class PythonFunction:
+    """A function, and what its errors say of it.
+
+    Parameters
+    ----------
+    name
+        What SQL calls it.
+    function
+        Called with Python values.
+    names
+        Of its arguments.
+    makers
+        What makes of a value the argument, such as of a dictionary a dataclass; None:
+        it is the value.
+    type
+        Of the result.
+    source
+        Where it is defined.
+    null_on_error
+        Whether a call that raises gives NULL.
+    redact
+        Whether arguments stay out of errors.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    names: tuple[str, ...]
+    makers: tuple[Callable[[Any], Any] | None, ...]
+    type: pa.DataType
+    source: SourceText
+    null_on_error: bool = False
+    redact: bool = False
+
+    def values(self, arrays: Sequence[pa.Array]) -> list[list[Any]]:
+        """The arguments of a batch, a list for each."""
+        made = []
+        for array, maker in zip(arrays, self.makers, strict=True):
+            column = python_values(array)
+            made.append(column if maker is None else [maker(v) for v in column])
+        return made
+
+    def array(self, results: list[Any], arguments: Sequence[Sequence[Any]]) -> pa.Array:
+        """The results as Arrow.
+
+        Raises
+        ------
+        DataProblem
+            When one is not of the type that the function says.
+        """
+        try:
+            return arrow_values(results, self.type)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            place = next(self._unfit(results), 0)
+            row = [column[place] for column in arguments]
+            raise DataProblem(
+                unfit(
+                    "Python",
+                    self.name,
+                    f"{_shown(results[place])} is no {self.type}: {_first_line(error)}",
+                ),
+                hint=self._called_with(row),
+            ) from None
+
+    def failed(self, error: BaseException, row: Sequence[Any]) -> RunProblem:
+        """What to tell of a call that raised."""
+        kind = type(error).__name__
+        said = _first_line(error)
+        said = (f"{kind}: {said}" if said else kind) + self._line(error)
+        message = failed("Python", self.name, said)
+        hint = self._called_with(row)
+        return RunProblem(message, hint=f"{hint}; on_error='null' gives NULL instead")
+
+    def _unfit(self, results: list[Any]) -> Iterator[int]:
+        for place, value in enumerate(results):
+            try:
+                arrow_values([value], self.type)
+            except Exception:
+                yield place
+
+    def _line(self, error: BaseException) -> str:
+        """The line of the function's own source at which it failed."""
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [f for f in frames if f.filename == self.source.file]
+        if not own or own[-1].lineno is None:
+            return ""
+        number = own[-1].lineno
+        at, lines = number - self.source.first_line, self.source.lines
+        text = lines[at].strip() if 0 <= at < len(lines) else ""
+        return f", at line {number}" + (f": {text}" if text else "")
+
+    def _called_with(self, row: Sequence[Any]) -> str:
+        if self.redact:
+            return "its arguments are not shown: it was defined with redact=True"
+        pairs = zip(self.names, row, strict=True)
+        return "called with " + ", ".join(f"{n} = {_shown(v)}" for n, v in pairs)
+
+
+@dataclass(frozen=True)
+class RowCall:
+    """Calls a function once for each row."""
+
+    of: PythonFunction
+
+    def __call__(self, *arrays: pa.Array) -> pa.Array:
+        columns = self.of.values(arrays)
+        results: list[Any] = []
+        function = self.of.function
+        while len(results) < len(arrays[0]):
+            done = len(results)
+            rows = columns if not done else [column[done:] for column in columns]
+            try:
+                # What came before an error is kept by extend(): so the row is known.
+                results.extend(map(function, *rows))
+            except Exception as error:
+                if not self.of.null_on_error:
+                    row = [column[len(results)] for column in columns]
+                    raise self.of.failed(error, row) from None
+                results.append(None)
+        return self.of.array(results, columns)
+
+
+@dataclass(frozen=True)
+class BatchCall:
+    """Calls a function with a whole batch."""
+
+    of: PythonFunction
+    pandas: tuple[bool, ...]
+
+    def __call__(self, *arrays: pa.Array) -> pa.Array:
+        given = [
+            array.to_pandas() if as_series else array
+            for array, as_series in zip(arrays, self.pandas, strict=True)
+        ]
+        rows = len(arrays[0])
+        try:
+            result = self.of.function(*given)
+        except Exception as error:
+            if self.of.null_on_error:
+                return pa.nulls(rows, self.of.type)
+            message = self.of.failed(error, ()).message
+            hint = f"it was called with a batch of {rows:,} rows"
+            raise RunProblem(message, hint=hint) from None
+        return self._array(result, rows)
+
+    def _array(self, result: Any, rows: int) -> pa.Array:
+        name = self.of.name
+        try:
+            if isinstance(result, pa.ChunkedArray):
+                result = result.combine_chunks()
+            if not isinstance(result, pa.Array):
+                result = pa.array(result, from_pandas=True)
+            made = result.cast(self.of.type)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise DataProblem(unfit("Python", name, _first_line(error))) from None
+        if len(made) != rows:
+            raise DataProblem(
+                f"the Python UDF '{name}' gave {len(made):,} values for {rows:,} rows"
+            )
+        return made
+
+
+@dataclass(frozen=True)
+class ValuesCall:
+    """Calls a function with all values of a group."""
+
+    of: PythonFunction
+
+    def __call__(self, *lists: pa.ListArray) -> pa.Array:
+        columns = self.of.values([each.flatten() for each in lists])
+        offsets = [_offsets(each) for each in lists]
+        groups: list[list[Any]] = [
+            [column[at[g] : at[g + 1]] for column, at in zip(columns, offsets)]  # noqa: B905
+            for g in range(len(lists[0]))
+        ]
+        results = []
+        for group in groups:
+            try:
+                results.append(self.of.function(*group))
+            except Exception as error:
+                if not self.of.null_on_error:
+                    raise self.of.failed(error, group) from None
+                results.append(None)
+        return self.of.array(results, list(zip(*groups)))  # noqa: B905
+
+
+def folded(cls: type, *values: Sequence[Any]) -> Any:
+    """The result of an aggregate that takes one value after the other."""
+    accumulator = cls()
+    for row in zip(*values, strict=True):
+        accumulator.accumulate(*row)
+    return accumulator.finish()
+
+
+def python_values(array: pa.Array) -> list[Any]:
+    """The values of an array as Python has them; times are naive, in UTC.
+
+    NumPy makes a list of numbers, texts or times at many times the speed of Arrow.
+    """
+    type_ = array.type
+    if pa.types.is_timestamp(type_):
+        return _listed(array, "datetime64[us]")
+    if pa.types.is_date(type_):
+        return _listed(array, "datetime64[D]")
+    if pa.types.is_duration(type_):
+        return _listed(array, "timedelta64[us]")
+    is_number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
+    if (is_number or pa.types.is_boolean(type_)) and not array.null_count:
+        return array.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
+    if pa.types.is_string(type_) or pa.types.is_binary(type_):
+        return array.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
+    return array.to_pylist()  # type: ignore[no-any-return]
+
+
+def _listed(array: pa.Array, unit: str) -> list[Any]:
+    values = array.to_numpy(zero_copy_only=False).astype(unit)
+    return values.tolist()  # type: ignore[no-any-return]
+
+
+def arrow_values(values: list[Any], type_: pa.DataType) -> pa.Array:
+    """Python values as an array of a type."""
+    if pa.types.is_timestamp(type_):
+        values = [_naive(value) for value in values]
+    elif pa.types.is_decimal(type_):
+        values = [_rounded(value) for value in values]
+    elif pa.types.is_struct(type_) or pa.types.is_list(type_):
+        values = [_plain(value) for value in values]
+    return pa.array(values, type=type_)
+
+
+def _naive(value: Any) -> Any:
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC).replace(tzinfo=None)
+    return value
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Decimal) and value.is_finite():
+        digits = value.as_tuple().exponent
+        if isinstance(digits, int) and -digits > DECIMALS:
+            return value.quantize(Decimal(1).scaleb(-DECIMALS))
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """A dataclass as a dictionary, also inside a list."""
+    fields = getattr(type(value), "__dataclass_fields__", None)
+    if fields is not None:
+        return {name: _plain(getattr(value, name)) for name in fields}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return _rounded(_naive(value))
+
+
+def _offsets(lists: pa.ListArray) -> list[int]:
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
+    return np.r_[0, np.cumsum(lengths)].tolist()  # type: ignore[no-any-return]
+
+
+def _shown(value: Any) -> str:
+    text = "…"
+    with suppress(Exception):
+        text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _first_line(error: BaseException) -> str:
+    with suppress(Exception):
+        return str(error).partition("\n")[0]
+    return ""

@@ -1,0 +1,153 @@
+"""From a definition in Python to what a worker calls."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import linecache
+import sys
+import types
+import typing
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.schema import arrow_type
+from arroyo_nb.udfs.definition import Kind, Udf
+from arroyo_nb.udfs.known import only_run
+from arroyo_nb.udfs.python.source_text import SourceText, source_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def load(udf: Udf) -> Callable[..., pa.Array]:
+    """Run a definition's source, and give what a worker calls."""
+    made = [v for k, v in run_source(udf.text).items() if k.lower() == udf.name]
+    return batch_call(udf, made[-1])
+
+
+@cache
+def run_source(text: str) -> dict[str, Any]:
+    """The names of a module of that text, which is run.
+
+    Raises
+    ------
+    CatalogProblem
+        When it raises.
+    """
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    module, name = types.ModuleType(f"udf_source_{digest}"), f"<udf {digest}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    try:
+        # Listed while it runs, as dataclasses look it up, and no longer: so functions
+        # of it are sent to workers whole.
+        sys.modules[module.__name__] = module
+        with only_run():
+            exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
+    except Exception as error:
+        line = error.__traceback__
+        while line is not None and line.tb_next is not None:
+            line = line.tb_next
+        number = line.tb_lineno if line is not None else 0
+        raise CatalogProblem(
+            f"Could not register Python UDF: {type(error).__name__}: {error}, at line "
+            f"{number} of its source"
+        ) from error
+    finally:
+        sys.modules.pop(module.__name__, None)
+    return module.__dict__
+
+
+def batch_call(udf: Udf, function: Any) -> Callable[..., pa.Array]:
+    """What a worker calls for a function or a class."""
+    from arroyo_nb.udfs.python import async_calls, calls
+
+    body, annotations = _called(udf, function)
+    names = tuple(parameter.name for parameter in udf.parameters)
+    hints = [annotations.get(name) for name in names]
+    makers = tuple(_maker(_element(h) if udf.is_aggregate else h) for h in hints)
+    source = _source(function)
+    of = calls.PythonFunction(
+        udf.name,
+        body,
+        names,
+        makers,
+        arrow_type(udf.result),
+        source,
+        null_on_error=udf.options.on_error == "null",
+        redact=udf.options.redact,
+    )
+    match udf.kind:
+        case Kind.ROWS:
+            return calls.RowCall(of)
+        case Kind.BATCHES:
+            as_series = (getattr(h, "__name__", "") == "Series" for h in hints)
+            return calls.BatchCall(of, tuple(as_series))
+        case Kind.ASYNC:
+            return async_calls.AsyncCall(of, udf.options)
+        case Kind.VALUES | Kind.ACCUMULATOR:
+            return calls.ValuesCall(of)
+
+
+def _called(udf: Udf, function: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """What is called, and the types of its arguments as Python has them."""
+    if udf.kind is not Kind.ACCUMULATOR:
+        return function, _hints(function)
+    from arroyo_nb.udfs.python.calls import folded
+
+    hints = _hints(function.accumulate)
+    # The elements are what is accumulated: wrapped as the others have them.
+    return partial(folded, function), {n: list[h] for n, h in hints.items()}  # type: ignore[valid-type]
+
+
+def _source(function: Any) -> SourceText:
+    """Where the definition stands; nothing where its source cannot be read."""
+    try:
+        return source_text(function)
+    except CatalogProblem:
+        return SourceText("", 1, ())
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function)
+    except Exception:  # types were read from the source: only dataclasses need it
+        return {}
+
+
+def _element(hint: Any) -> Any:
+    inner = typing.get_args(hint)
+    return inner[0] if inner else hint
+
+
+def _maker(hint: Any) -> Callable[[Any], Any] | None:
+    """What makes of a value from Arrow the argument; None: it is the argument."""
+    if hint is None:
+        return None
+    if dataclasses.is_dataclass(hint):
+        hints = _hints(hint)
+        fields = [f.name for f in dataclasses.fields(hint)]
+        return partial(_record, hint, [(f, _maker(hints.get(f))) for f in fields])
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        makers = [m for m in map(_maker, inner) if m is not None]
+        return makers[0] if makers else None
+    if inner and origin is not None and issubclass(origin, Sequence):
+        element = _maker(inner[0])
+        return None if element is None else partial(_list, element)
+    return None
+
+
+def _record(
+    cls: Any, fields: Sequence[tuple[str, Callable[[Any], Any] | None]], value: Any
+) -> Any:
+    if value is None:
+        return None
+    parts = (value[name] if m is None else m(value[name]) for name, m in fields)
+    return cls(*parts)
+
+
+def _list(maker: Callable[[Any], Any], value: Any) -> Any:
+    return None if value is None else [maker(one) for one in value]

@@ -1,0 +1,1 @@
+"""Functions in Rust, as they are written for Arroyo."""

@@ -1,0 +1,143 @@
+"""The source of a function and of what it needs: it runs where no notebook is."""
+
+from __future__ import annotations
+
+import linecache
+from types import ModuleType
+
+import pyarrow as pa
+import pytest
+
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.udfs import known, udf
+from arroyo_nb.udfs.known import only_run
+from arroyo_nb.udfs.python.from_object import udf_of
+from arroyo_nb.udfs.python.loading import load, run_source
+
+CELLS = [
+    """
+import math
+from datetime import datetime as moment
+from decimal import Decimal
+from dataclasses import dataclass
+SCALE = 2.5
+NAMES = {"a": [1, 2], "b": (3.0, None)}
+""",
+    """
+def halved(x):
+    return x / 2 if x < 100 else halved(x / 2)
+
+def helper(x):
+    return halved(x) * SCALE + math.floor(x)
+
+@dataclass
+class Point:
+    x: float
+    y: float
+""",
+    """
+from arroyo_nb import udf, udaf
+
+@udf
+def scaled(x: int, at: "moment") -> float:
+    # of the year
+    return helper(x) + at.year + len(NAMES)
+
+@udf
+def size(p: Point) -> float:
+    return math.hypot(p.x, p.y)
+
+@udaf
+class Total:
+    def __init__(self):
+        self.n = 0
+    def accumulate(self, x: int):
+        self.n += round(helper(x))
+    def retract(self, x: int):
+        self.n -= round(helper(x))
+    def merge(self, other):
+        self.n += other.n
+    def finish(self) -> int:
+        return self.n
+""",
+]
+
+
+@pytest.fixture
+def notebook():
+    """A namespace like that of a kernel, whose cells Python knows the source of."""
+    module = ModuleType("__main__")
+    for number, cell in enumerate(CELLS):
+        run_cell(module, cell, f"<cell {number}>")
+    return module
+
+
+def run_cell(module, text, name):
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    with only_run():
+        exec(compile(text, name, "exec"), module.__dict__)
+
+
+def test_it_has_all_that_it_needs_and_no_more(notebook):
+    text = udf_of(notebook.scaled).text
+    run = run_source(text)
+    assert run["scaled"](8, run["moment"](2024, 1, 1)) == 8 / 2 * 2.5 + 8 + 2024 + 2
+    assert "# of the year" in text
+    assert "Decimal" not in text
+    assert "Point" not in text
+
+
+def test_a_dataclass_comes_with_it(notebook):
+    made = udf_of(notebook.size)
+    array = pa.array([{"x": 3.0, "y": 4.0}])
+    assert made.batch_call()(array).to_pylist() == [5.0]
+    # And where its text alone is known.
+    assert load(made)(array).to_pylist() == [5.0]
+
+
+def test_a_class_of_a_cell_has_its_source(notebook):
+    made = udf_of(notebook.Total)
+    assert made.text.rstrip().endswith("return self.n")
+    groups = pa.array([[2, 4], []], pa.list_(pa.int64()))
+    assert load(made)(groups).to_pylist() == [4 + 9, 0]
+
+
+def test_the_same_text_is_the_same_definition(notebook):
+    assert udf_of(notebook.scaled).sha256 == udf_of(notebook.scaled).sha256
+    notebook.SCALE = 3.0
+    assert "SCALE = 3.0" in udf_of(notebook.scaled).text
+
+
+def test_what_cannot_leave_the_notebook_is_named(notebook):
+    notebook.model = object()
+    run_cell(
+        notebook,
+        "@udf\ndef guess(x: int) -> int:\n    return hash(model)\n",
+        "<cell 9>",
+    )
+    assert udf_of(notebook.guess).bound_to == "it uses 'model', a value of type object"
+
+
+def test_without_source_there_is_no_function():
+    scope = {}
+    exec("def f(a: int) -> int:\n    return a\n", scope)
+    with pytest.raises(ArroyoError, match="the source of 'f' cannot be read"):
+        udf_of(scope["f"])
+
+
+def test_a_decorated_function_is_known_and_stays_itself():
+    heard = []
+    end = known.listen(lambda udf, before: heard.append((udf.name, before)))
+    try:
+
+        @udf
+        def doubled_here(x: int) -> int:
+            return 2 * x
+
+        assert doubled_here(3) == 6
+        made = known.udfs()["doubled_here"]
+        assert made.signature == "doubled_here(x BIGINT) -> BIGINT"
+        assert heard == [("doubled_here", None)]
+    finally:
+        end()
+        known.forget("doubled_here")
