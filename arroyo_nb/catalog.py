@@ -249,7 +249,7 @@ Relation: TypeAlias = ConnectorTable | LookupTable | View | MemoryTable
 @dataclass(frozen=True)
 class Catalog:
     """Immutable name -> table; names are looked up case-insensitively. And the
-    functions of users, by their lower-case names.
+    UDFs, by their lower-case names.
 
     >>> Catalog().names
     ()
@@ -276,7 +276,7 @@ class Catalog:
         return replace(self, tables=tables)
 
     def with_functions(self, functions: Mapping[str, UserFunction]) -> Catalog:
-        """A catalog in which scripts may call these functions of users alone."""
+        """A catalog in which scripts may call these UDFs alone."""
         return replace(self, functions=functions)
 
     def get(self, name: str, *, span: Span | None = None) -> Relation:

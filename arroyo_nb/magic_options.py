@@ -253,7 +253,7 @@ COMMANDS: Mapping[str, Command] = {
                 "stop the others too, and drop all tables",
                 f"[{ALL}]", f"nothing more, or {ALL}", 0, 1, (ALL,), only=True),
         Command("tables", "list the tables"),
-        Command("functions", "list the functions of users, or show the source of one",
+        Command("functions", "list the UDFs, or show the source of one",
                 "[NAME]", "at most the name of one function", 0, 1),
         Command("head", "show the first rows of a table, without a run",
                 "TABLE [-n N]", "the name of one table", 1, 1, flags=HEAD_FLAGS),

@@ -452,7 +452,7 @@ class Session(TopicTasks, SessionFunctions):
         return self._runs.users(table)
 
     def callers(self, function: str) -> list[str]:
-        """The runs that call a function of a user's and have not ended. Each goes on
+        """The runs that call a UDF and have not ended. Each goes on
         with it as it was when the run was started."""
         return self._runs.callers(function)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.source import ScriptText
-from arroyo_nb.udfs import known
+from arroyo_nb.udfs import registry
 from arroyo_nb.udfs.languages import PYTHON, read_definitions
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ COLUMNS = ("function", "language", "is called", "what it gives")
 
 
 class UdfCommands:
-    """What a shell does with functions of users.
+    """What a shell does with UDFs.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class UdfCommands:
     def __init__(self, session: Session, say: Callable[[str], None]) -> None:
         self._session = session
         self._say = say
-        self.close = known.listen(self._defined)
+        self.close = registry.listen(self._defined)
         """Listen to definitions no more."""
 
     def define(self, line: str, text: str) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class UdfCommands:
         for udf in found:
             udf.batch_call()
         for udf in found:
-            known.define(udf)
+            registry.define(udf)
             self._say(udf.signature)
         return _python_names(text, found)
 

@@ -32,8 +32,7 @@ from arroyo_nb.changelog.keys import (
     same,
     whole,
 )
-from arroyo_nb.changelog.measures import AggregateCall
-from arroyo_nb.changelog.multisets import BagKind
+from arroyo_nb.changelog.measures import AggregateCall, Bag
 from arroyo_nb.changelog.state_tables import (
     Layout,
     Operator,
@@ -220,7 +219,7 @@ class AggregateKernel(Operator):
         return list(totals.values())
 
     @cached_property
-    def _bags(self) -> list[BagKind]:
+    def _bags(self) -> list[Bag]:
         return list(dict.fromkeys(r.bag for r in self._recipes if r.bag is not None))
 
     @cached_property

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.keys import Ints
-from arroyo_nb.changelog.measures import AggregateCall, Linear, Selection
+from arroyo_nb.changelog.measures import AggregateCall, Bag, Linear, Selection
 from arroyo_nb.changelog.multisets import BagKind, Bags
 from arroyo_nb.changelog.totals import (
     counter_terms,
@@ -52,7 +52,7 @@ class Recipe:
     call: AggregateCall
     selection: Selection
     linear: Linear | None
-    bag: BagKind | None
+    bag: Bag | None
 
     @property
     def totals(self) -> tuple[Total, ...]:
@@ -143,7 +143,9 @@ def recipe(call: AggregateCall, rows: pa.Schema, *, retracts: bool) -> Recipe:
     # those would be counted twice.
     if call.distinct and selection.also:
         raise Unsupported("ORDER BY of a DISTINCT aggregate must name its argument")
-    bag = BagKind(selection)
+    bag: Bag = BagKind(selection)
+    if call.kernel.kept is not None and not call.distinct:
+        bag = call.kernel.kept(selection)
     # Where nothing is retracted no second least value can ever become the least: one
     # value is all the state needs.
     if not retracts and call.kernel.extreme is not None:

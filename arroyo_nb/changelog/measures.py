@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from arroyo_nb.changelog.keys import Ints, whole
 from arroyo_nb.lazy_imports import np, pa, pc
@@ -39,6 +39,20 @@ class Linear:
     finish: Callable[[Totals, AggregateCall], pa.Array]
 
 
+class Bag(Protocol):
+    """What is kept of the values of groups, as a table; its ``str`` is the name of that
+    table in saved states."""
+
+    def schema(self, rows: pa.Schema) -> pa.Schema:
+        """The columns: slot, values by position, weight."""
+
+    def of_rows(self, rows: pa.Table, slots: Ints, weights: Ints) -> pa.Table:
+        """The table of a batch of input rows, whose groups are ``slots``."""
+
+    def merged(self, bag: pa.Table) -> pa.Table:
+        """The table of several, one behind the other."""
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """How an aggregate is computed from what is kept of its rows.
@@ -54,12 +68,15 @@ class Kernel:
         Whether a NULL is a value to it.
     extreme
         The one value that decides while no row is taken back.
+    kept
+        What is kept of the values, by their selection, where it is not all of them.
     """
 
     totals: Mapping[str, Linear] = field(default_factory=dict)
     multiset: Callable[[Bags, AggregateCall], pa.Array] | None = None
     keeps_nulls: bool = False
     extreme: Extreme | None = None
+    kept: Callable[[Selection], Bag] | None = None
 
 
 @dataclass(frozen=True)

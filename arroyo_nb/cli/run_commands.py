@@ -33,7 +33,7 @@ from arroyo_nb.jobs.runner.supervisor import JobState
 from arroyo_nb.run.options import BY_NAME, RunOptions
 from arroyo_nb.run.stopping import StopMode
 from arroyo_nb.source import ScriptText
-from arroyo_nb.udfs import known
+from arroyo_nb.udfs import registry
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
@@ -188,7 +188,7 @@ def _planned(arguments: argparse.Namespace, script: ScriptText) -> Plan:
 
         read_functions(arguments)
         return spec_file.read(script).plan(strict=arguments.strict)
-    catalog = Catalog().with_functions(known.rows(read_functions(arguments)))
+    catalog = Catalog().with_functions(registry.rows(read_functions(arguments)))
     return plan_script(script.text, catalog, strict=arguments.strict, name=script.name)
 
 

@@ -32,7 +32,7 @@ from arroyo_nb.functions.signature import (
     ScalarFunction,
     SignatureProblem,
 )
-from arroyo_nb.functions.user_defined import known
+from arroyo_nb.functions.user_defined import user_functions
 
 __all__ = [
     "Argument",
@@ -59,8 +59,8 @@ def _by_name() -> dict[str, ScalarFunction]:
 
 
 def scalar(name: str) -> ScalarFunction | None:
-    """The function of that lower-case name or alias, or one of a user's."""
-    found = _by_name().get(name) or known().get(name)
+    """The function of that lower-case name or alias, or a UDF."""
+    found = _by_name().get(name) or user_functions().get(name)
     return found if isinstance(found, ScalarFunction) else None
 
 

@@ -297,7 +297,7 @@ class ScalarFunction:
         Of a function that gives a list: what one element is in Spark SQL, by its place,
         where it needs less than the list; None where it does not.
     udf
-        The user's definition; None: it is one of the dialect's.
+        The UDF; None: it is one of the dialect's.
     """
 
     name: str
@@ -363,7 +363,7 @@ class ScalarFunction:
         planned_at
             When the script was planned, for functions of the clock.
         only_where
-            Spark SQL of a condition: a function of a user's is called for the rows
+            Spark SQL of a condition: a UDF is called for the rows
             alone for which it is true, and NULL for others. Empty: for all.
 
         Raises

@@ -1,4 +1,4 @@
-"""The functions that users have defined, where a script is planned.
+"""The UDFs, where a script is planned.
 
 A plan is made in the block of :func:`user_defined`; what it calls it then has with it,
 so that nobody asks by name later: a function that is defined again is another one.
@@ -43,11 +43,11 @@ class UserDefined(Protocol):
         """Whether its calls wait for each other's answers."""
 
     @property
-    def arroyo_says(self) -> str:
+    def arroyo_refusal(self) -> str:
         """Why Arroyo would refuse it, in its words; empty: it would not."""
 
     @property
-    def bound_to(self) -> str:
+    def not_portable(self) -> str:
         """Why the source does not stand for itself, in words; empty: it does."""
 
     def spark_call(self, arguments: Sequence[str], only_where: str) -> str:
@@ -75,6 +75,6 @@ def user_defined(functions: Mapping[str, UserFunction]) -> Iterator[None]:
         _known.reset(token)
 
 
-def known() -> Mapping[str, UserFunction]:
-    """The functions of users that a script may call."""
+def user_functions() -> Mapping[str, UserFunction]:
+    """The UDFs that a script may call."""
     return _known.get(NONE)

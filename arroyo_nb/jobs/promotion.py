@@ -168,7 +168,7 @@ def without_asides(plan: Plan) -> str:
 
 
 def _udfs(plan: Plan) -> tuple[Udf, ...]:
-    """The functions of users that a plan calls.
+    """The UDFs that a plan calls.
 
     Raises
     ------
@@ -177,9 +177,10 @@ def _udfs(plan: Plan) -> tuple[Udf, ...]:
     """
     found: dict[str, Udf] = {}
     for udf in user_functions(plan.sinks):
-        if udf.bound_to:
+        if udf.not_portable:
             raise PromoteProblem(
-                f"the function '{udf.name}' cannot leave its notebook: {udf.bound_to}",
+                f"the function '{udf.name}' cannot leave its notebook: "
+                f"{udf.not_portable}",
                 span=place_of_call(plan.sinks, udf.name),
                 hint="write into the function what it uses, or import it",
             ).at(plan.source)

@@ -26,7 +26,7 @@ from arroyo_nb.jobs.yaml_values import Item
 from arroyo_nb.run.option_values import checkpoint_interval, state_folder
 from arroyo_nb.run.options import OPTIONS, RunOption, RunOptions
 from arroyo_nb.source import ScriptText, Span
-from arroyo_nb.udfs import known
+from arroyo_nb.udfs import registry
 from arroyo_nb.with_options import REFERENCE
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class JobFile:
 
         spec, strict = self.spec, strict or self.spec.options.strict
         functions = {udf.name: udf for udf in self.functions}
-        catalog = Catalog().with_functions(known.rows(functions))
+        catalog = Catalog().with_functions(registry.rows(functions))
         try:
             plan = plan_script(spec.script, catalog, strict=strict)
         except ArroyoError as error:

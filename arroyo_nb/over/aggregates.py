@@ -18,8 +18,7 @@ from arroyo_nb.changelog import WEIGHT
 from arroyo_nb.changelog.aggregate_plans import Recipe, recipe
 from arroyo_nb.changelog.exact import PLACE, SLOT, digits_schema
 from arroyo_nb.changelog.keys import Ints, first_rows, group_ids
-from arroyo_nb.changelog.measures import AggregateCall, Order
-from arroyo_nb.changelog.multisets import BagKind
+from arroyo_nb.changelog.measures import AggregateCall, Bag, Order
 from arroyo_nb.changelog.order import ranks
 from arroyo_nb.changelog.totals import (
     counter_terms,
@@ -120,9 +119,7 @@ def _least(values: pa.Array, number: Ints, frames: Pieces) -> pa.Array:
     return values.take(pa.array(position, mask=~found))
 
 
-def _of_members(
-    made: Recipe, bag: BagKind, chosen: pa.Table, frames: Pieces
-) -> pa.Array:
+def _of_members(made: Recipe, bag: Bag, chosen: pa.Table, frames: Pieces) -> pa.Array:
     """An aggregate of all values of each frame."""
     edges = [pa.array(edge) for pair in frames.ranges for edge in pair]
     ids = group_ids(edges, len(frames.sizes))
@@ -134,9 +131,7 @@ def _of_members(
     return values.take(pa.array(ids))
 
 
-def _of_frames(
-    made: Recipe, bag: BagKind, chosen: pa.Table, frames: Pieces
-) -> pa.Array:
+def _of_frames(made: Recipe, bag: Bag, chosen: pa.Table, frames: Pieces) -> pa.Array:
     slots, members = _members(frames)
     rows = chosen.take(pa.array(members))
     hung = bag.of_rows(rows, slots, np.ones(len(slots), np.int64))

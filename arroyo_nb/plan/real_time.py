@@ -107,5 +107,5 @@ def _of_operator(node: Node) -> str | None:
     if isinstance(node, LookupJoin):
         return f"'{node.table.name}' is looked up"
     if (call := next(calls_of(node), None)) is not None:
-        return f"{call.name}() is a function of the user's, which Python calls"
+        return f"{call.name}() is a UDF, which Python calls"
     return None

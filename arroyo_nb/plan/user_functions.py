@@ -1,4 +1,4 @@
-"""The functions of users that a plan calls."""
+"""The UDFs that a plan calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def place_of_call(nodes: Iterable[Node], name: str) -> Span | None:
 
 
 def calls_of(node: Node) -> Iterator[exp.Anonymous]:
-    """The calls of scalar functions of users in a node's own expressions."""
+    """The calls of scalar UDFs in a node's own expressions."""
     for _, expression in expressions(node):
         for call in all_in(expression, exp.Anonymous):
             if USER_FUNCTION in call.meta:

@@ -278,7 +278,7 @@ class Execution:
         self._end(RunState.FAILED, "")
 
     def _placed(self, problem: ArroyoError) -> ArroyoError:
-        """An error of a function of the user's, with the place of its call."""
+        """An error of a UDF, with the place of its call."""
         name = named_in(problem.message)
         if problem.span is None and name is not None:
             plan = self._prepared.plan

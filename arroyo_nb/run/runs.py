@@ -75,7 +75,7 @@ class Runs:
         return [run.name for run in self.live if uses(run.plan, table)]
 
     def callers(self, function: str) -> list[str]:
-        """The names of the live runs that call a function of a user's."""
+        """The names of the live runs that call a UDF."""
         from arroyo_nb.plan.user_functions import user_functions
 
         named = ((run.name, user_functions(run.plan.sinks)) for run in self.live)

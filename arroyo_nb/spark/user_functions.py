@@ -1,4 +1,4 @@
-"""Functions of users in Spark: scalar ones as Arrow functions of its SQL.
+"""UDFs in Spark: scalar ones as Arrow functions of its SQL.
 
 A worker is given Arrow batches and calls the function with the rows that it is called
 for: those where no argument that must not be NULL is. Aggregates are kernels of the

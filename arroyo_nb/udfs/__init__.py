@@ -1,4 +1,4 @@
-"""Functions of users: written in Python or Rust, called in SQL.
+"""UDFs: written in Python or Rust, called in SQL.
 
 ::
 

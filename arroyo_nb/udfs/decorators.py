@@ -99,10 +99,10 @@ def udaf(cls: Any = None, /, **options: Any) -> Any:  # noqa: ARG001
 
 def _defined(made: Any) -> Any:
     # Options are read from the source, as those of a file that is not run are.
-    from arroyo_nb.udfs import known
+    from arroyo_nb.udfs import registry
 
-    if not known.is_only_run():
+    if not registry.is_only_run():
         from arroyo_nb.udfs.python.from_object import udf_of
 
-        known.define(udf_of(made))
+        registry.define(udf_of(made))
     return made

@@ -97,7 +97,7 @@ class UdfOptions:
 
 @dataclass(frozen=True, eq=False)
 class Udf:
-    """A function of a user's.
+    """A UDF.
 
     Parameters
     ----------
@@ -123,9 +123,9 @@ class Udf:
         What it gives, in one line; empty where its author does not say.
     options
         What else its author says.
-    arroyo_says
+    arroyo_refusal
         Why Arroyo would refuse it, in its words; empty: it would not.
-    bound_to
+    not_portable
         Why the source does not stand for itself, in words; empty: it does.
     """
 
@@ -140,8 +140,8 @@ class Udf:
     load: Callable[[Udf], Callable[..., pa.Array]] = field(repr=False)
     doc: str = ""
     options: UdfOptions = UdfOptions()
-    arroyo_says: str = ""
-    bound_to: str = ""
+    arroyo_refusal: str = ""
+    not_portable: str = ""
 
     def __deepcopy__(self, _: object) -> Udf:
         return self  # it does not change, and expressions are copied with it
@@ -204,7 +204,7 @@ class Udf:
             self.name,
             (Signature(wanted, self.result),),
             "",  # it writes its calls itself
-            self.doc or "a function of the user's",
+            self.doc or "a UDF",
             nulls=Nulls.ALWAYS if self.may_be_null else self._is_null,
             volatile="another value" if self.options.volatile else "",
             example="",
@@ -214,17 +214,19 @@ class Udf:
     def aggregate(self) -> AggregateFunction:
         """The row of an aggregate."""
         assert self.is_aggregate
-        from arroyo_nb.udfs.groups import kernel
+        from arroyo_nb.udfs import accumulators, groups
 
+        keeps_objects = self.kind is Kind.ACCUMULATOR
+        make = accumulators.kernel if keeps_objects else groups.kernel
         wanted = tuple(_wanted(parameter.type) for parameter in self.parameters)
         return AggregateFunction(
             name=self.name,
             doc=self.doc or "an aggregate of the user's",
             example="",
             result=lambda _: self.result,
-            kernel=kernel(self),
+            kernel=make(self),
             arguments=len(wanted),
-            ordered=True,
+            ordered=not keeps_objects,
             signature=Signature(wanted, self.result),
             udf=self,
         )

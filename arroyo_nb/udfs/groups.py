@@ -1,4 +1,4 @@
-"""Aggregates of users: all values of a group, as lists that a function is called with.
+"""User-defined aggregates that are called with all values of a group, as lists.
 
 What is kept of a group is a bag of its values, as of ``array_agg``: a value that is
 retracted leaves it, so that the result is as if its row had never come.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def kernel(udf: Udf) -> Kernel:
-    """How an aggregate of a user's is computed."""
+    """How an aggregate UDF is computed."""
     return Kernel(multiset=_Unloaded(udf), keeps_nulls=True)
 
 

@@ -1,4 +1,4 @@
-"""Names that a function of a user's may have: those that mean nothing else."""
+"""Names that a UDF may have: those that mean nothing else."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.source import ScriptText
-from arroyo_nb.udfs import known
+from arroyo_nb.udfs import registry
 from arroyo_nb.udfs.languages import PYTHON, read_definitions
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SessionFunctions:
-    """Part of a session: the functions of users."""
+    """Part of a session: the UDFs."""
 
     def __init__(self) -> None:
         # Those of this session alone: they come before those of the process.
@@ -23,9 +23,9 @@ class SessionFunctions:
 
     @property
     def functions(self) -> Mapping[str, Udf]:
-        """The functions of users that scripts may call, by name: those of ``@udf``
+        """The UDFs that scripts may call, by name: those of ``@udf``
         anywhere in this process, and those that were registered here."""
-        return {**known.udfs(), **self._own}
+        return {**registry.udfs(), **self._own}
 
     def register(self, function: Any) -> None:
         """Make a Python function one of this session's SQL, as ``@udf`` does for all.
@@ -90,4 +90,4 @@ class SessionFunctions:
 
     def function_rows(self) -> dict[str, UserFunction]:
         """The same as the planner and completion know them."""
-        return known.rows(self.functions)
+        return registry.rows(self.functions)

@@ -1,9 +1,10 @@
-"""Functions of users in queries: every type in and out, NULLs, errors, redefinition."""
+"""UDFs in queries: every type in and out, NULLs, errors, redefinition."""
 
 from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -260,6 +261,21 @@ class GeoMean:
     want = expected_groups(lambda v: statistics.geometric_mean(known(v)))
     got = dict(zip(rows["k"].to_pylist(), rows["g"].to_pylist(), strict=True))
     assert got == pytest.approx(want)
+    # Values are taken back: the inner counts change with each row.
+    sql = """SELECT geomean(n) AS y, geomean(DISTINCT n) AS d FROM
+        (SELECT x % 7 AS m, count(*) AS n FROM r GROUP BY x % 7)"""
+    rows = r.run(sql, wait=True).table().to_pylist()
+    counts = Counter(row["x"] and row["x"] % 7 for row in ROWS).values()
+    (last,) = rows
+    assert last["y"] == pytest.approx(statistics.geometric_mean(counts))
+    assert last["d"] == pytest.approx(statistics.geometric_mean(set(counts)))
+    sql = """SELECT k, tumble(INTERVAL '1 minute') AS w,
+        geomean(x) FILTER (WHERE x > 5) AS g FROM r GROUP BY k, w"""
+    rows = r.run(sql, wait=True).table().to_pylist()
+    want = expected_groups(
+        lambda v: statistics.geometric_mean([x for x in known(v) if x > 5])
+    )
+    assert {row["k"]: row["g"] for row in rows} == pytest.approx(want)
 
 
 def test_calls_that_wait_wait_together(r):

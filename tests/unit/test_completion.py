@@ -23,9 +23,7 @@ def table(name: str, *columns: str) -> ConnectorTable:
 FLIGHTS = table("flights", "carrier", "origin", "tailNum")
 AIRPORTS = table("airports", "faa", "name")
 CATALOG = Catalog({"flights": FLIGHTS, "airports": AIRPORTS})
-SESSION = SimpleNamespace(
-    catalog=CATALOG, runs={"delays": None}, function_rows=dict
-)
+SESSION = SimpleNamespace(catalog=CATALOG, runs={"delays": None}, function_rows=dict)
 
 
 def offered(text: str) -> list[str]:

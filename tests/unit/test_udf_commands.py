@@ -12,7 +12,7 @@ from shells import new_shell
 
 from arroyo_nb.magics import load, unload
 from arroyo_nb.session import Session
-from arroyo_nb.udfs import known
+from arroyo_nb.udfs import registry
 
 TWICE = """from arroyo_udf import udf
 @udf
@@ -26,13 +26,13 @@ def twice_(x: int) -> int:
 def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A shell with a session that never starts Spark."""
     monkeypatch.setattr(Session, "warm_up", lambda self: None)
-    before = set(known.udfs())
+    before = set(registry.udfs())
     with new_shell() as shell:
         load(shell, Session())
         yield shell
         unload(shell)
-    for name in set(known.udfs()) - before:
-        known.forget(name)
+    for name in set(registry.udfs()) - before:
+        registry.forget(name)
 
 
 def run(shell: Any, cell: str) -> str:
@@ -91,18 +91,18 @@ def test_it_says_what_it_replaces(shell):
 )
 def test_what_is_wrong_is_told(shell, cell, said):
     assert said in run(shell, cell)
-    assert "f_" not in known.udfs()
+    assert "f_" not in registry.udfs()
 
 
 def test_a_list_of_none(shell):
-    known_before = known.udfs()
+    known_before = registry.udfs()
     for name in known_before:
-        known.forget(name)
+        registry.forget(name)
     try:
         assert "no function yet" in run(shell, "%arroyo functions")
     finally:
         for udf in known_before.values():
-            known.define(udf)
+            registry.define(udf)
 
 
 def test_completion_knows_it(shell):

@@ -22,7 +22,7 @@ from arroyo_nb.functions.aggregates.row import (
     SparkCall,
     SparkTemplate,
 )
-from arroyo_nb.functions.user_defined import known
+from arroyo_nb.functions.user_defined import user_functions
 
 __all__ = [
     "FAMILIES",
@@ -46,7 +46,7 @@ def _by_name() -> dict[str, AggregateFunction]:
 
 
 def aggregate(name: str) -> AggregateFunction:
-    """The aggregate of that name or alias, or one of a user's, which there is."""
+    """The aggregate of that name or alias, or a UDF, which there is."""
     found = _found(name)
     assert found is not None
     return found
@@ -68,5 +68,5 @@ def primary(name: str) -> str | None:
 
 
 def _found(name: str) -> AggregateFunction | None:
-    found = _by_name().get(name) or known().get(name)
+    found = _by_name().get(name) or user_functions().get(name)
     return found if isinstance(found, AggregateFunction) else None

@@ -91,7 +91,7 @@ class AggregateFunction:
     signature
         What it takes, where each argument is of a type of its own.
     udf
-        The user's definition; None: it is one of the dialect's.
+        The UDF; None: it is one of the dialect's.
     """
 
     name: str

@@ -11,7 +11,7 @@ from arroyo_nb import functions
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.formats import usual_format
 from arroyo_nb.functions import aggregates, json, over
-from arroyo_nb.functions.user_defined import known as users
+from arroyo_nb.functions.user_defined import user_functions
 from arroyo_nb.plan.expressions.access_hints import element_hint
 from arroyo_nb.plan.expressions.clock import PLANNED_AT, planning_time
 from arroyo_nb.plan.expressions.scope import CLOCK
@@ -222,7 +222,7 @@ def scalar_function(name: str, hint: str | None = None) -> functions.ScalarFunct
     """
     if (found := functions.scalar(name)) is not None:
         return found
-    known = {*functions.names(), *aggregates.names(), *WINDOWS, *users()}
+    known = {*functions.names(), *aggregates.names(), *WINDOWS, *user_functions()}
     raise CatalogProblem(
         f"Invalid function '{name}'",
         hint=hint or ELSEWHERE.get(name) or did_you_mean(name, known),

@@ -64,7 +64,7 @@ class Measure:
     parameter
         The constant argument: a delimiter, a position from 1, a fraction.
     user
-        The function, where it is one of a user's: its name may mean another one later.
+        The function, where it is a UDF: its name may mean another one later.
     """
 
     name: str

@@ -1,11 +1,11 @@
-"""Where async functions of users may be called (arroyo-semantics f.11)."""
+"""Where async UDFs may be called (arroyo-semantics f.11)."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
 from arroyo_nb.errors import PlanProblem
-from arroyo_nb.functions.user_defined import known
+from arroyo_nb.functions.user_defined import user_functions
 from arroyo_nb.plan.expressions.functions import USER_FUNCTION
 from arroyo_nb.plan.expressions.typing import place_of
 from arroyo_nb.plan.nodes import Node, Project
@@ -19,7 +19,8 @@ def async_projections(root: Node, _made: NodeMap[Node]) -> Node:
 
     Refuses them anywhere else, and two of them in one SELECT.
     """
-    if any(row.udf is not None and row.udf.is_async for row in known().values()):
+    rows = user_functions().values()
+    if any(row.udf is not None and row.udf.is_async for row in rows):
         for node in walk(root):
             _check(node)
     return root

@@ -71,8 +71,8 @@ def _message(node: Node) -> str | None:
 
 
 def _function_message(node: Node) -> str | None:
-    """What it says of the functions of users that a node calls."""
-    return next(filter(None, (udf.arroyo_says for udf in functions_of(node))), None)
+    """What it says of the UDFs that a node calls."""
+    return next(filter(None, (udf.arroyo_refusal for udf in functions_of(node))), None)
 
 
 def _over_message(node: WindowOver) -> str | None:

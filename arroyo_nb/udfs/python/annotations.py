@@ -167,11 +167,12 @@ class Module:
         )
 
     def _struct(self, of: ast.ClassDef) -> StructOf:
-        fields = []
-        for item in of.body:
-            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-                # NULL may be in any field: SQL's structs do not say where it is not.
-                fields.append(Field(item.target.id, self.value(item.annotation).type))
+        # NULL may be in any field: SQL's structs do not say where it is not.
+        fields = [
+            Field(item.target.id, self.value(item.annotation).type)
+            for item in of.body
+            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+        ]
         if not fields:
             raise UnknownType(f"Unsupported Python type: {of.name} has no fields")
         return StructOf(tuple(fields))

@@ -215,14 +215,6 @@ class ValuesCall:
         return self.of.array(results, list(zip(*groups)))  # noqa: B905
 
 
-def folded(cls: type, *values: Sequence[Any]) -> Any:
-    """The result of an aggregate that takes one value after the other."""
-    accumulator = cls()
-    for row in zip(*values, strict=True):
-        accumulator.accumulate(*row)
-    return accumulator.finish()
-
-
 def python_values(array: pa.Array) -> list[Any]:
     """The values of an array as Python has them; times are naive, in UTC.
 

@@ -50,7 +50,7 @@ def udf_of(made: Any) -> Udf:
 
     found = definitions(ScriptText(text, f"<{made.__name__}>"), load)
     (udf,) = (u for u in found if u.name == made.__name__.lower())
-    return replace(udf, bound_to=source.hindrance)
+    return replace(udf, not_portable=source.hindrance)
 
 
 class _Source:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.schema import arrow_type
 from arroyo_nb.udfs.definition import Kind, Udf
-from arroyo_nb.udfs.known import only_run
 from arroyo_nb.udfs.python.source_text import SourceText, source_text
+from arroyo_nb.udfs.registry import only_run
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,16 +62,18 @@ def run_source(text: str) -> dict[str, Any]:
 
 def batch_call(udf: Udf, function: Any) -> Callable[..., pa.Array]:
     """What a worker calls for a function or a class."""
-    from arroyo_nb.udfs.python import async_calls, calls
+    from arroyo_nb.udfs.python import async_calls, calls, objects
 
-    body, annotations = _called(udf, function)
+    is_class = udf.kind is Kind.ACCUMULATOR
+    annotations = _hints(function.accumulate if is_class else function)
     names = tuple(parameter.name for parameter in udf.parameters)
     hints = [annotations.get(name) for name in names]
-    makers = tuple(_maker(_element(h) if udf.is_aggregate else h) for h in hints)
+    is_listed = udf.kind is Kind.VALUES
+    makers = tuple(_maker(_element(h) if is_listed else h) for h in hints)
     source = _source(function)
     of = calls.PythonFunction(
         udf.name,
-        body,
+        function,
         names,
         makers,
         arrow_type(udf.result),
@@ -87,19 +89,10 @@ def batch_call(udf: Udf, function: Any) -> Callable[..., pa.Array]:
             return calls.BatchCall(of, tuple(as_series))
         case Kind.ASYNC:
             return async_calls.AsyncCall(of, udf.options)
-        case Kind.VALUES | Kind.ACCUMULATOR:
+        case Kind.VALUES:
             return calls.ValuesCall(of)
-
-
-def _called(udf: Udf, function: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """What is called, and the types of its arguments as Python has them."""
-    if udf.kind is not Kind.ACCUMULATOR:
-        return function, _hints(function)
-    from arroyo_nb.udfs.python.calls import folded
-
-    hints = _hints(function.accumulate)
-    # The elements are what is accumulated: wrapped as the others have them.
-    return partial(folded, function), {n: list[h] for n, h in hints.items()}  # type: ignore[valid-type]
+        case Kind.ACCUMULATOR:
+            return objects.ObjectCalls(of)
 
 
 def _source(function: Any) -> SourceText:

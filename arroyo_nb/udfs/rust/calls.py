@@ -21,7 +21,7 @@ _PAIR = _ARROW_ARRAY + _ARROW_SCHEMA
 
 _MESSAGE_BYTES = 4096
 _DONE, _TIMED_OUT = 0, 2
-_ENTRY = "__arroyo_nb_call"
+_ENTRY = "arroyo_nb_call"
 _SIGNATURE = (
     *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p),
     *(ctypes.c_bool, ctypes.c_uint64, ctypes.c_uint32),

@@ -5,7 +5,8 @@
     Cargo.toml              crate "udf": a cdylib with arroyo-udf-plugin
     Cargo.lock              versions that are known to compile
     src/lib.rs              the user's source as it is, and at its end `mod`
-    src/__arroyo_nb/        what a worker calls: entry.rs, panics.rs, call.rs
+    src/__arroyo_nb/        what a worker calls, of glue/: entry.rs as mod.rs,
+                            panics.rs, and as call.rs one of rows, groups and async
 """
 
 from __future__ import annotations

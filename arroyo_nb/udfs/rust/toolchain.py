@@ -99,14 +99,14 @@ class Toolchain:
                 # we end the compilers that cargo has started with it.
                 start_new_session=True,
             )
-            try:
-                with process:
-                    assert process.stdout is not None
+            with process:
+                assert process.stdout is not None
+                try:
                     for line in process.stdout:
                         on_line(line)
-            except BaseException:
-                _end_group(process)
-                raise
+                except BaseException:
+                    _end_group(process)
+                    raise
             errors.seek(0)
             said = errors.read().decode("utf-8", "replace")
         return Finished(process.returncode == 0, said)
@@ -120,8 +120,10 @@ def find_toolchain() -> Toolchain | None:
     RunProblem
         When it is there, and does not run.
     """
-    homes = [os.environ.get("CARGO_HOME"), os.path.expanduser("~/.cargo")]
-    folders = [os.environ.get("PATH", ""), *(f"{home}/bin" for home in homes if home)]
+    homes = [Path(home)] if (home := os.environ.get("CARGO_HOME")) else []
+    with suppress(RuntimeError):  # a container's user may have none
+        homes.append(Path.home() / ".cargo")
+    folders = [os.environ.get("PATH", ""), *(str(home / "bin") for home in homes)]
     found = shutil.which("cargo", path=os.pathsep.join(folders))
     return None if found is None else _toolchain(Path(found))
 

@@ -130,7 +130,7 @@ def test_a_class_is_an_aggregate():
 def test_a_decorator_is_known_by_its_import(decorator):
     head = "import arroyo_udf\nfrom arroyo_udf import udf as u\n"
     (udf,) = read(f"@{decorator}\ndef f(a: int) -> int:\n    return a\n", head)
-    assert udf.arroyo_says == ""
+    assert udf.arroyo_refusal == ""
 
 
 MISTAKES = [
@@ -207,4 +207,4 @@ def test_all_mistakes_are_told_at_once():
     ],
 )
 def test_what_arroyo_would_say(text, said):
-    assert one(text).arroyo_says == said
+    assert one(text).arroyo_refusal == said

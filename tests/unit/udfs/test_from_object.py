@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from arroyo_nb.errors import ArroyoError
-from arroyo_nb.udfs import known, udf
-from arroyo_nb.udfs.known import only_run
+from arroyo_nb.udfs import registry, udf
 from arroyo_nb.udfs.python.from_object import udf_of
 from arroyo_nb.udfs.python.loading import load, run_source
+from arroyo_nb.udfs.registry import only_run
 
 CELLS = [
     """
@@ -98,8 +98,10 @@ def test_a_dataclass_comes_with_it(notebook):
 def test_a_class_of_a_cell_has_its_source(notebook):
     made = udf_of(notebook.Total)
     assert made.text.rstrip().endswith("return self.n")
-    groups = pa.array([[2, 4], []], pa.list_(pa.int64()))
-    assert load(made)(groups).to_pylist() == [4 + 9, 0]
+    calls = load(made)
+    states = calls.accumulated([pa.array([2, 4, 4])], [0, 0, 1], [1, 1, -1])
+    assert calls.finished([states[0], None]).to_pylist() == [4 + 9, 0]
+    assert calls.finished([calls.merged([*states.values()])]).to_pylist() == [4]
 
 
 def test_the_same_text_is_the_same_definition(notebook):
@@ -115,7 +117,9 @@ def test_what_cannot_leave_the_notebook_is_named(notebook):
         "@udf\ndef guess(x: int) -> int:\n    return hash(model)\n",
         "<cell 9>",
     )
-    assert udf_of(notebook.guess).bound_to == "it uses 'model', a value of type object"
+    assert (
+        udf_of(notebook.guess).not_portable == "it uses 'model', a value of type object"
+    )
 
 
 def test_without_source_there_is_no_function():
@@ -127,7 +131,7 @@ def test_without_source_there_is_no_function():
 
 def test_a_decorated_function_is_known_and_stays_itself():
     heard = []
-    end = known.listen(lambda udf, before: heard.append((udf.name, before)))
+    end = registry.listen(lambda udf, before: heard.append((udf.name, before)))
     try:
 
         @udf
@@ -135,9 +139,9 @@ def test_a_decorated_function_is_known_and_stays_itself():
             return 2 * x
 
         assert doubled_here(3) == 6
-        made = known.udfs()["doubled_here"]
+        made = registry.udfs()["doubled_here"]
         assert made.signature == "doubled_here(x BIGINT) -> BIGINT"
         assert heard == [("doubled_here", None)]
     finally:
         end()
-        known.forget("doubled_here")
+        registry.forget("doubled_here")

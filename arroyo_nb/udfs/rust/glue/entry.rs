@@ -44,7 +44,7 @@ const TIMED_OUT: i32 = 2;
 /// `arguments` points at `count` pairs of an ArrowArray and an ArrowSchema, `result` at
 /// the room for one, `message` at `capacity` > 0 bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __arroyo_nb_call(
+pub unsafe extern "C" fn arroyo_nb_call(
     arguments: *const FfiArraySchema,
     count: usize,
     result: *mut FfiArraySchema,

@@ -1,0 +1,99 @@
+"""Objects of ``@udaf`` classes: one is what is kept of a group.
+
+In the state it is the pickle of what ``__getstate__`` says, by default its attributes;
+the class itself travels with the query.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from arroyo_nb.udfs.python.calls import PythonFunction
+
+
+@dataclass(frozen=True)
+class ObjectCalls:
+    """Calls the methods of a class.
+
+    Parameters
+    ----------
+    of
+        Its function is the class.
+    """
+
+    of: PythonFunction
+
+    def accumulated(
+        self, columns: Sequence[pa.Array], slots: Sequence[int], weights: Sequence[int]
+    ) -> dict[int, bytes]:
+        """An object for each slot that has rows.
+
+        Parameters
+        ----------
+        columns
+            The arguments, a row at a time.
+        slots
+            The group of each row.
+        weights
+            How often each row comes; below zero: is taken back.
+        """
+        objects: dict[int, Any] = {}
+        rows = zip(*self.of.values(columns), strict=True)
+        for row, slot, weight in zip(rows, slots, weights, strict=True):
+            if slot not in objects:
+                objects[slot] = self.of.function()
+            one = objects[slot]
+            call = one.accumulate if weight > 0 else one.retract
+            try:
+                for _ in range(abs(weight)):
+                    call(*row)
+            except Exception as error:
+                raise self.of.failed(error, row) from None
+        return {slot: _dumped(one) for slot, one in objects.items()}
+
+    def merged(self, states: Sequence[bytes]) -> bytes:
+        """One object of several of a group."""
+        if len(states) == 1:
+            return states[0]
+        first, *others = (self._loaded(state) for state in states)
+        try:
+            for other in others:
+                first.merge(other)
+        except Exception as error:
+            raise self.of.failed(error, ()) from None
+        return _dumped(first)
+
+    def finished(self, states: Sequence[bytes | None]) -> pa.Array:
+        """The result of each group; None: no row of it counted."""
+        results = []
+        for state in states:
+            one = self.of.function() if state is None else self._loaded(state)
+            try:
+                results.append(one.finish())
+            except Exception as error:
+                if not self.of.null_on_error:
+                    raise self.of.failed(error, ()) from None
+                results.append(None)
+        return self.of.array(results, [[None] * len(results) for _ in self.of.names])
+
+    def _loaded(self, state: bytes) -> Any:
+        one = object.__new__(self.of.function)  # type: ignore[call-overload]
+        said = pickle.loads(state)
+        if hasattr(one, "__setstate__"):
+            one.__setstate__(said)
+            return one
+        # By default the attributes; behind them those of __slots__, if there are any.
+        attributes, slots = said if isinstance(said, tuple) else (said, None)
+        for name, value in {**(attributes or {}), **(slots or {})}.items():
+            setattr(one, name, value)
+        return one
+
+
+def _dumped(one: Any) -> bytes:
+    return pickle.dumps(one.__getstate__(), pickle.HIGHEST_PROTOCOL)
