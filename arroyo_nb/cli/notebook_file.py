@@ -20,11 +20,15 @@ from arroyo_nb.magic_options import CellLine
 from arroyo_nb.notebook_variables import bind
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.source import ScriptText
+from arroyo_nb.udfs import registry
+from arroyo_nb.udfs.languages import PYTHON, read_definitions
+from arroyo_nb.udfs.python.from_cells import NotebookNames
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
+    from arroyo_nb.udfs.definition import Udf
 
-MAGIC = "%%arroyo"
+MAGIC, UDF_MAGIC = "%%arroyo", "%%arroyo_udf"
 _EXPECTED = "raises-exception"
 """The tag of a cell that is there for its error."""
 
@@ -107,23 +111,45 @@ class _CellReader:
         self._assigned: dict[str, Any] = {}
         self._unknown: set[str] = set()
         self._catalog = Catalog()
+        self._functions: dict[str, Udf] = {}
+        self._names = NotebookNames()
         self._unnamed = 0
 
     def read(self, cell: Mapping[str, Any], number: int) -> None:
         """Plan a cell, or look at what it assigns."""
         text = _text(cell).lstrip("\n")
         first, _, body = text.partition("\n")
-        if first.split(" ", 1)[0].strip() != MAGIC:
+        place = f"{self._file} cell {number}"
+        magic, _, behind = first.strip().partition(" ")
+        expected = _EXPECTED in cell.get("metadata", {}).get("tags", ())
+        if magic != MAGIC:
+            try:
+                self._read_functions(magic, behind, body, text, place)
+            except ArroyoError as error:
+                if not expected:
+                    identity = str(cell.get("id", ""))
+                    self.planned.append(
+                        PlannedCell(identity, "", CellLine(), error=error)
+                    )
             self._note(text)
             return
-        expected = _EXPECTED in cell.get("metadata", {}).get("tags", ())
-        place = f"{self._file} cell {number}"
         planned = self._planned(str(cell.get("id", "")), first, body, place)
         if planned is None or (expected and planned.error is not None):
             return
         if planned.plan is not None:
             self._catalog = planned.plan.catalog
         self.planned.append(planned)
+
+    def _read_functions(
+        self, magic: str, language: str, body: str, text: str, place: str
+    ) -> None:
+        """Take in the UDFs of a cell that is no SQL."""
+        if magic == UDF_MAGIC:
+            source = ScriptText(body, place)
+            found = read_definitions(source, language.strip().lower() or PYTHON)
+        else:
+            found = self._names.read(_python(text), place)
+        self._functions |= {udf.name: udf for udf in found}
 
     def _planned(
         self, identity: str, first: str, body: str, place: str
@@ -151,7 +177,8 @@ class _CellReader:
             raise error.at(ScriptText(body, place)) from None
         options = line.run_options()
         strict = self._strict or options.strict
-        plan = plan_script(sql, self._catalog, strict=strict, name=place)
+        catalog = self._catalog.with_functions(registry.rows(self._functions))
+        plan = plan_script(sql, catalog, strict=strict, name=place)
         return plan if options.ttl is None else plan.with_updating_ttl(options.ttl)
 
     def _next_name(self) -> str:
@@ -170,12 +197,16 @@ class _CellReader:
                 self._assigned[name] = ast.literal_eval(value)
 
 
+def _python(code: str) -> str:
+    """A cell without the lines that are IPython's own."""
+    lines = code.split("\n")
+    return "\n".join("" if line.startswith(("%", "!")) else line for line in lines)
+
+
 def _assignments(code: str) -> Iterator[tuple[str, ast.expr | None]]:
     """The names that Python assigns, each with its literal where it is one."""
-    lines = code.split("\n")
-    python = ("" if line.startswith(("%", "!")) else line for line in lines)
     try:
-        tree = ast.parse("\n".join(python))
+        tree = ast.parse(_python(code))
     except (SyntaxError, ValueError):
         return
     literals: set[int] = set()

@@ -7,27 +7,71 @@ import inspect
 import linecache
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from arroyo_nb.errors import CatalogProblem
+from arroyo_nb.errors import ArroyoError, CatalogProblem
+from arroyo_nb.source import ScriptText, Span
 
 
 class SourceText(NamedTuple):
     """The lines of a definition, decorators among them.
 
-    ``file`` is what Python calls the file or cell, ``first_line`` the number of its
-    first line there.
+    Parameters
+    ----------
+    file
+        What Python calls the file or cell.
+    first_line
+        The number of the first line there.
+    lines
+        The lines.
+    code
+        All of the cell, where Python does not know it by its file.
     """
 
     file: str
     first_line: int
     lines: tuple[str, ...]
+    code: str | None = None
 
     @property
     def text(self) -> str:
         """The definition, not indented."""
         return inspect.cleandoc("\n" + "".join(self.lines)).rstrip()
+
+    @property
+    def whole(self) -> ScriptText:
+        """The file, or the cell, that it stands in."""
+        if self.code is not None:
+            return ScriptText(self.code, self.file)
+        name = self.file if Path(self.file).exists() else "<cell>"
+        return ScriptText("".join(linecache.getlines(self.file)), name)
+
+
+def in_cell(error: ArroyoError, text: str, own: SourceText) -> ArroyoError:
+    """An error of a module's text as one of the cell that has a part of it; returns the
+    error itself.
+
+    Parameters
+    ----------
+    text
+        The module, which ends with the definition.
+    own
+        The definition.
+    """
+    whole, module = own.whole, ScriptText(text)
+    before = text.count("\n", 0, text.rindex(own.text))
+    starts = [0, *(i + 1 for i, c in enumerate(whole.text) if c == "\n")]
+    indent = len(own.lines[0]) - len(own.lines[0].lstrip())
+    for problem in error.problems:
+        if problem.span is not None:
+            line, column = module.line_and_column(problem.span.start)
+            line = min(max(line - before, 1) + own.first_line - 1, len(starts))
+            start = starts[line - 1] + column - 1 + indent
+            problem.span = Span(start, start + problem.span.end - problem.span.start)
+        problem.at(whole)
+    return error.at(whole)
 
 
 def source_text(made: Any) -> SourceText:

@@ -5,14 +5,12 @@ Source: arroyo-semantics g.1, whose words the errors have.
 
 from __future__ import annotations
 
-from functools import partial
-
 from arroyo_nb.errors import ArroyoError, CatalogProblem, SyntaxProblem
 from arroyo_nb.source import ScriptText
 from arroyo_nb.udfs.definition import Udf
 from arroyo_nb.udfs.names import check_name
 from arroyo_nb.udfs.rust.dependencies import read_dependencies
-from arroyo_nb.udfs.rust.loading import load
+from arroyo_nb.udfs.rust.loading import RustLoader
 from arroyo_nb.udfs.rust.signature import read_signature
 from arroyo_nb.udfs.rust.syntax import Function, RustText
 
@@ -60,7 +58,7 @@ def _read(text: RustText) -> Udf:
         signature.result.optional,
         text.source.text,
         function.node.start_point.row + 1,
-        partial(load, source=text.source),
+        RustLoader(text.source),
         function.doc,
         signature.options,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arroyo_nb.source import ScriptText
 from arroyo_nb.udfs.definition import Udf
+from arroyo_nb.udfs.rust import loading
 from arroyo_nb.udfs.rust.crate import Crate
 from arroyo_nb.udfs.rust.definitions import definition
 
@@ -22,5 +23,4 @@ def read(source: str) -> Udf:
 
 def crate_of(source: str) -> Crate:
     """The crate that it is compiled in."""
-    udf = read(source)
-    return Crate(udf.name, udf.kind, ScriptText(source, "f.rs"))
+    return loading.crate_of(read(source))
