@@ -131,7 +131,7 @@ class ArroyoMagics(Magics):
             self._cell(flags.parse_line(line), cell)
 
     @no_var_expand
-    @cell_magic("arroyo_udf")
+    @cell_magic("arroyo_udf")  # type: ignore[arg-type]
     def arroyo_udf(self, line: str, cell: str) -> None:
         """Define functions of SQL: ``%%arroyo_udf [python|rust]``.
 

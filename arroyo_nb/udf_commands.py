@@ -86,7 +86,7 @@ class UdfCommands:
             self._say(f"-- {udf.signature}, in {udf.language}\n{udf.text.strip()}")
             return None
         rows = [
-            (udf.signature, udf.language, udf.kind.value, udf.doc)
+            (udf.signature, udf.language, udf.called, udf.doc)
             for _, udf in sorted(functions.items())
         ]
         return listing(COLUMNS, rows, nothing="no function yet: define one with @udf")

@@ -13,8 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from arroyo_nb.functions.aggregates.row import AggregateFunction
     from arroyo_nb.functions.signature import ScalarFunction
 
@@ -29,6 +27,14 @@ class UserDefined(Protocol):
     @property
     def language(self) -> str:
         """``python`` or ``rust``."""
+
+    @property
+    def signature(self) -> str:
+        """As it is listed: ``name(a BIGINT, b TEXT) -> DOUBLE``."""
+
+    @property
+    def called(self) -> str:
+        """How it is called, such as ``once for each row``."""
 
     @property
     def text(self) -> str:
@@ -53,7 +59,7 @@ class UserDefined(Protocol):
     def spark_call(self, arguments: Sequence[str], only_where: str) -> str:
         """A call as Spark SQL text, as :meth:`ScalarFunction.spark` has it."""
 
-    def batch_call(self) -> Callable[..., Any]:
+    def batch_call(self) -> Any:
         """What a worker calls with Arrow arrays, the arguments of a batch of rows; it
         gives an array. It can be pickled."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 from arroyo_nb.functions.aggregates.row import AggregateFunction
 from arroyo_nb.functions.signature import (
@@ -23,9 +23,6 @@ from arroyo_nb.functions.signature import (
     Signature,
 )
 from arroyo_nb.schema import Decimal, Type, quoted
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class Kind(Enum):
@@ -137,7 +134,7 @@ class Udf:
     optional: bool
     text: str = field(repr=False)
     line: int
-    load: Callable[[Udf], Callable[..., pa.Array]] = field(repr=False)
+    load: Callable[[Udf], Any] = field(repr=False)
     doc: str = ""
     options: UdfOptions = UdfOptions()
     arroyo_refusal: str = ""
@@ -183,13 +180,19 @@ class Udf:
         inner = ", ".join(map(str, self.parameters))
         return f"{self.name}({inner}) -> {self.result}"
 
-    def batch_call(self) -> Callable[..., pa.Array]:
+    @property
+    def called(self) -> str:
+        """How it is called, such as ``once for each row``."""
+        return self.kind.value
+
+    def batch_call(self) -> Any:
         """What a worker calls with a batch.
 
         Returns
         -------
         callable
-            Takes an Arrow array for each parameter, all of one length and of the types
+            Of a class its methods (:mod:`arroyo_nb.udfs.accumulators`). Of others it
+            takes an Arrow array for each parameter, all of one length and of the types
             of :func:`arroyo_nb.schema.arrow_type`: of an aggregate lists, one for each
             group. Only those of optional parameters hold NULLs. Gives an array of that
             length. It can be pickled.

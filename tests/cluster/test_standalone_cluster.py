@@ -238,3 +238,96 @@ def test_a_worker_that_is_killed_changes_nothing(
         assert "Lost executor" in job.logged
     for name in ("hours.json", "top.json"):
         assert lines(disturbed / name) == lines(calm / name) != []
+
+
+UDFS = """
+from collections.abc import Sequence
+import asyncio
+import pyarrow as pa
+import pyarrow.compute as pc
+from arroyo_nb import udaf, udf
+
+GRADES = ("early", "late")
+
+def grade_of(minutes):
+    return GRADES[minutes > 0]
+
+@udf
+def grade(minutes: float) -> str:
+    return grade_of(minutes)
+
+@udf(input=[int], output=int)
+def doubled(values: pa.Array) -> pa.Array:
+    return pc.multiply(values, 2)
+
+@udf(allowed_in_flight=20)
+async def answer(flight: int) -> str:
+    await asyncio.sleep(0.001)
+    return f"flight {flight}"
+
+@udf
+def middle(values: list[float]) -> float | None:
+    return sorted(values)[len(values) // 2] if values else None
+
+@udaf
+class Total:
+    def __init__(self):
+        self.sum = 0
+    def accumulate(self, x: int):
+        self.sum += x
+    def retract(self, x: int):
+        self.sum -= x
+    def merge(self, other):
+        self.sum += other.sum
+    def finish(self) -> int:
+        return self.sum
+"""
+CALLS = """
+CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '30 minutes')
+WITH (connector = 'sample', dataset = 'flights');
+CREATE TABLE hours WITH (connector = 'single_file', path = '{{ OUT }}/hours.json',
+    type = 'sink', format = 'json');
+CREATE TABLE rows_ WITH (connector = 'single_file', path = '{{ OUT }}/rows.json',
+    type = 'sink', format = 'json');
+CREATE TABLE totals WITH (connector = 'single_file', path = '{{ OUT }}/totals.json',
+    type = 'sink', format = 'debezium_json');
+INSERT INTO hours SELECT tumble(INTERVAL '1 day') AS day, origin,
+    middle(dep_delay) AS middle, total(distance) AS far FROM flights
+    GROUP BY day, origin;
+INSERT INTO rows_ SELECT grade(dep_delay) AS grade, doubled(distance) AS twice,
+    answer(flight) AS answer FROM flights WHERE carrier = 'VX';
+INSERT INTO totals SELECT origin, middle(dep_delay) AS middle, total(distance) AS far
+    FROM flights GROUP BY origin;
+"""
+
+
+def last_images(path: Path) -> dict[str, str]:
+    """The newest row of each origin: how changes are spread over batches differs."""
+    rows = (json.loads(line)["after"] for line in path.read_text().splitlines())
+    return {row["origin"]: json.dumps(row) for row in rows if row}
+
+
+def test_udfs_run_on_executors_that_have_none(
+    engine: Engine,
+    spark_cluster: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their source is in the job's spec, and nowhere else on the cluster."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    session = Session(engine=engine)
+    session.register_source(UDFS)
+    plan = session.plan(CALLS)
+    folder = promote(plan, JOB, tmp_path / "job", target="spark-submit").folder
+    monkeypatch.setenv("OUT", str(here))
+    session.run(CALLS, wait=True)
+    monkeypatch.setenv("OUT", str(there))
+    with spark_cluster.submit(folder, STATE=str(tmp_path / "state")) as job:
+        assert job.ended(START_S + JOB_S) == 0, job.said + job.logged[-4000:]
+    for name in ("hours", "rows"):
+        told = lines(here / f"{name}.json")
+        assert told
+        assert lines(there / f"{name}.json") == told
+    assert last_images(there / "totals.json") == last_images(here / "totals.json")

@@ -102,11 +102,56 @@ ON f.origin = o.origin;
 """
 """States of some megabytes, which are kept as logs."""
 
+CALLS = """
+CREATE TABLE flights (WATERMARK FOR sched_dep AS sched_dep - INTERVAL '30 minutes')
+WITH (connector = 'sample', dataset = 'flights');
+CREATE TABLE asked WITH (
+    connector = 'single_file', path = '{folder}/asked.json', type = 'sink',
+    format = 'json');
+CREATE TABLE spreads WITH (
+    connector = 'single_file', path = '{folder}/spreads.json', type = 'sink',
+    format = 'debezium_json');
+INSERT INTO asked SELECT flight, answer(flight) AS answer FROM flights
+WHERE dep_delay > 10;
+INSERT INTO spreads
+SELECT origin, middle(dep_delay) AS middle, total(distance) AS total, count(*) AS n
+FROM flights GROUP BY origin;
+"""
+
+FUNCTIONS = """
+import asyncio
+from arroyo_nb import udaf, udf
+
+@udf(allowed_in_flight=50)
+async def answer(flight: int) -> str:
+    await asyncio.sleep(0.001)
+    return f"the answer to {flight}"
+
+@udf
+def middle(values: list[float]) -> float | None:
+    return sorted(values)[len(values) // 2] if values else None
+
+@udaf
+class Total:
+    def __init__(self):
+        self.sum = 0
+    def accumulate(self, x: int):
+        self.sum += x
+    def retract(self, x: int):
+        self.sum -= x
+    def merge(self, other):
+        self.sum += other.sum
+    def finish(self) -> int:
+        return self.sum
+"""
+
 JOB = """
 import sys
 from arroyo_nb import Session
-folder, speed, script = sys.argv[1:]
+folder, speed, script, functions = sys.argv[1:]
 with Session(state_dir=folder) as session:
+    if functions:
+        session.register_source(functions)
     session.run(script, name="job", speed=speed, wait=True)
 """
 SPEED = "60_000"
@@ -114,7 +159,8 @@ SPEED = "60_000"
 
 
 def start(folder, script):
-    arguments = [str(folder), SPEED, script.format(folder=folder)]
+    functions = FUNCTIONS if script is CALLS else ""
+    arguments = [str(folder), SPEED, script.format(folder=folder), functions]
     return subprocess.Popen(
         [sys.executable, "-c", JOB, *arguments], stderr=subprocess.PIPE, text=True
     )
@@ -216,3 +262,14 @@ def test_pairs_of_windows_survive_kills(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(2))
 def test_large_states_survive_kills(tmp_path, seed):
     check(tmp_path, kills=10, seed=500 + seed, script=LARGE, told=folded)
+
+
+@pytest.mark.long
+def test_udfs_survive_kills(tmp_path):
+    """Changes of an aggregate and answers of async calls, in one job."""
+    check(tmp_path, kills=10, seed=600, script=CALLS, told=changes_or_rows)
+
+
+def changes_or_rows(lines):
+    is_changes = lines and "before" in json.loads(lines[0])
+    return folded(lines) if is_changes else sorted(lines)

@@ -36,6 +36,7 @@ from arroyo_nb.plan.nodes import (
 )
 from arroyo_nb.plan.real_time import real_time_note
 from arroyo_nb.plan.tree import NodeMap, walk
+from arroyo_nb.plan.user_functions import user_functions
 
 if TYPE_CHECKING:
     from arroyo_nb.plan import Plan
@@ -88,6 +89,10 @@ def explain(plan: Plan) -> str:
         joins = (append_joins(sink, forgets=forgets) for sink in sinks)
         line = partial(_with_spark, joins=frozenset[int]().union(*joins))
         parts.append(_section("Spark", _forest(sinks, line)))
+    udfs = user_functions(plan.sinks)
+    if udfs:
+        lines = (f"{u.signature}: {u.language}, called {u.called}" for u in udfs)
+        parts.append(_section("User-defined functions", lines))
     notes = [*plan.hints, *plan.notes, *_forgotten(plan), *_lookup_notes(plan)]
     notes += differences(node for sink in plan.sinks for node in walk(sink))
     notes += filter(None, map(real_time_note, plan.sinks))

@@ -203,9 +203,7 @@ def _split(
     return values, [last]
 
 
-def _cast(
-    function: AggregateFunction, values: Sequence[exp.Expr]
-) -> Sequence[exp.Expr]:
+def _cast(function: AggregateFunction, values: Sequence[exp.Expr]) -> list[exp.Expr]:
     """The arguments as values of the types that it reads."""
     if function.signature is None:
         return [cast(value, function.reads(type_of(value))) for value in values]

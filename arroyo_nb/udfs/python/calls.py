@@ -143,7 +143,7 @@ class RowCall:
             try:
                 # What came before an error is kept by extend(): so the row is known.
                 results.extend(map(function, *rows))
-            except Exception as error:
+            except BaseException as error:  # one that ends a process ends a call
                 if not self.of.null_on_error:
                     row = [column[len(results)] for column in columns]
                     raise self.of.failed(error, row) from None
@@ -166,7 +166,7 @@ class BatchCall:
         rows = len(arrays[0])
         try:
             result = self.of.function(*given)
-        except Exception as error:
+        except BaseException as error:
             if self.of.null_on_error:
                 return pa.nulls(rows, self.of.type)
             message = self.of.failed(error, ()).message
@@ -208,7 +208,7 @@ class ValuesCall:
         for group in groups:
             try:
                 results.append(self.of.function(*group))
-            except Exception as error:
+            except BaseException as error:  # one that ends a process ends a call
                 if not self.of.null_on_error:
                     raise self.of.failed(error, group) from None
                 results.append(None)
@@ -248,7 +248,19 @@ def arrow_values(values: list[Any], type_: pa.DataType) -> pa.Array:
         values = [_rounded(value) for value in values]
     elif pa.types.is_struct(type_) or pa.types.is_list(type_):
         values = [_plain(value) for value in values]
+    # Arrow would cut a number off, and take bytes for a text.
+    for odd in _taken_for(type_).intersection(map(type, values)):
+        raise TypeError(f"a value of type {odd.__name__} is given")
     return pa.array(values, type=type_)
+
+
+def _taken_for(type_: pa.DataType) -> frozenset[type]:
+    """The types of Python whose values are not meant by a type."""
+    if pa.types.is_integer(type_):
+        return frozenset((float, Decimal))
+    if pa.types.is_string(type_):
+        return frozenset((bytes,))
+    return frozenset((str,)) if pa.types.is_binary(type_) else frozenset()
 
 
 def _naive(value: Any) -> Any:

@@ -21,9 +21,9 @@ from arroyo_nb.udfs.names import check_name
 from arroyo_nb.udfs.python.annotations import Annotated, Module
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
-Load = "Callable[[Udf], Callable[..., pa.Array]]"
+Load = "Callable[[Udf], Any]"
 
 DECORATORS = {
     f"{owner}{name}": name
@@ -40,9 +40,7 @@ _METHODS = ("accumulate", "retract", "merge", "finish")
 _CHOICES = ("fail", "null")
 
 
-def definitions(
-    source: ScriptText, load: Callable[[Udf], Callable[..., pa.Array]]
-) -> tuple[Udf, ...]:
+def definitions(source: ScriptText, load: Callable[[Udf], Any]) -> tuple[Udf, ...]:
     """The functions that a module defines.
 
     Parameters
@@ -95,7 +93,7 @@ class _Reader:
         self,
         source: ScriptText,
         module: Module,
-        load: Callable[[Udf], Callable[..., pa.Array]],
+        load: Callable[[Udf], Any],
     ) -> None:
         self._source = source
         self._module = module

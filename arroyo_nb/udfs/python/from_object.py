@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from arroyo_nb.udfs.python.module_text import (
 from arroyo_nb.udfs.python.source_text import in_cell, source_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 _LITERALS = (bool, int, float, complex, str, bytes, type(None))
 
@@ -40,7 +39,7 @@ def udf_of(made: Any) -> Udf:
     source = source_text(made)
     text, hindrance = module_text(source.text, _LiveNames(made))
 
-    def load(udf: Udf) -> Callable[..., pa.Array]:
+    def load(udf: Udf) -> Any:
         return batch_call(udf, made)
 
     try:

@@ -19,10 +19,10 @@ from arroyo_nb.udfs.python.source_text import SourceText, source_text
 from arroyo_nb.udfs.registry import only_run
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 
-def load(udf: Udf) -> Callable[..., pa.Array]:
+def load(udf: Udf) -> Any:
     """Run a definition's source, and give what a worker calls."""
     made = [v for k, v in run_source(udf.text).items() if k.lower() == udf.name]
     return batch_call(udf, made[-1])
@@ -60,8 +60,9 @@ def run_source(text: str) -> dict[str, Any]:
     return module.__dict__
 
 
-def batch_call(udf: Udf, function: Any) -> Callable[..., pa.Array]:
-    """What a worker calls for a function or a class."""
+def batch_call(udf: Udf, function: Any) -> Any:
+    """What a worker calls for a function, as :meth:`Udf.batch_call` says; or for a
+    class."""
     from arroyo_nb.udfs.python import async_calls, calls, objects
 
     is_class = udf.kind is Kind.ACCUMULATOR

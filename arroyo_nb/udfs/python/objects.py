@@ -53,7 +53,7 @@ class ObjectCalls:
             try:
                 for _ in range(abs(weight)):
                     call(*row)
-            except Exception as error:
+            except BaseException as error:
                 raise self.of.failed(error, row) from None
         return {slot: _dumped(one) for slot, one in objects.items()}
 
@@ -65,7 +65,7 @@ class ObjectCalls:
         try:
             for other in others:
                 first.merge(other)
-        except Exception as error:
+        except BaseException as error:
             raise self.of.failed(error, ()) from None
         return _dumped(first)
 
@@ -76,14 +76,14 @@ class ObjectCalls:
             one = self.of.function() if state is None else self._loaded(state)
             try:
                 results.append(one.finish())
-            except Exception as error:
+            except BaseException as error:
                 if not self.of.null_on_error:
                     raise self.of.failed(error, ()) from None
                 results.append(None)
         return self.of.array(results, [[None] * len(results) for _ in self.of.names])
 
     def _loaded(self, state: bytes) -> Any:
-        one = object.__new__(self.of.function)  # type: ignore[call-overload]
+        one: Any = object.__new__(self.of.function)  # type: ignore[arg-type]
         said = pickle.loads(state)
         if hasattr(one, "__setstate__"):
             one.__setstate__(said)

@@ -124,6 +124,6 @@ def _classes(name: str, files: list[str]) -> Iterator[SourceText]:
             continue
         for node in ast.parse("".join(lines)).body:
             if isinstance(node, ast.ClassDef) and node.name == name:
-                first = min(d.lineno for d in (*node.decorator_list, node))
+                first = min(node.lineno, *(d.lineno for d in node.decorator_list))
                 end = node.end_lineno or node.lineno
                 yield SourceText(file, first, tuple(lines[first - 1 : end]))

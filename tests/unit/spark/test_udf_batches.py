@@ -1,0 +1,171 @@
+"""What a worker does with a batch: NULLs, conditions, empty batches; without a JVM."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from pyspark import cloudpickle
+
+from arroyo_nb.errors import ArroyoError
+from arroyo_nb.schema import arrow_type
+from arroyo_nb.source import ScriptText
+from arroyo_nb.spark.user_functions import BatchFunction
+from arroyo_nb.udfs.languages import read_definitions
+from arroyo_nb.udfs.python.calls import arrow_values, python_values
+
+HEAD = """
+from datetime import datetime
+from decimal import Decimal
+from arroyo_nb import udf
+calls = []
+"""
+
+
+def batch_function(text, **more):
+    (udf,) = read_definitions(ScriptText(HEAD + text), "python")
+    made = BatchFunction(
+        udf.batch_call(),
+        tuple(arrow_type(p.type) for p in udf.parameters),
+        tuple(p.optional for p in udf.parameters),
+        arrow_type(udf.result),
+        **more,
+    )
+    # As it gets to a worker.
+    return cloudpickle.loads(cloudpickle.dumps(made))
+
+
+ADD = "@udf\ndef add(a: int, b: int | None) -> int:\n    return a + (b or 0)\n"
+ONCE = "@udf\ndef once(a: int) -> int:\n    return 1 // a\n"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "result"),
+    [
+        ([], [], []),
+        ([1, 2], [10, 20], [11, 22]),
+        ([1, None, 3], [10, 20, None], [11, None, 3]),
+        ([None, None], [1, 2], [None, None]),
+    ],
+)
+def test_nulls_that_are_no_values(a, b, result):
+    arrays = (pa.array(a, pa.int64()), pa.array(b, pa.int64()))
+    assert batch_function(ADD)(*arrays).to_pylist() == result
+
+
+@pytest.mark.parametrize(
+    ("condition", "a", "result"),
+    [
+        ([True, False, None, True], [1, 0, 0, None], [1, None, None, None]),
+        ([False, False], [0, 0], [None, None]),
+        ([], [], []),
+    ],
+)
+def test_it_is_called_where_a_condition_is_true(condition, a, result):
+    function = batch_function(ONCE, guarded=True)
+    arrays = (pa.array(condition, pa.bool_()), pa.array(a, pa.int64()))
+    assert function(*arrays).to_pylist() == result
+
+
+def test_times_have_a_zone_for_spark_alone():
+    function = batch_function(
+        "@udf\ndef next_year(t: datetime) -> datetime:\n"
+        "    assert t.tzinfo is None\n    return t.replace(year=t.year + 1)\n"
+    )
+    moment = datetime(2024, 1, 2, 3, 4, 5, 6)
+    given = pa.array([moment, None], pa.timestamp("us", "UTC"))
+    made = function(given)
+    assert made.type == pa.timestamp("us", "UTC")
+    assert made.cast(pa.timestamp("us")).to_pylist() == [
+        moment.replace(year=2025),
+        None,
+    ]
+
+
+def test_decimals_keep_their_digits():
+    function = batch_function(
+        "@udf\ndef third(x: Decimal) -> Decimal:\n    return x / 3\n"
+    )
+    given = pa.array([Decimal("1.00"), Decimal("0.30")])
+    first, second = function(given).to_pylist()
+    assert first == Decimal("0.333333333333333333")
+    assert second == Decimal("0.1")
+
+
+ODD = [
+    ("'a' + chr(0)", "str", None),
+    ("'\\ud800'", "str", "could not convert results"),
+    ("2 ** 63", "int", "could not convert results"),
+    ("1.5", "int", "could not convert results"),
+    ("None", "int", None),
+    ("float('nan')", "float", None),
+    ("b'a'", "str", "of type bytes is given"),
+    ("'a'", "bytes", "of type str is given"),
+    ("object()", "str", "could not convert results"),
+    ("Decimal('NaN')", "Decimal", "could not convert results"),
+    ("Decimal(10) ** 30", "Decimal", "could not convert results"),
+]
+
+
+@pytest.mark.parametrize(("value", "type_", "said"), ODD)
+def test_odd_results_are_values_or_told(value, type_, said):
+    function = batch_function(
+        f"@udf\ndef odd(a: int) -> {type_}:\n    return {value}\n"
+    )
+    if said is None:
+        assert len(function(pa.array([1, 2]))) == 2
+        return
+    with pytest.raises(ArroyoError, match=said) as told:
+        function(pa.array([1, 2]))
+    assert told.value.hint == "called with a = 1"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("return odd(a)", "RecursionError: maximum recursion"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("raise ValueError('line one\\nline two')", "ValueError: line one"),
+        ("raise Unprintable", "Unprintable"),
+        ("return missing", "NameError: name 'missing' is not defined"),
+    ],
+)
+def test_whatever_is_raised_is_told(body, said):
+    function = batch_function(
+        "class Unprintable(Exception):\n    def __str__(self): return 1 / 0\n"
+        f"@udf\ndef odd(a: int) -> int:\n    {body}\n"
+    )
+    with pytest.raises(ArroyoError, match=said) as told:
+        function(pa.array([1]))
+    assert "failed while calling Python UDF 'odd': " in told.value.message
+
+
+def test_arguments_are_shown_in_short():
+    function = batch_function(
+        "@udf\ndef odd(a: str) -> int:\n    raise ValueError(a)\n"
+    )
+    with pytest.raises(ArroyoError) as told:
+        function(pa.array(["x" * 10_000]))
+    assert len(str(told.value)) < 600
+
+
+def test_values_of_every_type_come_back():
+    for array in (
+        pa.array([1, 2]),
+        pa.array([1, None]),
+        pa.array([1.5, None]),
+        pa.array([True, None]),
+        pa.array(["é", None]),
+        pa.array([b"a", None]),
+        pa.array([[1, None], None]),
+        pa.array([{"a": 1}, None]),
+        pa.array([Decimal("1.5"), None]),
+        pa.array([datetime(1, 1, 1), datetime(9999, 12, 31), None], pa.timestamp("us")),
+        pa.array([1, None], pa.duration("us")),
+        pa.array([1, None], pa.date32()),
+    ):
+        for part in (array, array.slice(1), array.slice(0, 0)):
+            assert arrow_values(python_values(part), part.type).equals(part)
