@@ -277,6 +277,9 @@ def _magics() -> str:
         "cell returns at once, and its panel moves; headless runs (nbconvert, "
         "papermill) wait for each cell.\n\n"
         + _table(("option", "what it does"), rows(flags.FLAGS)),
+        "## %%arroyo_udf\n\n`%%arroyo_udf [python|rust]`, and the source of functions "
+        "from the second line on: in Python several, each with `@udf`; in Rust one, as "
+        "Arroyo takes it. See [write a function](../how-to/write-a-function.md).\n",
         "## %arroyo\n",
     ]
     for command in flags.COMMANDS.values():

@@ -13,6 +13,8 @@ JOBS = "jobs"
 """Where the folders of jobs are, beside their notebook."""
 
 SPEC = "job.yaml"
+LIBRARIES = "udfs"
+"""Where the compiled libraries of Rust UDFs are, beside the spec."""
 """The file in such a folder that is the job."""
 
 PLAN = "plan.txt"

@@ -3,13 +3,14 @@ test that it stays so."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from arroyo_nb.errors import PromoteProblem
-from arroyo_nb.jobs import PLAN, SPEC, ci
+from arroyo_nb.jobs import LIBRARIES, PLAN, SPEC, ci
 from arroyo_nb.jobs.hand_edits import NOTES, Promoted, leftovers, refuse_loss
 from arroyo_nb.jobs.lint import Finding, lint, refuse, report
 from arroyo_nb.jobs.promotion import promoted
@@ -17,6 +18,7 @@ from arroyo_nb.jobs.spec import STATE, JobSpec, Origin
 from arroyo_nb.jobs.spec_file import JobFile, load, read_text
 from arroyo_nb.jobs.targets import LOCAL, TARGETS
 from arroyo_nb.plan import Plan
+from arroyo_nb.udfs.languages import compiled_functions
 
 LINT, IGNORED = "lint.md", ".gitignore"
 
@@ -104,7 +106,9 @@ def promote(
     if not overwrite:
         refuse_loss(folder, texts, file.spec)
     notes = tuple(_notes(folder, texts, ends, delivery.notes))
+    compiled = compiled_functions(file.functions)
     _write(folder, file, texts)
+    _write_libraries(folder, compiled)
     return Promotion(folder, file.spec, findings, delivery.command, notes)
 
 
@@ -140,6 +144,17 @@ def _write(folder: Path, file: JobFile, texts: Mapping[str, str]) -> None:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise PromoteProblem(f"cannot write '{folder}': {error.strerror}") from None
+
+
+def _write_libraries(folder: Path, compiled: Iterable[Path]) -> None:
+    """Put the libraries of Rust UDFs beside the spec: where the job runs there may be
+    no compiler."""
+    try:
+        for library in compiled:
+            (folder / LIBRARIES).mkdir(exist_ok=True)
+            shutil.copyfile(library, folder / LIBRARIES / library.name)
     except OSError as error:
         raise PromoteProblem(f"cannot write '{folder}': {error.strerror}") from None
 

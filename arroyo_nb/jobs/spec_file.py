@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import ArroyoError, PromoteProblem, raise_all
+from arroyo_nb.jobs import LIBRARIES
 from arroyo_nb.jobs import yaml_values as document
 from arroyo_nb.jobs.schema_validation import job_schema, problems
 from arroyo_nb.jobs.shell_quoting import shell_path
@@ -27,6 +28,7 @@ from arroyo_nb.run.option_values import checkpoint_interval, state_folder
 from arroyo_nb.run.options import OPTIONS, RunOption, RunOptions
 from arroyo_nb.source import ScriptText, Span
 from arroyo_nb.udfs import registry
+from arroyo_nb.udfs.languages import read_definitions, use_compiled
 from arroyo_nb.with_options import REFERENCE
 
 if TYPE_CHECKING:
@@ -87,11 +89,12 @@ class JobFile:
         ArroyoError
             When a source does not define its function, with the place in the file.
         """
+        libraries = Path(self.source.name).absolute().parent / LIBRARIES
+        if libraries.is_dir():
+            use_compiled(libraries)
         return tuple(map(self._function, self.item.listed("udfs"), self.spec.udfs))
 
     def _function(self, item: Item, udf: Udf) -> Definition:
-        from arroyo_nb.udfs.languages import read_definitions
-
         source = item.entries["source"]
         try:
             found = read_definitions(ScriptText(udf.source), udf.language)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,30 @@ def read_file(path: Path) -> tuple[Udf, ...]:
         said = getattr(error, "strerror", None) or "it is not text in UTF-8"
         raise CatalogProblem(f"'{path}' cannot be read: {said}") from None
     return read_definitions(ScriptText(text, str(path)), language)
+
+
+def compiled_functions(udfs: Iterable[Udf]) -> tuple[Path, ...]:
+    """The libraries of those that are compiled, which is done where it was not.
+
+    Raises
+    ------
+    ArroyoError
+        When one cannot be compiled.
+    """
+    compiled = [udf for udf in udfs if udf.language == RUST]
+    if not compiled:
+        return ()
+    from arroyo_nb.udfs.rust.build import compile_crate
+    from arroyo_nb.udfs.rust.loading import crate_of
+
+    return tuple(compile_crate(crate_of(udf)) for udf in compiled)
+
+
+def use_compiled(folder: Path) -> None:
+    """Take the libraries in a folder for those of functions, where they are."""
+    from arroyo_nb.udfs.rust.build import use_libraries
+
+    use_libraries(folder)
 
 
 def language_of(path: PurePath) -> str:

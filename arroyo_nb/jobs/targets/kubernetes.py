@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from arroyo_nb.engine.config import cluster_settings
+from arroyo_nb.jobs import LIBRARIES
 from arroyo_nb.jobs.shell_quoting import shell_path
 from arroyo_nb.jobs.spec import JobSpec
 from arroyo_nb.jobs.spec_file import JobFile
@@ -29,6 +30,7 @@ from arroyo_nb.jobs.targets._cluster import (
     spark,
 )
 from arroyo_nb.plan import Plan
+from arroyo_nb.udfs.languages import RUST
 
 FOLDER = "kubernetes"
 APPLICATION, VOLUME, APPLY = "application.yaml", "volume.yaml", "apply.sh"
@@ -72,7 +74,7 @@ RUN pip install --no-cache-dir -r {job}/kubernetes/requirements.txt \\
     && pip install --no-cache-dir --no-deps "$ARROYO_NB"
 COPY {spec} {job}/
 COPY kubernetes/main.py {job}/kubernetes/
-
+{libraries}
 RUN groupadd --system --gid {user} spark \\
     && useradd --system --uid {user} --gid spark --create-home spark \\
     && mkdir -p /opt/spark/work-dir && chown spark:spark /opt/spark/work-dir
@@ -124,6 +126,7 @@ class Kubernetes:
         job.check_runs_on_spark(plan)
         spec, name = job.spec, Path(job.source.name).name
         image = _image(job)
+        is_compiled = any(udf.language == RUST for udf in spec.udfs)
         texts = {
             APPLICATION: _head(spec) + _written(_application(spec, plan, image)),
             VOLUME: _written(_volume(spec)),
@@ -134,9 +137,11 @@ class Kubernetes:
                 spec=name,
                 job=_JOB,
                 user=_USER,
+                libraries=f"COPY {LIBRARIES} {_JOB}/{LIBRARIES}\n" * is_compiled,
             ),
             APPLY: _APPLY.format(name=spec.name, image=image),
-            "Dockerfile.dockerignore": f"*\n!{name}\n!{FOLDER}\n",
+            "Dockerfile.dockerignore": f"*\n!{name}\n!{FOLDER}\n"
+            + f"!{LIBRARIES}\n" * is_compiled,
             "main.py": MAIN.format(spec=name),
             "requirements.txt": requirements(spec, plan),
         }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ NO_UDF = (
     "The supplied code does not contain a UDF (UDF functions must be annotated with "
     "@udf)"
 )
+_ONE_ALONE = "More than one function was annotated with @udf, which is not supported"
 _METHODS = ("accumulate", "retract", "merge", "finish")
 _CHOICES = ("fail", "null")
 
@@ -76,6 +78,8 @@ def definitions(source: ScriptText, load: Callable[[Udf], Any]) -> tuple[Udf, ..
     raise_all(problems)
     if not found:
         raise CatalogProblem(NO_UDF).at(source)
+    if len(found) > 1:
+        return tuple(replace(u, arroyo_refusal=_ONE_ALONE) for u in found.values())
     return tuple(found.values())
 
 
