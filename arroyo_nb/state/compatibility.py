@@ -37,6 +37,7 @@ from arroyo_nb.plan.nodes import (
     WindowOver,
     is_updating,
 )
+from arroyo_nb.plan.user_functions import functions_of, measures_of
 from arroyo_nb.plan.verify import expressions
 from arroyo_nb.schema import Field
 from arroyo_nb.with_options import Holds
@@ -252,6 +253,8 @@ class _Comparison:
             yield from _of_sources(old, new)
         elif not _alike(old, new) or _remembered(old) != _remembered(new):
             yield _of_operator(old, new)
+        elif _functions(old) != _functions(new):
+            yield _of_functions(old, new)
         # These two pass rows on and remember none.
         kept = kept or not isinstance(old, Union | Watermark)
         for one, other in zip(old.inputs, new.inputs, strict=True):
@@ -269,11 +272,11 @@ def _row_by_row(node: Node) -> tuple[list[Node], Node]:
 
 def _unlike(old: list[Node], new: list[Node]) -> tuple[list[Node], list[Node]]:
     """What is left of two chains without what is alike at both ends."""
-    while old and new and _alike(old[0], new[0]):
+    while old and new and _compute_alike(old[0], new[0]):
         old, new = old[1:], new[1:]
     # From both ends: an edit in the middle of a chain is told as that edit, and not as
     # everything behind it.
-    while old and new and _alike(old[-1], new[-1]):
+    while old and new and _compute_alike(old[-1], new[-1]):
         old, new = old[:-1], new[:-1]
     return old, new
 
@@ -281,6 +284,26 @@ def _unlike(old: list[Node], new: list[Node]) -> tuple[list[Node], list[Node]]:
 def _alike(old: Node, new: Node) -> bool:
     """Whether two nodes are the same, whatever they read."""
     return type(old) is type(new) and _own(old) == _own(new)
+
+
+def _compute_alike(old: Node, new: Node) -> bool:
+    """Whether two nodes are the same, in the UDFs that they call too."""
+    return _alike(old, new) and _functions(old) == _functions(new)
+
+
+def _functions(node: Node) -> dict[str, str]:
+    """The definitions of the UDFs that a node calls, by name."""
+    return {udf.name: udf.sha256 for udf in functions_of(node)}
+
+
+def _of_functions(old: Node, new: Node) -> Difference:
+    """Of an operator that is the same but for the definitions of UDFs."""
+    if any(is_updating(child) for child in new.inputs):
+        return _changed(Edit.TAKEN_BACK, "a function that it calls", old, new)
+    # What an aggregate keeps may be an object of the old class.
+    if any(measure.user is not None for measure in measures_of(new)):
+        return _of_operator(old, new)
+    return _changed(Edit.UDF, "a function that it calls", old, new)
 
 
 def _own(node: Node) -> list[object]:

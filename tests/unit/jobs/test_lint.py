@@ -43,7 +43,9 @@ def test_a_finding_is_an_error_only_when_its_code_is_denied():
 
 def test_a_function_may_import_what_is_listed_and_what_python_has():
     source = "import os, numpy.linalg\nfrom .x import y\nfrom my_tools.a import b\n"
-    spec = replace(SPEC, udfs=(Udf("f", "python", source), Udf("g", "rust", "use a;")))
+    source += "@udf\ndef f(x: int) -> int:\n    return x\n"
+    rust = "use a;\n#[udf]\nfn g(x: i64) -> i64 { x }\n"
+    spec = replace(SPEC, udfs=(Udf("f", "python", source), Udf("g", "rust", rust)))
     told = [f.message for f in found(spec) if f.rule.code == "udf-package"]
     assert told == [
         "'f' imports 'my_tools', which is not in 'packages'",

@@ -152,7 +152,7 @@ def test_a_job_that_is_promoted_again_keeps_what_no_cell_says():
     assert again.options == replace(before.options, strict=False)
     assert spec_of(*cells, before=before, trigger=SECOND).options.trigger == SECOND
     assert (again.state, again.tags) == (before.state, before.tags)
-    assert (again.udfs, again.origin) == (before.udfs, before.origin)
+    assert (again.udfs, again.origin) == ((), before.origin)
     assert again.packages["pyspark"] != "3.0"
     other = Origin("new.ipynb", "d")
     assert spec_of(*cells, before=before, origin=other).origin == other

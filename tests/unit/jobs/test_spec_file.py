@@ -36,7 +36,7 @@ SPEC = JobSpec(
         trigger=timedelta(milliseconds=1500),
         ttl=timedelta(hours=1),
     ),
-    udfs=(Udf("f", "python", "def f(x):\n    return x\n"),),
+    udfs=(Udf("f", "python", "@udf\ndef f(x: int) -> int:\n    return x\n"),),
     packages={"arroyo-nb": "0.1.0", "pyspark": "4.3.0"},
     tags={"team": "yes"},
 )
@@ -135,7 +135,7 @@ def test_a_spec_is_planned_by_itself():
 
 def test_reading_a_spec_runs_nothing(tmp_path):
     there = tmp_path / "there"
-    source = f"open({str(there)!r}, 'w')"
+    source = f"open({str(there)!r}, 'w')\n{SPEC.udfs[0].source}"
     spec = replace(SPEC, udfs=(Udf("f", "python", source),))
     path = tmp_path / "job.yaml"
     path.write_text(spec.text)
@@ -192,7 +192,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
 def test_a_file_of_another_editor_is_read():
     text = "\ufeff" + SPEC.text.replace("\n", "\r\n")
     told = refused(text.replace("FROM few;", "FROM fwe;"))
-    assert "job.yaml:36:8: Table fwe" in told
+    assert "job.yaml:37:8: Table fwe" in told
     assert file(text).spec == SPEC
 
 

@@ -96,11 +96,12 @@ def test_the_body_has_what_the_spec_says_and_no_more():
         "parallelism": 1,
     }
     options = RunOptions(parallelism=4, trigger=timedelta(seconds=30))
-    udfs = (Udf("f", "python", "def f(): ..."),)
+    source = "@udf\ndef f(x: int) -> int: ...\n"
+    udfs = (Udf("f", "python", source),)
     full = body(options=options, udfs=udfs, tags={"team": "air"})
     assert full["parallelism"] == 4
     assert full["checkpoint_interval_micros"] == 30_000_000
-    assert full["udfs"] == [{"definition": "def f(): ...", "language": "python"}]
+    assert full["udfs"] == [{"definition": source, "language": "python"}]
     assert full["tags"] == {"team": "air"}
 
 
