@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from arroyo_nb.functions.aggregates.row import AggregateFunction
+    from arroyo_nb.functions.aggregates import AggregateFunction
     from arroyo_nb.functions.signature import ScalarFunction
 
 

@@ -87,13 +87,32 @@ class Accumulators:
     keeps_nulls: Sequence[bool]
 
     def __call__(self, bags: Bags, call: AggregateCall) -> pa.Array:
-        states: list[bytes | None] = [None] * bags.slots
-        objects = bags.rows[_OBJECT].to_pylist()
-        for slot, state in zip(bags.slot.tolist(), objects, strict=True):
-            states[slot] = state
+        if call.distinct:  # what is kept is the values, each once
+            columns = [bags.column(place) for place in range(len(self.types))]
+            objects = self.objects(columns, bags.slot, np.ones_like(bags.slot))
+        else:
+            kept = bags.rows[_OBJECT].to_pylist()
+            objects = dict(zip(bags.slot.tolist(), kept, strict=True))
+        states = [objects.get(slot) for slot in range(bags.slots)]
         return self.calls.finished(states).cast(call.type)
 
-    def counted(self, columns: Sequence[pa.Array]) -> Ints:
+    def objects(
+        self, columns: Sequence[pa.Array], slots: Ints, weights: Ints
+    ) -> dict[int, bytes]:
+        """The object of each slot, which has taken in its rows."""
+        counts = self._counted(columns)
+        given = [
+            column.take(pa.array(counts)).cast(
+                column.type if pa.types.is_decimal(type_) else type_
+            )
+            for column, type_ in zip(columns, self.types, strict=True)
+        ]
+        found: dict[int, bytes] = self.calls.accumulated(
+            given, slots[counts].tolist(), weights[counts].tolist()
+        )
+        return found
+
+    def _counted(self, columns: Sequence[pa.Array]) -> Ints:
         """The rows that count, by their positions."""
         valid = np.ones(len(columns[0]), np.bool_)
         for column, keeps in zip(columns, self.keeps_nulls, strict=True):
@@ -141,16 +160,7 @@ class ObjectBag:
         of: Accumulators = self.of
         at, columns = self.selection.rows_of(rows)
         columns = columns[: len(of.types)]
-        counts = of.counted(columns)
-        given = [
-            column.take(pa.array(counts)).cast(
-                column.type if pa.types.is_decimal(type_) else type_
-            )
-            for column, type_ in zip(columns, of.types, strict=True)
-        ]
-        at = at[counts]
-        objects = of.calls.accumulated(given, slots[at].tolist(), weights[at].tolist())
-        return self._table(objects, rows.schema)
+        return self._table(of.objects(columns, slots[at], weights[at]), rows.schema)
 
     def merged(self, bag: pa.Table) -> pa.Table:
         """One object of each slot."""

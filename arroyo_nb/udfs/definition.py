@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from arroyo_nb.functions.aggregates.row import AggregateFunction
+from arroyo_nb.functions.aggregates import AggregateFunction
 from arroyo_nb.functions.signature import (
     Nulls,
     Parameter,

@@ -499,3 +499,51 @@ def test_what_means_nothing_elsewhere_is_not_promoted(r):
     with pytest.raises(ArroyoError, match="'guess' cannot leave its notebook") as told:
         r.promote("guessing")
     assert told.value.span is not None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT there(x + 1) AS y FROM s",
+        "SELECT x FROM s WHERE there(x) > 3",
+        "SELECT x FROM s WHERE there(x) > 3 AND k = 'a'",
+        "SELECT there(x) AS y, count(*) AS n FROM s GROUP BY there(x)",
+        "SELECT sum(there(x)) AS y FROM s",
+        "SELECT sum(there(x)) AS y, tumble(INTERVAL '9 s') AS w FROM s GROUP BY w",
+        "SELECT there(x) AS y, hop(INTERVAL '5 seconds', INTERVAL '10 seconds') AS w, "
+        "count(*) AS n FROM s GROUP BY y, w",
+        "SELECT s.x FROM s JOIN s AS u ON there(s.x) = there(u.x)",
+    ],
+)
+def test_no_row_of_ours_is_a_row_to_a_function(session, tmp_path, sql):
+    """The end of a stream is a row of NULLs, which no function may see."""
+    path = tmp_path / "rows.json"
+    rows = [{**row, "x": n} for n, row in enumerate(ROWS)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    session.run(TABLE.format(path=path).replace("TABLE r", "TABLE s"))
+
+    def there(x: int | None) -> int:
+        assert x is not None
+        return x
+
+    session.register(there)
+    assert session.run(sql, wait=True).table().num_rows
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("os._exit(3)", "a Python worker of Spark ended by itself"),
+        ("os.kill(os.getpid(), 9)", "a Python worker of Spark ended by itself"),
+        ("return odd(x)", "RecursionError"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+    ],
+)
+def test_a_session_survives_what_a_function_does(r, body, said):
+    r.register_source(
+        "import os\nfrom arroyo_nb import udf\n@udf\n"
+        f"def odd(x: int) -> int:\n    {body}\n"
+    )
+    with pytest.raises(ArroyoError, match=said):
+        r.run("SELECT odd(x) AS y FROM r", wait=True)
+    assert column(r, "SELECT x FROM r WHERE x = 3") == [3]

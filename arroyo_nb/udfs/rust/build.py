@@ -23,23 +23,10 @@ _carried: list[Path] = []
 
 
 def use_libraries(folder: Path) -> None:
-    """Take libraries from a folder too, as :func:`save_library` has put them there: a
+    """Take libraries from a folder too, copies of what :func:`compile_crate` gives: a
     machine that runs a job needs no compiler."""
     if folder not in _carried:
         _carried.append(folder)
-
-
-def save_library(crate: Crate, folder: Path, *, tell: Tell = tell_stderr) -> Path:
-    """Compile a function and put its library into a folder; returns the file.
-
-    Raises
-    ------
-    ArroyoError
-        As :func:`compile_crate`.
-    OSError
-        When it cannot be written there.
-    """
-    return _copy(compile_crate(crate, tell=tell), folder / crate.library_name)
 
 
 def compile_crate(crate: Crate, *, tell: Tell = tell_stderr) -> Path:

@@ -1,6 +1,7 @@
 """When cargo is called, what is told meanwhile, and how its failures are told."""
 
 import json
+import shutil
 import signal
 import threading
 from pathlib import Path
@@ -10,7 +11,7 @@ from rust_functions import crate_of, read, rust
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, Problems, RunProblem
 from arroyo_nb.udfs.rust import build
-from arroyo_nb.udfs.rust.build import compile_crate, save_library
+from arroyo_nb.udfs.rust.build import compile_crate
 from arroyo_nb.udfs.rust.compiler_messages import CargoOutput
 from arroyo_nb.udfs.rust.progress import Progress
 from arroyo_nb.udfs.rust.workspace import open_workspace
@@ -105,7 +106,9 @@ def test_a_carried_library_is_taken_where_there_is_no_compiler(
     tmp_path, monkeypatch, fake_cargo
 ):
     program = fake_cargo(builds(ARTIFACT))
-    saved = save_library(crate_of(PLUS_ONE), tmp_path / "job")
+    library = compile_crate(crate_of(PLUS_ONE))
+    (tmp_path / "job").mkdir()
+    saved = Path(shutil.copy(library, tmp_path / "job"))
     program.unlink()
     monkeypatch.setattr(build, "_carried", [])
     monkeypatch.setenv("ARROYO_NB_CACHE", str(tmp_path / "another"))

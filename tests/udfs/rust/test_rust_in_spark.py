@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from rust_functions import USE, rust
+from rust_functions import rust
 
 from arroyo_nb.errors import ArroyoError
 
@@ -22,9 +22,13 @@ fn plus_one_(x: i64) -> i64 {
 """
 SMALL = rust('fn small_(x: u8) -> Option<String> { (x > 1).then(|| format!("{x}!")) }')
 RANGE = rust(
-    "fn range_(x: Vec<i64>) -> i64 { x.iter().max().unwrap() - x.iter().min().unwrap() }"
+    "fn range_(x: Vec<i64>) -> i64 {\n"
+    "    x.iter().max().unwrap() - x.iter().min().unwrap()\n}"
 )
-LATER = f"{USE}\n#[udf(allowed_in_flight = 9)]\nasync fn later_(x: i64) -> f64 {{ x as f64 / 2.0 }}\n"
+LATER = rust(
+    "async fn later_(x: i64) -> f64 { x as f64 / 2.0 }",
+    attribute="#[udf(allowed_in_flight = 9)]",
+)
 
 
 @pytest.fixture

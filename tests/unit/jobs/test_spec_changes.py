@@ -31,6 +31,9 @@ def judged(**changed):
     return judge(version(SPEC), version(replace(SPEC, **changed)))
 
 
+SOURCE = "@udf\ndef f(x: int) -> int:\n    return x\n"
+
+
 @pytest.mark.parametrize(
     ("changed", "edit", "outcome"),
     [
@@ -43,7 +46,7 @@ def judged(**changed):
         ({"options": replace(OPTIONS, ttl=timedelta(2))}, Edit.TTL, "compatible"),
         ({"options": replace(OPTIONS, strict=True)}, Edit.MODE, "compatible"),
         ({"options": replace(OPTIONS, real_time=True)}, Edit.REAL_TIME, "compatible"),
-        ({"udfs": (Udf("f", "python", "x"),)}, Edit.UDF, "needs fork"),
+        ({"udfs": (Udf("f", "python", SOURCE),)}, Edit.UDF, "needs fork"),
         ({"name": "other"}, Edit.NAME, "fresh"),
         ({"state": "elsewhere"}, Edit.STATE, "fresh"),
     ],
