@@ -83,7 +83,9 @@ class RustCall:
                 timed_out("Rust", name, limit),
                 hint='#[udf(timeout = "1m")] gives each call more time',
             )
-        said = message.value.decode(errors="replace")
+        # A panic may have lines: of a wrong pattern it draws where.
+        lines = message.value.decode(errors="replace").splitlines()
+        said = " ".join(filter(None, map(str.strip, lines)))
         raise RunProblem(
             failed("Rust", name, said),
             hint="lines are those of its source; a function that returns Option can "

@@ -12,7 +12,7 @@ Tell = Callable[[str], None]
 _SILENT_S = 2.0
 """Nothing is told of what takes no longer."""
 
-_EVERY_S = 2.0
+_EVERY_S = 5.0
 """A line for each crate would be a hundred lines."""
 
 

@@ -229,10 +229,10 @@ def test_a_crate_that_does_not_exist_is_an_error_of_the_source(fake_cargo):
 def test_progress_is_told_of_what_takes_long_and_now_and_then():
     now, told = [0.0], []
     progress = Progress(told.append, lambda: now[0])
-    for done in range(60):
+    for done in range(90):
         now[0] = done / 10
-        progress.at(lambda done=done: f"{done} of 60")
-    assert told == ["20 of 60", "40 of 60"]
+        progress.at(lambda done=done: f"{done} of 90")
+    assert told == ["20 of 90", "70 of 90"]
 
 
 def test_crates_are_counted(fake_cargo, monkeypatch):

@@ -77,8 +77,10 @@ fn matching(pattern: &str, text: &str) -> i32 {
 CRASH = rust(
     "fn crash(how: i64) -> i64 {\n"
     "    match how { 1 => deep(how), 2 => std::process::exit(7), _ => how }\n}",
+    # The compiler would make a loop of what does not look at its frames.
     before="\n#[allow(unconditional_recursion)]\n"
-    "fn deep(x: i64) -> i64 { let a = [x; 999]; deep(x + a[3]) + a[5] }",
+    "fn deep(x: i64) -> i64 { let a = std::hint::black_box([x; 999]); "
+    "deep(a[3]) + std::hint::black_box(a)[5] }",
 )
 
 
@@ -169,8 +171,9 @@ def test_an_aggregate_is_called_with_all_values_of_a_group(called):
 def test_ten_thousand_groups(called):
     values = pa.array([[float(i), 1.0] for i in range(10_000)])
     weights = pa.array([[0]] * 10_000, pa.list_(pa.int64()))
+    call = called(MEAN)
     start = time.perf_counter()
-    result = called(MEAN)(values, weights)
+    result = call(values, weights)
     assert time.perf_counter() - start < allowed(1.0)
     assert result.to_pylist() == [i + 10_001.0 for i in range(10_000)]
 
@@ -179,7 +182,9 @@ def test_a_dependency_and_a_panic_inside_of_it(called):
     call = called(MATCHES)
     given = pa.array(["^a", "b$"]), pa.array(["abc", "abc"])
     assert call(*given).to_pylist() == [1, 0]
-    with pytest.raises(RunProblem, match=r"panicked at line 10: .* regex parse error"):
+    with pytest.raises(
+        RunProblem, match=r"panicked at line 10: .* regex parse error.*unclosed"
+    ):
         call(pa.array(["("]), pa.array(["a"]))
 
 

@@ -20,8 +20,24 @@ use std::time::Duration;
 /// keeps Tokio from seeing that the time is over.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The result of the call for one row, None where it took too long.
-type Answer = (u64, Option<ArrowDatum>);
+enum Answer {
+    /// The result of the call for one row.
+    Result(u64, ArrowDatum),
+    TookTooLong,
+    Panicked(String),
+}
+
+/// Sends the text of the panic that ends the batch, while it does: a task that the
+/// function has spawned may panic right after it, which is the function's own affair.
+struct LastWords(Sender<Answer>);
+
+impl Drop for LastWords {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.0.send(Answer::Panicked(panics::last()));
+        }
+    }
+}
 
 static TOKIO: Mutex<Option<Handle>> = Mutex::new(None);
 
@@ -59,12 +75,12 @@ fn answers(
     for _ in 0..rows {
         // Some call is always on its way, and each one ends within its timeout.
         match receiver.recv_timeout(timeout.saturating_add(GRACE)) {
-            Ok((row, Some(result))) => found[row as usize] = Some(result),
-            // A panic ends the batch, and drops the sender.
+            Ok(Answer::Result(row, result)) => found[row as usize] = Some(result),
+            Ok(Answer::Panicked(text)) => return Err(Failure::Failed(text)),
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::Failed(panics::last()));
+                return Err(Failure::Failed("its Tokio has ended".into()));
             }
-            Ok((_, None)) | Err(RecvTimeoutError::Timeout) => {
+            Ok(Answer::TookTooLong) | Err(RecvTimeoutError::Timeout) => {
                 batch.abort();
                 return Err(Failure::TimedOut);
             }
@@ -81,6 +97,7 @@ async fn all_calls(
     in_flight: usize,
     sender: Sender<Answer>,
 ) {
+    let _last_words = LastWords(sender.clone());
     let mut calls = match ordered {
         true => FuturesEnum::Ordered(Default::default()),
         false => FuturesEnum::Unordered(Default::default()),
@@ -99,7 +116,8 @@ async fn all_calls(
 
 fn send<E>(answer: Option<(u64, Result<ArrowDatum, E>)>, sender: &Sender<Answer>) {
     if let Some((row, result)) = answer {
-        let _ = sender.send((row, result.ok())); // who called may have given up
+        let result = result.map_or(Answer::TookTooLong, |datum| Answer::Result(row, datum));
+        let _ = sender.send(result); // who called may have given up
     }
 }
 
