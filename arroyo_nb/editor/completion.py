@@ -197,7 +197,11 @@ def _anything(catalog: Catalog, place: CursorPlace) -> Iterator[tuple[str, str]]
     words = set(re.findall(r"\w+", _blanked(place.whole).lower()))
     named = _named(catalog, words) or list(catalog.tables.values())
     yield from _columns(named)
-    functions = (*WINDOWS, *catalog.functions, *_functions())
+    # Beside the name of a UDF an editor shows what it takes and gives.
+    for name, row in catalog.functions.items():
+        signature = row.udf.signature if row.udf else ""
+        yield name, signature.removeprefix(name) or "function"
+    functions = (*WINDOWS, *_functions())
     yield from ((name, "function") for name in functions)
     yield from ((word, "keyword") for word in (*KEYWORDS, *TYPES))
     yield from _tables_only(catalog, place)

@@ -109,8 +109,8 @@ def test_completion_knows_it(shell):
     run(shell, "%%arroyo_udf\n" + TWICE.format(factor=2))
     with provisionalcompleter():
         cell = "%%arroyo\nSELECT twi"
-        found = [c.text for c in shell.Completer.completions(cell, len(cell))]
-    assert "twice_" in found
+        found = {c.text: c.type for c in shell.Completer.completions(cell, len(cell))}
+    assert found["twice_"] == "(x BIGINT) -> BIGINT"
     # The cell of a function has no SQL in it.
     with provisionalcompleter():
         cell = "%%arroyo_udf\nSEL"
