@@ -53,7 +53,9 @@ def _problem(name: str, said: str) -> CatalogProblem | RunProblem:
     first = (errors or lines or ["cargo failed"])[0].removeprefix("error: ")
     # The causes stand below, the deepest one last.
     start = lines.index(errors[0]) + 1 if errors else 0
-    causes = [line for line in lines[start:] if line != "Caused by:"]
+    # Who requires it says nothing: it is the function.
+    said_before = ("Caused by:", "required by package `udf ", "location searched:")
+    causes = [line for line in lines[start:] if not line.startswith(said_before)]
     reason = causes[-1] if causes else first
     if _UNREACHED.search(said) and "no matching package" not in said:
         return RunProblem(

@@ -220,10 +220,15 @@ def test_the_network_is_asked_only_for_what_is_missing(fake_cargo):
 
 
 def test_a_crate_that_does_not_exist_is_an_error_of_the_source(fake_cargo):
-    fake_cargo("echo 'error: no matching package named `nix` found' >&2; exit 101")
+    fake_cargo(
+        "echo 'error: no matching package named `nix` found' >&2\n"
+        "echo 'perhaps you meant: `nice`' >&2\n"
+        "echo 'required by package `udf v1.0.0 (/cache)`' >&2; exit 101"
+    )
     problem = refusal(PLUS_ONE, tell=ignored)
     assert isinstance(problem, CatalogProblem)
     assert "no matching package named `nix` found" in problem.message
+    assert problem.hint == "perhaps you meant: `nice`"
 
 
 def test_progress_is_told_of_what_takes_long_and_now_and_then():
