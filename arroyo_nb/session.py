@@ -26,6 +26,7 @@ from arroyo_nb.run.option_values import state_folder
 from arroyo_nb.run.options import BUDGET_BYTES, RunOptions
 from arroyo_nb.run.runs import Runs
 from arroyo_nb.run.topic_tasks import TopicTasks
+from arroyo_nb.udfs.languages import compiled_functions
 from arroyo_nb.udfs.session_functions import SessionFunctions
 
 if TYPE_CHECKING:
@@ -243,6 +244,7 @@ class Session(TopicTasks, SessionFunctions):
         source: str = "<cell>",
     ) -> Run | None:
         """Run a script as :meth:`run` does, with options that are parsed already."""
+        from arroyo_nb.plan.user_functions import user_functions
         from arroyo_nb.run.prepare import prepare
 
         plan = self.plan(sql, strict=options.strict, source=source)
@@ -253,6 +255,8 @@ class Session(TopicTasks, SessionFunctions):
             base = options.state_dir or self._state_dir
             state = base and base / safe_name(name)
             prepared = prepare(name, plan, options, state=state)
+            # Here, where an interrupt is heard, and not once the run has begun.
+            compiled_functions(user_functions(plan.sinks))
             run = self._ready(prepared, self._folder(prepared, state))
         self.catalog, self.answers = plan.catalog, plan.answers
         if not plan.sinks:

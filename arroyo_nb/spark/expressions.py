@@ -33,7 +33,7 @@ from arroyo_nb.functions.patterns import java
 from arroyo_nb.functions.signature import ScalarFunction
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
-from arroyo_nb.plan.expressions.functions import called
+from arroyo_nb.plan.expressions.functions import USER_FUNCTION, called, volatile
 from arroyo_nb.plan.expressions.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
@@ -49,6 +49,7 @@ from arroyo_nb.schema import (
     quoted_text,
     spark_type,
 )
+from arroyo_nb.sql.syntax_tree import parts_of
 
 
 @dataclass(frozen=True)
@@ -261,13 +262,28 @@ def _cast(node: exp.Cast, write: Write) -> str:
 
 def _case(node: exp.Case, write: Write) -> str:
     arms, default = node.args["ifs"], node.args.get("default")
-    text = ""
+    conditions = [arm.this for arm in arms]
+    # What is drawn twice is not the same twice, so no condition that is may be one.
+    guards = any(map(_calls_udf, parts_of(node))) and not any(
+        volatile(part) for c in conditions for part in parts_of(c)
+    )
+    text, others, plain = "", write, write
     for arm in arms:
-        condition = write(arm.this)
-        text += f" WHEN {condition} THEN {write.where(condition)(arm.args['true'])}"
-        write = write.where(f"NOT coalesce({condition}, FALSE)")
-    otherwise = "" if default is None else f" ELSE {write(default)}"
+        # Without those that call functions themselves: each would hold all before it.
+        condition = plain(arm.this)
+        value = others.where(condition) if guards else write
+        text += f" WHEN {condition} THEN {value(arm.args['true'])}"
+        if guards:
+            fails = f"NOT coalesce({condition}, FALSE)"
+            others = others.where(fails)
+            if not any(map(_calls_udf, parts_of(arm.this))):
+                plain = plain.where(fails)
+    otherwise = "" if default is None else f" ELSE {others(default)}"
     return f"(CASE{text}{otherwise} END)"
+
+
+def _calls_udf(part: exp.Expr) -> bool:
+    return isinstance(part, exp.Anonymous) and USER_FUNCTION in part.meta
 
 
 def _between(node: exp.Between, write: Write) -> str:
@@ -322,6 +338,14 @@ def _call(node: exp.Anonymous, write: Write) -> str:
     arguments = [_argument(a, write) for a in node.expressions]
     planned_at = node.meta.get(PLANNED_AT, EPOCH)
     only_where = write.only_where
+    if only_where and _calls_udf(node):
+        # Spark computes the arguments of such a call for every row, too.
+        arguments = [
+            replace(made, sql=f"(CASE WHEN {only_where} THEN {made.sql} END)")
+            if isinstance(made_of, exp.Func | exp.Binary | exp.Cast | exp.Bracket)
+            else made
+            for made, made_of in zip(arguments, node.expressions, strict=True)
+        ]
     return _function(node).spark(
         arguments, planned_at=planned_at, only_where=only_where
     )

@@ -65,7 +65,8 @@ def _register(spark: SparkSession, name: str, udf: Udf) -> None:
     made = arrow_udf(  # type: ignore[call-overload]
         _called(function), spark_type(udf.result)
     )
-    if udf.options.volatile:
+    # Of an async one no second call may be made for a filter.
+    if udf.options.volatile or udf.is_async:
         made = made.asNondeterministic()
     spark.udf.register(name, made)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 from arroyo_nb.functions.aggregates import AggregateFunction
@@ -124,6 +125,10 @@ class Udf:
         Why Arroyo would refuse it, in its words; empty: it would not.
     not_portable
         Why the source does not stand for itself, in words; empty: it does.
+    written
+        What its source calls it.
+    serial
+        Which definition of this process it is: a later one has a larger number.
     """
 
     name: str
@@ -139,6 +144,8 @@ class Udf:
     options: UdfOptions = UdfOptions()
     arroyo_refusal: str = ""
     not_portable: str = ""
+    written: str = ""
+    serial: int = field(default_factory=count().__next__)
 
     def __deepcopy__(self, _: object) -> Udf:
         return self  # it does not change, and expressions are copied with it
@@ -167,7 +174,9 @@ class Udf:
     @property
     def spark_name(self) -> str:
         """What Spark calls it: two definitions of one name are two functions."""
-        return f"udf_{self.name}_{self.sha256[:16]}"
+        # What its text does not say may be another thing each time that it is defined.
+        more = f"_{self.serial}" if self.not_portable else ""
+        return f"udf_{self.name}_{self.sha256[:16]}{more}"
 
     @property
     def guarded_name(self) -> str:

@@ -37,7 +37,10 @@ def read_duration(text: str) -> timedelta:
         raise CatalogProblem(
             f"unknown time unit '{match[2]}'", hint="known: ns, us, ms, s, m, h"
         )
-    length = timedelta(microseconds=int(match[1]) * _UNITS_US[match[2]])
+    try:
+        length = timedelta(microseconds=int(match[1]) * _UNITS_US[match[2]])
+    except OverflowError:
+        raise CatalogProblem(f"the duration '{text}' is too long") from None
     if length <= timedelta():
         raise CatalogProblem("a duration must be positive")
     return length

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.source import ScriptText
 
 if TYPE_CHECKING:
+    from arroyo_nb.functions.user_defined import UserDefined
     from arroyo_nb.udfs.definition import Udf
 
 PYTHON, RUST = "python", "rust"
@@ -52,7 +53,7 @@ def read_file(path: Path) -> tuple[Udf, ...]:
     return read_definitions(ScriptText(text, str(path)), language)
 
 
-def compiled_functions(udfs: Iterable[Udf]) -> tuple[Path, ...]:
+def compiled_functions(udfs: Iterable[UserDefined]) -> tuple[Path, ...]:
     """The libraries of those that are compiled, which is done where it was not.
 
     Raises
@@ -66,7 +67,7 @@ def compiled_functions(udfs: Iterable[Udf]) -> tuple[Path, ...]:
     from arroyo_nb.udfs.rust.build import compile_crate
     from arroyo_nb.udfs.rust.loading import crate_of
 
-    return tuple(compile_crate(crate_of(udf)) for udf in compiled)
+    return tuple(compile_crate(crate_of(cast("Udf", udf))) for udf in compiled)
 
 
 def use_compiled(folder: Path) -> None:

@@ -15,7 +15,9 @@ _WORDS = frozenset(
         *("insert", "interval", "into", "is", "join", "left", "like", "limit", "not"),
         *("null", "on", "or", "order", "outer", "over", "partition", "right", "row"),
         *("select", "set", "some", "table", "then", "true", "union", "values"),
-        *("when", "where", "with"),
+        *("when", "where", "with", "desc", "asc", "rows", "unique", "using"),
+        *("default", "references", "escape", "fetch", "lateral", "natural", "try_cast"),
+        *("cube", "rollup", "grouping", "qualify", "intersect", "except", "recursive"),
     )
 )
 

@@ -18,14 +18,19 @@ class SessionFunctions:
     """Part of a session: the UDFs."""
 
     def __init__(self) -> None:
-        # Those of this session alone: they come before those of the process.
+        # Those of this session alone.
         self._own: dict[str, Udf] = {}
 
     @property
     def functions(self) -> Mapping[str, Udf]:
         """The UDFs that scripts may call, by name: those of ``@udf``
         anywhere in this process, and those that were registered here."""
-        return {**registry.udfs(), **self._own}
+        found = dict(registry.udfs())
+        for name, udf in self._own.items():
+            # The later definition counts.
+            if name not in found or found[name].serial < udf.serial:
+                found[name] = udf
+        return found
 
     def register(self, function: Any) -> None:
         """Make a Python function one of this session's SQL, as ``@udf`` does for all.

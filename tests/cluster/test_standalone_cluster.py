@@ -307,24 +307,47 @@ def last_images(path: Path) -> dict[str, str]:
     return {row["origin"]: json.dumps(row) for row in rows if row}
 
 
+RUST = """
+use arroyo_udf_plugin::udf;
+
+#[udf]
+fn thrice(x: i64) -> i64 {
+    3 * x
+}
+"""
+
+
+@pytest.mark.parametrize("language", ["python", "rust"])
 def test_udfs_run_on_executors_that_have_none(
+    language: str,
     engine: Engine,
     spark_cluster: Cluster,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Their source is in the job's spec, and nowhere else on the cluster."""
+    """Their source is in the job's spec, a compiled one beside it, and nothing of them
+    on the cluster, which has no compiler."""
+    calls = CALLS
+    if language == "rust":
+        if shutil.which("cargo") is None:
+            pytest.skip("there is no cargo here")
+        calls = CALLS.replace("doubled(distance)", "thrice(distance)")
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):
         folder.mkdir()
     session = Session(engine=engine)
     session.register_source(UDFS)
-    plan = session.plan(CALLS)
+    if language == "rust":
+        session.register_source(RUST, "rust")
+    plan = session.plan(calls)
     folder = promote(plan, JOB, tmp_path / "job", target="spark-submit").folder
     monkeypatch.setenv("OUT", str(here))
-    session.run(CALLS, wait=True)
+    session.run(calls, wait=True)
     monkeypatch.setenv("OUT", str(there))
-    with spark_cluster.submit(folder, STATE=str(tmp_path / "state")) as job:
+    # Where nothing was ever compiled.
+    bare = {"ARROYO_NB_CACHE": str(tmp_path / "cache"), "CARGO_HOME": "/nowhere"}
+    state = str(tmp_path / "state")
+    with spark_cluster.submit(folder, STATE=state, PATH="/usr/bin:/bin", **bare) as job:
         assert job.ended(START_S + JOB_S) == 0, job.said + job.logged[-4000:]
     for name in ("hours", "rows"):
         told = lines(here / f"{name}.json")

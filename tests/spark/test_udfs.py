@@ -349,6 +349,15 @@ def test_case_calls_only_for_its_rows(r):
         ELSE ratio(x) END AS y FROM r"""
     got = column(r, sql)
     assert got[6:9] == [-1.0, 0.0, 1.0]
+    # Nor are its arguments computed for other rows.
+    sql = "SELECT CASE WHEN x <> 8 THEN ratio(840 / (x - 8)) ELSE 0 END AS y FROM r"
+    assert column(r, sql)[8] == 0.0
+    # A condition that is drawn is drawn once.
+    sql = """SELECT CASE WHEN random() > 0.5 THEN ratio(x + 100) ELSE -1.0 END AS y
+        FROM r WHERE x IS NOT NULL"""
+    assert None not in column(r, sql)
+    arms = " ".join(f"WHEN ratio(x + {n}) > 9 THEN {n}" for n in range(100, 130))
+    assert column(r, f"SELECT CASE {arms} ELSE 0 END AS y FROM r WHERE x > 7")[0] == 0
 
 
 def test_an_error_says_line_arguments_and_place(r):
@@ -368,17 +377,18 @@ def test_an_error_says_line_arguments_and_place(r):
 
 
 @pytest.mark.parametrize(
-    ("options", "hint"),
-    [("", "called with x = 7"), ("redact=True", "its arguments are not shown")],
+    ("options", "shown", "hint"),
+    [
+        ("", "'seven'", "called with x = 7"),
+        ("redact=True", "a value of type str", "its arguments are not shown"),
+    ],
 )
-def test_a_result_of_another_type(r, options, hint):
+def test_a_result_of_another_type(r, options, shown, hint):
     r.register_source(
         f"from arroyo_nb import udf\n@udf({options})\n"
         "def odd(x: int) -> int:\n    return 'seven' if x == 7 else x\n"
     )
-    said = (
-        "could not convert results from Python UDF 'odd' to arrow: 'seven' is no int64"
-    )
+    said = f"could not convert results from Python UDF 'odd' to arrow: {shown} is no"
     with pytest.raises(ArroyoError, match=said) as told:
         r.run("SELECT odd(x) AS y FROM r", wait=True)
     assert told.value.hint.startswith(hint)
@@ -547,3 +557,66 @@ def test_a_session_survives_what_a_function_does(r, body, said):
     with pytest.raises(ArroyoError, match=said):
         r.run("SELECT odd(x) AS y FROM r", wait=True)
     assert column(r, "SELECT x FROM r WHERE x = 3") == [3]
+
+
+def test_retracts_that_come_alone(r):
+    """A micro-batch that only takes back has an object of its own."""
+    r.register_source(
+        """
+from collections import Counter
+from arroyo_nb import udaf
+@udaf
+class Kinds:
+    def __init__(self):
+        self.seen = Counter()
+    def accumulate(self, x: int):
+        self.seen[x] += 1
+    def retract(self, x: int):
+        self.seen[x] -= 1
+    def merge(self, other):
+        self.seen.update(other.seen)
+    def finish(self) -> int:
+        return sum(n > 0 for n in self.seen.values())
+"""
+    )
+    sql = """SELECT kinds(n) AS y FROM (SELECT x % 7 AS m, count(*) AS n FROM r
+        GROUP BY x % 7)"""
+    counts = Counter(row["x"] and row["x"] % 7 for row in ROWS).values()
+    assert column(r, sql) == [len(set(counts))]
+
+
+def test_an_aggregate_that_fails_says_where(r):
+    r.register_source(
+        """
+from arroyo_nb import udaf
+@udaf
+class Bad:
+    def __init__(self):
+        self.n = 0
+    def accumulate(self, x: int):
+        self.n += x
+    def retract(self, x: int):
+        self.n -= x
+    def merge(self, other):
+        self.n += other.n
+    def finish(self) -> int:
+        return 1 // (self.n - self.n)
+"""
+    )
+    with pytest.raises(ArroyoError, match="UDF 'bad': ZeroDivisionError") as told:
+        r.run("SELECT k, bad(x) AS y FROM r GROUP BY k", wait=True)
+    assert told.value.span is not None
+
+
+def test_a_model_that_is_loaded_again_is_another_function(r):
+    model = {"factor": object()}
+
+    def guess(x: int) -> int:
+        return x * sizes[0] + (model is None)
+
+    sizes = [1, object()]
+    r.register(guess)
+    assert column(r, "SELECT guess(x) AS y FROM r")[2] == 2
+    sizes[0] = 10
+    r.register(guess)
+    assert column(r, "SELECT guess(x) AS y FROM r")[2] == 20

@@ -19,8 +19,7 @@ def async_projections(root: Node, _made: NodeMap[Node]) -> Node:
 
     Refuses them anywhere else, and two of them in one SELECT.
     """
-    rows = user_functions().values()
-    if any(row.udf is not None and row.udf.is_async for row in rows):
+    if user_functions():  # without any there are no calls of one, also in views
         for node in walk(root):
             _check(node)
     return root

@@ -86,6 +86,7 @@ class Module:
 
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
+        self._within: list[str] = []
 
     def path(self, node: ast.expr) -> str:
         """The dotted path that a name or an attribute means; empty where it is none.
@@ -157,10 +158,16 @@ class Module:
         path = self.path(node)
         if path in TYPES:
             return TYPES[path]
-        if self.is_dataclass(path):
-            return self._struct(self.classes[path])
-        if path in self._aliases:
-            return self.value(self._aliases[path]).type
+        if path in self._within:
+            raise UnknownType(f"Unsupported Python type: {path} contains itself")
+        self._within.append(path)
+        try:
+            if self.is_dataclass(path):
+                return self._struct(self.classes[path])
+            if path in self._aliases:
+                return self.value(self._aliases[path]).type
+        finally:
+            self._within.pop()
         raise UnknownType(
             f"Unsupported Python type: {ast.unparse(node)}",
             hint=_hint(path),
@@ -170,12 +177,18 @@ class Module:
         # NULL may be in any field: SQL's structs do not say where it is not.
         fields = [
             Field(item.target.id, self.value(item.annotation).type)
-            for item in of.body
+            for item in self._body(of)
             if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
         ]
         if not fields:
             raise UnknownType(f"Unsupported Python type: {of.name} has no fields")
         return StructOf(tuple(fields))
+
+    def _body(self, of: ast.ClassDef) -> list[ast.stmt]:
+        """What is in a class, of the classes that it extends first."""
+        found = (self.classes.get(self.path(base)) for base in of.bases)
+        bases = [base for base in found if base is not None and base.lineno < of.lineno]
+        return [item for base in bases for item in self._body(base)] + of.body
 
     def _optional(self, node: ast.expr) -> ast.expr | None:
         """The type beside None; None: NULL is no value of it."""

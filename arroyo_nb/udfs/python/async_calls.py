@@ -81,9 +81,13 @@ class AsyncCall:
                 hint=f"{(said.hint or '').partition(';')[0]}; on_timeout='null' gives "
                 "NULL instead",
             ) from None
-        except Exception as error:
+        except BaseException as error:
+            # One that ends the loop's thread would end all batches to come.
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
+                raise
             return self._failed(error, row)
 
-    def _failed(self, error: Exception, row: Sequence[Any]) -> None:
+    def _failed(self, error: BaseException, row: Sequence[Any]) -> None:
         if not self.of.null_on_error:
             raise self.of.failed(error, row) from None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,8 @@ class PythonFunction:
         Of the result.
     source
         Where it is defined.
+    optional
+        Whether it may give None.
     null_on_error
         Whether a call that raises gives NULL.
     redact
@@ -60,6 +62,7 @@ class PythonFunction:
     makers: tuple[Callable[[Any], Any] | None, ...]
     type: pa.DataType
     source: SourceText
+    optional: bool = True
     null_on_error: bool = False
     redact: bool = False
 
@@ -80,33 +83,46 @@ class PythonFunction:
             When one is not of the type that the function says.
         """
         try:
+            if not self.optional:
+                _refuse_none(results)
             return arrow_values(results, self.type)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        except _UNFIT as error:
             place = next(self._unfit(results), 0)
             row = [column[place] for column in arguments]
+            value, said = results[place], f": {_first_line(error)}"
+            shown = f"a value of type {type(value).__name__}"
+            if not self.redact:
+                shown = _shown(value)
             raise DataProblem(
                 unfit(
                     "Python",
                     self.name,
-                    f"{_shown(results[place])} is no {self.type}: {_first_line(error)}",
+                    f"{shown} is no {self.type}{'' if self.redact else said}",
                 ),
                 hint=self._called_with(row),
             ) from None
 
-    def failed(self, error: BaseException, row: Sequence[Any]) -> RunProblem:
-        """What to tell of a call that raised."""
-        kind = type(error).__name__
-        said = _first_line(error)
-        said = (f"{kind}: {said}" if said else kind) + self._line(error)
-        message = failed("Python", self.name, said)
-        hint = self._called_with(row)
-        return RunProblem(message, hint=f"{hint}; on_error='null' gives NULL instead")
+    def failed(
+        self, error: BaseException, row: Sequence[Any] | None = None
+    ) -> RunProblem:
+        """What to tell of a call that raised; ``row``: its arguments, where they are
+        those of one row."""
+        said = type(error).__name__
+        # The text of an error quotes what it is about.
+        if not self.redact and (text := _first_line(error)):
+            said = f"{said}: {text}"
+        message = failed("Python", self.name, said + self._line(error))
+        advice = "on_error='null' gives NULL instead"
+        hint = advice if row is None else f"{self._called_with(row)}; {advice}"
+        return RunProblem(message, hint=hint)
 
     def _unfit(self, results: list[Any]) -> Iterator[int]:
         for place, value in enumerate(results):
             try:
+                if not self.optional:
+                    _refuse_none([value])
                 arrow_values([value], self.type)
-            except Exception:
+            except _UNFIT:
                 yield place
 
     def _line(self, error: BaseException) -> str:
@@ -136,18 +152,15 @@ class RowCall:
     def __call__(self, *arrays: pa.Array) -> pa.Array:
         columns = self.of.values(arrays)
         results: list[Any] = []
-        function = self.of.function
-        while len(results) < len(arrays[0]):
-            done = len(results)
-            rows = columns if not done else [column[done:] for column in columns]
+        function, keep = self.of.function, results.append
+        # Not map(): a StopIteration of the function would be its end.
+        for row in zip(*columns, strict=True):
             try:
-                # What came before an error is kept by extend(): so the row is known.
-                results.extend(map(function, *rows))
+                keep(function(*row))
             except BaseException as error:  # one that ends a process ends a call
                 if not self.of.null_on_error:
-                    row = [column[len(results)] for column in columns]
                     raise self.of.failed(error, row) from None
-                results.append(None)
+                keep(None)
         return self.of.array(results, columns)
 
 
@@ -169,9 +182,9 @@ class BatchCall:
         except BaseException as error:
             if self.of.null_on_error:
                 return pa.nulls(rows, self.of.type)
-            message = self.of.failed(error, ()).message
-            hint = f"it was called with a batch of {rows:,} rows"
-            raise RunProblem(message, hint=hint) from None
+            problem = self.of.failed(error)
+            problem.hint = f"it was called with a batch of {rows:,} rows"
+            raise problem from None
         return self._array(result, rows)
 
     def _array(self, result: Any, rows: int) -> pa.Array:
@@ -241,26 +254,48 @@ def _listed(array: pa.Array, unit: str) -> list[Any]:
 
 
 def arrow_values(values: list[Any], type_: pa.DataType) -> pa.Array:
-    """Python values as an array of a type."""
+    """Python values as an array of a type; no digit and no part of one is lost.
+
+    Raises
+    ------
+    pyarrow.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError
+        When one is not of that type.
+    """
+    # A type at a time, as a batch has few: a value at a time only inside of values.
+    for given in set(map(type, values)):
+        _check_type(given, type_)
     if pa.types.is_timestamp(type_):
         values = [_naive(value) for value in values]
     elif pa.types.is_decimal(type_):
         values = [_rounded(value) for value in values]
     elif pa.types.is_struct(type_) or pa.types.is_list(type_):
-        values = [_plain(value) for value in values]
-    # Arrow would cut a number off, and take bytes for a text.
-    for odd in _taken_for(type_).intersection(map(type, values)):
-        raise TypeError(f"a value of type {odd.__name__} is given")
+        values = [_plain(value, type_) for value in values]
     return pa.array(values, type=type_)
 
 
-def _taken_for(type_: pa.DataType) -> frozenset[type]:
-    """The types of Python whose values are not meant by a type."""
+def _check_type(given: type, type_: pa.DataType) -> None:
+    """Refuse what Arrow would cut off, or take for something else."""
+    odd: tuple[type, ...] = ()
     if pa.types.is_integer(type_):
-        return frozenset((float, Decimal))
-    if pa.types.is_string(type_):
-        return frozenset((bytes,))
-    return frozenset((str,)) if pa.types.is_binary(type_) else frozenset()
+        odd = (float, Decimal)
+    elif pa.types.is_string(type_):
+        odd = (bytes,)
+    elif pa.types.is_binary(type_):
+        odd = (str,)
+    elif pa.types.is_date(type_):
+        odd = (datetime,)
+    if issubclass(given, odd):
+        raise TypeError(f"a value of type {given.__name__} is given")
+
+
+def _refuse_none(values: list[Any]) -> None:
+    # By identity: an array of NumPy would compare each of its elements.
+    if any(value is None for value in values):
+        raise TypeError("None is no value of it: write -> T | None where it may be")
+
+
+_UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError)
+_DIGITS = Context(prec=2 * 38)
 
 
 def _naive(value: Any) -> Any:
@@ -273,17 +308,20 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, Decimal) and value.is_finite():
         digits = value.as_tuple().exponent
         if isinstance(digits, int) and -digits > DECIMALS:
-            return value.quantize(Decimal(1).scaleb(-DECIMALS))
+            return value.quantize(Decimal(1).scaleb(-DECIMALS), context=_DIGITS)
     return value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, type_: pa.DataType) -> Any:
     """A dataclass as a dictionary, also inside a list."""
-    fields = getattr(type(value), "__dataclass_fields__", None)
-    if fields is not None:
-        return {name: _plain(getattr(value, name)) for name in fields}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+    if value is None:
+        return None
+    if pa.types.is_list(type_):
+        return [_plain(one, type_.value_type) for one in value]
+    if pa.types.is_struct(type_):
+        given = value if isinstance(value, dict) else vars(value)
+        return {field.name: _plain(given[field.name], field.type) for field in type_}
+    _check_type(type(value), type_)
     return _rounded(_naive(value))
 
 

@@ -6,11 +6,12 @@ Source: arroyo-semantics g.3, whose words the errors have.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem, SyntaxProblem, raise_all
 from arroyo_nb.registry import did_you_mean
@@ -20,11 +21,6 @@ from arroyo_nb.udfs.definition import Kind, Udf, UdfOptions, UdfParameter
 from arroyo_nb.udfs.durations import read_duration
 from arroyo_nb.udfs.names import check_name
 from arroyo_nb.udfs.python.annotations import Annotated, Module
-
-if TYPE_CHECKING:
-    pass
-
-Load = "Callable[[Udf], Any]"
 
 DECORATORS = {
     f"{owner}{name}": name
@@ -61,6 +57,10 @@ def definitions(source: ScriptText, load: Callable[[Udf], Any]) -> tuple[Udf, ..
         tree = ast.parse(source.text)
     except SyntaxError as error:
         raise _syntax_problem(error, source) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxProblem(f"this cannot be read as Python: {error}").at(
+            source
+        ) from None
     reader = _Reader(source, Module(tree), load)
     problems: list[ArroyoError] = []
     found: dict[str, Udf] = {}
@@ -103,7 +103,7 @@ class _Reader:
         self._module = module
         self._load = load
         # Python counts columns in bytes of UTF-8.
-        self._lines = source.text.splitlines(keepends=True)
+        self._lines = re.findall(r"[^\n]*\n|[^\n]+", source.text)
         self._starts = [0]
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line))
@@ -284,6 +284,7 @@ class _Reader:
             doc,
             options,
             _refused_by_arroyo(kind, [*(p.type for p in parameters), result.type]),
+            written=node.name,
         )
 
     def _argument(
@@ -340,14 +341,18 @@ def _keywords(decorator: ast.expr) -> dict[str, ast.expr]:
             "@udf takes options by name only",
             hint="write @udf(timeout='10s', allowed_in_flight=100)",
         )
+    if any(keyword.arg is None for keyword in decorator.keywords):
+        raise CatalogProblem(
+            "@udf takes its options as literals: no **", hint="write each by its name"
+        )
     return {k.arg: k.value for k in decorator.keywords if k.arg is not None}
 
 
 def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
     given = node.args
-    if given.vararg or given.kwarg or given.kwonlyargs:
+    if given.vararg or given.kwarg or given.kwonlyargs or given.defaults:
         raise CatalogProblem(
-            f"{node.name}() may have plain arguments only: no * and no **"
+            f"{node.name}() may have plain arguments only: no *, no ** and no default"
         )
     return [*given.posonlyargs, *given.args]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -30,10 +31,15 @@ class NotebookNames:
 
     def __init__(self) -> None:
         self._meanings: dict[str, Meaning] = {}
+        self._modules: set[str] = set()
 
     def meaning(self, name: str) -> Meaning | None:
         """What a name means by now."""
         return self._meanings.get(name)
+
+    def has_module(self, path: str) -> bool:
+        """Whether a cell imports a module of that path."""
+        return path in self._modules
 
     def read(self, code: str, place: str) -> tuple[Udf, ...]:
         """Take in a cell of Python; gives the functions that it defines.
@@ -57,6 +63,8 @@ class NotebookNames:
         found = list[Udf]()
         module = Module(ast.Module([*_imports(tree), *self._imported()], []))
         for node in tree.body:
+            if isinstance(node, ast.Import):
+                self._modules.update(alias.name for alias in node.names)
             self._meanings.update(_meanings(code, node))
             if _is_udf(node, module):
                 source = _source(code, node, place)
@@ -95,9 +103,23 @@ def _meanings(code: str, node: ast.stmt) -> Iterator[tuple[str, Meaning]]:
         case ast.Assign(targets=[ast.Name(name)], value=value):
             yield name, _assigned(name, value)
         case _:
+            # Of what is in an `if` or a `try` nobody knows whether it is run.
             for part in ast.walk(node):
-                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                    yield part.id, Unwritable("whose value only a kernel knows")
+                for name in _bound(part):
+                    yield name, Unwritable("whose value only a kernel knows")
+
+
+def _bound(part: ast.AST) -> list[str]:
+    """The names that a part of a statement binds."""
+    match part:
+        case ast.Name(id=name, ctx=ast.Store()):
+            return [name]
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return [part.name]
+        case ast.alias():
+            return [part.asname or part.name.partition(".")[0]]
+        case _:
+            return []
 
 
 def _assigned(name: str, value: ast.expr) -> Meaning:
@@ -116,5 +138,7 @@ def _is_udf(node: ast.stmt, module: Module) -> bool:
 def _source(code: str, node: ast.stmt, place: str = "") -> SourceText:
     decorators = getattr(node, "decorator_list", ())
     first = min(n.lineno for n in (node, *decorators))
-    lines = code.splitlines(keepends=True)[first - 1 : node.end_lineno]
+    # As Python counts lines: str.splitlines knows other ends, too.
+    whole = re.findall(r"[^\n]*\n|[^\n]+", code)
+    lines = whole[first - 1 : node.end_lineno]
     return SourceText(place, first, tuple(lines), code)

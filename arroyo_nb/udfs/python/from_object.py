@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.source import ScriptText
@@ -13,6 +16,7 @@ from arroyo_nb.udfs import decorators
 from arroyo_nb.udfs.definition import Udf
 from arroyo_nb.udfs.python.definitions import definitions
 from arroyo_nb.udfs.python.loading import batch_call
+from arroyo_nb.udfs.python.loading import load as load_text
 from arroyo_nb.udfs.python.module_text import (
     Definition,
     Import,
@@ -21,11 +25,6 @@ from arroyo_nb.udfs.python.module_text import (
     module_text,
 )
 from arroyo_nb.udfs.python.source_text import in_cell, source_text
-
-if TYPE_CHECKING:
-    pass
-
-_LITERALS = (bool, int, float, complex, str, bytes, type(None))
 
 
 def udf_of(made: Any) -> Udf:
@@ -39,9 +38,12 @@ def udf_of(made: Any) -> Udf:
     source = source_text(made)
     text, hindrance = module_text(source.text, _LiveNames(made))
 
-    def load(udf: Udf) -> Any:
+    def load_made(udf: Udf) -> Any:
         return batch_call(udf, made)
 
+    # What its text says is what it is, here as on a cluster: names that mean something
+    # else later change nothing.
+    load = load_made if hindrance else load_text
     try:
         found = definitions(ScriptText(text), load)
     except ArroyoError as error:
@@ -66,13 +68,17 @@ class _LiveNames:
             return Import(value.__name__)
         if isinstance(value, FunctionType | type):
             return self._defined(name, value)
-        if _is_literal(value):
-            return Definition(f"{name} = {value!r}")
+        if (text := _written(value)) is not None:
+            return Definition(f"{name} = {text}")
         module = getattr(value, "__module__", None)
         path = getattr(value, "__qualname__", None) or getattr(value, "_name", None)
         if module and path:
             return _import(module, path)
         return Unwritable(f"a value of type {type(value).__name__}")
+
+    def has_module(self, path: str) -> bool:
+        """Whether there is a module of that path, which was imported."""
+        return path in sys.modules
 
     def _defined(self, name: str, value: Any) -> Meaning:
         is_own = value.__module__ == self._module
@@ -100,12 +106,35 @@ def _names_of(made: Any) -> dict[str, Any]:
     found = inspect.unwrap(made)
     names = dict(found.__globals__)
     cells = zip(found.__code__.co_freevars, found.__closure__ or (), strict=True)
-    return names | {name: cell.cell_contents for name, cell in cells}
+    for name, cell in cells:
+        with suppress(ValueError):  # one that is empty: its own name
+            names[name] = cell.cell_contents
+    return names
 
 
-def _is_literal(value: Any) -> bool:
-    if isinstance(value, tuple | list | set | frozenset):
-        return all(map(_is_literal, value))
+def _written(value: Any) -> str | None:
+    """A value as a literal that means it again; None: there is none."""
+    kind = type(value)
+    if kind in (set, frozenset) and value:
+        # In one order: another process has the same text.
+        parts = sorted(map(repr, value))
+        text = f"{{{', '.join(parts)}}}"
+        text = text if kind is set else f"frozenset({text})"
+        return text if all(_written(one) for one in value) else None
+    text = repr(value)
+    try:
+        return text if _is_same(ast.literal_eval(text), value) else None
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _is_same(read: Any, value: Any) -> bool:
+    """Whether two values are equal and of the same types, to the last element."""
+    if type(read) is not type(value):
+        return False
     if isinstance(value, dict):
-        return all(map(_is_literal, [*value, *value.values()]))
-    return isinstance(value, _LITERALS)
+        pairs = zip(read.items(), value.items(), strict=True)
+        return all(_is_same(one, other) for one, other in pairs)
+    if isinstance(value, tuple | list):
+        return all(map(_is_same, read, value))
+    return bool(read == value)

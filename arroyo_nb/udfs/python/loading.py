@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import inspect
 import linecache
 import sys
 import types
 import typing
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.schema import arrow_type
@@ -18,14 +19,10 @@ from arroyo_nb.udfs.definition import Kind, Udf
 from arroyo_nb.udfs.python.source_text import SourceText, source_text
 from arroyo_nb.udfs.registry import only_run
 
-if TYPE_CHECKING:
-    pass
-
 
 def load(udf: Udf) -> Any:
     """Run a definition's source, and give what a worker calls."""
-    made = [v for k, v in run_source(udf.text).items() if k.lower() == udf.name]
-    return batch_call(udf, made[-1])
+    return batch_call(udf, run_source(udf.text)[udf.written])
 
 
 @cache
@@ -66,11 +63,12 @@ def batch_call(udf: Udf, function: Any) -> Any:
     from arroyo_nb.udfs.python import async_calls, calls, objects
 
     is_class = udf.kind is Kind.ACCUMULATOR
-    annotations = _hints(function.accumulate if is_class else function)
+    annotations = _hints(function.accumulate if is_class else function, function)
     names = tuple(parameter.name for parameter in udf.parameters)
     hints = [annotations.get(name) for name in names]
     is_listed = udf.kind is Kind.VALUES
-    makers = tuple(_maker(_element(h) if is_listed else h) for h in hints)
+    of_function = partial(_maker, function)
+    makers = tuple(of_function(_element(h) if is_listed else h) for h in hints)
     source = _source(function)
     of = calls.PythonFunction(
         udf.name,
@@ -79,6 +77,7 @@ def batch_call(udf: Udf, function: Any) -> Any:
         makers,
         arrow_type(udf.result),
         source,
+        optional=udf.may_be_null,
         null_on_error=udf.options.on_error == "null",
         redact=udf.options.redact,
     )
@@ -104,9 +103,19 @@ def _source(function: Any) -> SourceText:
         return SourceText("", 1, ())
 
 
-def _hints(function: Any) -> dict[str, Any]:
+def _hints(of: Any, function: Any) -> dict[str, Any]:
+    """The types of a function's arguments, or of a class's fields.
+
+    Parameters
+    ----------
+    function
+        The definition: its module has the names.
+    """
+    is_class = isinstance(function, type)
+    method = vars(function)["accumulate"] if is_class else function
+    names = inspect.unwrap(method).__globals__
     try:
-        return typing.get_type_hints(function)
+        return typing.get_type_hints(of, globalns=names)
     except Exception:  # types were read from the source: only dataclasses need it
         return {}
 
@@ -116,20 +125,23 @@ def _element(hint: Any) -> Any:
     return inner[0] if inner else hint
 
 
-def _maker(hint: Any) -> Callable[[Any], Any] | None:
+def _maker(function: Any, hint: Any) -> Callable[[Any], Any] | None:
     """What makes of a value from Arrow the argument; None: it is the argument."""
     if hint is None:
         return None
     if dataclasses.is_dataclass(hint):
-        hints = _hints(hint)
+        hints = _hints(hint, function)
         fields = [f.name for f in dataclasses.fields(hint)]
-        return partial(_record, hint, [(f, _maker(hints.get(f))) for f in fields])
+        return partial(
+            _record, hint, [(f, _maker(function, hints.get(f))) for f in fields]
+        )
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        makers = [m for m in map(_maker, inner) if m is not None]
+        found = (_maker(function, one) for one in inner)
+        makers = [maker for maker in found if maker is not None]
         return makers[0] if makers else None
     if inner and origin is not None and issubclass(origin, Sequence):
-        element = _maker(inner[0])
+        element = _maker(function, inner[0])
         return None if element is None else partial(_list, element)
     return None
 

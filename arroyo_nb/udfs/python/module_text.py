@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+import symtable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -66,6 +67,9 @@ class Names(Protocol):
     def meaning(self, name: str) -> Meaning | None:
         """What a name means; None: it is none of the notebook's."""
 
+    def has_module(self, path: str) -> bool:
+        """Whether there is a module of that dotted path."""
+
 
 def module_text(own: str, names: Names) -> tuple[str, str]:
     """The text of a module, and what is missing in it.
@@ -82,17 +86,16 @@ def module_text(own: str, names: Names) -> tuple[str, str]:
     tuple of str
         The text; and why it does not stand for itself, in words: empty, it does.
     """
-    if not _is_decorated(own):
+    needs = _Needs(names)
+    if not _is_decorated(own, names):
         (node,) = ast.parse(own).body
         word = "udaf" if isinstance(node, ast.ClassDef) else "udf"
+        needs.imports[Import("arroyo_nb", word).line(word)] = None
+        needs.add(own)
         own = f"@{word}\n{own}"
-        decorator = Import("arroyo_nb", word).line(word)
     else:
-        decorator = ""
-    needs = _Needs(names)
-    needs.of(own)
-    lines = dict.fromkeys((*filter(None, (decorator,)), *needs.imports))
-    parts = ["\n".join(lines), *needs.parts.values(), own]
+        needs.add(own)
+    parts = ["\n".join(needs.imports), *needs.parts.values(), own]
     return "\n\n".join(filter(None, parts)) + "\n", needs.hindrance
 
 
@@ -105,35 +108,112 @@ class _Needs:
         self.hindrance = ""
         self._names = names
 
-    def of(self, text: str) -> None:
-        for name in _names_in(text):
-            if name in self.parts or hasattr(builtins, name):
+    def add(self, text: str) -> None:
+        """Take in what a text names."""
+        for name in _global_names(text):
+            if name in self.parts:
                 continue
             match self._names.meaning(name):
                 case Import() as found:
-                    self.imports[found.line(name)] = None
+                    self._import(name, found, text)
                 case Definition(text=needed):
                     self.parts[name] = ""  # one that names itself is needed once
-                    self.of(needed)
+                    self.add(needed)
                     # Behind what it needs itself.
                     del self.parts[name]
                     self.parts[name] = needed
                 case Unwritable(what=what):
                     self.hindrance = f"it uses '{name}', {what}"
+                case None if not hasattr(builtins, name) and name != _own_name(text):
+                    self.hindrance = f"it uses '{name}', which is not defined yet"
+
+    def _import(self, name: str, found: Import, text: str) -> None:
+        self.imports[found.line(name)] = None
+        if found.path or found.module != name:
+            return
+        # `import xml` brings no xml.dom: what is imported is the longest module.
+        for path in _dotted(text, name):
+            while path != name:
+                if self._names.has_module(path):
+                    self.imports[f"import {path}"] = None
+                    break
+                path = path.rpartition(".")[0]
 
 
-def _names_in(text: str) -> Iterator[str]:
-    """The names that a text reads, those of annotations among them."""
+def _global_names(text: str) -> list[str]:
+    """The names of a module that a text reads, in order: not its locals, and of texts
+    only those that are annotations."""
+    table = symtable.symtable(text, "<udf>", "exec")
+    found: set[str] = set()
+    own = {node.name for node in ast.parse(text).body if hasattr(node, "name")}
+    stack = [table]
+    while stack:
+        scope = stack.pop()
+        stack += scope.get_children()
+        for symbol in scope.get_symbols():
+            is_module = scope.get_type() == "module"
+            is_global = symbol.is_global() or (is_module and symbol.is_referenced())
+            if is_global and (symbol.is_referenced() or symbol.is_declared_global()):
+                found.add(symbol.get_name())
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.Constant) and str(node.value).isidentifier():
-            yield str(node.value)  # an annotation may be a text
+        for annotation in _annotations(node):
+            found.update(_names_in(annotation))
+    ordered = [
+        name
+        for node in ast.walk(ast.parse(text))
+        for name in _names_in_order(node)
+        if name in found
+    ]
+    return [
+        name for name in dict.fromkeys((*ordered, *sorted(found))) if name not in own
+    ]
 
 
-def _is_decorated(text: str) -> bool:
+def _names_in_order(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Name):
+        return [node.id]
+    return [name for a in _annotations(node) for name in _names_in(a)]
+
+
+def _annotations(node: ast.AST) -> list[ast.expr]:
+    found = [getattr(node, word, None) for word in ("annotation", "returns")]
+    return [one for one in found if isinstance(one, ast.expr)]
+
+
+def _names_in(annotation: ast.expr) -> list[str]:
+    """The names of an annotation, also of one that is a text."""
+    names = []
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Name):
+            names.append(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            with suppress(SyntaxError):
+                names += _names_in(ast.parse(node.value, mode="eval").body)
+    return names
+
+
+def _dotted(text: str, name: str) -> list[str]:
+    """The dotted paths that begin with a name, such as ``xml.dom.minidom``."""
+    paths = (
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute)
+    )
+    return [path for path in paths if path.startswith(f"{name}.")]
+
+
+def _own_name(text: str) -> str:
+    return str(getattr(ast.parse(text).body[0], "name", ""))
+
+
+def _is_decorated(text: str, names: Names) -> bool:
     """Whether a definition has ``@udf`` or ``@udaf``, by whatever name."""
     (node,) = ast.parse(text).body
     decorators = getattr(node, "decorator_list", ())
     found = (d.func if isinstance(d, ast.Call) else d for d in decorators)
-    return any(ast.unparse(d).rpartition(".")[2] in ("udf", "udaf") for d in found)
+    for decorator in found:
+        meaning = names.meaning(ast.unparse(decorator))
+        path = meaning.path if isinstance(meaning, Import) else ast.unparse(decorator)
+        if path.rpartition(".")[2] in ("udf", "udaf"):
+            return True
+    return False

@@ -55,7 +55,7 @@ class ObjectCalls:
                     call(*row)
             except BaseException as error:
                 raise self.of.failed(error, row) from None
-        return {slot: _dumped(one) for slot, one in objects.items()}
+        return {slot: self._dumped(one) for slot, one in objects.items()}
 
     def merged(self, states: Sequence[bytes]) -> bytes:
         """One object of several of a group."""
@@ -66,8 +66,8 @@ class ObjectCalls:
             for other in others:
                 first.merge(other)
         except BaseException as error:
-            raise self.of.failed(error, ()) from None
-        return _dumped(first)
+            raise self.of.failed(error) from None
+        return self._dumped(first)
 
     def finished(self, states: Sequence[bytes | None]) -> pa.Array:
         """The result of each group; None: no row of it counted."""
@@ -78,7 +78,7 @@ class ObjectCalls:
                 results.append(one.finish())
             except BaseException as error:
                 if not self.of.null_on_error:
-                    raise self.of.failed(error, ()) from None
+                    raise self.of.failed(error) from None
                 results.append(None)
         return self.of.array(results, [[None] * len(results) for _ in self.of.names])
 
@@ -91,9 +91,19 @@ class ObjectCalls:
         # By default the attributes; behind them those of __slots__, if there are any.
         attributes, slots = said if isinstance(said, tuple) else (said, None)
         for name, value in {**(attributes or {}), **(slots or {})}.items():
-            setattr(one, name, value)
+            object.__setattr__(
+                one, name, value
+            )  # one that is frozen has none of its own
         return one
 
+    def _dumped(self, one: Any) -> bytes:
+        state = one.__getstate__()
+        try:
+            return pickle.dumps(state, pickle.HIGHEST_PROTOCOL)
+        except Exception:  # such as objects of a class that no module has
+            from pyspark import cloudpickle
 
-def _dumped(one: Any) -> bytes:
-    return pickle.dumps(one.__getstate__(), pickle.HIGHEST_PROTOCOL)
+            try:
+                return bytes(cloudpickle.dumps(state))
+            except Exception as error:
+                raise self.of.failed(error) from None

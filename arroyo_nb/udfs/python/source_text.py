@@ -38,7 +38,10 @@ class SourceText(NamedTuple):
     @property
     def text(self) -> str:
         """The definition, not indented."""
-        return inspect.cleandoc("\n" + "".join(self.lines)).rstrip()
+        # Its own indent alone: a text in it may have tabs, and lines at the margin.
+        first = self.lines[0]
+        indent = first[: len(first) - len(first.lstrip())]
+        return "".join(line.removeprefix(indent) for line in self.lines).rstrip()
 
     @property
     def whole(self) -> ScriptText:
@@ -122,8 +125,12 @@ def _classes(name: str, files: list[str]) -> Iterator[SourceText]:
         lines = linecache.getlines(file)
         if not any(name in line for line in lines):
             continue
-        for node in ast.parse("".join(lines)).body:
+        try:
+            body = ast.parse("".join(lines)).body
+        except (SyntaxError, ValueError):
+            continue
+        for node in body:
             if isinstance(node, ast.ClassDef) and node.name == name:
-                first = min(node.lineno, *(d.lineno for d in node.decorator_list))
+                first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
                 end = node.end_lineno or node.lineno
                 yield SourceText(file, first, tuple(lines[first - 1 : end]))

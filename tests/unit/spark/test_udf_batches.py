@@ -99,7 +99,7 @@ ODD = [
     ("'\\ud800'", "str", "could not convert results"),
     ("2 ** 63", "int", "could not convert results"),
     ("1.5", "int", "could not convert results"),
-    ("None", "int", None),
+    ("None", "int", "None is no value of it"),
     ("float('nan')", "float", None),
     ("b'a'", "str", "of type bytes is given"),
     ("'a'", "bytes", "of type str is given"),
@@ -169,3 +169,71 @@ def test_values_of_every_type_come_back():
     ):
         for part in (array, array.slice(1), array.slice(0, 0)):
             assert arrow_values(python_values(part), part.type).equals(part)
+
+
+ENDS = ["StopIteration", "SystemExit(3)", "GeneratorExit", "asyncio.CancelledError"]
+
+
+@pytest.mark.parametrize("raised", ENDS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@udf{options}\ndef odd(a: int) -> int:\n    raise {raised}\n",
+        "@udf{options}\nasync def odd(a: int) -> int:\n    raise {raised}\n",
+        "@udf(input=[int], output=int{more})\n"
+        "def odd(a: pa.Array) -> pa.Array:\n    raise {raised}\n",
+    ],
+)
+def test_what_ends_a_loop_or_a_process_is_an_error_of_the_call(text, raised):
+    head = "import asyncio\nimport pyarrow as pa\n"
+    function = batch_function(head + text.format(raised=raised, options="", more=""))
+    with pytest.raises(ArroyoError, match="failed while calling Python UDF 'odd'"):
+        function(pa.array([1, 2]))
+    quiet = "on_error='null'"
+    text = text.format(raised=raised, options=f"({quiet})", more=f", {quiet}")
+    assert batch_function(head + text)(pa.array([1, 2])).to_pylist() == [None, None]
+
+
+def test_what_is_redacted_is_in_no_part_of_the_error():
+    for body in ("return int(a)", "return a", "raise ValueError(a)"):
+        function = batch_function(
+            f"@udf(redact=True)\ndef odd(a: str) -> int:\n    {body}\n"
+        )
+        with pytest.raises(ArroyoError) as told:
+            function(pa.array(["SSN-1"]))
+        assert "SSN-1" not in str(told.value)
+
+
+def test_nothing_is_cut_off_inside_of_a_list_or_a_struct():
+    head = (
+        "from collections.abc import Sequence\nfrom dataclasses import dataclass\n"
+        "@dataclass\nclass A:\n    x: int\n@dataclass\nclass B(A):\n    a: A\n"
+    )
+    for type_, value in (
+        ("Sequence[int]", "[5.7]"),
+        ("A", "A(1.9)"),
+        ("B", "B(1, A(2.5))"),
+    ):
+        text = f"{head}@udf\ndef odd(a: int) -> {type_}:\n    return {value}\n"
+        with pytest.raises(ArroyoError, match="a value of type float is given"):
+            batch_function(text)(pa.array([1]))
+    text = f"from __future__ import annotations\n{head}"
+    (udf,) = read_definitions(
+        ScriptText(
+            f"{text}from arroyo_nb import udf\n@udf\ndef f(b: B) -> int:\n"
+            "    return b.x + b.a.x\n"
+        ),
+        "python",
+    )
+    given = pa.array([{"x": 1, "a": {"x": 2}}])
+    assert udf.batch_call()(given).to_pylist() == [3]
+
+
+def test_a_long_decimal_is_rounded():
+    function = batch_function(
+        "@udf\ndef long(a: int) -> Decimal:\n"
+        "    return Decimal('12345678901234567.1234567890123456789')\n"
+    )
+    assert function(pa.array([1])).to_pylist() == [
+        Decimal("12345678901234567.123456789012345679")
+    ]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import linecache
+import os
+import subprocess
+import sys
 from types import ModuleType
 
 import pyarrow as pa
@@ -145,3 +148,89 @@ def test_a_decorated_function_is_known_and_stays_itself():
     finally:
         end()
         registry.forget("doubled_here")
+
+
+SOURCES = {
+    "a module in a package": (
+        "import xml.dom.minidom",
+        "def f(x: int) -> int:\n    return len(xml.dom.minidom.__name__) + x\n",
+        17,
+    ),
+    "a name of Python's that is the notebook's": (
+        "def round(x):\n    return 7",
+        "def f(x: int) -> int:\n    return round(x)\n",
+        7,
+    ),
+    "a tab in a text": ("", "def f(x: int) -> int:\n    return len('a\tb')\n", 3),
+    "locals that are named as globals": (
+        "i = object()\ndf = object()\nmodel = object()",
+        "def f(df: int) -> int:\n    model = df\n"
+        "    return sum(i for i in range(model)) + ('model' == 'i')\n",
+        1,
+    ),
+    "a set": (
+        "WORDS = {'b', 'a'}",
+        "def f(x: int) -> int:\n    return len(WORDS)\n",
+        2,
+    ),
+    "a plain class": (
+        "class Box:\n    def __init__(self, x):\n        self.x = x",
+        "def f(x: int) -> int:\n    return Box(x).x\n",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SOURCES)
+def test_the_text_means_what_the_notebook_means(case):
+    before, function, expected = SOURCES[case]
+    module = ModuleType("__main__")
+    run_cell(module, before, f"<before {case}>")
+    run_cell(module, function, f"<function {case}>")
+    made = udf_of(module.f)
+    assert made.not_portable == ""
+    assert load(made)(pa.array([2])).to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("before", "body", "what"),
+    [
+        ("", "return later(x)", "it uses 'later', which is not defined yet"),
+        ("TOP = float('inf')", "return TOP", "it uses 'TOP', a value of type float"),
+        (
+            "from collections import defaultdict\nD = defaultdict(int)",
+            "return D[x]",
+            "it uses 'D', a value of type defaultdict",
+        ),
+    ],
+)
+def test_what_no_text_says(before, body, what):
+    module = ModuleType("__main__")
+    run_cell(module, before, f"<before {body}>")
+    run_cell(module, f"def f(x: int) -> int:\n    {body}\n", f"<function {body}>")
+    first, second = udf_of(module.f), udf_of(module.f)
+    assert first.not_portable == what
+    # Its text does not say what it is: Spark is not to take one for the other.
+    assert first.spark_name != second.spark_name
+
+
+def test_a_set_is_written_in_one_order():
+    run = """
+import linecache
+from arroyo_nb.udfs.python.from_object import udf_of
+text = 'W = {"b", "a", "c"}\\ndef f(x: int) -> int:\\n    return len(W)\\n'
+linecache.cache["<c>"] = (len(text), None, text.splitlines(True), "<c>")
+exec(compile(text, "<c>", "exec"))
+print(udf_of(f).sha256)
+"""
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", run],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in (1, 2)
+    }
+    assert len(hashes) == 1
