@@ -144,8 +144,8 @@ def recipe(call: AggregateCall, rows: pa.Schema, *, retracts: bool) -> Recipe:
     if call.distinct and selection.also:
         raise Unsupported("ORDER BY of a DISTINCT aggregate must name its argument")
     bag: Bag = BagKind(selection)
-    if call.kernel.kept is not None and not call.distinct:
-        bag = call.kernel.kept(selection)
+    if call.kernel.bag is not None and not call.distinct:
+        bag = call.kernel.bag(selection)
     # Where nothing is retracted no second least value can ever become the least: one
     # value is all the state needs.
     if not retracts and call.kernel.extreme is not None:

@@ -68,7 +68,7 @@ class Kernel:
         Whether a NULL is a value to it.
     extreme
         The one value that decides while no row is taken back.
-    kept
+    bag
         What is kept of the values, by their selection, where it is not all of them.
     """
 
@@ -76,7 +76,7 @@ class Kernel:
     multiset: Callable[[Bags, AggregateCall], pa.Array] | None = None
     keeps_nulls: bool = False
     extreme: Extreme | None = None
-    kept: Callable[[Selection], Bag] | None = None
+    bag: Callable[[Selection], Bag] | None = None
 
 
 @dataclass(frozen=True)

@@ -29,16 +29,18 @@ _OBJECT = "0"
 
 def kernel(udf: Udf) -> Kernel:
     """How an aggregate that is a class is computed."""
-    unloaded = _Unloaded(udf)
-    return Kernel(multiset=unloaded, keeps_nulls=True, kept=partial(_kept, unloaded))
+    unloaded = _PlannedKernel(udf)
+    return Kernel(
+        multiset=unloaded, keeps_nulls=True, bag=partial(_object_bag, unloaded)
+    )
 
 
-def _kept(of: _Unloaded | Accumulators, selection: Selection) -> ObjectBag:
+def _object_bag(of: _PlannedKernel | Accumulators, selection: Selection) -> ObjectBag:
     return ObjectBag(selection, of.name, of)
 
 
 @dataclass(frozen=True)
-class _Unloaded:
+class _PlannedKernel:
     """The kernel where a script is planned; it is loaded where it is sent to a
     worker."""
 

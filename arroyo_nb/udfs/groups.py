@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def kernel(udf: Udf) -> Kernel:
     """How an aggregate UDF is computed."""
-    return Kernel(multiset=_Unloaded(udf), keeps_nulls=True)
+    return Kernel(multiset=_PlannedKernel(udf), keeps_nulls=True)
 
 
 @dataclass(frozen=True)
-class _Unloaded:
+class _PlannedKernel:
     """The kernel where a script is planned: it is loaded where it is sent to a worker,
     as only then its source is run, or compiled."""
 
