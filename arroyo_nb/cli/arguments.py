@@ -127,15 +127,16 @@ def read_functions(arguments: argparse.Namespace) -> dict[str, Udf]:
     ArroyoError
         When one is wrong, or two have one name.
     UsageProblem
-        Where the file is no script.
+        When one cannot be read, or what it is for is no script.
     """
-    from arroyo_nb.udfs.languages import read_file
+    from arroyo_nb.udfs.languages import language_of, read_definitions
 
     if arguments.udf and (is_spec(arguments.file) or arguments.file.endswith(NOTEBOOK)):
         raise UsageProblem(f"--udf needs a script: '{arguments.file}' has its own")
     found: dict[str, Udf] = {}
     for file in arguments.udf:
-        for udf in read_file(Path(file)):
+        language = language_of(Path(file))
+        for udf in read_definitions(read_script(file), language):
             if udf.name in found:
                 raise CatalogProblem(
                     f"'{file}' defines {udf.name}, as a file before it does"

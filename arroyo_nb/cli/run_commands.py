@@ -217,6 +217,7 @@ def _checked(arguments: argparse.Namespace) -> int:
             )
         _planned(arguments, read_script(file))
         return FINISHED
+    read_functions(arguments)  # they have their own: none may be given
     checked = job_commands.check_spec if is_spec(file) else job_commands.check_notebook
     return checked(
         Path(file),

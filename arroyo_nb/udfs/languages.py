@@ -36,23 +36,6 @@ def read_definitions(source: ScriptText, language: str) -> tuple[Udf, ...]:
     return read(source)
 
 
-def read_file(path: Path) -> tuple[Udf, ...]:
-    """The functions that a file defines.
-
-    Raises
-    ------
-    ArroyoError
-        When it cannot be read, is in no language of functions, or is wrong.
-    """
-    language = language_of(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        raise CatalogProblem(f"'{path}' cannot be read: {said}") from None
-    return read_definitions(ScriptText(text, str(path)), language)
-
-
 def compiled_functions(udfs: Iterable[UserDefined]) -> tuple[Path, ...]:
     """The libraries of those that are compiled, which is done where it was not.
 
