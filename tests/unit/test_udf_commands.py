@@ -63,6 +63,11 @@ def test_a_function_of_a_plain_cell(shell):
     assert "Table t not found" in plan
 
 
+def test_a_cell_need_not_import_its_decorator(shell):
+    run(shell, "%%arroyo_udf\n@udf\ndef plus_(x: int) -> int:\n    return x + 1\n")
+    assert shell.user_ns["plus_"](1) == 2
+
+
 def test_it_says_what_it_replaces(shell):
     run(shell, "%%arroyo_udf python\n" + TWICE.format(factor=2))
     assert "replaces" not in run(shell, "%%arroyo_udf\n" + TWICE.format(factor=2))

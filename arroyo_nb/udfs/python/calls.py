@@ -152,15 +152,19 @@ class RowCall:
     def __call__(self, *arrays: pa.Array) -> pa.Array:
         columns = self.of.values(arrays)
         results: list[Any] = []
-        function, keep = self.of.function, results.append
-        # Not map(): a StopIteration of the function would be its end.
-        for row in zip(*columns, strict=True):
+        # A call at a time in C. Its error leaves what came before in the list, and the
+        # next turn goes on behind it.
+        calls = map(self.of.function, *columns)
+        while len(results) < len(arrays[0]):
             try:
-                keep(function(*row))
+                results.extend(calls)
+                if len(results) < len(arrays[0]):
+                    raise StopIteration  # the function's: it looks like the end of all
             except BaseException as error:  # one that ends a process ends a call
                 if not self.of.null_on_error:
+                    row = [column[len(results)] for column in columns]
                     raise self.of.failed(error, row) from None
-                keep(None)
+                results.append(None)
         return self.of.array(results, columns)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.schema import arrow_type
+from arroyo_nb.udfs import decorators
 from arroyo_nb.udfs.definition import Kind, Udf
 from arroyo_nb.udfs.python.source_text import SourceText, source_text
 from arroyo_nb.udfs.registry import only_run
@@ -36,6 +37,8 @@ def run_source(text: str) -> dict[str, Any]:
     """
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     module, name = types.ModuleType(f"udf_source_{digest}"), f"<udf {digest}>"
+    # Who has a cell of functions, and nothing else in it, need not import them.
+    module.__dict__.update(udf=decorators.udf, udaf=decorators.udaf)
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     try:
         # Listed while it runs, as dataclasses look it up, and no longer: so functions
