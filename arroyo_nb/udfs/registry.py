@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,12 @@ def listen(listener: Callable[[Udf, Udf | None], object]) -> Callable[[], None]:
     """Have a function called with each definition and the one that it replaces;
     returns what ends that."""
     _listeners.append(listener)
-    return lambda: _listeners.remove(listener)
+
+    def end() -> None:
+        with suppress(ValueError):  # it has ended before
+            _listeners.remove(listener)
+
+    return end
 
 
 @contextmanager

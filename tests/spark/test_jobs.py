@@ -113,5 +113,5 @@ def test_what_cannot_run_is_told_before_there_is_a_jvm(job, monkeypatch, capsys)
     path = job(replace(SPEC, udfs=(Udf("f", "python", "x = 1\n"),)))
     assert main(["run", path]) == 3
     told = capsys.readouterr().err
-    assert "functions of a script are not run yet" in told
-    assert "\n  udfs:\n  ^^^^" in told
+    assert "The supplied code does not contain a UDF" in told
+    assert f"{at(path, 'x = 1')}: " in told
