@@ -103,7 +103,7 @@ def _defined(made: Any) -> Any:
     # Options are read from the source, as those of a file that is not run are.
     from arroyo_nb.udfs import registry
 
-    if not registry.is_only_run():
+    if registry.defines(made.__module__):
         from arroyo_nb.udfs.python.from_object import udf_of
 
         registry.define(udf_of(made))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _udfs: dict[str, Udf] = {}
 _listeners: list[Callable[[Udf, Udf | None], object]] = []
-_reading: ContextVar[bool] = ContextVar("reading", default=False)
+_running: ContextVar[str] = ContextVar("running", default="")
 
 
 def udfs() -> Mapping[str, Udf]:
@@ -47,18 +47,18 @@ def listen(listener: Callable[[Udf, Udf | None], object]) -> Callable[[], None]:
 
 
 @contextmanager
-def only_run() -> Iterator[None]:
-    """In the block source is run for its functions: ``@udf`` defines nothing."""
-    token = _reading.set(True)
+def without_definitions(module: str) -> Iterator[None]:
+    """In the block a module is run for its objects: ``@udf`` in it defines nothing."""
+    token = _running.set(module)
     try:
         yield
     finally:
-        _reading.reset(token)
+        _running.reset(token)
 
 
-def is_only_run() -> bool:
-    """Whether source is run for its functions alone."""
-    return _reading.get()
+def defines(module: str) -> bool:
+    """Whether ``@udf`` in a module defines a function of SQL."""
+    return _running.get() != module
 
 
 def rows(udfs: Mapping[str, Udf]) -> dict[str, UserFunction]:

@@ -18,7 +18,7 @@ from arroyo_nb.schema import arrow_type
 from arroyo_nb.udfs import decorators
 from arroyo_nb.udfs.definition import Kind, Udf
 from arroyo_nb.udfs.python.source_text import SourceText, source_text
-from arroyo_nb.udfs.registry import only_run
+from arroyo_nb.udfs.registry import without_definitions
 
 
 def load(udf: Udf) -> Any:
@@ -44,7 +44,7 @@ def run_source(text: str) -> dict[str, Any]:
         # Listed while it runs, as dataclasses look it up, and no longer: so functions
         # of it are sent to workers whole.
         sys.modules[module.__name__] = module
-        with only_run():
+        with without_definitions(module.__name__):
             exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except Exception as error:
         line = error.__traceback__

@@ -12,7 +12,7 @@ from arroyo_nb.cli.notebook_file import streaming_cells
 from arroyo_nb.errors import ArroyoError
 from arroyo_nb.udfs.python.from_cells import NotebookNames
 from arroyo_nb.udfs.python.from_object import udf_of
-from arroyo_nb.udfs.registry import only_run
+from arroyo_nb.udfs.registry import without_definitions
 
 CELLS = [
     """
@@ -51,7 +51,7 @@ def test_the_text_is_that_of_a_kernel():
     for number, cell in enumerate(CELLS):
         name = f"<cell of a file {number}>"
         linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
-        with only_run():
+        with without_definitions("__main__"):
             exec(compile(cell, name, "exec"), module.__dict__)
         found += names.read(cell, "nb cell")
     assert [udf.name for udf in found] == ["scaled", "cost"]

@@ -15,7 +15,7 @@ from arroyo_nb.errors import ArroyoError
 from arroyo_nb.udfs import registry, udf
 from arroyo_nb.udfs.python.from_object import udf_of
 from arroyo_nb.udfs.python.loading import load, run_source
-from arroyo_nb.udfs.registry import only_run
+from arroyo_nb.udfs.registry import without_definitions
 
 CELLS = [
     """
@@ -77,7 +77,7 @@ def notebook():
 
 def run_cell(module, text, name):
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    with only_run():
+    with without_definitions("__main__"):
         exec(compile(text, name, "exec"), module.__dict__)
 
 
