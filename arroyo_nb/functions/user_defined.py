@@ -45,6 +45,10 @@ class UserDefined(Protocol):
         """Of the source, in hexadecimal digits."""
 
     @property
+    def version(self) -> str:
+        """What tells this definition from others of its name."""
+
+    @property
     def is_async(self) -> bool:
         """Whether its calls wait for each other's answers."""
 

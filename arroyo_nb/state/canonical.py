@@ -92,7 +92,7 @@ class Canonical:
         if measure.parameter is not None:
             value["parameter"] = canonical_value(measure.parameter)
         if measure.user is not None and measure.user.udf is not None:
-            value["source"] = measure.user.udf.sha256
+            value["source"] = measure.user.udf.version
         return value
 
 
@@ -185,7 +185,7 @@ def _call(node: exp.Anonymous, convert: Convert) -> Json:
     name = node.name if function is None else function.name
     if function is not None and function.udf is not None:
         # Another definition computes something else.
-        name = f"{name} {function.udf.sha256}"
+        name = f"{name} {function.udf.version}"
     return ["call", name, *map(convert, node.expressions)]
 
 

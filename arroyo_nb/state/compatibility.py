@@ -293,7 +293,7 @@ def _compute_alike(old: Node, new: Node) -> bool:
 
 def _functions(node: Node) -> dict[str, str]:
     """The definitions of the UDFs that a node calls, by name."""
-    return {udf.name: udf.sha256 for udf in functions_of(node)}
+    return {udf.name: udf.version for udf in functions_of(node)}
 
 
 def _of_functions(old: Node, new: Node) -> Difference:

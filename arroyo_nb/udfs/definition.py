@@ -7,6 +7,7 @@ for it. What it becomes in the dialect is a row like that of any other function.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -36,6 +37,7 @@ class Kind(Enum):
     ACCUMULATOR = "with one value of a group after the other"
 
 
+_PROCESS = os.urandom(8).hex()
 AGGREGATES = (Kind.VALUES, Kind.ACCUMULATOR)
 
 
@@ -154,6 +156,13 @@ class Udf:
     def sha256(self) -> str:
         """Of the source, in hexadecimal digits."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def version(self) -> str:
+        """What tells this definition from others of its name. What its text does not
+        say may be another thing each time that it is defined."""
+        more = f" {self.serial} of {_PROCESS}" if self.not_portable else ""
+        return self.sha256 + more
 
     @property
     def is_aggregate(self) -> bool:

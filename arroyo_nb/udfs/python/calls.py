@@ -103,18 +103,29 @@ class PythonFunction:
             ) from None
 
     def failed(
-        self, error: BaseException, row: Sequence[Any] | None = None
+        self,
+        error: BaseException,
+        row: Sequence[Any] | None = None,
+        *,
+        advises: bool = True,
     ) -> RunProblem:
-        """What to tell of a call that raised; ``row``: its arguments, where they are
-        those of one row."""
+        """What to tell of a call that raised.
+
+        Parameters
+        ----------
+        row
+            Its arguments, where they are those of one row.
+        advises
+            Whether ``on_error`` would help.
+        """
         said = type(error).__name__
         # The text of an error quotes what it is about.
         if not self.redact and (text := _first_line(error)):
             said = f"{said}: {text}"
         message = failed("Python", self.name, said + self._line(error))
-        advice = "on_error='null' gives NULL instead"
-        hint = advice if row is None else f"{self._called_with(row)}; {advice}"
-        return RunProblem(message, hint=hint)
+        hints = [self._called_with(row)] if row is not None else []
+        hints += ["on_error='null' gives NULL instead"] * advises
+        return RunProblem(message, hint="; ".join(hints) or None)
 
     def _unfit(self, results: list[Any]) -> Iterator[int]:
         for place, value in enumerate(results):

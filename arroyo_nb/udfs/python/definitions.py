@@ -231,6 +231,13 @@ class _Reader:
         return self._udf(node, Kind.BATCHES, parameters, result, options)
 
     def _accumulator(self, node: ast.ClassDef, options: UdfOptions) -> Udf:
+        for base in node.bases:
+            if self._module.path(base) not in (*self._module.classes, "object"):
+                raise CatalogProblem(
+                    f"the aggregate {node.name} extends {ast.unparse(base)}",
+                    span=self.span(base),
+                    hint="keep one in an attribute instead: only attributes are kept",
+                )
         methods = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
         for name in _METHODS:
             if name not in methods:

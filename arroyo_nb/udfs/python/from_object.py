@@ -57,12 +57,14 @@ class _LiveNames:
 
     def __init__(self, made: Any) -> None:
         self._module = made.__module__
-        self._values = _names_of(made)
+        self._values, self._ambiguous = _names_of(made)
 
     def meaning(self, name: str) -> Meaning | None:
         """What a name means by its value."""
         if name not in self._values:
             return None
+        if name in self._ambiguous:
+            return Unwritable("which means another thing in its module")
         value = self._values[name]
         if isinstance(value, ModuleType):
             return Import(value.__name__)
@@ -84,10 +86,15 @@ class _LiveNames:
         is_own = value.__module__ == self._module
         if not is_own or value.__qualname__.rpartition(".")[2] != name:
             return _import(value.__module__, value.__qualname__)
+        if isinstance(value, FunctionType) and value.__closure__:
+            return Unwritable("a function that another one made")
         try:
-            return Definition(source_text(value).text)
+            text = source_text(value).text
         except CatalogProblem:
             return Unwritable("whose source cannot be read")
+        if isinstance(value, FunctionType) and not _has_plain_defaults(text):
+            return Unwritable("whose defaults are computed")
+        return Definition(text)
 
 
 def _import(module: str, path: str) -> Meaning:
@@ -98,18 +105,37 @@ def _import(module: str, path: str) -> Meaning:
     return Import(module, path)
 
 
-def _names_of(made: Any) -> dict[str, Any]:
-    """What the names in its source mean where it was defined."""
+def _names_of(made: Any) -> tuple[dict[str, Any], set[str]]:
+    """What the names in its source mean where it was defined, and those that mean
+    another thing to the functions that it calls."""
     if isinstance(made, type):
         functions = [v for v in vars(made).values() if isinstance(v, FunctionType)]
-        return dict(functions[0].__globals__) if functions else {}
+        return (dict(functions[0].__globals__) if functions else {}), set()
     found = inspect.unwrap(made)
     names = dict(found.__globals__)
     cells = zip(found.__code__.co_freevars, found.__closure__ or (), strict=True)
+    ambiguous = set[str]()
     for name, cell in cells:
         with suppress(ValueError):  # one that is empty: its own name
-            names[name] = cell.cell_contents
-    return names
+            value = cell.cell_contents
+            if name in names and names[name] is not value:
+                ambiguous.add(name)
+            names[name] = value
+    return names, ambiguous
+
+
+def _has_plain_defaults(text: str) -> bool:
+    """Whether the defaults of a function are literals: others were computed where it
+    was defined, of what may mean something else by now."""
+    (node,) = ast.parse(text).body
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return True
+    try:
+        for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+            ast.literal_eval(default)
+    except ValueError:
+        return False
+    return True
 
 
 def _written(value: Any) -> str | None:

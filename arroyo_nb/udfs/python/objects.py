@@ -46,39 +46,39 @@ class ObjectCalls:
         objects: dict[int, Any] = {}
         rows = zip(*self.of.values(columns), strict=True)
         for row, slot, weight in zip(rows, slots, weights, strict=True):
-            if slot not in objects:
-                objects[slot] = self.of.function()
-            one = objects[slot]
-            call = one.accumulate if weight > 0 else one.retract
             try:
+                if slot not in objects:
+                    objects[slot] = self.of.function()
+                one = objects[slot]
+                call = one.accumulate if weight > 0 else one.retract
                 for _ in range(abs(weight)):
                     call(*row)
             except BaseException as error:
-                raise self.of.failed(error, row) from None
+                raise self.of.failed(error, row, advises=False) from None
         return {slot: self._dumped(one) for slot, one in objects.items()}
 
     def merged(self, states: Sequence[bytes]) -> bytes:
         """One object of several of a group."""
         if len(states) == 1:
             return states[0]
-        first, *others = (self._loaded(state) for state in states)
         try:
+            first, *others = (self._loaded(state) for state in states)
             for other in others:
                 first.merge(other)
         except BaseException as error:
-            raise self.of.failed(error) from None
+            raise self.of.failed(error, advises=False) from None
         return self._dumped(first)
 
     def finished(self, states: Sequence[bytes | None]) -> pa.Array:
         """The result of each group; None: no row of it counted."""
         results = []
         for state in states:
-            one = self.of.function() if state is None else self._loaded(state)
             try:
+                one = self.of.function() if state is None else self._loaded(state)
                 results.append(one.finish())
             except BaseException as error:
                 if not self.of.null_on_error:
-                    raise self.of.failed(error) from None
+                    raise self.of.failed(error, advises=False) from None
                 results.append(None)
         return self.of.array(results, [[None] * len(results) for _ in self.of.names])
 
@@ -97,7 +97,10 @@ class ObjectCalls:
         return one
 
     def _dumped(self, one: Any) -> bytes:
-        state = one.__getstate__()
+        try:
+            state = one.__getstate__()
+        except BaseException as error:
+            raise self.of.failed(error, advises=False) from None
         try:
             return pickle.dumps(state, pickle.HIGHEST_PROTOCOL)
         except Exception:  # such as objects of a class that no module has
@@ -106,4 +109,4 @@ class ObjectCalls:
             try:
                 return bytes(cloudpickle.dumps(state))
             except Exception as error:
-                raise self.of.failed(error) from None
+                raise self.of.failed(error, advises=False) from None

@@ -234,3 +234,35 @@ print(udf_of(f).sha256)
         for seed in (1, 2)
     }
     assert len(hashes) == 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "what"),
+    [
+        (
+            "n = 100\ndef make(n):\n    def addn(x): return x + n\n    return addn\n"
+            "addn = make(5)\ndef f(x: int) -> int:\n    return addn(x)\n",
+            "it uses 'addn', a function that another one made",
+        ),
+        (
+            "c = 5\ndef helper(): return c\ndef mk(c):\n"
+            "    def f(x: int) -> int:\n        return helper() * 100 + c\n"
+            "    return f\nf = mk(1)\n",
+            "it uses 'c', which means another thing in its module",
+        ),
+        (
+            "K = 1\ndef hd(x, k=K): return x + k\nK = 2\n"
+            "def f(x: int) -> int:\n    return hd(x)\n",
+            "it uses 'hd', whose defaults are computed",
+        ),
+    ],
+)
+def test_what_a_text_would_say_otherwise_is_called_as_it_is(cell, what):
+    module = ModuleType("__main__")
+    run_cell(module, cell, f"<{what}>")
+    made = udf_of(module.f)
+    assert made.not_portable == what
+    called = made.batch_call()(pa.array([1])).to_pylist()
+    assert called == [module.f(1)]
+    # Nobody can say whether a state is of the same function.
+    assert udf_of(module.f).version != made.version
