@@ -127,7 +127,9 @@ def forget() -> None:
     session_class: Any = SparkSession
     if context is not None:
         context._jsc = None
-        server, context._accumulatorServer = context._accumulatorServer, None
+        # One that was still being made has none yet.
+        server = getattr(context, "_accumulatorServer", None)
+        context._accumulatorServer = None
         # It looks twice a second whether it is to end. While Python ends it starts no
         # thread, and this one ends with it.
         with suppress(RuntimeError):
