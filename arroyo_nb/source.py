@@ -68,6 +68,15 @@ class ScriptText:
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
+    def offset(self, line: int, column: int = 1) -> int:
+        """The character at a line and a column, both counted from 1; of a line behind
+        the last one that of the last.
+
+        >>> ScriptText("ab\\ncd").offset(2, 2)
+        4
+        """
+        return self._line_starts[min(line, len(self._line_starts)) - 1] + column - 1
+
     @cached_property
     def _shown(self) -> str:
         """The text, asterisks in place of secrets: an excerpt is kept where the script

@@ -56,8 +56,8 @@ def _register(spark: SparkSession, name: str, udf: Udf) -> None:
         return
     function = BatchFunction(
         udf.batch_call(),
-        tuple(arrow_type(p.type) for p in udf.parameters),
-        tuple(p.optional for p in udf.parameters),
+        udf.arrow_types,
+        udf.takes_nulls,
         arrow_type(udf.result),
         guarded=name == udf.guarded_name,
     )

@@ -17,7 +17,6 @@ from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall, Kernel, Selection
 from arroyo_nb.changelog.zset import int64s
 from arroyo_nb.lazy_imports import np, pa
-from arroyo_nb.schema import arrow_type
 
 if TYPE_CHECKING:
     from arroyo_nb.changelog.multisets import Bags
@@ -59,12 +58,7 @@ class _PlannedKernel:
 
 
 def _loaded(udf: Udf) -> Accumulators:
-    return Accumulators(
-        udf.name,
-        udf.batch_call(),
-        tuple(arrow_type(parameter.type) for parameter in udf.parameters),
-        tuple(parameter.optional for parameter in udf.parameters),
-    )
+    return Accumulators(udf.name, udf.batch_call(), udf.arrow_types, udf.takes_nulls)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from datetime import timedelta
 from enum import Enum
 from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.functions.aggregates import AggregateFunction
 from arroyo_nb.functions.signature import (
@@ -24,7 +24,10 @@ from arroyo_nb.functions.signature import (
     ScalarFunction,
     Signature,
 )
-from arroyo_nb.schema import Decimal, Type, quoted
+from arroyo_nb.schema import Decimal, Type, arrow_type, quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Kind(Enum):
@@ -163,6 +166,16 @@ class Udf:
         say may be another thing each time that it is defined."""
         more = f" {self.serial} of {_PROCESS}" if self.not_portable else ""
         return self.sha256 + more
+
+    @property
+    def arrow_types(self) -> tuple[pa.DataType, ...]:
+        """The Arrow types of its parameters."""
+        return tuple(arrow_type(parameter.type) for parameter in self.parameters)
+
+    @property
+    def takes_nulls(self) -> tuple[bool, ...]:
+        """Which of its parameters are optional."""
+        return tuple(parameter.optional for parameter in self.parameters)
 
     @property
     def is_aggregate(self) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.changelog.measures import AggregateCall, Kernel
 from arroyo_nb.lazy_imports import np, pa, pc
-from arroyo_nb.schema import arrow_type
 
 if TYPE_CHECKING:
     from arroyo_nb.changelog.multisets import Bags
@@ -40,11 +39,7 @@ class _PlannedKernel:
 
 
 def _loaded(udf: Udf) -> GroupCall:
-    return GroupCall(
-        udf.batch_call(),
-        tuple(arrow_type(parameter.type) for parameter in udf.parameters),
-        tuple(parameter.optional for parameter in udf.parameters),
-    )
+    return GroupCall(udf.batch_call(), udf.arrow_types, udf.takes_nulls)
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,10 @@ from arroyo_nb.plan.nodes import (
     LatestRow,
     Measure,
     Node,
-    UpdatingAggregate,
     WindowAggregate,
-    WindowOver,
     is_updating,
 )
+from arroyo_nb.plan.user_functions import measures_of
 from arroyo_nb.plan.verify import expressions
 
 
@@ -69,16 +68,6 @@ def _reads_changes(node: Node) -> bool:
     return isinstance(node, WindowAggregate) and is_updating(node.input)
 
 
-def _measures(node: Node) -> Iterable[Measure]:
-    match node:
-        case WindowAggregate() | UpdatingAggregate():
-            return node.measures
-        case WindowOver():
-            return (column.measure for column in node.columns)
-        case _:
-            return ()
-
-
 def _wraps(measure: Measure) -> bool:
     is_aggregate = measure.user or primary(measure.function) is not None
     return bool(is_aggregate) and is_integer(measure.type) and measure.row.wraps
@@ -86,7 +75,7 @@ def _wraps(measure: Measure) -> bool:
 
 def _may_wrap(node: Node) -> bool:
     """Whether whole numbers are added, multiplied, negated or summed."""
-    if any(_wraps(measure) for measure in _measures(node)):
+    if any(_wraps(measure) for measure in measures_of(node)):
         return True
     return any(
         is_integer(type_of(part))

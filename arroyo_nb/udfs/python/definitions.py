@@ -84,9 +84,7 @@ def definitions(source: ScriptText, load: Callable[[Udf], Any]) -> tuple[Udf, ..
 
 
 def _syntax_problem(error: SyntaxError, source: ScriptText) -> ArroyoError:
-    line = (error.lineno or 1) - 1
-    starts = [0, *(i + 1 for i, c in enumerate(source.text) if c == "\n")]
-    at = starts[min(line, len(starts) - 1)] + max((error.offset or 1) - 1, 0)
+    at = source.offset(error.lineno or 1, max(error.offset or 1, 1))
     return SyntaxProblem(f"{error.msg}", span=Span(at, at + 1)).at(source)
 
 
@@ -104,9 +102,6 @@ class _Reader:
         self._load = load
         # Python counts columns in bytes of UTF-8.
         self._lines = re.findall(r"[^\n]*\n|[^\n]+", source.text)
-        self._starts = [0]
-        for line in self._lines:
-            self._starts.append(self._starts[-1] + len(line))
 
     def span(self, node: ast.AST) -> Span:
         """Where a node stands: of a function its first line."""
@@ -114,14 +109,13 @@ class _Reader:
         end_line, end = getattr(node, "end_lineno", line), node.end_col_offset  # type: ignore[attr-defined]
         start = self._offset(line, column)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return Span(
-                start, self._starts[line] if line < len(self._starts) else start
-            )
+            return Span(start, self._source.offset(line + 1))
         return Span(start, self._offset(end_line, end))
 
     def _offset(self, line: int, column: int) -> int:
         text = self._lines[line - 1].encode() if line <= len(self._lines) else b""
-        return self._starts[line - 1] + len(text[:column].decode(errors="ignore"))
+        before = text[:column].decode(errors="ignore")
+        return self._source.offset(line, len(before) + 1)
 
     def decorated(self, tree: ast.Module) -> Iterator[tuple[Any, ast.expr]]:
         """The functions and classes that are decorated, with their decorators."""

@@ -65,13 +65,12 @@ def in_cell(error: ArroyoError, text: str, own: SourceText) -> ArroyoError:
     """
     whole, module = own.whole, ScriptText(text)
     before = text.count("\n", 0, text.rindex(own.text))
-    starts = [0, *(i + 1 for i, c in enumerate(whole.text) if c == "\n")]
     indent = len(own.lines[0]) - len(own.lines[0].lstrip())
     for problem in error.problems:
         if problem.span is not None:
             line, column = module.line_and_column(problem.span.start)
-            line = min(max(line - before, 1) + own.first_line - 1, len(starts))
-            start = starts[line - 1] + column - 1 + indent
+            line = max(line - before, 1) + own.first_line - 1
+            start = whole.offset(line, column + indent)
             problem.span = Span(start, start + problem.span.end - problem.span.start)
         problem.at(whole)
     return error.at(whole)
