@@ -83,7 +83,13 @@ class UdfCommands:
                     f"there is no function '{name}' of a user's",
                     hint=did_you_mean(name, functions),
                 )
-            self._say(f"-- {udf.signature}, in {udf.language}\n{udf.text.strip()}")
+            about = [f"{udf.signature}, in {udf.language}"]
+            if udf.not_portable:
+                about.append(f"It stays in this notebook: {udf.not_portable}.")
+            if udf.arroyo_refusal:
+                about.append(f"Arroyo would refuse it: {udf.arroyo_refusal}")
+            lines = (f"-- {line}" for line in about)
+            self._say("\n".join((*lines, udf.text.strip())))
             return None
         rows = [
             (udf.signature, udf.language, udf.called, udf.doc)

@@ -27,6 +27,16 @@ def _extreme(function: str) -> Callable[[Sequence[Argument]], str]:
     return template
 
 
+def _while_null(arguments: Sequence[str]) -> list[str]:
+    nulls = [f"({argument} IS NULL)" for argument in arguments[:-1]]
+    return [" AND ".join(nulls[:place]) for place in range(len(arguments))]
+
+
+def _by_the_first(arguments: Sequence[str]) -> list[str]:
+    first = arguments[0]
+    return ["", f"({first} IS NOT NULL)", f"({first} IS NULL)"]
+
+
 FUNCTIONS = (
     ScalarFunction(
         "coalesce",
@@ -35,6 +45,7 @@ FUNCTIONS = (
         "the first argument that is not NULL",
         Nulls.ALL,
         example="coalesce(NULL, 2, 3) -> 2",
+        only_where=_while_null,
     ),
     ScalarFunction(
         "greatest",
@@ -68,6 +79,7 @@ FUNCTIONS = (
         Nulls.ALL,
         aliases=("ifnull",),
         example="nvl(NULL, 'none') -> 'none'",
+        only_where=_while_null,
     ),
     ScalarFunction(
         "nvl2",
@@ -81,5 +93,6 @@ FUNCTIONS = (
         "the second where the first is not NULL, else the third",
         Nulls.ALWAYS,
         example="nvl2(NULL, 'some', 'none') -> 'none'",
+        only_where=_by_the_first,
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from arroyo_nb.functions.user_defined import UserDefined
-from arroyo_nb.plan.expressions.functions import USER_FUNCTION
+from arroyo_nb.plan.expressions.functions import USER_FUNCTION, calls_udf
 from arroyo_nb.plan.expressions.typing import place_of
 from arroyo_nb.plan.nodes import Measure, Node, OverFunctions
 from arroyo_nb.plan.nodes import WindowAggregate as Windowed
@@ -46,7 +46,7 @@ def calls_of(node: Node) -> Iterator[exp.Anonymous]:
     """The calls of scalar UDFs in a node's own expressions."""
     for _, expression in expressions(node):
         for call in all_in(expression, exp.Anonymous):
-            if USER_FUNCTION in call.meta:
+            if calls_udf(call):
                 yield call
 
 

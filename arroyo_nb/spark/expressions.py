@@ -33,7 +33,7 @@ from arroyo_nb.functions.patterns import java
 from arroyo_nb.functions.signature import ScalarFunction
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
-from arroyo_nb.plan.expressions.functions import USER_FUNCTION, called, volatile
+from arroyo_nb.plan.expressions.functions import called, calls_udf, volatile
 from arroyo_nb.plan.expressions.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
@@ -264,7 +264,7 @@ def _case(node: exp.Case, write: Write) -> str:
     arms, default = node.args["ifs"], node.args.get("default")
     conditions = [arm.this for arm in arms]
     # What is drawn twice is not the same twice, so no condition that is may be one.
-    guards = any(map(_calls_udf, parts_of(node))) and not any(
+    guards = any(map(calls_udf, parts_of(node))) and not any(
         volatile(part) for c in conditions for part in parts_of(c)
     )
     text, others, plain = "", write, write
@@ -276,14 +276,10 @@ def _case(node: exp.Case, write: Write) -> str:
         if guards:
             fails = f"NOT coalesce({condition}, FALSE)"
             others = others.where(fails)
-            if not any(map(_calls_udf, parts_of(arm.this))):
+            if not any(map(calls_udf, parts_of(arm.this))):
                 plain = plain.where(fails)
     otherwise = "" if default is None else f" ELSE {others(default)}"
     return f"(CASE{text}{otherwise} END)"
-
-
-def _calls_udf(part: exp.Expr) -> bool:
-    return isinstance(part, exp.Anonymous) and USER_FUNCTION in part.meta
 
 
 def _between(node: exp.Between, write: Write) -> str:
@@ -335,10 +331,18 @@ def _element(node: exp.Bracket, write: Write) -> str:
 
 
 def _call(node: exp.Anonymous, write: Write) -> str:
-    arguments = [_argument(a, write) for a in node.expressions]
+    function, given = _function(node), node.expressions
+    arguments = [_argument(a, write) for a in given]
+    if function.only_where and any(map(calls_udf, parts_of(node))):
+        conditions = function.only_where([made.sql for made in arguments])
+        if not any(map(volatile, parts_of(node))):
+            arguments = [
+                _argument(a, write.where(condition))
+                for a, condition in zip(given, conditions, strict=True)
+            ]
     planned_at = node.meta.get(PLANNED_AT, EPOCH)
     only_where = write.only_where
-    if only_where and _calls_udf(node):
+    if only_where and calls_udf(node):
         # Spark computes the arguments of such a call for every row, too.
         arguments = [
             replace(made, sql=f"(CASE WHEN {only_where} THEN {made.sql} END)")
@@ -346,9 +350,7 @@ def _call(node: exp.Anonymous, write: Write) -> str:
             else made
             for made, made_of in zip(arguments, node.expressions, strict=True)
         ]
-    return _function(node).spark(
-        arguments, planned_at=planned_at, only_where=only_where
-    )
+    return function.spark(arguments, planned_at=planned_at, only_where=only_where)
 
 
 def _function(call: exp.Anonymous) -> ScalarFunction:

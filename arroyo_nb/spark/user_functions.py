@@ -35,7 +35,7 @@ def knowing_functions(read: Read, node: nodes.Node) -> Read:
         for call in calls_of(part):
             udf = call.meta[USER_FUNCTION].udf
             udfs[udf.spark_name] = udf
-            if call.find_ancestor(exp.Case) is not None:
+            if call.find_ancestor(exp.Case, exp.Anonymous) is not None:
                 udfs[udf.guarded_name] = udf
     if not udfs:
         return read

@@ -360,6 +360,30 @@ def test_case_calls_only_for_its_rows(r):
     assert column(r, f"SELECT CASE {arms} ELSE 0 END AS y FROM r WHERE x > 7")[0] == 0
 
 
+def test_coalesce_and_filter_call_only_for_their_rows(r):
+    def ratio(x: int) -> float | None:
+        return 1 / (x - 7) if x < 9 else None
+
+    def twice(x: float) -> float:
+        return 2 / (x - 9)  # never called for x = 9
+
+    r.register(ratio)
+    r.register(twice)
+    sql = "SELECT coalesce(nullif(x, 7), ratio(x + 1)) AS y FROM r WHERE x IS NOT NULL"
+    assert column(r, sql)[5] == 1.0
+    sql = "SELECT nvl2(nullif(x, 7), ratio(x), -1.0) AS y FROM r WHERE x < 9"
+    assert column(r, sql)[-2:] == [-1.0, 1.0]
+    sql = "SELECT coalesce(ratio(x), twice(x)) AS y FROM r WHERE x = 8 OR x = 11"
+    assert column(r, sql) == [1.0, 1.0]
+    # The value of a row that another argument decides is not computed either.
+    sql = "SELECT coalesce(CASE WHEN x = 9 THEN 0.0 END, twice(x)) AS y FROM r"
+    assert column(r, f"{sql} WHERE x > 8")[:2] == [0.0, 1.0]
+    total = "sum(ratio(x)) FILTER (WHERE x = 6 OR x = 8)"
+    assert column(r, f"SELECT {total} AS y FROM r")[-1] == 0.0
+    total = "array_agg(x ORDER BY ratio(x)) FILTER (WHERE x = 6 OR x = 8)"
+    assert column(r, f"SELECT {total} AS y FROM r")[-1] == [6, 8]
+
+
 def test_an_error_says_line_arguments_and_place(r):
     def ratio(x: int, secret: str) -> float:
         below = x - 7

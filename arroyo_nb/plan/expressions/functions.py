@@ -93,6 +93,11 @@ def volatile(part: exp.Expr) -> str:
     return "" if function is None else function.volatile
 
 
+def calls_udf(part: exp.Expr) -> bool:
+    """Whether a part of a bound expression calls a UDF that is no aggregate."""
+    return isinstance(part, exp.Anonymous) and USER_FUNCTION in part.meta
+
+
 ELSEWHERE = {
     **{
         part: f"write date_part('{part}', ...)"

@@ -15,6 +15,8 @@ from sqlglot import exp
 from arroyo_nb.errors import CatalogProblem, PlanProblem
 from arroyo_nb.functions.aggregates import AggregateFunction, aggregate
 from arroyo_nb.plan.expressions import window_calls
+from arroyo_nb.plan.expressions.functions import calls_udf, volatile
+from arroyo_nb.plan.expressions.predicates import case
 from arroyo_nb.plan.expressions.typing import (
     cast,
     is_nullable,
@@ -121,6 +123,7 @@ def measure(name: str, node: exp.Expr) -> Measure:
             raise window_calls.misplaced_window(window)
     function = aggregate(call.name)
     read = function.constant
+    arguments = [_only_where(where, argument) for argument in arguments]
     return Measure(
         name,
         call.name,
@@ -130,13 +133,26 @@ def measure(name: str, node: exp.Expr) -> Measure:
         distinct=distinct,
         where=where,
         order=tuple(
-            Ordering(o.this, bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
+            Ordering(
+                _only_where(where, o.this),
+                bool(o.args.get("desc")),
+                bool(o.args.get("nulls_first")),
+            )
             for o in order
         ),
         parameter=None if read is None else read(arguments[-1]),
         user=function if function.udf is not None else None,
         span=place_of(node),
     )
+
+
+def _only_where(where: exp.Expr | None, part: exp.Expr) -> exp.Expr:
+    """What is aggregated, with its UDFs called for the rows that count alone."""
+    if where is None or not any(map(calls_udf, parts_of(part))):
+        return part
+    if any(map(volatile, parts_of(where))):  # drawn twice it is not the same twice
+        return part
+    return case([where.copy()], [part], None)
 
 
 def parts(call: exp.Expr) -> tuple[list[exp.Expr], list[exp.Ordered], bool]:

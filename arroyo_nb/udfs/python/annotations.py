@@ -43,6 +43,8 @@ TYPES: dict[str, Type] = {
 }
 """Annotation -> type."""
 
+_WRITTEN = {type_: path.rpartition(".")[2] for path, type_ in TYPES.items()}
+
 LISTS = ("list", "typing.List")
 SEQUENCES = ("collections.abc.Sequence", "typing.Sequence")
 ARRAYS = ("pyarrow.Array", "pyarrow.lib.Array", "pandas.Series")
@@ -230,6 +232,17 @@ class Module:
             and isinstance(node.targets[0], ast.Name)
             and isinstance(node.value, ast.Name | ast.Attribute | ast.Subscript)
         }
+
+
+def written(type_: Type) -> str:
+    """A type as a function's author writes it, where there is an annotation of it.
+
+    >>> written(BIGINT), written(ListOf(TEXT))
+    ('int', 'list[str]')
+    """
+    if isinstance(type_, ListOf):
+        return f"list[{written(type_.element)}]"
+    return _WRITTEN.get(type_, str(type_))
 
 
 def _parsed(node: ast.expr) -> ast.expr:

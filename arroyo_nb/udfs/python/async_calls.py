@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True, name="async udfs").start()
+    threading.Thread(target=_run, args=[loop], daemon=True, name="async udfs").start()
     return loop
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    # Again and again: a function that stops the loop would leave all calls waiting.
+    while True:
+        loop.run_forever()
 
 
 @dataclass(frozen=True)

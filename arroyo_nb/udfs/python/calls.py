@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Context, Decimal
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class PythonFunction:
         What makes of a value the argument, such as of a dictionary a dataclass; None:
         it is the value.
     type
-        Of the result.
+        Of the result; ``written`` as its author writes it.
     source
         Where it is defined.
     optional
@@ -61,6 +62,7 @@ class PythonFunction:
     names: tuple[str, ...]
     makers: tuple[Callable[[Any], Any] | None, ...]
     type: pa.DataType
+    written: str
     source: SourceText
     optional: bool = True
     null_on_error: bool = False
@@ -97,7 +99,7 @@ class PythonFunction:
                 unfit(
                     "Python",
                     self.name,
-                    f"{shown} is no {self.type}{'' if self.redact else said}",
+                    f"{shown} is no {self.written}{'' if self.redact else said}",
                 ),
                 hint=self._called_with(row),
             ) from None
@@ -124,7 +126,8 @@ class PythonFunction:
             said = f"{said}: {text}"
         message = failed("Python", self.name, said + self._line(error))
         hints = [self._called_with(row)] if row is not None else []
-        hints += ["on_error='null' gives NULL instead"] * advises
+        if advises and not isinstance(error, NameError | ImportError):
+            hints.append("on_error='null' gives NULL instead")
         return RunProblem(message, hint="; ".join(hints) or None)
 
     def _unfit(self, results: list[Any]) -> Iterator[int]:
@@ -298,7 +301,9 @@ def _check_type(given: type, type_: pa.DataType) -> None:
     elif pa.types.is_binary(type_):
         odd = (str,)
     elif pa.types.is_date(type_):
-        odd = (datetime,)
+        odd = (datetime, Number)
+    elif pa.types.is_temporal(type_):
+        odd = (Number,)
     if issubclass(given, odd):
         raise TypeError(f"a value of type {given.__name__} is given")
 

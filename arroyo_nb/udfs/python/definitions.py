@@ -67,10 +67,11 @@ def definitions(source: ScriptText, load: Callable[[Udf], Any]) -> tuple[Udf, ..
     for node, decorator in reader.decorated(tree):
         try:
             udf = reader.read(node, decorator)
-            if udf.name in found:
-                raise CatalogProblem(
-                    f"the function {udf.name} is defined twice", span=reader.span(node)
-                )
+            if (first := found.get(udf.name)) is not None:
+                said = f"the function {udf.name} is defined twice"
+                if first.written != udf.written:
+                    said += f", as {first.written} and {udf.written}: SQL knows no case"
+                raise CatalogProblem(said, span=reader.span(node))
             found[udf.name] = udf
         except ArroyoError as problem:
             problem.span = problem.span or reader.span(node)
@@ -147,6 +148,13 @@ class _Reader:
             )
         options = self._options(given)
         if isinstance(node, ast.ClassDef):
+            if options.on_error == "null":
+                raise CatalogProblem(
+                    "on_error='null' is not for the class of an aggregate: an object "
+                    "whose call raised has half a row",
+                    span=self.span(given["on_error"]),
+                    hint="catch the error in the method, and give None in finish()",
+                )
             return self._accumulator(node, options)
         return self._function(node, given, options)
 
@@ -157,14 +165,20 @@ class _Reader:
         options: UdfOptions,
     ) -> Udf:
         arguments = _arguments(node)
+        batches = [
+            argument.annotation
+            for argument in arguments
+            if argument.annotation and self._module.is_batch(argument.annotation)
+        ]
         if node.returns is None:
+            example = ast.unparse(batches[0]) if batches else "float"
             raise CatalogProblem(
                 f"No return type defined for function {node.name}",
                 span=self.span(node),
-                hint="write it behind the arguments: -> float",
+                hint=f"write it behind the arguments: -> {example}",
             )
         is_async = isinstance(node, ast.AsyncFunctionDef)
-        if any(a.annotation and self._module.is_batch(a.annotation) for a in arguments):
+        if batches:
             return self._batched(node, arguments, given, options)
         for word in ("input", "output"):
             if word in given:

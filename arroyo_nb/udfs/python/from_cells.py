@@ -105,11 +105,11 @@ def _meanings(code: str, node: ast.stmt) -> Iterator[tuple[str, Meaning]]:
         case _:
             # Of what is in an `if` or a `try` nobody knows whether it is run.
             for part in ast.walk(node):
-                for name in _bound(part):
+                for name in bound_names(part):
                     yield name, Unwritable("whose value only a kernel knows")
 
 
-def _bound(part: ast.AST) -> list[str]:
+def bound_names(part: ast.AST) -> list[str]:
     """The names that a part of a statement binds."""
     match part:
         case ast.Name(id=name, ctx=ast.Store()):

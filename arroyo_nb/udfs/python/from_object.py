@@ -15,6 +15,7 @@ from arroyo_nb.source import ScriptText
 from arroyo_nb.udfs import decorators
 from arroyo_nb.udfs.definition import Udf
 from arroyo_nb.udfs.python.definitions import definitions
+from arroyo_nb.udfs.python.from_cells import bound_names
 from arroyo_nb.udfs.python.loading import batch_call
 from arroyo_nb.udfs.python.loading import load as load_text
 from arroyo_nb.udfs.python.module_text import (
@@ -26,6 +27,9 @@ from arroyo_nb.udfs.python.module_text import (
 )
 from arroyo_nb.udfs.python.source_text import in_cell, source_text
 
+_LONGEST = 100_000
+"""Characters of a value that become source."""
+
 
 def udf_of(made: Any) -> Udf:
     """The definition of a function or class.
@@ -35,6 +39,16 @@ def udf_of(made: Any) -> Udf:
     ArroyoError
         When its source cannot be read, or its signature has no meaning in SQL.
     """
+    if not isinstance(inspect.unwrap(made), FunctionType | type):
+        raise CatalogProblem(
+            f"a function or a class is needed: this is {_with_article(made)}",
+            hint="write a def whose arguments and result are annotated",
+        )
+    if made.__name__ == "<lambda>":
+        raise CatalogProblem(
+            "a lambda cannot be a UDF: it has no name and no types",
+            hint="write a def: def twice(x: int) -> int",
+        )
     source = source_text(made)
     text, hindrance = module_text(source.text, _LiveNames(made))
 
@@ -50,6 +64,11 @@ def udf_of(made: Any) -> Udf:
         raise in_cell(error, text, source) from None
     (udf,) = (u for u in found if u.name == made.__name__.lower())
     return replace(udf, not_portable=hindrance)
+
+
+def _with_article(made: Any) -> str:
+    kind = type(made).__name__
+    return f"{'an' if kind[0] in 'aeio' else 'a'} {kind}"
 
 
 class _LiveNames:
@@ -71,6 +90,8 @@ class _LiveNames:
         if isinstance(value, FunctionType | type):
             return self._defined(name, value)
         if (text := _written(value)) is not None:
+            if len(text) > _LONGEST:
+                return Unwritable(f"a value of more than {_LONGEST:,} characters")
             return Definition(f"{name} = {text}")
         module = getattr(value, "__module__", None)
         path = getattr(value, "__qualname__", None) or getattr(value, "_name", None)
@@ -92,8 +113,11 @@ class _LiveNames:
             text = source_text(value).text
         except CatalogProblem:
             return Unwritable("whose source cannot be read")
-        if isinstance(value, FunctionType) and not _has_plain_defaults(text):
+        (node,) = ast.parse(text).body
+        if isinstance(value, FunctionType) and not _has_plain_defaults(node):
             return Unwritable("whose defaults are computed")
+        if not _has_its_attributes(value, node):
+            return Unwritable("whose attributes were changed after its definition")
         return Definition(text)
 
 
@@ -124,10 +148,35 @@ def _names_of(made: Any) -> tuple[dict[str, Any], set[str]]:
     return names, ambiguous
 
 
-def _has_plain_defaults(text: str) -> bool:
+def _has_its_attributes(value: Any, node: ast.stmt) -> bool:
+    """Whether the attributes of a function or a class are those of its definition."""
+    own = vars(value)
+    if isinstance(value, FunctionType):
+        return not own.keys() - {"__wrapped__"}
+    # A metaclass makes of them what it wants: an Enum has members.
+    if not isinstance(node, ast.ClassDef) or type(value) is not type:
+        return True
+    found = {name for part in ast.walk(node) for name in bound_names(part)}
+    if any(name not in found for name in own if not name.startswith("_")):
+        return False
+    return all(
+        _is_literal(item.value, own.get(item.targets[0].id))
+        for item in node.body
+        if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name)
+    )
+
+
+def _is_literal(node: ast.expr, value: Any) -> bool:
+    """Whether a value is that of an expression, where it is a literal."""
+    try:
+        return _is_same(ast.literal_eval(node), value)
+    except ValueError:
+        return True
+
+
+def _has_plain_defaults(node: ast.stmt) -> bool:
     """Whether the defaults of a function are literals: others were computed where it
     was defined, of what may mean something else by now."""
-    (node,) = ast.parse(text).body
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return True
     try:

@@ -17,6 +17,7 @@ from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.schema import arrow_type
 from arroyo_nb.udfs import decorators
 from arroyo_nb.udfs.definition import Kind, Udf
+from arroyo_nb.udfs.python.annotations import written
 from arroyo_nb.udfs.python.source_text import SourceText, source_text
 from arroyo_nb.udfs.registry import without_definitions
 
@@ -79,6 +80,7 @@ def batch_call(udf: Udf, function: Any) -> Any:
         names,
         makers,
         arrow_type(udf.result),
+        written(udf.result),
         source,
         optional=udf.may_be_null,
         null_on_error=udf.options.on_error == "null",

@@ -77,9 +77,7 @@ class ObjectCalls:
                 one = self.of.function() if state is None else self._loaded(state)
                 results.append(one.finish())
             except BaseException as error:
-                if not self.of.null_on_error:
-                    raise self.of.failed(error, advises=False) from None
-                results.append(None)
+                raise self.of.failed(error, advises=False) from None
         return self.of.array(results, [[None] * len(results) for _ in self.of.names])
 
     def _loaded(self, state: bytes) -> Any:

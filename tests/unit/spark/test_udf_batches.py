@@ -17,7 +17,7 @@ from arroyo_nb.udfs.languages import read_definitions
 from arroyo_nb.udfs.python.calls import arrow_values, python_values
 
 HEAD = """
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from arroyo_nb import udf
 calls = []
@@ -192,6 +192,46 @@ def test_what_ends_a_loop_or_a_process_is_an_error_of_the_call(text, raised):
     quiet = "on_error='null'"
     text = text.format(raised=raised, options=f"({quiet})", more=f", {quiet}")
     assert batch_function(head + text)(pa.array([1, 2])).to_pylist() == [None, None]
+
+
+def test_a_function_cannot_stop_the_loop_of_all():
+    text = """@udf
+async def odd(a: int) -> int:
+    import asyncio
+    asyncio.get_running_loop().stop()
+    await asyncio.sleep(0.01)
+    return a
+"""
+    assert batch_function(text)(pa.array([1, 2])).to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("result", "value", "said"),
+    [
+        ("int", "'a'", "'a' is no int: "),
+        ("datetime", "5.5", "5.5 is no datetime: "),
+        ("date", "5", "5 is no date: "),
+        ("timedelta", "True", "True is no timedelta: "),
+        ("Sequence[float]", "['a']", "['a'] is no list[float]: "),
+    ],
+)
+def test_a_result_of_another_type_is_told_in_the_words_of_its_author(
+    result, value, said
+):
+    head = "from collections.abc import Sequence\n"
+    text = f"{head}@udf\ndef odd(a: int) -> {result}:\n    return {value}\n"
+    with pytest.raises(ArroyoError) as told:
+        batch_function(text)(pa.array([1]))
+    assert said in str(told.value)
+
+
+def test_no_option_helps_against_a_name_that_is_not_there():
+    with pytest.raises(ArroyoError) as told:
+        batch_function("@udf\ndef odd(a: int) -> int:\n    return nobody\n")(
+            pa.array([1])
+        )
+    assert "NameError" in str(told.value)
+    assert "on_error" not in str(told.value)
 
 
 def test_what_is_redacted_is_in_no_part_of_the_error():

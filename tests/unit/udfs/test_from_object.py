@@ -202,6 +202,11 @@ def test_the_text_means_what_the_notebook_means(case):
             "return D[x]",
             "it uses 'D', a value of type defaultdict",
         ),
+        (
+            "LONG = list(range(30_000))",
+            "return LONG[x]",
+            "it uses 'LONG', a value of more than 100,000 characters",
+        ),
     ],
 )
 def test_what_no_text_says(before, body, what):
@@ -236,6 +241,38 @@ print(udf_of(f).sha256)
     assert len(hashes) == 1
 
 
+def test_a_class_that_is_as_it_was_defined_is_written():
+    cell = (
+        "from dataclasses import dataclass, field\nfrom enum import Enum\n"
+        "@dataclass(frozen=True)\nclass Box:\n    x: int = 4\n"
+        "    y: list = field(default_factory=list)\n    Z = 3\n"
+        "    @property\n    def area(self): return self.x * self.Z\n"
+        "class Color(Enum):\n    RED = 1\n"
+        "class Plain:\n    one, two = 1, 2\n    names = {'a': 1}\n"
+        "    if True:\n        three = 3\n    def m(self): self.t = 5; return 6\n"
+        "def f(a: int) -> int:\n"
+        "    return a + Box().area + Color.RED.value + Plain().m() + Plain.three\n"
+    )
+    module = ModuleType("__main__")
+    run_cell(module, cell, "<classes as defined>")
+    made = udf_of(module.f)
+    assert made.not_portable == ""
+    assert made.batch_call()(pa.array([1])).to_pylist() == [module.f(1)]
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda x: x, "a lambda cannot be a UDF: it has no name and no types"),
+        (3, "a function or a class is needed: this is an int"),
+        (len, "a function or a class is needed: this is a builtin_function"),
+    ],
+)
+def test_what_is_no_definition(made, said):
+    with pytest.raises(ArroyoError, match=said):
+        udf_of(made)
+
+
 @pytest.mark.parametrize(
     ("cell", "what"),
     [
@@ -254,6 +291,22 @@ print(udf_of(f).sha256)
             "K = 1\ndef hd(x, k=K): return x + k\nK = 2\n"
             "def f(x: int) -> int:\n    return hd(x)\n",
             "it uses 'hd', whose defaults are computed",
+        ),
+        (
+            "class Limits:\n    top = 3\n    def up(self): return self.top\n"
+            "Limits.top = 5\n"
+            "def f(x: int) -> int:\n    return min(x, Limits().up())\n",
+            "it uses 'Limits', whose attributes were changed after its definition",
+        ),
+        (
+            "class Seen:\n    pass\nSeen.count = 0\n"
+            "def f(x: int) -> int:\n    return Seen.count + x\n",
+            "it uses 'Seen', whose attributes were changed after its definition",
+        ),
+        (
+            "def step(x): return x + step.by\nstep.by = 2\n"
+            "def f(x: int) -> int:\n    return step(x)\n",
+            "it uses 'step', whose attributes were changed after its definition",
         ),
     ],
 )

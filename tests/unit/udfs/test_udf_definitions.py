@@ -172,9 +172,10 @@ MISTAKES = [
     ("@udaf\nclass F:\n    def finish(self): ...", "no method accumulate()", "class F"),
     (
         "@udf\ndef f(a: int) -> int: ...\n@udf\ndef F(a: int) -> int: ...",
-        "twice",
+        "the function f is defined twice, as f and F: SQL knows no case",
         "def F",
     ),
+    ("@udaf(on_error='null')\nclass F: ...", "has half a row", "'null'"),
     ("def f(:", "invalid syntax", ":"),
 ]
 
@@ -190,6 +191,12 @@ def test_a_mistake_is_told_with_its_place(text, said, place):
     assert problem.span is not None
     whole = problem.source.text
     assert whole[problem.span.start :].startswith(place)
+
+
+def test_a_result_of_batches_is_written_as_its_arguments():
+    head = "import pyarrow as pa\n@udf(input=[int], output=int)\n"
+    with pytest.raises(ArroyoError, match=r"-> pa\.Array"):
+        read(f"{head}def f(a: pa.Array): ...\n")
 
 
 def test_all_mistakes_are_told_at_once():
