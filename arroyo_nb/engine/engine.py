@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, suppress
@@ -46,6 +47,10 @@ _log = logging.getLogger(__name__)
 _BUILD_AFTER_S = 10
 
 _END = object()
+
+# PySpark has one context in a process: of two engines that start at once the later one
+# works beside the Spark of the first.
+_starting = threading.Lock()
 
 
 class Event(NamedTuple):
@@ -166,7 +171,9 @@ class Engine:
         ):
             self._bury()
         if self._session is None:
-            self._session = self._start()
+            self._since = time.monotonic()
+            with _starting:
+                self._session = self._start()
             self._tell("ready", "ready")
             # What a killed process left; once this one has nothing to do.
             with suppress(EngineProblem):  # closed meanwhile
@@ -253,7 +260,7 @@ class Engine:
             self._tell("closed", "closed")
 
     def _start(self) -> SparkSession:
-        self._since = time.monotonic()
+        self._refuse_if_closed()
         if (found := self._given or external_session.active_session()) is not None:
             session = external_session.derive(found)
             self._given = found

@@ -239,6 +239,29 @@ def test_a_dead_jvm_is_replaced(kernel: Callable[[str], Kernel]) -> None:
     assert started.end() == ""
 
 
+_TWO_AT_ONCE = """
+first, second = Engine(), Engine()
+first.warm_up()
+count = lambda engine: engine.worker.call(lambda: engine.session.range(5).count())
+answer([count(second), count(first)])
+answer([engine.pid is not None for engine in (first, second)].count(True))
+owner, other = sorted((first, second), key=lambda engine: engine.pid is None)
+owner.close()
+answer([count(other), other.pid is not None])
+other.close()
+"""
+
+
+def test_of_two_engines_that_start_at_once_one_starts_spark(
+    kernel: Callable[[str], Kernel],
+) -> None:
+    started = kernel(_TWO_AT_ONCE)
+    assert started.answer() == [5, 5]
+    assert started.answer() == 1
+    assert started.answer() == [5, True]
+    assert started.end() == ""
+
+
 _INTERRUPT = """
 engine = Engine()
 engine.worker.call(lambda: engine.session)
