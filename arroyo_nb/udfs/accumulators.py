@@ -17,6 +17,7 @@ from arroyo_nb.changelog.keys import Ints
 from arroyo_nb.changelog.measures import AggregateCall, Kernel, Selection
 from arroyo_nb.changelog.zset import int64s
 from arroyo_nb.lazy_imports import np, pa
+from arroyo_nb.udfs.planned_kernel import PlannedKernel
 
 if TYPE_CHECKING:
     from arroyo_nb.changelog.multisets import Bags
@@ -28,33 +29,14 @@ _OBJECT = "0"
 
 def kernel(udf: Udf) -> Kernel:
     """How an aggregate that is a class is computed."""
-    unloaded = _PlannedKernel(udf)
+    unloaded = PlannedKernel(udf, _loaded)
     return Kernel(
         multiset=unloaded, keeps_nulls=True, bag=partial(_object_bag, unloaded)
     )
 
 
-def _object_bag(of: _PlannedKernel | Accumulators, selection: Selection) -> ObjectBag:
+def _object_bag(of: PlannedKernel | Accumulators, selection: Selection) -> ObjectBag:
     return ObjectBag(selection, of.name, of)
-
-
-@dataclass(frozen=True)
-class _PlannedKernel:
-    """The kernel where a script is planned; it is loaded where it is sent to a
-    worker."""
-
-    udf: Udf
-
-    @property
-    def name(self) -> str:
-        return self.udf.name
-
-    def __call__(self, bags: Bags, call: AggregateCall) -> pa.Array:
-        return _loaded(self.udf)(bags, call)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        of = _loaded(self.udf)
-        return Accumulators, (of.name, of.calls, of.types, of.keeps_nulls)
 
 
 def _loaded(udf: Udf) -> Accumulators:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arroyo_nb.changelog.measures import AggregateCall, Kernel
 from arroyo_nb.lazy_imports import np, pa, pc
+from arroyo_nb.udfs.planned_kernel import PlannedKernel
 
 if TYPE_CHECKING:
     from arroyo_nb.changelog.multisets import Bags
@@ -20,22 +21,7 @@ if TYPE_CHECKING:
 
 def kernel(udf: Udf) -> Kernel:
     """How an aggregate UDF is computed."""
-    return Kernel(multiset=_PlannedKernel(udf), keeps_nulls=True)
-
-
-@dataclass(frozen=True)
-class _PlannedKernel:
-    """The kernel where a script is planned: it is loaded where it is sent to a worker,
-    as only then its source is run, or compiled."""
-
-    udf: Udf
-
-    def __call__(self, bags: Bags, call: AggregateCall) -> pa.Array:
-        return _loaded(self.udf)(bags, call)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        of = _loaded(self.udf)
-        return GroupCall, (of.call, of.types, of.keeps_nulls)
+    return Kernel(multiset=PlannedKernel(udf, _loaded), keeps_nulls=True)
 
 
 def _loaded(udf: Udf) -> GroupCall:
