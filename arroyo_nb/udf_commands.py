@@ -98,7 +98,7 @@ class UdfCommands:
         return listing(COLUMNS, rows, nothing="no function yet: define one with @udf")
 
     def _defined(self, udf: Udf, before: Udf | None) -> None:
-        if before is None or before.sha256 == udf.sha256:
+        if before is None or before.version == udf.version:
             return
         self._say(f"{udf.name} replaces the function of an earlier cell")
         users = self._session.callers(udf.name)
@@ -110,9 +110,9 @@ class UdfCommands:
 
 
 def _python_names(text: str, found: tuple[Udf, ...]) -> dict[str, Any]:
-    names = {udf.name for udf in found if udf.language == PYTHON}
+    names = {udf.written for udf in found if udf.language == PYTHON}
     if not names:
         return {}
     from arroyo_nb.udfs.python.loading import run_source
 
-    return {n: v for n, v in run_source(text).items() if n.lower() in names}
+    return {n: v for n, v in run_source(text).items() if n in names}

@@ -51,6 +51,8 @@ _END = object()
 # PySpark has one context in a process: of two engines that start at once the later one
 # works beside the Spark of the first.
 _starting = threading.Lock()
+# Of a child that is forked meanwhile it would never be released.
+os.register_at_fork(after_in_child=_starting._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 class Event(NamedTuple):
@@ -172,6 +174,8 @@ class Engine:
             self._bury()
         if self._session is None:
             self._since = time.monotonic()
+            if _starting.locked():
+                self._tell("starting", "waiting for the spark of another session")
             with _starting:
                 self._session = self._start()
             self._tell("ready", "ready")
@@ -253,7 +257,7 @@ class Engine:
                 # with it: all that its queries have committed lies in files.
                 self._jvm.kill()
                 with suppress(EngineProblem, TimeoutError):
-                    self.worker.call(gateway.forget, timeout=2)
+                    self.worker.call(gateway.forget_own, self._jvm, timeout=2)
         finally:
             self.worker.close()
             self._remove_work()
@@ -348,7 +352,7 @@ class Engine:
         self.restarts += 1
         self._cancel_build()  # the next warm-up asks for it again
         self._jvm.kill()
-        gateway.forget()
+        gateway.forget_own(self._jvm)
         self._tell("starting", f"starting again with {jars.what}")
         self.warm_up()
 
@@ -371,7 +375,7 @@ class Engine:
             if self._jvm is not None:
                 self._jvm.kill()
                 why = str(self._jvm.problem(why).message)
-            gateway.forget()
+                gateway.forget_own(self._jvm)
         self._tell("died", f"{why}; starting a new engine")
 
     def _warming(self, modules: Sequence[str]) -> Generator[None, None, None]:

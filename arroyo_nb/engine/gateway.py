@@ -55,7 +55,9 @@ def connect(jvm: Jvm) -> SparkSession:
     }
     with _environ(found), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        SparkContext._ensure_initialized(gateway=launch_gateway())
+        gateway: Any = launch_gateway()
+        gateway.proc = jvm.process  # as PySpark has it of a Java that it starts
+        SparkContext._ensure_initialized(gateway=gateway)
         # The mode is named: a SPARK_REMOTE of the user's must not win.
         session = SparkSession.builder.config("spark.api.mode", "classic").getOrCreate()
     # What workers run on; without PYSPARK_PYTHON it would be any python3 of the path.
@@ -110,6 +112,16 @@ def _silence_context_loggers() -> None:
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
+
+
+def forget_own(jvm: Jvm) -> None:
+    """As :func:`forget`, where PySpark remembers this JVM: another engine of the
+    process may have started one since."""
+    from pyspark.core.context import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    if gateway is not None and gateway.proc is jvm.process:
+        forget()
 
 
 def forget() -> None:

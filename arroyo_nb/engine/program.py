@@ -52,6 +52,11 @@ class Child:
             )
 
     @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """It as Python has it."""
+        return self._process
+
+    @property
     def pid(self) -> int:
         """Its process id, which is also its process group."""
         return self._process.pid

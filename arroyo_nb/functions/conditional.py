@@ -27,14 +27,13 @@ def _extreme(function: str) -> Callable[[Sequence[Argument]], str]:
     return template
 
 
-def _while_null(arguments: Sequence[str]) -> list[str]:
-    nulls = [f"({argument} IS NULL)" for argument in arguments[:-1]]
-    return [" AND ".join(nulls[:place]) for place in range(len(arguments))]
+def _while_null(before: Sequence[str]) -> str:
+    return " AND ".join(f"({argument} IS NULL)" for argument in before)
 
 
-def _by_the_first(arguments: Sequence[str]) -> list[str]:
-    first = arguments[0]
-    return ["", f"({first} IS NOT NULL)", f"({first} IS NULL)"]
+def _by_the_first(before: Sequence[str]) -> str:
+    words = ("", "IS NOT NULL", "IS NULL")
+    return f"({before[0]} {words[len(before)]})" if before else ""
 
 
 FUNCTIONS = (

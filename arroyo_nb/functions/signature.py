@@ -118,9 +118,10 @@ class ClockTemplate:
 
 
 Template: TypeAlias = str | Callable[[Sequence[Argument]], str] | ClockTemplate
-ElementTemplate: TypeAlias = Callable[[Sequence[Argument], int], str | None]
-Conditions: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 """Spark SQL with ``{0}``, ``{1}``; ``{all}`` is all arguments. Or a function."""
+
+ElementTemplate: TypeAlias = Callable[[Sequence[Argument], int], str | None]
+Guard: TypeAlias = Callable[[Sequence[str]], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +299,9 @@ class ScalarFunction:
         Of a function that gives a list: what one element is in Spark SQL, by its place,
         where it needs less than the list; None where it does not.
     only_where
-        Of a function that does not look at each argument of each row: of its arguments
-        as Spark SQL text the conditions under which it looks at them, in order; empty:
-        always. None: it looks at all.
+        Of a function that does not look at each argument of each row: the condition
+        under which it looks at one, as Spark SQL text, made of the texts of those
+        before it; empty: always. None: it looks at all.
     udf
         The UDF; None: it is one of the dialect's.
     """
@@ -315,7 +316,7 @@ class ScalarFunction:
     example: str = field(kw_only=True)
     differs: str = field(default="", kw_only=True)
     element: ElementTemplate | None = field(default=None, kw_only=True)
-    only_where: Conditions | None = field(default=None, kw_only=True)
+    only_where: Guard | None = field(default=None, kw_only=True)
     udf: UserDefined | None = field(default=None, kw_only=True)
 
     def __deepcopy__(self, _: object) -> ScalarFunction:

@@ -21,7 +21,7 @@ from arroyo_nb.sql.syntax_tree import all_in
 def user_functions(nodes: Iterable[Node]) -> tuple[UserDefined, ...]:
     """The functions that plans call, each definition once, in the order of names."""
     found = {
-        (udf.name, udf.sha256): udf
+        (udf.name, udf.version): udf
         for root in nodes
         for node in walk(root)
         for udf in functions_of(node)

@@ -33,7 +33,7 @@ from arroyo_nb.functions.patterns import java
 from arroyo_nb.functions.signature import ScalarFunction
 from arroyo_nb.functions.types import is_integer
 from arroyo_nb.plan.expressions.clock import PLANNED_AT
-from arroyo_nb.plan.expressions.functions import called, calls_udf, volatile
+from arroyo_nb.plan.expressions.functions import called, calls_udf, drawn
 from arroyo_nb.plan.expressions.typing import type_of, whole_number
 from arroyo_nb.schema import (
     BIGINT,
@@ -265,7 +265,7 @@ def _case(node: exp.Case, write: Write) -> str:
     conditions = [arm.this for arm in arms]
     # What is drawn twice is not the same twice, so no condition that is may be one.
     guards = any(map(calls_udf, parts_of(node))) and not any(
-        volatile(part) for c in conditions for part in parts_of(c)
+        drawn(part) for c in conditions for part in parts_of(c)
     )
     text, others, plain = "", write, write
     for arm in arms:
@@ -331,26 +331,43 @@ def _element(node: exp.Bracket, write: Write) -> str:
 
 
 def _call(node: exp.Anonymous, write: Write) -> str:
-    function, given = _function(node), node.expressions
-    arguments = [_argument(a, write) for a in given]
-    if function.only_where and any(map(calls_udf, parts_of(node))):
-        conditions = function.only_where([made.sql for made in arguments])
-        if not any(map(volatile, parts_of(node))):
-            arguments = [
-                _argument(a, write.where(condition))
-                for a, condition in zip(given, conditions, strict=True)
-            ]
+    function, only_where = _function(node), write.only_where
+    arguments = _arguments(node, function, write)
     planned_at = node.meta.get(PLANNED_AT, EPOCH)
-    only_where = write.only_where
     if only_where and calls_udf(node):
         # Spark computes the arguments of such a call for every row, too.
         arguments = [
-            replace(made, sql=f"(CASE WHEN {only_where} THEN {made.sql} END)")
-            if isinstance(made_of, exp.Func | exp.Binary | exp.Cast | exp.Bracket)
-            else made
+            made
+            if isinstance(made_of, _NEVER_FAILS)
+            else replace(made, sql=f"(CASE WHEN {only_where} THEN {made.sql} END)")
             for made, made_of in zip(arguments, node.expressions, strict=True)
         ]
     return function.spark(arguments, planned_at=planned_at, only_where=only_where)
+
+
+_NEVER_FAILS = (exp.Column, exp.Dot, exp.Literal, exp.Boolean, exp.Null, exp.Interval)
+
+
+def _arguments(
+    node: exp.Anonymous, function: ScalarFunction, write: Write
+) -> list[Argument]:
+    given = node.expressions
+    guards = function.only_where
+    if guards is None or not any(map(calls_udf, parts_of(node))):
+        return [_argument(a, write) for a in given]
+    made: list[Argument] = []
+    for place, argument in enumerate(given):
+        # What is computed once only cannot be in a condition beside it.
+        fixed = not any(drawn(part) for a in given[:place] for part in parts_of(a))
+        condition = guards([one.sql for one in made]) if fixed else ""
+        # Each nested call would double it.
+        if len(condition) > _LONGEST_GUARD:
+            condition = ""
+        made.append(_argument(argument, write.where(condition)))
+    return made
+
+
+_LONGEST_GUARD = 20_000
 
 
 def _function(call: exp.Anonymous) -> ScalarFunction:

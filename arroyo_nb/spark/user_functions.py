@@ -7,7 +7,7 @@ operators (:mod:`arroyo_nb.udfs.groups`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from arroyo_nb.lazy_imports import np, pa, pc
 from arroyo_nb.plan import nodes
-from arroyo_nb.plan.expressions.functions import USER_FUNCTION
+from arroyo_nb.plan.expressions.functions import USER_FUNCTION, called
 from arroyo_nb.plan.tree import walk
 from arroyo_nb.plan.user_functions import calls_of
 from arroyo_nb.schema import arrow_type, spark_type
@@ -35,7 +35,7 @@ def knowing_functions(read: Read, node: nodes.Node) -> Read:
         for call in calls_of(part):
             udf = call.meta[USER_FUNCTION].udf
             udfs[udf.spark_name] = udf
-            if call.find_ancestor(exp.Case, exp.Anonymous) is not None:
+            if any(map(_guards, _ancestors(call))):
                 udfs[udf.guarded_name] = udf
     if not udfs:
         return read
@@ -47,6 +47,18 @@ def knowing_functions(read: Read, node: nodes.Node) -> Read:
         return frame
 
     return reading
+
+
+def _ancestors(part: exp.Expr) -> Iterator[exp.Expr]:
+    while (part := part.parent) is not None:  # type: ignore[assignment]
+        yield part
+
+
+def _guards(part: exp.Expr) -> bool:
+    """Whether it may call functions for some rows alone."""
+    function = called(part) if isinstance(part, exp.Anonymous) else None
+    is_case = isinstance(part, exp.Case)
+    return is_case or (function is not None and function.only_where is not None)
 
 
 def _register(spark: SparkSession, name: str, udf: Udf) -> None:

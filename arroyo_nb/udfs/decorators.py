@@ -76,8 +76,8 @@ def udaf(cls: Any = None, /, **options: Any) -> Any:  # noqa: ARG001
     ``accumulate(self, ...)`` for one row, ``retract(self, ...)`` for one that is taken
     back, ``merge(self, other)`` and ``finish(self)``, which gives the result. The rows
     of a micro-batch have an object of their own, which is merged with the group's: so
-    ``retract`` may come first, and counts go below zero. Options are
-    ``redact`` and ``volatile`` of :func:`udf`.
+    ``retract`` may come first, and counts go below zero. The one
+    option is ``redact``, as of :func:`udf`.
 
     Examples
     --------

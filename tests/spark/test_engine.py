@@ -248,6 +248,14 @@ answer([engine.pid is not None for engine in (first, second)].count(True))
 owner, other = sorted((first, second), key=lambda engine: engine.pid is None)
 owner.close()
 answer([count(other), other.pid is not None])
+first, second = Engine(), Engine()
+answer([count(first), count(second)])
+os.kill(other.pid, signal.SIGKILL)
+wait_until(lambda: not other.alive, "alive")
+answer([[count(first), count(other), count(second)] for _ in range(3)])
+answer([engine.restarts for engine in (first, other, second)])
+first.close()
+second.close()
 other.close()
 """
 
@@ -259,6 +267,11 @@ def test_of_two_engines_that_start_at_once_one_starts_spark(
     assert started.answer() == [5, 5]
     assert started.answer() == 1
     assert started.answer() == [5, True]
+    # Beside the one that is still there; and when its Java has died, each finds what
+    # the other has started, and ends nothing of it.
+    assert started.answer() == [5, 5]
+    assert started.answer() == [[5, 5, 5]] * 3
+    assert started.answer() == [1, 2, 1]
     assert started.end() == ""
 
 

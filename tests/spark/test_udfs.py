@@ -384,6 +384,42 @@ def test_coalesce_and_filter_call_only_for_their_rows(r):
     assert column(r, f"SELECT {total} AS y FROM r")[-1] == [6, 8]
 
 
+def test_of_three_arguments_each_is_called_only_where_those_before_are_null(r):
+    def second(x: int) -> int | None:
+        return 1 // (x - 7) or None  # 7 is never asked for
+
+    def third(x: int) -> int:
+        return 1 // (x - 8)
+
+    r.register(second)
+    r.register(third)
+    sql = """SELECT coalesce(CASE WHEN x = 7 THEN 70 END, second(x), third(x)) AS y
+        FROM r WHERE x > 6"""
+    assert column(r, sql)[:3] == [70, 1, 1]
+    # What fails for other rows is no matter, whatever it is.
+    sql = """SELECT CASE WHEN x <> 8 THEN second(-(10 / (x - 8))) ELSE 0 END AS y
+        FROM r WHERE x = 8"""
+    assert column(r, sql) == [0]
+
+
+def test_an_async_function_is_asked_once(r, tmp_path):
+    asked = tmp_path / "asked"
+
+    async def ask(x: int) -> int | None:
+        with asked.open("a") as file:
+            file.write("x")
+        return x if x > 8 else None
+
+    def other(x: int) -> int:
+        return -x
+
+    r.register(ask)
+    r.register(other)
+    sql = "SELECT coalesce(ask(x), other(x)) AS y FROM r WHERE x = 8 OR x = 9"
+    assert column(r, sql) == [-8, 9]
+    assert asked.read_text() == "xx"
+
+
 def test_an_error_says_line_arguments_and_place(r):
     def ratio(x: int, secret: str) -> float:
         below = x - 7

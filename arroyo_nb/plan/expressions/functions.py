@@ -93,6 +93,13 @@ def volatile(part: exp.Expr) -> str:
     return "" if function is None else function.volatile
 
 
+def drawn(part: exp.Expr) -> bool:
+    """Whether a bound call is to be made once for a row: made again it may give another
+    value, or ask a server again."""
+    user = part.meta.get(USER_FUNCTION) if isinstance(part, exp.Anonymous) else None
+    return bool(volatile(part)) or (user is not None and user.udf.is_async)
+
+
 def calls_udf(part: exp.Expr) -> bool:
     """Whether a part of a bound expression calls a UDF that is no aggregate."""
     return isinstance(part, exp.Anonymous) and USER_FUNCTION in part.meta

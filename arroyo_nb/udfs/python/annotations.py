@@ -179,18 +179,18 @@ class Module:
         # NULL may be in any field: SQL's structs do not say where it is not.
         fields = [
             Field(item.target.id, self.value(item.annotation).type)
-            for item in self._body(of)
+            for item in self.body(of)
             if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
         ]
         if not fields:
             raise UnknownType(f"Unsupported Python type: {of.name} has no fields")
         return StructOf(tuple(fields))
 
-    def _body(self, of: ast.ClassDef) -> list[ast.stmt]:
+    def body(self, of: ast.ClassDef) -> list[ast.stmt]:
         """What is in a class, of the classes that it extends first."""
         found = (self.classes.get(self.path(base)) for base in of.bases)
         bases = [base for base in found if base is not None and base.lineno < of.lineno]
-        return [item for base in bases for item in self._body(base)] + of.body
+        return [item for base in bases for item in self.body(base)] + of.body
 
     def _optional(self, node: ast.expr) -> ast.expr | None:
         """The type beside None; None: NULL is no value of it."""

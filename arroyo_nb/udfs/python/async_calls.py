@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from arroyo_nb.errors import RunProblem
 from arroyo_nb.udfs.messages import timed_out
+from arroyo_nb.udfs.python.calls import python_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +34,11 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    # Again and again: a function that stops the loop would leave all calls waiting.
+    # Again and again: where a function stops the loop, or a task that it made ends the
+    # thread, all calls would wait for ever.
     while True:
-        loop.run_forever()
+        with suppress(BaseException):
+            loop.run_forever()
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class AsyncCall:
     options: UdfOptions
 
     def __call__(self, *arrays: pa.Array) -> pa.Array:
-        columns = self.of.values(arrays)
+        columns = [python_values(array) for array in arrays]
         rows = list(zip(*columns))  # noqa: B905
         ended = asyncio.run_coroutine_threadsafe(self._all(rows), _loop())
         try:
@@ -75,17 +79,15 @@ class AsyncCall:
         clock = asyncio.timeout(limit)
         try:
             async with clock:
-                return await self.of.function(*row)
+                return await self.of.call(*row)
         except TimeoutError as error:
             if not clock.expired():  # a time-out of the function's own
                 return self._failed(error, row)
             if self.options.on_timeout == "null":
                 return None
-            said = self.of.failed(error, row)
             raise RunProblem(
                 timed_out("Python", self.of.name, limit),
-                hint=f"{(said.hint or '').partition(';')[0]}; on_timeout='null' gives "
-                "NULL instead",
+                hint=f"{self.of.called_with(row)}; on_timeout='null' gives NULL",
             ) from None
         except BaseException as error:
             # One that ends the loop's thread would end all batches to come.

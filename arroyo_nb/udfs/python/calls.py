@@ -68,16 +68,32 @@ class PythonFunction:
     null_on_error: bool = False
     redact: bool = False
 
-    def values(self, arrays: Sequence[pa.Array]) -> list[list[Any]]:
-        """The arguments of a batch, a list for each."""
-        made = []
-        for array, maker in zip(arrays, self.makers, strict=True):
-            column = python_values(array)
-            made.append(column if maker is None else [maker(v) for v in column])
-        return made
+    def made(self, row: Sequence[Any]) -> Sequence[Any]:
+        """What the function is called with, of values of Arrow. What a class raises
+        that refuses one is an error of the call."""
+        if not any(self.makers):
+            return row
+        pairs = zip(self.makers, row, strict=True)
+        return [value if maker is None else maker(value) for maker, value in pairs]
 
-    def array(self, results: list[Any], arguments: Sequence[Sequence[Any]]) -> pa.Array:
+    @property
+    def call(self) -> Callable[..., Any]:
+        """The function, for values of Arrow."""
+        if not any(self.makers):
+            return self.function
+        return lambda *row: self.function(*self.made(row))
+
+    def array(
+        self, results: list[Any], arguments: Sequence[Sequence[Any]] | None = None
+    ) -> pa.Array:
         """The results as Arrow.
+
+        Parameters
+        ----------
+        results
+            In order.
+        arguments
+            A list for each argument; None: each result is of more than one row.
 
         Raises
         ------
@@ -90,7 +106,7 @@ class PythonFunction:
             return arrow_values(results, self.type)
         except _UNFIT as error:
             place = next(self._unfit(results), 0)
-            row = [column[place] for column in arguments]
+            row = [column[place] for column in arguments or ()]
             value, said = results[place], f": {_first_line(error)}"
             shown = f"a value of type {type(value).__name__}"
             if not self.redact:
@@ -101,7 +117,7 @@ class PythonFunction:
                     self.name,
                     f"{shown} is no {self.written}{'' if self.redact else said}",
                 ),
-                hint=self._called_with(row),
+                hint=self.called_with(row) if arguments is not None else None,
             ) from None
 
     def failed(
@@ -125,7 +141,7 @@ class PythonFunction:
         if not self.redact and (text := _first_line(error)):
             said = f"{said}: {text}"
         message = failed("Python", self.name, said + self._line(error))
-        hints = [self._called_with(row)] if row is not None else []
+        hints = [self.called_with(row)] if row is not None else []
         if advises and not isinstance(error, NameError | ImportError):
             hints.append("on_error='null' gives NULL instead")
         return RunProblem(message, hint="; ".join(hints) or None)
@@ -150,7 +166,8 @@ class PythonFunction:
         text = lines[at].strip() if 0 <= at < len(lines) else ""
         return f", at line {number}" + (f": {text}" if text else "")
 
-    def _called_with(self, row: Sequence[Any]) -> str:
+    def called_with(self, row: Sequence[Any]) -> str:
+        """The arguments of a call, for its error."""
         if self.redact:
             return "its arguments are not shown: it was defined with redact=True"
         pairs = zip(self.names, row, strict=True)
@@ -164,11 +181,11 @@ class RowCall:
     of: PythonFunction
 
     def __call__(self, *arrays: pa.Array) -> pa.Array:
-        columns = self.of.values(arrays)
+        columns = [python_values(array) for array in arrays]
         results: list[Any] = []
         # A call at a time in C. Its error leaves what came before in the list, and the
         # next turn goes on behind it.
-        calls = map(self.of.function, *columns)
+        calls = map(self.of.call, *columns)
         while len(results) < len(arrays[0]):
             try:
                 results.extend(calls)
@@ -188,11 +205,14 @@ class BatchCall:
 
     of: PythonFunction
     pandas: tuple[bool, ...]
+    takes_nulls: tuple[bool, ...]
 
     def __call__(self, *arrays: pa.Array) -> pa.Array:
         given = [
-            array.to_pandas() if as_series else array
-            for array, as_series in zip(arrays, self.pandas, strict=True)
+            _series(array, nullable=nullable) if as_series else array
+            for array, as_series, nullable in zip(
+                arrays, self.pandas, self.takes_nulls, strict=True
+            )
         ]
         rows = len(arrays[0])
         try:
@@ -213,13 +233,26 @@ class BatchCall:
             if not isinstance(result, pa.Array):
                 result = pa.array(result, from_pandas=True)
             made = result.cast(self.of.type)
+            if made.null_count and not self.of.optional:
+                raise TypeError("it has NULLs: write output=T | None where it may")
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise DataProblem(unfit("Python", name, _first_line(error))) from None
+            said = _first_line(error)
+            if self.of.redact:
+                said = f"a value is no {self.of.written}"
+            raise DataProblem(unfit("Python", name, said)) from None
         if len(made) != rows:
             raise DataProblem(
                 f"the Python UDF '{name}' gave {len(made):,} values for {rows:,} rows"
             )
         return made
+
+
+def _series(array: pa.Array, *, nullable: bool) -> Any:
+    """Numbers that may be NULL keep their type: as floats they would lose digits."""
+    import pandas as pd
+
+    known = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+    return array.to_pandas(types_mapper=known.get if nullable else None)
 
 
 @dataclass(frozen=True)
@@ -229,7 +262,7 @@ class ValuesCall:
     of: PythonFunction
 
     def __call__(self, *lists: pa.ListArray) -> pa.Array:
-        columns = self.of.values([each.flatten() for each in lists])
+        columns = [python_values(each.flatten()) for each in lists]
         offsets = [_offsets(each) for each in lists]
         groups: list[list[Any]] = [
             [column[at[g] : at[g + 1]] for column, at in zip(columns, offsets)]  # noqa: B905
@@ -238,7 +271,7 @@ class ValuesCall:
         results = []
         for group in groups:
             try:
-                results.append(self.of.function(*group))
+                results.append(self.of.call(*group))
             except BaseException as error:  # one that ends a process ends a call
                 if not self.of.null_on_error:
                     raise self.of.failed(error, group) from None
@@ -295,7 +328,9 @@ def _check_type(given: type, type_: pa.DataType) -> None:
     """Refuse what Arrow would cut off, or take for something else."""
     odd: tuple[type, ...] = ()
     if pa.types.is_integer(type_):
-        odd = (float, Decimal)
+        odd = (float, np.floating, Decimal)
+    elif pa.types.is_floating(type_):
+        odd = (bool,)
     elif pa.types.is_string(type_):
         odd = (bytes,)
     elif pa.types.is_binary(type_):
@@ -314,7 +349,10 @@ def _refuse_none(values: list[Any]) -> None:
         raise TypeError("None is no value of it: write -> T | None where it may be")
 
 
-_UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError)
+_UNFIT = (
+    *(pa.ArrowException, TypeError, ValueError, OverflowError, ArithmeticError),
+    AttributeError,
+)
 _DIGITS = Context(prec=2 * 38)
 
 
@@ -339,10 +377,17 @@ def _plain(value: Any, type_: pa.DataType) -> Any:
     if pa.types.is_list(type_):
         return [_plain(one, type_.value_type) for one in value]
     if pa.types.is_struct(type_):
-        given = value if isinstance(value, dict) else vars(value)
-        return {field.name: _plain(given[field.name], field.type) for field in type_}
+        return {f.name: _plain(_part(value, f.name), f.type) for f in type_}
     _check_type(type(value), type_)
     return _rounded(_naive(value))
+
+
+def _part(value: Any, name: str) -> Any:
+    if not isinstance(value, dict):
+        return getattr(value, name)
+    if name not in value:
+        raise TypeError(f"the field '{name}' is missing")
+    return value[name]
 
 
 def _offsets(lists: pa.ListArray) -> list[int]:

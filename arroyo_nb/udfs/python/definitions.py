@@ -35,6 +35,11 @@ NO_UDF = (
 )
 _ONE_ALONE = "More than one function was annotated with @udf, which is not supported"
 _METHODS = ("accumulate", "retract", "merge", "finish")
+_OF_ASYNC = (
+    *("ordered", "unordered", "allowed_in_flight"),
+    *("timeout", "on_timeout"),
+)
+_OF_FUNCTIONS = ("input", "output", "volatile")
 _CHOICES = ("fail", "null")
 
 
@@ -146,6 +151,7 @@ class _Reader:
                 f"@{which} is for a {'function' if is_class else 'class'}",
                 hint="write @udaf" if is_class else "write @udf",
             )
+        self._check_kind(node, given)
         options = self._options(given)
         if isinstance(node, ast.ClassDef):
             if options.on_error == "null":
@@ -157,6 +163,19 @@ class _Reader:
                 )
             return self._accumulator(node, options)
         return self._function(node, given, options)
+
+    def _check_kind(self, node: Any, given: Mapping[str, ast.expr]) -> None:
+        """Refuse options that would do nothing."""
+        for name, option in given.items():
+            if name in _OF_ASYNC and not isinstance(node, ast.AsyncFunctionDef):
+                raise CatalogProblem(
+                    f"'{name}' is for async functions", span=self.span(option)
+                )
+            if isinstance(node, ast.ClassDef) and name in _OF_FUNCTIONS:
+                raise CatalogProblem(
+                    f"'{name}' is for functions, and not for the class of an aggregate",
+                    span=self.span(option),
+                )
 
     def _function(
         self,
@@ -246,7 +265,8 @@ class _Reader:
                     span=self.span(base),
                     hint="keep one in an attribute instead: only attributes are kept",
                 )
-        methods = {n.name: n for n in node.body if isinstance(n, ast.FunctionDef)}
+        body = self._module.body(node)
+        methods = {n.name: n for n in body if isinstance(n, ast.FunctionDef)}
         for name in _METHODS:
             if name not in methods:
                 raise CatalogProblem(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from arroyo_nb.errors import ArroyoError
@@ -18,6 +18,7 @@ from arroyo_nb.udfs.python.module_text import (
     Import,
     Meaning,
     Unwritable,
+    has_plain_defaults,
     module_text,
 )
 from arroyo_nb.udfs.python.source_text import SourceText, in_cell
@@ -66,6 +67,7 @@ class NotebookNames:
             if isinstance(node, ast.Import):
                 self._modules.update(alias.name for alias in node.names)
             self._meanings.update(_meanings(code, node))
+            self._change(_changed(node))
             if _is_udf(node, module):
                 source = _source(code, node, place)
                 text, hindrance = module_text(source.text, self)
@@ -75,6 +77,12 @@ class NotebookNames:
                     raise in_cell(error, text, source) from None
                 found.append(replace(udf, not_portable=hindrance))
         return tuple(found)
+
+    def _change(self, names: Iterable[str]) -> None:
+        """Values that a statement changes are not those of their definition."""
+        for name in names:
+            if isinstance(self._meanings.get(name), Definition):
+                self._meanings[name] = Unwritable("which a cell changes")
 
     def _imported(self) -> list[ast.stmt]:
         lines = (
@@ -98,6 +106,8 @@ def _meanings(code: str, node: ast.stmt) -> Iterator[tuple[str, Meaning]]:
         case ast.ImportFrom(module, names) if module:
             for alias in names:
                 yield alias.asname or alias.name, Import(module, alias.name)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() if not has_plain_defaults(node):
+            yield node.name, Unwritable("whose defaults are computed")
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             yield node.name, Definition(_source(code, node).text)
         case ast.Assign(targets=[ast.Name(name)], value=value):
@@ -105,11 +115,11 @@ def _meanings(code: str, node: ast.stmt) -> Iterator[tuple[str, Meaning]]:
         case _:
             # Of what is in an `if` or a `try` nobody knows whether it is run.
             for part in ast.walk(node):
-                for name in bound_names(part):
+                for name in _bound(part):
                     yield name, Unwritable("whose value only a kernel knows")
 
 
-def bound_names(part: ast.AST) -> list[str]:
+def _bound(part: ast.AST) -> list[str]:
     """The names that a part of a statement binds."""
     match part:
         case ast.Name(id=name, ctx=ast.Store()):
@@ -120,6 +130,25 @@ def bound_names(part: ast.AST) -> list[str]:
             return [part.asname or part.name.partition(".")[0]]
         case _:
             return []
+
+
+def _changed(node: ast.stmt) -> Iterator[str]:
+    """The names whose values a statement changes: ``a.b = 1``, ``a[0] = 1``, and maybe
+    ``a.append(1)``. What a function does when it is called nobody knows."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return
+    for part in ast.walk(node):
+        match part:
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                yield _base(part)
+            case ast.Call(func=ast.Attribute() as called):
+                yield _base(called)
+
+
+def _base(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _assigned(name: str, value: ast.expr) -> Meaning:

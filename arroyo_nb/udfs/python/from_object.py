@@ -14,8 +14,8 @@ from arroyo_nb.errors import ArroyoError, CatalogProblem
 from arroyo_nb.source import ScriptText
 from arroyo_nb.udfs import decorators
 from arroyo_nb.udfs.definition import Udf
+from arroyo_nb.udfs.python.class_bodies import is_class_of, is_same
 from arroyo_nb.udfs.python.definitions import definitions
-from arroyo_nb.udfs.python.from_cells import bound_names
 from arroyo_nb.udfs.python.loading import batch_call
 from arroyo_nb.udfs.python.loading import load as load_text
 from arroyo_nb.udfs.python.module_text import (
@@ -23,11 +23,12 @@ from arroyo_nb.udfs.python.module_text import (
     Import,
     Meaning,
     Unwritable,
+    has_plain_defaults,
     module_text,
 )
-from arroyo_nb.udfs.python.source_text import in_cell, source_text
+from arroyo_nb.udfs.python.source_text import class_sources, in_cell, source_text
 
-_LONGEST = 100_000
+LONGEST = 100_000
 """Characters of a value that become source."""
 
 
@@ -89,14 +90,14 @@ class _LiveNames:
             return Import(value.__name__)
         if isinstance(value, FunctionType | type):
             return self._defined(name, value)
+        if _is_long(value):
+            return Unwritable(f"a value of more than {LONGEST:,} characters")
         if (text := _written(value)) is not None:
-            if len(text) > _LONGEST:
-                return Unwritable(f"a value of more than {_LONGEST:,} characters")
             return Definition(f"{name} = {text}")
-        module = getattr(value, "__module__", None)
-        path = getattr(value, "__qualname__", None) or getattr(value, "_name", None)
-        if module and path:
-            return _import(module, path)
+        module = sys.modules.get(getattr(value, "__module__", None) or "")
+        for path in (getattr(value, n, None) for n in ("__qualname__", "_name")):
+            if path and module and getattr(module, str(path), None) is value:
+                return _import(module.__name__, path)
         return Unwritable(f"a value of type {type(value).__name__}")
 
     def has_module(self, path: str) -> bool:
@@ -107,18 +108,28 @@ class _LiveNames:
         is_own = value.__module__ == self._module
         if not is_own or value.__qualname__.rpartition(".")[2] != name:
             return _import(value.__module__, value.__qualname__)
-        if isinstance(value, FunctionType) and value.__closure__:
+        if isinstance(value, type):
+            return self._class(value)
+        if value.__closure__:
             return Unwritable("a function that another one made")
         try:
             text = source_text(value).text
         except CatalogProblem:
             return Unwritable("whose source cannot be read")
-        (node,) = ast.parse(text).body
-        if isinstance(value, FunctionType) and not _has_plain_defaults(node):
+        if not has_plain_defaults(ast.parse(text).body[0]):
             return Unwritable("whose defaults are computed")
-        if not _has_its_attributes(value, node):
-            return Unwritable("whose attributes were changed after its definition")
+        if not _has_plain_attributes(value):
+            return Unwritable("which may have changed since its definition")
         return Definition(text)
+
+    def _class(self, value: type) -> Meaning:
+        sources = list(class_sources(value))
+        if not sources:
+            return Unwritable("whose source cannot be read")
+        for source in sources:
+            if is_class_of(value, source, self._values):
+                return Definition(source.text)
+        return Unwritable("which may have changed since its definition")
 
 
 def _import(module: str, path: str) -> Meaning:
@@ -148,43 +159,16 @@ def _names_of(made: Any) -> tuple[dict[str, Any], set[str]]:
     return names, ambiguous
 
 
-def _has_its_attributes(value: Any, node: ast.stmt) -> bool:
-    """Whether the attributes of a function or a class are those of its definition."""
-    own = vars(value)
-    if isinstance(value, FunctionType):
-        return not own.keys() - {"__wrapped__"}
-    # A metaclass makes of them what it wants: an Enum has members.
-    if not isinstance(node, ast.ClassDef) or type(value) is not type:
-        return True
-    found = {name for part in ast.walk(node) for name in bound_names(part)}
-    if any(name not in found for name in own if not name.startswith("_")):
+def _has_plain_attributes(function: FunctionType) -> bool:
+    """Whether nobody has given a function attributes."""
+    return not vars(function).keys() - {"__wrapped__"}
+
+
+def _is_long(value: Any) -> bool:
+    """Whether a value is too long for a source; also of one of other values."""
+    if not isinstance(value, str | bytes | list | tuple | set | frozenset | dict):
         return False
-    return all(
-        _is_literal(item.value, own.get(item.targets[0].id))
-        for item in node.body
-        if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name)
-    )
-
-
-def _is_literal(node: ast.expr, value: Any) -> bool:
-    """Whether a value is that of an expression, where it is a literal."""
-    try:
-        return _is_same(ast.literal_eval(node), value)
-    except ValueError:
-        return True
-
-
-def _has_plain_defaults(node: ast.stmt) -> bool:
-    """Whether the defaults of a function are literals: others were computed where it
-    was defined, of what may mean something else by now."""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return True
-    try:
-        for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
-            ast.literal_eval(default)
-    except ValueError:
-        return False
-    return True
+    return len(value) > LONGEST or len(repr(value)) > LONGEST
 
 
 def _written(value: Any) -> str | None:
@@ -198,18 +182,6 @@ def _written(value: Any) -> str | None:
         return text if all(_written(one) for one in value) else None
     text = repr(value)
     try:
-        return text if _is_same(ast.literal_eval(text), value) else None
+        return text if is_same(ast.literal_eval(text), value) else None
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
-
-
-def _is_same(read: Any, value: Any) -> bool:
-    """Whether two values are equal and of the same types, to the last element."""
-    if type(read) is not type(value):
-        return False
-    if isinstance(value, dict):
-        pairs = zip(read.items(), value.items(), strict=True)
-        return all(_is_same(one, other) for one, other in pairs)
-    if isinstance(value, tuple | list):
-        return all(map(_is_same, read, value))
-    return bool(read == value)

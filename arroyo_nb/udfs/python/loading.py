@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import linecache
 import sys
+import traceback
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -47,11 +48,10 @@ def run_source(text: str) -> dict[str, Any]:
         sys.modules[module.__name__] = module
         with without_definitions(module.__name__):
             exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
-    except Exception as error:
-        line = error.__traceback__
-        while line is not None and line.tb_next is not None:
-            line = line.tb_next
-        number = line.tb_lineno if line is not None else 0
+    except (Exception, SystemExit) as error:
+        own = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in own if frame.filename == name]
+        number = error.lineno if isinstance(error, SyntaxError) else lines[-1]
         raise CatalogProblem(
             f"Could not register Python UDF: {type(error).__name__}: {error}, at line "
             f"{number} of its source"
@@ -70,9 +70,8 @@ def batch_call(udf: Udf, function: Any) -> Any:
     annotations = _hints(function.accumulate if is_class else function, function)
     names = tuple(parameter.name for parameter in udf.parameters)
     hints = [annotations.get(name) for name in names]
-    is_listed = udf.kind is Kind.VALUES
     of_function = partial(_maker, function)
-    makers = tuple(of_function(_element(h) if is_listed else h) for h in hints)
+    makers = tuple(map(of_function, hints))
     source = _source(function)
     of = calls.PythonFunction(
         udf.name,
@@ -91,7 +90,7 @@ def batch_call(udf: Udf, function: Any) -> Any:
             return calls.RowCall(of)
         case Kind.BATCHES:
             as_series = (getattr(h, "__name__", "") == "Series" for h in hints)
-            return calls.BatchCall(of, tuple(as_series))
+            return calls.BatchCall(of, tuple(as_series), udf.takes_nulls)
         case Kind.ASYNC:
             return async_calls.AsyncCall(of, udf.options)
         case Kind.VALUES:
@@ -125,18 +124,13 @@ def _hints(of: Any, function: Any) -> dict[str, Any]:
         return {}
 
 
-def _element(hint: Any) -> Any:
-    inner = typing.get_args(hint)
-    return inner[0] if inner else hint
-
-
 def _maker(function: Any, hint: Any) -> Callable[[Any], Any] | None:
     """What makes of a value from Arrow the argument; None: it is the argument."""
     if hint is None:
         return None
     if dataclasses.is_dataclass(hint):
         hints = _hints(hint, function)
-        fields = [f.name for f in dataclasses.fields(hint)]
+        fields = [f.name for f in dataclasses.fields(hint) if f.init]
         return partial(
             _record, hint, [(f, _maker(function, hints.get(f))) for f in fields]
         )
@@ -156,8 +150,8 @@ def _record(
 ) -> Any:
     if value is None:
         return None
-    parts = (value[name] if m is None else m(value[name]) for name, m in fields)
-    return cls(*parts)
+    parts = {n: value[n] if m is None else m(value[n]) for n, m in fields}
+    return cls(**parts)
 
 
 def _list(maker: Callable[[Any], Any], value: Any) -> Any:

@@ -140,6 +140,19 @@ class _Needs:
                 path = path.rpartition(".")[0]
 
 
+def has_plain_defaults(node: ast.stmt) -> bool:
+    """Whether the defaults of a function are literals: others were computed where it
+    was defined, of what may mean something else by now."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return True
+    try:
+        for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+            ast.literal_eval(default)
+    except ValueError:
+        return False
+    return True
+
+
 def _global_names(text: str) -> list[str]:
     """The names of a module that a text reads, in order: not its locals, and of texts
     only those that are annotations."""

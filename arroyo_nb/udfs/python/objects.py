@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from arroyo_nb.udfs.python.calls import python_values
+
 if TYPE_CHECKING:
     from arroyo_nb.udfs.python.calls import PythonFunction
 
@@ -44,15 +46,16 @@ class ObjectCalls:
             How often each row comes; below zero: is taken back.
         """
         objects: dict[int, Any] = {}
-        rows = zip(*self.of.values(columns), strict=True)
+        rows = zip(*map(python_values, columns), strict=True)
         for row, slot, weight in zip(rows, slots, weights, strict=True):
             try:
                 if slot not in objects:
                     objects[slot] = self.of.function()
                 one = objects[slot]
                 call = one.accumulate if weight > 0 else one.retract
+                given = self.of.made(row)
                 for _ in range(abs(weight)):
-                    call(*row)
+                    call(*given)
             except BaseException as error:
                 raise self.of.failed(error, row, advises=False) from None
         return {slot: self._dumped(one) for slot, one in objects.items()}
@@ -78,7 +81,7 @@ class ObjectCalls:
                 results.append(one.finish())
             except BaseException as error:
                 raise self.of.failed(error, advises=False) from None
-        return self.of.array(results, [[None] * len(results) for _ in self.of.names])
+        return self.of.array(results)
 
     def _loaded(self, state: bytes) -> Any:
         one: Any = object.__new__(self.of.function)  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ def source_text(made: Any) -> SourceText:
     code = code_of(made)
     try:
         if isinstance(made, type):
-            return _of_class(made, code)
+            return next(class_sources(made))
         lines, first = inspect.getsourcelines(made)
         return SourceText(code.co_filename if code else "", max(first, 1), tuple(lines))
     except (OSError, TypeError, SyntaxError, StopIteration):
@@ -110,13 +110,16 @@ def _is_typed(method: FunctionType) -> bool:
     return method.__code__.co_filename != "<string>"
 
 
-def _of_class(cls: type, code: CodeType | None) -> SourceText:
-    """Python finds no class of a cell: ``__main__`` has no file there."""
-    module = sys.modules.get(cls.__module__)
-    names = [getattr(module, "__file__", None), code and code.co_filename]
+def class_sources(cls: type) -> Iterator[SourceText]:
+    """The definitions of classes of that name, the most likely first.
+
+    Python finds no class of a cell: ``__main__`` has no file there.
+    """
+    module, code = sys.modules.get(cls.__module__), code_of(cls)
+    names = [code and code.co_filename, getattr(module, "__file__", None)]
     # Of the cells the newest counts.
-    candidates = [*filter(None, names), *reversed(linecache.cache)]
-    return next(_classes(cls.__name__, candidates))
+    candidates = dict.fromkeys([*filter(None, names), *reversed(linecache.cache)])
+    return _classes(cls.__name__, list(candidates))
 
 
 def _classes(name: str, files: list[str]) -> Iterator[SourceText]:

@@ -50,6 +50,9 @@ def compile_crate(crate: Crate, *, tell: Tell = tell_stderr) -> Path:
         For each error of the compiler, with its place in the source; when there is no
         cargo, when crates cannot be downloaded, when the folder cannot be written.
     """
+    for folder in _carried:  # who runs a job need have no cache, and no compiler
+        if (file := folder / crate.library_name).exists():
+            return file
     workspace = open_workspace()
     toolchain = find_toolchain()
     library = _kept(crate, workspace, toolchain)
@@ -78,9 +81,7 @@ def _kept(
     """A library of that content: of this compiler; without one, of any."""
     compiler = "*" if toolchain is None else toolchain.name
     found = workspace.libraries.glob(f"{compiler}/{crate.library_name}")
-    carried = (folder / crate.library_name for folder in _carried)
-    files = (*found, *(file for file in carried if file.exists()))
-    return files[0] if files else None
+    return next(found, None)
 
 
 def _compile(

@@ -43,6 +43,8 @@ class CargoOutput:
             said = json.loads(line)
         except ValueError:  # a build script may write what it likes
             return
+        if not isinstance(said, dict):
+            return
         is_own = said.get("manifest_path") == str(self.folder / MANIFEST)
         match said.get("reason"):
             case "compiler-artifact" if is_own:

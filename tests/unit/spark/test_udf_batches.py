@@ -198,11 +198,98 @@ def test_a_function_cannot_stop_the_loop_of_all():
     text = """@udf
 async def odd(a: int) -> int:
     import asyncio
+    async def ends():
+        raise SystemExit
     asyncio.get_running_loop().stop()
+    asyncio.create_task(ends()).add_done_callback(lambda task: task.exception())
     await asyncio.sleep(0.01)
     return a
 """
     assert batch_function(text)(pa.array([1, 2])).to_pylist() == [1, 2]
+
+
+POINT = """
+from dataclasses import dataclass, field
+@dataclass{options}
+class Point:
+    x: int
+    y: int = 0
+    z: int = field(default=5, init=False)
+    def __post_init__(self):
+        if self.x == 7:
+            raise ValueError("secret 7")
+"""
+POINTS = [{"x": 1, "y": 2, "z": None}, {"x": 7, "y": 2, "z": None}]
+
+
+@pytest.mark.parametrize("options", ["", "(kw_only=True)", "(slots=True)"])
+def test_dataclasses_of_each_kind(options):
+    text = POINT.format(options=options)
+    there = "@udf\ndef far(p: Point) -> int:\n    return p.x + p.y + p.z\n"
+    assert batch_function(text + there)(pa.array(POINTS[:1])).to_pylist() == [8]
+    back = "@udf\ndef back(a: int) -> Point:\n    return Point(x=a)\n"
+    given = batch_function(text + back)(pa.array([1]))
+    assert given.to_pylist() == [{"x": 1, "y": 0, "z": 5}]
+
+
+def test_what_a_dataclass_refuses_is_an_error_of_the_call():
+    text = (
+        POINT.format(options="") + "@udf{}\ndef far(p: Point) -> int:\n    return 1\n"
+    )
+    with pytest.raises(ArroyoError, match="UDF 'far': ValueError: secret 7"):
+        batch_function(text.format(""))(pa.array(POINTS))
+    with pytest.raises(ArroyoError) as told:
+        batch_function(text.format("(redact=True)"))(pa.array(POINTS))
+    assert "secret" not in str(told.value)
+    assert "'x'" not in str(told.value)
+    quiet = batch_function(text.format("(on_error='null')"))
+    assert quiet(pa.array(POINTS)).to_pylist() == [1, None]
+
+
+@pytest.mark.parametrize(
+    ("result", "value", "said"),
+    [
+        ("int", "np.float32(1.7)", "a value of type float32 is given"),
+        ("Sequence[int]", "[np.float16(1.5)]", "a value of type float16 is given"),
+        ("float", "True", "a value of type bool is given"),
+        ("Point", "{'x': 1}", "the field 'y' is missing"),
+    ],
+)
+def test_nothing_is_taken_for_something_else(result, value, said):
+    head = "import numpy as np\nfrom collections.abc import Sequence\n"
+    head += POINT.format(options="")
+    text = f"{head}@udf\ndef odd(a: int) -> {result}:\n    return {value}\n"
+    with pytest.raises(ArroyoError, match=said):
+        batch_function(text)(pa.array([1]))
+
+
+def test_batches_hold_what_their_types_say():
+    head = "import pandas as pd\nimport pyarrow as pa\n"
+    text = (
+        "@udf(input=[int | None], output=int | None)\n"
+        "def same(a: pd.Series) -> pd.Series:\n    return a\n"
+    )
+    big = [2**53 + 1, None]
+    assert batch_function(head + text)(pa.array(big)).to_pylist() == big
+    text = (
+        "@udf(input=[int], output=float{})\n"
+        "def odd(a: pa.Array) -> pa.Array:\n    return pa.array([{}])\n"
+    )
+    with pytest.raises(ArroyoError, match=r"it has NULLs: write output=T | None"):
+        batch_function(head + text.format("", "None"))(pa.array([1]))
+    with pytest.raises(ArroyoError) as told:
+        batch_function(head + text.format(", redact=True", "'secret'"))(pa.array([1]))
+    assert "secret" not in str(told.value)
+    assert "a value is no float" in str(told.value)
+
+
+def test_the_line_of_a_source_that_cannot_be_run():
+    for text, line in (
+        ("import json\njson.loads('x')\n", 7),
+        ("import sys\n\nsys.exit(2)\n", 8),
+    ):
+        with pytest.raises(ArroyoError, match=f"at line {line} of its source"):
+            batch_function(f"{text}@udf\ndef f(a: int) -> int:\n    return a\n")
 
 
 @pytest.mark.parametrize(

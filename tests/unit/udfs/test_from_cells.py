@@ -73,6 +73,26 @@ def test_what_only_a_kernel_knows():
         names.read(cell.format("1").replace("x: int", "x"), "nb cell 5")
 
 
+@pytest.mark.parametrize(
+    ("cell", "used", "why"),
+    [
+        ("class L:\n    top = 3\nL.top = 5", "L.top", "which a cell changes"),
+        ("D = {'a': 1}\nD['b'] = 2", "len(D)", "which a cell changes"),
+        ("M = [1]\nif M:\n    M.append(2)", "len(M)", "which a cell changes"),
+        ("def hd(x): return hd.by\nhd.by = 2", "hd(x)", "which a cell changes"),
+        ("N = 3\ndef hd(x, n=N): return n", "hd(x)", "whose defaults are computed"),
+    ],
+)
+def test_what_cells_change(cell, used, why):
+    names = NotebookNames()
+    names.read(f"import math\n{cell}\nmath.sqrt(2)", "nb cell 1")
+    head = "from arroyo_nb import udf\n@udf\ndef f(x: int) -> float:\n    return "
+    (udf,) = names.read(head + used, "nb cell 2")
+    assert udf.not_portable.endswith(f", {why}")
+    (udf,) = names.read(head + "math.sqrt(x)", "nb cell 3")
+    assert udf.not_portable == ""
+
+
 def notebook(path, *cells):
     cells = [
         {"cell_type": "code", "id": f"c{n}", "metadata": {}, "source": text}

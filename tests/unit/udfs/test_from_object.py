@@ -6,6 +6,7 @@ import linecache
 import os
 import subprocess
 import sys
+import time
 from types import ModuleType
 
 import pyarrow as pa
@@ -241,15 +242,37 @@ print(udf_of(f).sha256)
     assert len(hashes) == 1
 
 
+def test_a_class_has_the_source_of_the_cell_that_was_run_last():
+    module = ModuleType("__main__")
+    cells = [f"class Cfg:\n    rate = {rate}\n" for rate in (1, 2)]
+    for number in (0, 1, 0):  # the first one again, under its old name
+        run_cell(module, cells[number], f"<rate {number}>")
+    run_cell(module, "def f(x: int) -> int:\n    return Cfg.rate\n", "<f of rate>")
+    made = udf_of(module.f)
+    assert made.not_portable == ""
+    assert made.batch_call()(pa.array([1])).to_pylist() == [1]
+
+
+def test_a_long_value_takes_no_time():
+    module = ModuleType("__main__")
+    run_cell(module, "def f(x: int) -> int:\n    return len(LONG)\n", "<f of LONG>")
+    module.LONG = list(range(3_000_000))
+    started = time.monotonic()
+    assert udf_of(module.f).not_portable
+    assert time.monotonic() - started < 1
+
+
 def test_a_class_that_is_as_it_was_defined_is_written():
     cell = (
-        "from dataclasses import dataclass, field\nfrom enum import Enum\n"
+        "from dataclasses import dataclass, field\nfrom enum import Enum\nCOUNT = 7\n"
         "@dataclass(frozen=True)\nclass Box:\n    x: int = 4\n"
         "    y: list = field(default_factory=list)\n    Z = 3\n"
         "    @property\n    def area(self): return self.x * self.Z\n"
         "class Color(Enum):\n    RED = 1\n"
-        "class Plain:\n    one, two = 1, 2\n    names = {'a': 1}\n"
-        "    if True:\n        three = 3\n    def m(self): self.t = 5; return 6\n"
+        "class Plain:\n    '''What it is.'''\n    __slots__ = ('t',)\n"
+        "    names = {'a': 1}\n    three = 3\n    top = COUNT\n"
+        "    @staticmethod\n    def s(x): return x\n"
+        "    def m(self): self.t = 5; return 6\n"
         "def f(a: int) -> int:\n"
         "    return a + Box().area + Color.RED.value + Plain().m() + Plain.three\n"
     )
@@ -296,17 +319,44 @@ def test_what_is_no_definition(made, said):
             "class Limits:\n    top = 3\n    def up(self): return self.top\n"
             "Limits.top = 5\n"
             "def f(x: int) -> int:\n    return min(x, Limits().up())\n",
-            "it uses 'Limits', whose attributes were changed after its definition",
+            "it uses 'Limits', which may have changed since its definition",
         ),
         (
             "class Seen:\n    pass\nSeen.count = 0\n"
             "def f(x: int) -> int:\n    return Seen.count + x\n",
-            "it uses 'Seen', whose attributes were changed after its definition",
+            "it uses 'Seen', which may have changed since its definition",
+        ),
+        *(
+            (
+                f"class L:\n    top: int = 3\n    names = []\n    by = {{'a': 1}}\n"
+                f"    low = 3 * 3\n    def up(self):\n        q = 1\n        return 3\n"
+                f"{change}\ndef f(x: int) -> int:\n    return {used}\n",
+                "it uses 'L', which may have changed since its definition",
+            )
+            for change, used in (
+                ("L.top = 5", "L.top"),
+                ("L.names.append(7)", "len(L.names)"),
+                ("L.by['b'] = 2", "len(L.by)"),
+                ("L.up = lambda self: 9", "L().up()"),
+                ("def up(self): return 8\nL.up = up", "L().up()"),
+                ("L.q = 4", "L.q"),
+                ("", "L.low"),
+            )
+        ),
+        (
+            "class Rate:\n    per = 1\nRate.per = 2\n"
+            "def f(x: int) -> int:\n    return Rate.per\n",
+            "it uses 'Rate', which may have changed since its definition",
+        ),
+        (
+            "import sys\nclass Made:\n    _name = 'path'\n    __module__ = 'sys'\n"
+            "    n = 3\nS = Made()\ndef f(x: int) -> int:\n    return S.n\n",
+            "it uses 'S', a value of type Made",
         ),
         (
             "def step(x): return x + step.by\nstep.by = 2\n"
             "def f(x: int) -> int:\n    return step(x)\n",
-            "it uses 'step', whose attributes were changed after its definition",
+            "it uses 'step', which may have changed since its definition",
         ),
     ],
 )
