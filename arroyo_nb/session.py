@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from arroyo_nb.catalog import Catalog
 from arroyo_nb.engine import Engine
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from arroyo_nb.jobs.folder import Promotion
     from arroyo_nb.jobs.spec import Origin
     from arroyo_nb.plan import Plan
+    from arroyo_nb.plan.nodes import Node
     from arroyo_nb.plan.show_statements import StatementAnswer
     from arroyo_nb.run.prepare import PreparedRun, RunFolder
     from arroyo_nb.run.run import Run
@@ -459,6 +460,20 @@ class Session(TopicTasks, SessionFunctions):
         """The runs that call a UDF and have not ended. Each goes on
         with it as it was when the run was started."""
         return self._runs.callers(function)
+
+    def views_of(self, function: str) -> list[str]:
+        """The views that call a UDF; each goes on with it as it was when the view was
+        declared."""
+        from arroyo_nb.catalog import View
+        from arroyo_nb.plan.user_functions import user_functions
+
+        found = []
+        for table in self.catalog.tables.values():
+            if isinstance(table, View):
+                called = user_functions([cast("Node", table.plan)])
+                if function in (udf.name for udf in called):
+                    found.append(table.name)
+        return found
 
     def clear(self, *, everything: bool = False) -> list[str]:
         """Forget the runs that have ended, and the rows that they kept where no state

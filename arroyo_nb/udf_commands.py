@@ -9,6 +9,7 @@ from arroyo_nb.errors import CatalogProblem
 from arroyo_nb.registry import did_you_mean
 from arroyo_nb.source import ScriptText
 from arroyo_nb.udfs import registry
+from arroyo_nb.udfs.definition import NOT_DEFINED
 from arroyo_nb.udfs.languages import PYTHON, read_definitions
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ class UdfCommands:
         return listing(COLUMNS, rows, nothing="no function yet: define one with @udf")
 
     def _defined(self, udf: Udf, before: Udf | None) -> None:
+        if udf.not_portable.endswith(NOT_DEFINED):
+            self._say(f"{udf.name}: {udf.not_portable}")
         if before is None or before.version == udf.version:
             return
         self._say(f"{udf.name} replaces the function of an earlier cell")
@@ -105,6 +108,11 @@ class UdfCommands:
         if users:
             self._say(
                 f"{', '.join(users)} still calls it as it was: run its cell again for "
+                "the new one"
+            )
+        if views := self._session.views_of(udf.name):
+            self._say(
+                f"{', '.join(views)} still calls it as it was: declare it again for "
                 "the new one"
             )
 

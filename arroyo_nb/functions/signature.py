@@ -423,9 +423,18 @@ class ScalarFunction:
             if signature.accepts(types):
                 return signature
         given = ", ".join(map(str, types))
+        if self.udf is not None and not any(
+            len(types) == len(s.parameters) for s in self.signatures
+        ):
+            counted = ", ".join(str(len(s.parameters)) for s in self.signatures)
+            raise SignatureProblem(
+                f"{self.name}() takes {counted} arguments, not {len(types)}",
+                hint=f"it is {self.udf.signature}",
+            )
         known = " or ".join(f"{self.name}({s})" for s in self.signatures)
         raise SignatureProblem(
-            f"{self.name}() does not take ({given})", hint=f"write {known}"
+            f"{self.name}() does not take ({given})",
+            hint=f"it is {self.udf.signature}" if self.udf else f"write {known}",
         )
 
 

@@ -56,10 +56,20 @@ def judge(
     found = [*_of_specs(old.spec, new_spec or new.spec)]
     if forgets is None:
         forgets = old.plan.forgets_idle_keys
-    found += plan_differences(old.plan, new.plan, is_same=is_same, forgets=forgets)
+    in_plan = list(
+        plan_differences(old.plan, new.plan, is_same=is_same, forgets=forgets)
+    )
+    found += in_plan
+    changed = {udf.name for udf in {*old.spec.udfs} ^ {*new.spec.udfs}}
+    # Where an operator calls one, what becomes of its state says more.
+    if changed and not any(d.edit in _OF_UDFS for d in in_plan):
+        found.append(Difference(Edit.UDF, f"the UDF {' and '.join(sorted(changed))}"))
     if is_same and old.spec.script != new.spec.script:
         found.append(Difference(Edit.WORDING, "the wording of the script"))
     return verdict(found)
+
+
+_OF_UDFS = (Edit.UDF, Edit.AGGREGATE_UDF, Edit.TAKEN_BACK)
 
 
 def _of_specs(old: JobSpec, new: JobSpec) -> Iterator[Difference]:
@@ -76,5 +86,3 @@ def _of_specs(old: JobSpec, new: JobSpec) -> Iterator[Difference]:
         yield Difference(Edit.REAL_TIME, "the mode of Spark")
     if one.strict != other.strict:
         yield Difference(Edit.MODE, "the mode")
-    if old.udfs != new.udfs:
-        yield Difference(Edit.UDF, "functions of the script")

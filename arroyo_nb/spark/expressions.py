@@ -262,24 +262,28 @@ def _cast(node: exp.Cast, write: Write) -> str:
 
 def _case(node: exp.Case, write: Write) -> str:
     arms, default = node.args["ifs"], node.args.get("default")
-    conditions = [arm.this for arm in arms]
-    # What is drawn twice is not the same twice, so no condition that is may be one.
-    guards = any(map(calls_udf, parts_of(node))) and not any(
-        drawn(part) for c in conditions for part in parts_of(c)
-    )
-    text, others, plain = "", write, write
+    guards = any(map(calls_udf, parts_of(node)))
+    text, others = "", write
     for arm in arms:
-        # Without those that call functions themselves: each would hold all before it.
-        condition = plain(arm.this)
-        value = others.where(condition) if guards else write
+        condition = others(arm.this)
+        # What is drawn twice is not the same twice: no condition that is may be one.
+        fixed = guards and not any(map(drawn, parts_of(arm.this)))
+        value = _guarded(others, condition) if fixed else others
         text += f" WHEN {condition} THEN {value(arm.args['true'])}"
-        if guards:
-            fails = f"NOT coalesce({condition}, FALSE)"
-            others = others.where(fails)
-            if not any(map(calls_udf, parts_of(arm.this))):
-                plain = plain.where(fails)
+        if fixed:
+            others = _guarded(others, f"NOT coalesce({condition}, FALSE)")
     otherwise = "" if default is None else f" ELSE {others(default)}"
     return f"(CASE{text}{otherwise} END)"
+
+
+_LONGEST_GUARD = 5_000
+"""Characters of a condition. Each one holds those before it, and so the conditions that
+call functions themselves would double from arm to arm."""
+
+
+def _guarded(write: Write, condition: str) -> Write:
+    guarded = write.where(condition)
+    return guarded if len(guarded.only_where) <= _LONGEST_GUARD else write
 
 
 def _between(node: exp.Between, write: Write) -> str:
@@ -360,14 +364,8 @@ def _arguments(
         # What is computed once only cannot be in a condition beside it.
         fixed = not any(drawn(part) for a in given[:place] for part in parts_of(a))
         condition = guards([one.sql for one in made]) if fixed else ""
-        # Each nested call would double it.
-        if len(condition) > _LONGEST_GUARD:
-            condition = ""
-        made.append(_argument(argument, write.where(condition)))
+        made.append(_argument(argument, _guarded(write, condition)))
     return made
-
-
-_LONGEST_GUARD = 20_000
 
 
 def _function(call: exp.Anonymous) -> ScalarFunction:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pickle import PicklingError
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from arroyo_nb.errors import RunProblem
 from arroyo_nb.lazy_imports import np, pa, pc
 from arroyo_nb.plan import nodes
 from arroyo_nb.plan.expressions.functions import USER_FUNCTION, called
@@ -64,7 +66,8 @@ def _guards(part: exp.Expr) -> bool:
 def _register(spark: SparkSession, name: str, udf: Udf) -> None:
     from pyspark.sql.pandas.functions import arrow_udf
 
-    if spark.catalog.functionExists(name):
+    # One whose text does not say what it is may be another thing by now.
+    if spark.catalog.functionExists(name) and not udf.not_portable:
         return
     function = BatchFunction(
         udf.batch_call(),
@@ -80,7 +83,15 @@ def _register(spark: SparkSession, name: str, udf: Udf) -> None:
     # Of an async one no second call may be made for a filter.
     if udf.options.volatile or udf.is_async:
         made = made.asNondeterministic()
-    spark.udf.register(name, made)
+    try:
+        spark.udf.register(name, made)
+    except (PicklingError, TypeError) as error:
+        raise RunProblem(
+            f"the UDF '{udf.name}' cannot be sent to Spark's workers: "
+            f"{error.__cause__ or error}",
+            hint="make what it needs inside the function, or in a module that it "
+            "imports",
+        ) from None
 
 
 def _called(function: BatchFunction) -> Callable[..., pa.Array]:

@@ -79,6 +79,7 @@ class Edit(Enum):
     SOURCE_OPTION = "source option"
     SINK = "sink"
     UDF = "function"
+    AGGREGATE_UDF = "aggregate function"
     NAME = "name"
     STATE = "state folder"
     SOURCE = "source"
@@ -119,7 +120,8 @@ RULINGS: Mapping[Edit, Ruling] = {
     Edit.DELAY: Ruling(_FORK, "rows were late by the old delay"),
     Edit.SOURCE_OPTION: Ruling(_FORK, "earlier rows were read in the old way"),
     Edit.SINK: Ruling(_FORK, "earlier rows are in the old sink"),
-    Edit.UDF: Ruling(_FORK, "the state holds what the old function made"),
+    Edit.UDF: Ruling(_FORK, "the state and the sink hold what the old one made"),
+    Edit.AGGREGATE_UDF: Ruling(_FRESH, "the state holds what the old one made"),
     Edit.NAME: Ruling(_FRESH, "the checkpoint is found by the job's name"),
     Edit.STATE: Ruling(_FRESH, "the checkpoint is in the other folder"),
     Edit.SOURCE: Ruling(_FRESH, "the offsets belong to the old source"),
@@ -298,12 +300,15 @@ def _functions(node: Node) -> dict[str, str]:
 
 def _of_functions(old: Node, new: Node) -> Difference:
     """Of an operator that is the same but for the definitions of UDFs."""
+    one, other = _functions(old), _functions(new)
+    names = sorted(n for n in {*one, *other} if one.get(n) != other.get(n))
+    what = f"the UDF {' and '.join(names)}"
     if any(is_updating(child) for child in new.inputs):
-        return _changed(Edit.TAKEN_BACK, "a function that it calls", old, new)
+        return _changed(Edit.TAKEN_BACK, what, old, new)
     # What an aggregate keeps may be an object of the old class.
     if any(measure.user is not None for measure in measures_of(new)):
-        return _of_operator(old, new)
-    return _changed(Edit.UDF, "a function that it calls", old, new)
+        return _changed(Edit.AGGREGATE_UDF, what, old, new)
+    return _changed(Edit.UDF, what, old, new)
 
 
 def _own(node: Node) -> list[object]:

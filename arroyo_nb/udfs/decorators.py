@@ -101,9 +101,15 @@ def udaf(cls: Any = None, /, **options: Any) -> Any:  # noqa: ARG001
 
 def _defined(made: Any) -> Any:
     # Options are read from the source, as those of a file that is not run are.
+    from arroyo_nb.errors import CatalogProblem
     from arroyo_nb.udfs import registry
 
-    if registry.defines(made.__module__):
+    if not callable(made):
+        raise CatalogProblem(
+            f"@udf stands above a function, and takes options by name: {made!r}",
+            hint="write @udf(timeout='10s', allowed_in_flight=100)",
+        )
+    if registry.defines(getattr(made, "__module__", "")):
         from arroyo_nb.udfs.python.from_object import udf_of
 
         registry.define(udf_of(made))

@@ -40,6 +40,9 @@ class Kind(Enum):
     ACCUMULATOR = "with one value of a group after the other"
 
 
+NOT_DEFINED = "which is not defined above it"
+"""How the words of a :attr:`Udf.not_portable` end that names what is not there yet."""
+
 _PROCESS = os.urandom(8).hex()
 AGGREGATES = (Kind.VALUES, Kind.ACCUMULATOR)
 
@@ -132,6 +135,9 @@ class Udf:
         Why the source does not stand for itself, in words; empty: it does.
     written
         What its source calls it.
+    cell_line
+        Where in its cell the definition begins, whose source has other lines before it;
+        0: the source is the cell.
     serial
         Which definition of this process it is: a later one has a larger number.
     """
@@ -150,6 +156,7 @@ class Udf:
     arroyo_refusal: str = ""
     not_portable: str = ""
     written: str = ""
+    cell_line: int = 0
     serial: int = field(default_factory=count().__next__)
 
     def __deepcopy__(self, _: object) -> Udf:

@@ -402,6 +402,56 @@ def test_of_three_arguments_each_is_called_only_where_those_before_are_null(r):
     assert column(r, sql) == [0]
 
 
+def test_what_no_text_says_is_as_it_is_when_a_run_starts(r):
+    class Model:
+        def __init__(self, value):
+            self.value = value
+
+    model = Model(5)
+
+    def guess(x: int) -> int:
+        return x + model.value
+
+    def guesses(x: list[int]) -> int:
+        return sum(x) + model.value
+
+    r.register(guess)
+    r.register(guesses)
+    sql = """SELECT guess(x) AS a, CASE WHEN x > 0 THEN guess(x) END AS b, g AS c FROM
+        (SELECT x, tumble(INTERVAL '1 second') AS w, guesses(x) AS g FROM r
+         WHERE x = 1 GROUP BY x, w)"""
+    for value in (5, 7):
+        model.value = value
+        run = r.run(sql, wait=True)
+        assert run.table().to_pylist() == [dict.fromkeys("abc", 1 + value)]
+
+
+def test_conditions_of_case_call_only_for_their_rows(r):
+    def ratio(x: int) -> float:
+        return 1 / (x - 7)
+
+    def same(x: int) -> int:
+        return x
+
+    r.register(ratio)
+    r.register(same)
+    sql = """SELECT CASE WHEN same(x) = 7 THEN 0.0 WHEN ratio(x) > 0.4 THEN 3.0
+        ELSE 4.0 END AS y FROM r WHERE x > 6"""
+    assert column(r, sql)[:3] == [0.0, 3.0, 3.0]
+    sql = """SELECT CASE WHEN x = 8 THEN ratio(x) WHEN random() < 2 THEN -1.0 END AS y
+        FROM r WHERE x > 6 AND x < 9"""
+    assert column(r, sql) == [-1.0, 1.0]
+
+
+def test_a_distinct_aggregate_in_an_order_of_its_own(r):
+    def joined(x: list[float]) -> str:
+        return ",".join(f"{one:g}" for one in x)
+
+    r.register(joined)
+    sql = "SELECT joined(DISTINCT x ORDER BY x DESC) AS y FROM r WHERE x < 4"
+    assert column(r, sql) == ["3,2,1"]
+
+
 def test_an_async_function_is_asked_once(r, tmp_path):
     asked = tmp_path / "asked"
 

@@ -70,7 +70,9 @@ def aggregate_call(
             "In an aggregate with DISTINCT, ORDER BY expressions must appear in "
             "argument list"
         )
-    values = _cast(function, values)
+    written, values = values, _cast(function, values)
+    if distinct:  # the order is that of what is aggregated, which may be a cast
+        order = [_ordered_as(item, values[written.index(item.this)]) for item in order]
     wrapped: list[exp.Expr] = [*values, *constant]
     if distinct:
         wrapped = [exp.Distinct(expressions=values), *constant]
@@ -80,6 +82,12 @@ def aggregate_call(
     call = exp.Anonymous(this=name, expressions=wrapped)
     call.meta["over" if over else "aggregate"] = True
     return typed(call, type_, nullable=not function.of_rows)
+
+
+def _ordered_as(item: exp.Ordered, value: exp.Expr) -> exp.Ordered:
+    item = item.copy()
+    item.set("this", value.copy())
+    return item
 
 
 def within_group(

@@ -72,7 +72,8 @@ def _message(node: Node) -> str | None:
 
 def _function_message(node: Node) -> str | None:
     """What it says of the UDFs that a node calls."""
-    return next(filter(None, (udf.arroyo_refusal for udf in functions_of(node))), None)
+    refused = (udf for udf in functions_of(node) if udf.arroyo_refusal)
+    return next((f"{udf.arroyo_refusal} (of {udf.name})" for udf in refused), None)
 
 
 def _over_message(node: WindowOver) -> str | None:

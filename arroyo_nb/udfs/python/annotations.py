@@ -172,7 +172,7 @@ class Module:
             self._within.pop()
         raise UnknownType(
             f"Unsupported Python type: {ast.unparse(node)}",
-            hint=_hint(path),
+            hint=_hint(path or ast.unparse(getattr(node, "value", node))),
         )
 
     def _struct(self, of: ast.ClassDef) -> StructOf:
@@ -263,6 +263,10 @@ def _is_none(node: ast.expr) -> bool:
 def _hint(path: str) -> str:
     last = path.rpartition(".")[2]
     if last in ("List", "list", "Sequence"):
+        if path in ("List", "Sequence"):
+            return f"import it first: from typing import {path}"
         return f"say of what: {last.lower()}[int]"
+    if path in ("Optional", "Union"):
+        return f"import it first: from typing import {path}"
     known = ", ".join(name.rpartition(".")[2] for name in TYPES)
     return f"write {known}, list[T], T | None, or a dataclass beside the function"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent import futures
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -57,24 +58,37 @@ class AsyncCall:
         except BaseExceptionGroup as failed:
             # The first one ended the others.
             raise failed.exceptions[0] from None
+        except futures.CancelledError as error:
+            raise self.of.failed(error, advises=False) from None
         return self.of.array(results, columns)
 
     async def _all(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
         """The results of all rows, in their order. The first failure ends the rest."""
         results: list[Any] = [None] * len(rows)
-        todo = iter(range(len(rows)))
+        todo, ends = iter(range(len(rows))), asyncio.Event()
 
         async def work() -> None:
             # Workers, and not a task for each row: a batch may have 10,000.
             for place in todo:
-                results[place] = await self._one(rows[place])
+                try:
+                    results[place] = await self._one(rows[place], ends)
+                except BaseException:
+                    ends.set()
+                    raise
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self.options.allowed_in_flight, len(rows))):
                 group.create_task(work())
         return results
 
-    async def _one(self, row: Sequence[Any]) -> Any:
+    async def _one(self, row: Sequence[Any], ends: asyncio.Event) -> Any:
+        """The result of a row.
+
+        Parameters
+        ----------
+        ends
+            Whether another call has failed, and so the rest is cancelled.
+        """
         limit = self.options.timeout.total_seconds()
         clock = asyncio.timeout(limit)
         try:
@@ -91,9 +105,12 @@ class AsyncCall:
             ) from None
         except BaseException as error:
             # One that ends the loop's thread would end all batches to come.
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
-                raise
+            if isinstance(error, asyncio.CancelledError):
+                if ends.is_set():
+                    raise
+                task = asyncio.current_task()
+                while task is not None and task.uncancel():  # it cancelled itself
+                    pass
             return self._failed(error, row)
 
     def _failed(self, error: BaseException, row: Sequence[Any]) -> None:

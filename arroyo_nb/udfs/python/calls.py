@@ -6,8 +6,9 @@ is made once for each row.
 
 from __future__ import annotations
 
+import linecache
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,6 +50,8 @@ class PythonFunction:
         Of the result; ``written`` as its author writes it.
     source
         Where it is defined.
+    moved
+        How many lines further it is defined in its cell.
     optional
         Whether it may give None.
     null_on_error
@@ -67,6 +70,7 @@ class PythonFunction:
     optional: bool = True
     null_on_error: bool = False
     redact: bool = False
+    moved: int = 0
 
     def made(self, row: Sequence[Any]) -> Sequence[Any]:
         """What the function is called with, of values of Arrow. What a class raises
@@ -107,18 +111,28 @@ class PythonFunction:
         except _UNFIT as error:
             place = next(self._unfit(results), 0)
             row = [column[place] for column in arguments or ()]
-            value, said = results[place], f": {_first_line(error)}"
-            shown = f"a value of type {type(value).__name__}"
-            if not self.redact:
-                shown = _shown(value)
+            hints = [_advice(results[place], self.written)]
+            if arguments is not None:
+                hints.append(self.called_with(row))
             raise DataProblem(
-                unfit(
-                    "Python",
-                    self.name,
-                    f"{shown} is no {self.written}{'' if self.redact else said}",
-                ),
-                hint=self.called_with(row) if arguments is not None else None,
+                unfit("Python", self.name, self._no_result(results[place], error)),
+                hint="; ".join(filter(None, hints)) or None,
             ) from None
+
+    def _no_result(self, value: Any, error: BaseException) -> str:
+        if value is None:
+            return f"None is no {self.written}"
+        kind = type(value).__name__
+        shown = (
+            f"a value of type {kind}" if self.redact else f"{_shown(value)} ({kind})"
+        )
+        # Of a value whose type is right Arrow says what is wrong with it.
+        is_inner = isinstance(value, Mapping | list | tuple) or hasattr(
+            value, "__dataclass_fields__"
+        )
+        is_right = kind == self.written or is_inner
+        said = f": {_first_line(error)}" if is_right and not self.redact else ""
+        return f"{shown} is no {self.written}{said}"
 
     def failed(
         self,
@@ -163,8 +177,11 @@ class PythonFunction:
             return ""
         number = own[-1].lineno
         at, lines = number - self.source.first_line, self.source.lines
-        text = lines[at].strip() if 0 <= at < len(lines) else ""
-        return f", at line {number}" + (f": {text}" if text else "")
+        if 0 <= at < len(lines):
+            return f", at line {number + self.moved}: {lines[at].strip()}"
+        # Of another cell, maybe.
+        text = linecache.getline(self.source.file, number).strip()
+        return f", in {own[-1].name}(): {text}" if text else f", in {own[-1].name}()"
 
     def called_with(self, row: Sequence[Any]) -> str:
         """The arguments of a call, for its error."""
@@ -232,6 +249,8 @@ class BatchCall:
                 result = result.combine_chunks()
             if not isinstance(result, pa.Array):
                 result = pa.array(result, from_pandas=True)
+            if _kind(result.type) not in ("null", _kind(self.of.type)):
+                raise TypeError(f"{result.type} is no {self.of.written}")
             made = result.cast(self.of.type)
             if made.null_count and not self.of.optional:
                 raise TypeError("it has NULLs: write output=T | None where it may")
@@ -245,6 +264,27 @@ class BatchCall:
                 f"the Python UDF '{name}' gave {len(made):,} values for {rows:,} rows"
             )
         return made
+
+
+def _kind(type_: pa.DataType) -> str:
+    """What of is cast to what without being taken for something else."""
+    is_ = pa.types
+    if is_.is_dictionary(type_):
+        return _kind(type_.value_type)
+    kinds = {
+        "null": is_.is_null,
+        "boolean": is_.is_boolean,
+        "number": lambda t: (
+            is_.is_integer(t) or is_.is_floating(t) or is_.is_decimal(t)
+        ),
+        "text": lambda t: is_.is_string(t) or is_.is_large_string(t),
+        "bytes": lambda t: is_.is_binary(t) or is_.is_large_binary(t),
+        "time": is_.is_timestamp,
+        "date": is_.is_date,
+        "duration": is_.is_duration,
+        "list": lambda t: is_.is_list(t) or is_.is_large_list(t),
+    }
+    return next((kind for kind, is_of in kinds.items() if is_of(type_)), str(type_))
 
 
 def _series(array: pa.Array, *, nullable: bool) -> Any:
@@ -301,7 +341,13 @@ def python_values(array: pa.Array) -> list[Any]:
 
 def _listed(array: pa.Array, unit: str) -> list[Any]:
     values = array.to_numpy(zero_copy_only=False).astype(unit)
+    if unit != "timedelta64[us]" and (values > _LAST).any():
+        raise RunProblem("a time after the year 9999 is none of Python")
     return values.tolist()  # type: ignore[no-any-return]
+
+
+_LAST = np.datetime64("9999-12-31T23:59:59.999999", "us")
+"""The last time that Python has."""
 
 
 def arrow_values(values: list[Any], type_: pa.DataType) -> pa.Array:
@@ -315,9 +361,7 @@ def arrow_values(values: list[Any], type_: pa.DataType) -> pa.Array:
     # A type at a time, as a batch has few: a value at a time only inside of values.
     for given in set(map(type, values)):
         _check_type(given, type_)
-    if pa.types.is_timestamp(type_):
-        values = [_naive(value) for value in values]
-    elif pa.types.is_decimal(type_):
+    if pa.types.is_decimal(type_):
         values = [_rounded(value) for value in values]
     elif pa.types.is_struct(type_) or pa.types.is_list(type_):
         values = [_plain(value, type_) for value in values]
@@ -326,19 +370,23 @@ def arrow_values(values: list[Any], type_: pa.DataType) -> pa.Array:
 
 def _check_type(given: type, type_: pa.DataType) -> None:
     """Refuse what Arrow would cut off, or take for something else."""
+    is_ = pa.types
     odd: tuple[type, ...] = ()
-    if pa.types.is_integer(type_):
-        odd = (float, np.floating, Decimal)
-    elif pa.types.is_floating(type_):
-        odd = (bool,)
-    elif pa.types.is_string(type_):
-        odd = (bytes,)
-    elif pa.types.is_binary(type_):
+    if is_.is_integer(type_):
+        is_whole = issubclass(given, int | np.integer)
+        odd = (np.bool_,) if is_whole else (np.bool_, Number)
+    elif is_.is_floating(type_):
+        odd = (bool, np.bool_)
+    elif is_.is_string(type_):
+        odd = (bytes, bytearray, memoryview)
+    elif is_.is_binary(type_):
         odd = (str,)
-    elif pa.types.is_date(type_):
+    elif is_.is_date(type_):
         odd = (datetime, Number)
-    elif pa.types.is_temporal(type_):
+    elif is_.is_temporal(type_):
         odd = (Number,)
+    elif is_.is_list(type_):
+        odd = (str, bytes, bytearray, Mapping)
     if issubclass(given, odd):
         raise TypeError(f"a value of type {given.__name__} is given")
 
@@ -346,7 +394,7 @@ def _check_type(given: type, type_: pa.DataType) -> None:
 def _refuse_none(values: list[Any]) -> None:
     # By identity: an array of NumPy would compare each of its elements.
     if any(value is None for value in values):
-        raise TypeError("None is no value of it: write -> T | None where it may be")
+        raise TypeError("None is no value of it")
 
 
 _UNFIT = (
@@ -388,6 +436,15 @@ def _part(value: Any, name: str) -> Any:
     if name not in value:
         raise TypeError(f"the field '{name}' is missing")
     return value[name]
+
+
+def _advice(value: Any, written: str) -> str:
+    """What helps against a result of another type; empty: nothing is known."""
+    if value is None:
+        return f"write -> {written} | None where a result may be NULL"
+    if isinstance(value, Coroutine):
+        return "write await before the call that gives it"
+    return ""
 
 
 def _offsets(lists: pa.ListArray) -> list[int]:

@@ -4,6 +4,7 @@ defined, and what is written of one is its source."""
 from __future__ import annotations
 
 import ast
+from abc import ABCMeta
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
@@ -25,7 +26,7 @@ def is_class_of(cls: type, source: SourceText, names: Mapping[str, Any]) -> bool
     """
     (node,) = ast.parse(source.text).body
     # A metaclass makes of them what it wants: an Enum has members.
-    if not isinstance(node, ast.ClassDef) or type(cls) is not type:
+    if not isinstance(node, ast.ClassDef) or type(cls) not in (type, ABCMeta):
         return True
     own = vars(cls)
     first = source.first_line - 1
@@ -52,7 +53,11 @@ def is_class_of(cls: type, source: SourceText, names: Mapping[str, Any]) -> bool
                 pass
             case _:  # such as an `if`: nobody knows what it does
                 return False
-    return all(name in found for name in own if not name.startswith("_"))
+    is_named_tuple = issubclass(cls, tuple)
+    return all(
+        name in found or name.startswith(("__", "_abc_", *["_"] * is_named_tuple))
+        for name in own
+    )
 
 
 def _is_method(

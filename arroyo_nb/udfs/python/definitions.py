@@ -60,6 +60,8 @@ def definitions(source: ScriptText, load: Callable[[Udf], Any]) -> tuple[Udf, ..
     """
     try:
         tree = ast.parse(source.text)
+        # A parser takes what a compiler refuses: await in a plain def, an option twice.
+        compile(tree, source.name, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise _syntax_problem(error, source) from None
     except (ValueError, RecursionError, MemoryError) as error:
@@ -205,6 +207,12 @@ class _Reader:
                     f"'{word}' is for functions of whole batches",
                     span=self.span(given[word]),
                     hint="annotate the arguments with pyarrow.Array or pandas.Series",
+                )
+        for part in _own_parts(node):
+            if isinstance(part, ast.Yield | ast.YieldFrom):
+                raise CatalogProblem(
+                    f"the function {node.name} is a generator: a UDF gives one value",
+                    span=self.span(part),
                 )
         found = [self._argument(argument) for argument in arguments]
         lists = [one.is_list for one in found]
@@ -366,6 +374,15 @@ class _Reader:
                 problem.span = problem.span or self.span(node)
                 raise
         return UdfOptions(**values)
+
+
+def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a function that are not those of one inside."""
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+    for part in ast.iter_child_nodes(node):
+        if not isinstance(part, inner):
+            yield part
+            yield from _own_parts(part)
 
 
 def _keywords(decorator: ast.expr) -> dict[str, ast.expr]:

@@ -64,7 +64,14 @@ def udf_of(made: Any) -> Udf:
     except ArroyoError as error:
         raise in_cell(error, text, source) from None
     (udf,) = (u for u in found if u.name == made.__name__.lower())
-    return replace(udf, not_portable=hindrance)
+    line = source.first_line + _decorators(source.text)
+    return replace(udf, not_portable=hindrance, cell_line=line)
+
+
+def _decorators(text: str) -> int:
+    """Lines before a definition."""
+    (node,) = ast.parse(text).body
+    return node.lineno - 1
 
 
 def _with_article(made: Any) -> str:
@@ -97,7 +104,7 @@ class _LiveNames:
         module = sys.modules.get(getattr(value, "__module__", None) or "")
         for path in (getattr(value, n, None) for n in ("__qualname__", "_name")):
             if path and module and getattr(module, str(path), None) is value:
-                return _import(module.__name__, path)
+                return _import(value, module.__name__, path)
         return Unwritable(f"a value of type {type(value).__name__}")
 
     def has_module(self, path: str) -> bool:
@@ -107,7 +114,7 @@ class _LiveNames:
     def _defined(self, name: str, value: Any) -> Meaning:
         is_own = value.__module__ == self._module
         if not is_own or value.__qualname__.rpartition(".")[2] != name:
-            return _import(value.__module__, value.__qualname__)
+            return _import(value, value.__module__, value.__qualname__)
         if isinstance(value, type):
             return self._class(value)
         if value.__closure__:
@@ -118,7 +125,7 @@ class _LiveNames:
             return Unwritable("whose source cannot be read")
         if not has_plain_defaults(ast.parse(text).body[0]):
             return Unwritable("whose defaults are computed")
-        if not _has_plain_attributes(value):
+        if not _has_plain_attributes(value) or not _has_its_defaults(value, text):
             return Unwritable("which may have changed since its definition")
         return Definition(text)
 
@@ -132,10 +139,14 @@ class _LiveNames:
         return Unwritable("which may have changed since its definition")
 
 
-def _import(module: str, path: str) -> Meaning:
+def _import(value: Any, module: str, path: str) -> Meaning:
     if module == decorators.__name__:
         return Import("arroyo_nb", path)
-    if "." in path or "<" in path or module == "__main__":
+    # What wraps a function bears its name.
+    if (
+        module == "__main__"
+        or getattr(sys.modules.get(module), path, None) is not value
+    ):
         return Unwritable("which cannot be imported")
     return Import(module, path)
 
@@ -157,6 +168,16 @@ def _names_of(made: Any) -> tuple[dict[str, Any], set[str]]:
                 ambiguous.add(name)
             names[name] = value
     return names, ambiguous
+
+
+def _has_its_defaults(function: FunctionType, text: str) -> bool:
+    """Whether nobody has given a function other defaults."""
+    (node,) = ast.parse(text).body
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return True
+    found = inspect.unwrap(function)
+    own = [ast.literal_eval(one) for one in node.args.defaults]
+    return is_same(own, [*(found.__defaults__ or ())])
 
 
 def _has_plain_attributes(function: FunctionType) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copyreg
 import dataclasses
+import functools
 import hashlib
 import inspect
 import linecache
+import re
 import sys
+import threading
 import traceback
 import types
 import typing
@@ -23,9 +27,52 @@ from arroyo_nb.udfs.python.source_text import SourceText, source_text
 from arroyo_nb.udfs.registry import without_definitions
 
 
+def _sent(cached: Any) -> Any:
+    """How a function with a cache is sent to a worker: without what it has cached.
+
+    Python sends it by its name only, which a notebook's or a source's has not there.
+    """
+    module = sys.modules.get(cached.__module__)
+    is_there = getattr(module, cached.__qualname__, None) is cached
+    if is_there and cached.__module__ != "__main__":
+        return cached.__qualname__
+    return _cached, (cached.__wrapped__, cached.cache_parameters())
+
+
+def _cached(function: Any, parameters: dict[str, Any]) -> Any:
+    return functools.lru_cache(**parameters)(function)
+
+
+copyreg.pickle(type(cache(len)), _sent)
+
+
 def load(udf: Udf) -> Any:
     """Run a definition's source, and give what a worker calls."""
-    return batch_call(udf, run_source(udf.text)[udf.written])
+    function = run_source(udf.text).get(udf.written)
+    if not callable(function) or _line(function) not in (None, udf.line):
+        raise CatalogProblem(
+            f"'{udf.written}' is no longer the function of line {udf.line} when its "
+            "source has been run"
+        )
+    return batch_call(udf, function)
+
+
+def _line(function: Any) -> int | None:
+    """The line of a function's ``def``; None: nobody knows."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return None
+    lines = inspect.getsourcelines(code)[0]
+    heads = (n for n, line in enumerate(lines) if _HEAD.match(line))
+    return int(code.co_firstlineno + next(heads, 0))
+
+
+_HEAD = re.compile(r"\s*(async\s+)?def\b")
+
+
+def _on_main_thread() -> bool:
+    """Whether an interrupt may be the user's."""
+    return threading.current_thread() is threading.main_thread()
 
 
 @cache
@@ -48,7 +95,9 @@ def run_source(text: str) -> dict[str, Any]:
         sys.modules[module.__name__] = module
         with without_definitions(module.__name__):
             exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and _on_main_thread():
+            raise
         own = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in own if frame.filename == name]
         number = error.lineno if isinstance(error, SyntaxError) else lines[-1]
@@ -73,6 +122,7 @@ def batch_call(udf: Udf, function: Any) -> Any:
     of_function = partial(_maker, function)
     makers = tuple(map(of_function, hints))
     source = _source(function)
+    is_of_text = source.file.startswith("<udf ")
     of = calls.PythonFunction(
         udf.name,
         function,
@@ -84,6 +134,7 @@ def batch_call(udf: Udf, function: Any) -> Any:
         optional=udf.may_be_null,
         null_on_error=udf.options.on_error == "null",
         redact=udf.options.redact,
+        moved=udf.cell_line - udf.line if udf.cell_line and is_of_text else 0,
     )
     match udf.kind:
         case Kind.ROWS:

@@ -19,6 +19,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from arroyo_nb.udfs.definition import NOT_DEFINED
+
 
 @dataclass(frozen=True)
 class Import:
@@ -125,7 +127,7 @@ class _Needs:
                 case Unwritable(what=what):
                     self.hindrance = f"it uses '{name}', {what}"
                 case None if not hasattr(builtins, name) and name != _own_name(text):
-                    self.hindrance = f"it uses '{name}', which is not defined yet"
+                    self.hindrance = f"it uses '{name}', {NOT_DEFINED}"
 
     def _import(self, name: str, found: Import, text: str) -> None:
         self.imports[found.line(name)] = None

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from arroyo_nb.udfs.python.calls import PythonFunction
 
 
+_EARLY = "retract may be called before accumulate: what it takes away may come later"
+
+
 @dataclass(frozen=True)
 class ObjectCalls:
     """Calls the methods of a class.
@@ -57,7 +60,10 @@ class ObjectCalls:
                 for _ in range(abs(weight)):
                     call(*given)
             except BaseException as error:
-                raise self.of.failed(error, row, advises=False) from None
+                problem = self.of.failed(error, row, advises=False)
+                if weight < 0:
+                    problem.hint = f"{problem.hint}; {_EARLY}"
+                raise problem from None
         return {slot: self._dumped(one) for slot, one in objects.items()}
 
     def merged(self, states: Sequence[bytes]) -> bytes:
@@ -67,7 +73,8 @@ class ObjectCalls:
         try:
             first, *others = (self._loaded(state) for state in states)
             for other in others:
-                first.merge(other)
+                made = first.merge(other)
+                first = first if made is None else made
         except BaseException as error:
             raise self.of.failed(error, advises=False) from None
         return self._dumped(first)

@@ -99,10 +99,10 @@ ODD = [
     ("'\\ud800'", "str", "could not convert results"),
     ("2 ** 63", "int", "could not convert results"),
     ("1.5", "int", "could not convert results"),
-    ("None", "int", "None is no value of it"),
+    ("None", "int", r"None is no int\n"),
     ("float('nan')", "float", None),
-    ("b'a'", "str", "of type bytes is given"),
-    ("'a'", "bytes", "of type str is given"),
+    ("b'a'", "str", r"b'a' \(bytes\) is no str"),
+    ("'a'", "bytes", r"'a' \(str\) is no bytes"),
     ("object()", "str", "could not convert results"),
     ("Decimal('NaN')", "Decimal", "could not convert results"),
     ("Decimal(10) ** 30", "Decimal", "could not convert results"),
@@ -119,7 +119,7 @@ def test_odd_results_are_values_or_told(value, type_, said):
         return
     with pytest.raises(ArroyoError, match=said) as told:
         function(pa.array([1, 2]))
-    assert told.value.hint == "called with a = 1"
+    assert told.value.hint.endswith("called with a = 1")
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ class Point:
     z: int = field(default=5, init=False)
     def __post_init__(self):
         if self.x == 7:
-            raise ValueError("secret 7")
+            raise ValueError("secret %d" % self.x)
 """
 POINTS = [{"x": 1, "y": 2, "z": None}, {"x": 7, "y": 2, "z": None}]
 
@@ -240,23 +240,107 @@ def test_what_a_dataclass_refuses_is_an_error_of_the_call():
         batch_function(text.format(""))(pa.array(POINTS))
     with pytest.raises(ArroyoError) as told:
         batch_function(text.format("(redact=True)"))(pa.array(POINTS))
-    assert "secret" not in str(told.value)
+    assert "secret 7" not in str(told.value)
     assert "'x'" not in str(told.value)
     quiet = batch_function(text.format("(on_error='null')"))
     assert quiet(pa.array(POINTS)).to_pylist() == [1, None]
 
 
+def test_a_call_that_cancels_itself_fails_and_the_rest_goes_on():
+    text = """@udf{options}
+async def odd(a: int) -> int:
+    import asyncio
+    if a == 2:
+        for task in {tasks}:
+            task.cancel()
+    await asyncio.sleep(0)
+    return a
+"""
+    own = "[asyncio.current_task()]"
+    quiet = batch_function(text.format(options="(on_error='null')", tasks=own))
+    assert quiet(pa.array([1, 2, 3])).to_pylist() == [1, None, 3]
+    for tasks in (own, "asyncio.all_tasks()"):
+        function = batch_function(text.format(options="", tasks=tasks))
+        with pytest.raises(ArroyoError, match="UDF 'odd': CancelledError"):
+            function(pa.array([1, 2, 3]))
+
+
+def test_a_helper_with_a_cache_is_sent_to_workers():
+    text = (
+        "from functools import cache, lru_cache\n@lru_cache(maxsize=3)\n"
+        "def twice(x):\n    return 2 * x\n@cache\ndef four(x):\n"
+        "    return twice(x) * 2\n@udf\ndef f(a: int) -> int:\n    return four(a)\n"
+    )
+    assert batch_function(text)(pa.array([1, 1])).to_pylist() == [4, 4]
+
+
+@pytest.mark.parametrize(
+    ("output", "value"),
+    [
+        ("int", "['1']"),
+        ("int", "[True]"),
+        ("bool", "[1]"),
+        ("str", "[1.5]"),
+        ("datetime", "[1]"),
+        ("date", "[datetime(2024, 1, 1)]"),
+    ],
+)
+def test_a_batch_is_of_the_type_that_is_said(output, value):
+    text = (
+        f"@udf(input=[int], output={output})\ndef odd(a: pa.Array) -> pa.Array:\n"
+        f"    return pa.array({value})\n"
+    )
+    with pytest.raises(ArroyoError, match=f" is no {output}"):
+        batch_function(f"import pyarrow as pa\n{text}")(pa.array([1]))
+
+
+def test_a_time_that_python_has_not_is_told():
+    function = batch_function("@udf\ndef f(t: datetime) -> int:\n    return 1\n")
+    late = pa.array([253402300800000000]).cast(pa.timestamp("us", "UTC"))
+    with pytest.raises(ArroyoError, match="after the year 9999"):
+        function(late)
+
+
+@pytest.mark.parametrize(
+    "end", ["del f", "f = 5", "def f(x):\n    return -1", "import sys\nsys.exit()"]
+)
+def test_a_name_that_means_another_thing_at_the_end(end):
+    with pytest.raises(ArroyoError, match=r"no longer the function|SystemExit"):
+        batch_function(f"@udf\ndef f(a: int) -> int:\n    return a\n{end}\n")
+
+
+def test_what_helps_is_said():
+    cases = [
+        ("None", "write -> int | None where a result may be NULL"),
+        ("later(a)", "write await before the call that gives it"),
+    ]
+    for value, helps in cases:
+        # What an async function gives that is called without await.
+        head = "from collections.abc import Coroutine\nclass later(Coroutine):\n"
+        head += "    send = throw = __await__ = lambda self: None\n"
+        head += "    def __init__(self, a): pass\n"
+        text = f"{head}@udf\ndef f(a: int) -> int:\n    return {value}\n"
+        with pytest.raises(ArroyoError) as told:
+            batch_function(text)(pa.array([1]))
+        assert helps in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("result", "value", "said"),
     [
-        ("int", "np.float32(1.7)", "a value of type float32 is given"),
+        ("int", "Fraction(5, 2)", r"\(Fraction\) is no int"),
+        ("int", "np.bool_(True)", r"is no int"),
+        ("Sequence[str]", "'abc'", r"'abc' \(str\) is no list\[str\]"),
+        ("str", "bytearray(b'a')", r"\(bytearray\) is no str"),
+        ("int", "np.float32(1.7)", r"\(float32\) is no int"),
         ("Sequence[int]", "[np.float16(1.5)]", "a value of type float16 is given"),
-        ("float", "True", "a value of type bool is given"),
+        ("float", "True", r"True \(bool\) is no float"),
         ("Point", "{'x': 1}", "the field 'y' is missing"),
     ],
 )
 def test_nothing_is_taken_for_something_else(result, value, said):
-    head = "import numpy as np\nfrom collections.abc import Sequence\n"
+    head = "import numpy as np\nfrom fractions import Fraction\n"
+    head += "from collections.abc import Sequence\n"
     head += POINT.format(options="")
     text = f"{head}@udf\ndef odd(a: int) -> {result}:\n    return {value}\n"
     with pytest.raises(ArroyoError, match=said):
@@ -295,11 +379,11 @@ def test_the_line_of_a_source_that_cannot_be_run():
 @pytest.mark.parametrize(
     ("result", "value", "said"),
     [
-        ("int", "'a'", "'a' is no int: "),
-        ("datetime", "5.5", "5.5 is no datetime: "),
-        ("date", "5", "5 is no date: "),
-        ("timedelta", "True", "True is no timedelta: "),
-        ("Sequence[float]", "['a']", "['a'] is no list[float]: "),
+        ("int", "'a'", "'a' (str) is no int"),
+        ("datetime", "5.5", "5.5 (float) is no datetime"),
+        ("date", "5", "5 (int) is no date"),
+        ("timedelta", "True", "True (bool) is no timedelta"),
+        ("Sequence[float]", "['a']", "['a'] (list) is no list[float]: "),
     ],
 )
 def test_a_result_of_another_type_is_told_in_the_words_of_its_author(

@@ -196,7 +196,7 @@ def test_the_text_means_what_the_notebook_means(case):
 @pytest.mark.parametrize(
     ("before", "body", "what"),
     [
-        ("", "return later(x)", "it uses 'later', which is not defined yet"),
+        ("", "return later(x)", "it uses 'later', which is not defined above it"),
         ("TOP = float('inf')", "return TOP", "it uses 'TOP', a value of type float"),
         (
             "from collections import defaultdict\nD = defaultdict(int)",
@@ -352,6 +352,28 @@ def test_what_is_no_definition(made, said):
             "import sys\nclass Made:\n    _name = 'path'\n    __module__ = 'sys'\n"
             "    n = 3\nS = Made()\ndef f(x: int) -> int:\n    return S.n\n",
             "it uses 'S', a value of type Made",
+        ),
+        (
+            "import functools, statistics\ndef doubled(f):\n"
+            "    @functools.wraps(f)\n    def inner(*a): return 2 * f(*a)\n"
+            "    return inner\nmean = doubled(statistics.mean)\n"
+            "def f(x: int) -> float:\n    return mean([x])\n",
+            "it uses 'mean', which cannot be imported",
+        ),
+        (
+            "def g(a, b=1): return a + b\ng.__defaults__ = (5,)\n"
+            "def f(x: int) -> int:\n    return g(x)\n",
+            "it uses 'g', which may have changed since its definition",
+        ),
+        (
+            "from abc import ABC\nclass Abc(ABC):\n    rate = 1\nAbc.rate = 5\n"
+            "def f(x: int) -> int:\n    return Abc.rate\n",
+            "it uses 'Abc', which may have changed since its definition",
+        ),
+        (
+            "class Priv:\n    pass\nPriv._n = 2\n"
+            "def f(x: int) -> int:\n    return Priv._n\n",
+            "it uses 'Priv', which may have changed since its definition",
         ),
         (
             "def step(x): return x + step.by\nstep.by = 2\n"

@@ -179,6 +179,9 @@ MISTAKES = [
         "def F",
     ),
     ("@udaf(on_error='null')\nclass F: ...", "has half a row", "'null'"),
+    ("@udf\ndef f(a: int) -> int:\n    yield a", "is a generator", "yield a"),
+    ("@udf\ndef f(a: int) -> int:\n    return await a", "'await' outside", "await"),
+    ("@udf(redact=True, redact=False)\ndef f(a: int) -> int: ...", "repeated", "re"),
     ("def f(:", "invalid syntax", ":"),
 ]
 
@@ -194,6 +197,21 @@ def test_a_mistake_is_told_with_its_place(text, said, place):
     assert problem.span is not None
     whole = problem.source.text
     assert whole[problem.span.start :].startswith(place)
+
+
+def test_an_import_that_is_missing_is_named():
+    with pytest.raises(ArroyoError, match="from typing import Optional"):
+        read(
+            "@udf\ndef f(a: Optional[int]) -> int: ...\n",
+            "from arroyo_nb import udf\n",
+        )
+
+
+def test_a_decorator_takes_no_name():
+    from arroyo_nb import udf
+
+    with pytest.raises(ArroyoError, match="takes options by name: 'ratio'"):
+        udf("ratio")
 
 
 def test_a_result_of_batches_is_written_as_its_arguments():

@@ -58,13 +58,13 @@ def version(sql, factor, changes):
         (
             "SELECT k, total(x) AS y FROM r GROUP BY k",
             Outcome.FRESH,
-            {Edit.KEPT, Edit.UDF},
+            {Edit.AGGREGATE_UDF},
         ),
         (
             "SELECT y, count(*) AS n FROM (SELECT k, scaled(count(*)) AS y FROM r "
             "GROUP BY k) GROUP BY y",
             Outcome.FRESH,
-            {Edit.TAKEN_BACK, Edit.UDF},
+            {Edit.TAKEN_BACK},
         ),
     ],
 )
